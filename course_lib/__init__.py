@@ -1,0 +1,1 @@
+"""A course that runs: distributed training, every scheme a short readable file."""
