@@ -1,0 +1,1 @@
+"""Virtual workers in virtual time: deterministic, on one thread, by the thousand."""
