@@ -54,7 +54,6 @@ class Exits(Exception):
     [
         (NeedsTwo(1, 2), "NeedsTwo: 1 and 2"),
         (HoldsALock(), "HoldsALock: locked"),
-        (Unprintable(), "Unprintable: <unprintable>"),
         (Exits("x"), "Exits: x"),
     ],
 )
@@ -63,6 +62,10 @@ def test_exceptions_that_cannot_travel_are_still_told(error: Exception, text: st
     assert text in str(told)
     assert told.original is None
     assert "could not travel" in str(told)
+
+
+def test_an_exception_that_cannot_be_printed_is_told_by_its_class() -> None:
+    assert "Unprintable: <unprintable>" in str(to_error(failure_of(Unprintable())))
 
 
 @pytest.mark.parametrize(("code", "shown"), [(0, "0"), (3, "3"), ("msg", "'msg'"), (None, "")])
