@@ -5,7 +5,7 @@ Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower ri
 
 import math
 
-__all__ = ["BENDS", "LAYOUTS", "Point", "along", "places"]
+__all__ = ["BENDS", "LAYOUTS", "Point", "along", "edge_bend", "places"]
 
 Point = tuple[float, float]
 
@@ -58,6 +58,24 @@ def places(layout: str, size: int, center: int = 0) -> list[Point]:
     else:
         around, middle = _ellipse(leaves), (0.5, 0.5)
     return [*around[:center], middle, *around[center:]]
+
+
+def edge_bend(layout: str, spots: list[Point], length: float, height: float) -> float:
+    """Say how far an edge bends; long edges of a line bend less, so that they stay on the stage.
+
+    Parameters
+    ----------
+    layout : str
+        The layout's name.
+    spots : list of (float, float)
+        The ranks' places.
+    length, height : float
+        The edge's length and the stage's height, in one unit.
+    """
+    if layout != "line":
+        return BENDS[layout]
+    n_rows = len({y for _, y in spots})
+    return min(BENDS[layout], (0.62 if n_rows == 1 else 0.2) * height / max(length, 1e-9))
 
 
 def along(start: Point, end: Point, bend: float, position: float) -> Point:

@@ -1,12 +1,11 @@
 """The message player: a widget that shows a trace in motion.
 
-It plays wholly in the browser (``player.js``); Python hands it the scene and hears of the time where
+It plays wholly in the browser (the folder ``js``); Python hands it the scene and hears of the time where
 the motion stops.
 """
 
 import base64
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -14,13 +13,12 @@ import traitlets
 
 from course_lib.viz.curves import Curve, check_curves, pack_curves
 from course_lib.viz.scene import make_scene
+from course_lib.viz.script import read_css, read_esm
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
 __all__ = ["Player", "player"]
-
-_HERE = Path(__file__).parent
 
 
 class Player(anywidget.AnyWidget):
@@ -40,8 +38,8 @@ class Player(anywidget.AnyWidget):
         How the switches stand at first.
     """
 
-    _esm = _HERE / "player.js"
-    _css = _HERE / "player.css"
+    _esm = read_esm()
+    _css = read_css()
     scene = traitlets.Dict().tag(sync=True)
     curves = traitlets.List().tag(sync=True)
     title = traitlets.Unicode("").tag(sync=True)

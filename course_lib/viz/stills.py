@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from course_lib.viz.curves import Curve, check_curves
 from course_lib.viz.moments import telling_moments, what_is_where
 from course_lib.viz.scene import Scene, make_scene
-from course_lib.viz.still_parts import Still, draw_curves, draw_stage, draw_timeline
+from course_lib.viz.still_parts import Still, draw_curves, draw_timeline
+from course_lib.viz.still_stage import draw_stage
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
@@ -101,14 +102,14 @@ def filmstrip(
     lanes, graph = _lanes_height(scene), 1.0 if curves else 0.0
     foot = 0.5 + lanes + (graph + 0.3 if graph else 0)
     head = 0.3 if title else 0.08
-    height = foot + 0.15 + rows * (tall + 0.5) + head
+    height = foot + 0.2 + rows * (tall + 0.5) + head
     figure = Still(f"filmstrip of {trace!r}, {layout}", (_WIDTH, height))
     if title:
         figure.text(0.012, 1 - 0.2 / height, title, fontsize=11, fontweight="bold", va="center")
     for index, time_s in enumerate(times):
         row, column = divmod(index, columns)
         left = (_WIDTH - columns * panel) / 2 + column * panel + 0.05
-        low = height - head - (row + 1) * (tall + 0.5) + 0.06
+        low = height - head - (row + 1) * (tall + 0.5) + 0.42
         axes = figure.put(left, low, panel - 0.1, tall)
         draw_stage(axes, scene, what_is_where(scene, time_s), index + 1)
     axes = figure.put(0.75, foot - lanes, _WIDTH - 1.65, lanes)
