@@ -17,9 +17,9 @@ from course_setup.problems import SetupError, explain_installer
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # pip settings that do not say where packages come from; any other one means "configured".
 _HARMLESS = {
-    "break-system-packages", "cache-dir", "config-file", "disable-pip-version-check", "no-cache-dir", "no-color",
-    "no-input", "progress-bar", "quiet", "require-virtualenv", "root-user-action", "user",
-    "verbose", "yes",
+    "break-system-packages", "cache-dir", "config-file", "disable-pip-version-check",
+    "no-cache-dir", "no-color", "no-input", "progress-bar", "quiet", "require-virtualenv",
+    "root-user-action", "user", "verbose", "yes",
 }  # fmt: skip
 _UV_SETTINGS = (
     "UV_CONFIG_FILE", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX",
