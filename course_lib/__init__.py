@@ -1,1 +1,37 @@
-"""A course that runs: distributed training, every scheme a short readable file."""
+"""A course that runs: distributed training, every scheme a short readable file.
+
+``run`` starts the same function on many workers: real processes on this computer, or thousands of
+virtual ones in a deterministic simulator. Everything else is imported where it is used, so that
+``import course_lib`` stays quick and loads neither torch nor matplotlib nor Jupyter.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from course_lib.comm.launch import Result, run
+    from course_lib.comm.simulated import networks
+    from course_lib.trace.trace import Trace
+
+__all__ = ["Result", "Trace", "__version__", "networks", "run"]
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "run": ("course_lib.comm.launch", "run"),
+    "Result": ("course_lib.comm.launch", "Result"),
+    "Trace": ("course_lib.trace.trace", "Trace"),
+    "networks": ("course_lib.comm.simulated.networks", None),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'course_lib' has no attribute {name!r}")
+    module_name, attribute = _HOME[name]
+    module = importlib.import_module(module_name)
+    return module if attribute is None else getattr(module, attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,1 @@
+"""What an exercise calls in its check cell."""

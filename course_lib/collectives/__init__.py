@@ -1,0 +1,1 @@
+"""Collectives: one algorithm, one file, over ``send`` / ``recv`` / ``sendrecv`` only."""

@@ -1,0 +1,1 @@
+"""How workers talk: the only place that knows a transport."""

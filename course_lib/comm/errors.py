@@ -1,0 +1,158 @@
+"""Everything that can go wrong in a run, as exceptions that explain themselves.
+
+All of them derive from :class:`RunError`. The text of the exception is the whole explanation: which
+rank, what happened, at which cell and line, and what to do next. In a notebook only that text is
+shown, not the launcher's own frames.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from course_lib.trace.trace import Trace
+
+__all__ = [
+    "DeadlockError",
+    "LaunchError",
+    "LaunchTimeout",
+    "MessageMismatchError",
+    "NestedLaunchError",
+    "PeerFinishedError",
+    "RunError",
+    "SerializationError",
+    "SharedMemoryFull",
+    "SimulationError",
+    "UnreceivedMessagesWarning",
+    "WorkerError",
+    "WorkerExited",
+    "WorkerKilled",
+    "WorkerStartError",
+]
+
+
+class RunError(RuntimeError):
+    """A run failed; the message says where, why and what to do next.
+
+    Parameters
+    ----------
+    message : str
+        The whole explanation, first line a one-line summary.
+    rank : int or None, default: None
+        The rank that failed first, where one rank can be named.
+    consequences : sequence of str, default: ()
+        One line for every other rank: what the first failure did to it.
+    original : BaseException or None, default: None
+        The worker's own exception, where it could be brought over.
+
+    Attributes
+    ----------
+    trace : Trace or None
+        What had been recorded until then, where the world keeps it.
+    """
+
+    trace: "Trace | None" = None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rank: int | None = None,
+        consequences: Sequence[str] = (),
+        original: BaseException | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.rank = rank
+        self.consequences = tuple(consequences)
+        self.original = original
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as class, message and plain attributes."""
+        return _rebuild, (type(self), str(self), self.rank, self.consequences)
+
+    def __str__(self) -> str:
+        """Return the explanation, then what the failure did to the other ranks."""
+        text = str(self.args[0]) if self.args else ""
+        return "\n".join([text, *(f"  {line}" for line in self.consequences)])
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the explanation alone in IPython: the launcher's frames teach nothing."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+def _rebuild(
+    cls: type[RunError], message: str, rank: int | None, consequences: tuple[str, ...]
+) -> RunError:
+    first_part = message.removesuffix("".join(f"\n  {line}" for line in consequences))
+    return cls(first_part, rank=rank, consequences=consequences)
+
+
+class WorkerError(RunError):
+    """A rank's function raised an exception."""
+
+
+class WorkerExited(RunError):
+    """A rank left before it returned a result: ``sys.exit``, ``os._exit`` or the like."""
+
+
+class WorkerKilled(RunError):
+    """A rank's process was ended by a signal, often because memory ran out."""
+
+
+class WorkerStartError(RunError):
+    """A worker process died or failed before it could call the function."""
+
+
+class LaunchError(RunError):
+    """The operating system did not let all workers start."""
+
+
+class LaunchTimeout(RunError, TimeoutError):
+    """The time limit passed before all ranks had returned."""
+
+
+class DeadlockError(RunError):
+    """Ranks wait for each other in a circle and none of them can go on.
+
+    Parameters
+    ----------
+    message, **details
+        As for ``RunError``.
+    cycle : sequence of int, default: ()
+        The ranks of the circle, each waiting for the next and the last for the first.
+    """
+
+    def __init__(self, message: str, *, cycle: Sequence[int] = (), **details: Any) -> None:
+        super().__init__(message, **details)
+        self.cycle = list(cycle)
+
+
+class PeerFinishedError(RunError):
+    """A rank waits for a message to or from a rank that has already returned."""
+
+
+class MessageMismatchError(RunError, ValueError):
+    """What the sender sent is not what the receiver said it would take."""
+
+
+class SerializationError(RunError, TypeError):
+    """Something the function captured, took or returned cannot travel between workers."""
+
+
+class NestedLaunchError(RunError):
+    """``run`` was called inside a worker."""
+
+
+class SharedMemoryFull(RunError, OSError):
+    """There is less free shared memory than the channels need."""
+
+    def __str__(self) -> str:
+        """Return the explanation (``OSError`` would print its arguments)."""
+        return RunError.__str__(self)
+
+
+class SimulationError(RunError):
+    """The simulator was asked for something that has no meaning in virtual time."""
+
+
+class UnreceivedMessagesWarning(UserWarning):
+    """Messages were sent that nobody received before the run ended."""

@@ -1,0 +1,1 @@
+"""Real worker processes on this computer, talking through shared memory."""

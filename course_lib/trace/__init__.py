@@ -1,0 +1,1 @@
+"""What was sent, received and computed in a run, and questions about it."""

@@ -1,0 +1,82 @@
+"""The events of a trace. One file, because player, tests and cost models all stand on these fields.
+
+All times are seconds on the run's one clock, 0 at its start: wall time in real worlds, virtual time
+in the simulator. ``comm`` names the communicator, ``"world"`` for the one that ``run`` hands out.
+"""
+
+from typing import Any, NamedTuple
+
+__all__ = ["SCHEMA_VERSION", "Collective", "Compute", "Fault", "Message", "Note", "Wait"]
+
+SCHEMA_VERSION = 1
+
+
+class Message(NamedTuple):
+    """One array that went from ``src`` to ``dst``.
+
+    ``posted_s``: ``send`` was called. ``sent_s``: ``send`` returned. ``arrived_s``: the last byte
+    was at the receiver. ``received_s``: ``recv`` returned. The last two are None for a message that
+    nobody received.
+    """
+
+    src: int
+    dst: int
+    tag: int | str | None
+    dtype: str
+    shape: tuple[int, ...]
+    n_bytes: int
+    posted_s: float
+    sent_s: float
+    arrived_s: float | None
+    received_s: float | None
+    comm: str
+
+
+class Compute(NamedTuple):
+    """A rank computed, inside ``with comm.compute(label, flops)``."""
+
+    rank: int
+    label: str
+    flops: float
+    start_s: float
+    end_s: float
+
+
+class Wait(NamedTuple):
+    """A rank could not go on: ``verb`` says in what, ``peer`` for whom (None: for anybody)."""
+
+    rank: int
+    verb: str
+    peer: int | None
+    start_s: float
+    end_s: float
+    comm: str
+
+
+class Note(NamedTuple):
+    """A value that a rank put on the trace with ``comm.note(name, value)``."""
+
+    rank: int
+    name: str
+    value: Any
+    time_s: float
+
+
+class Fault(NamedTuple):
+    """Something that went wrong: ``kind`` is the error's class name, ``text`` its first line."""
+
+    rank: int | None
+    kind: str
+    text: str
+    time_s: float
+
+
+class Collective(NamedTuple):
+    """A rank was inside a collective; ``number`` counts that rank's collectives from 0."""
+
+    rank: int
+    name: str
+    number: int
+    entered_s: float
+    left_s: float
+    comm: str

@@ -1,0 +1,102 @@
+"""What one rank writes down while it runs, and how the ranks' records become one trace.
+
+A sender knows when it sent, a receiver knows when it received. Messages between two ranks are first
+in, first out, so the k-th record of the one belongs to the k-th record of the other.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_lib.trace.events import Collective, Compute, Fault, Message, Note, Wait
+from course_lib.trace.trace import Trace
+
+__all__ = ["Recorder", "assemble"]
+
+
+@dataclass
+class Recorder:
+    """The events of one rank, as plain tuples that are cheap to append and to ship.
+
+    Attributes
+    ----------
+    sends : list of tuple
+        ``(comm, dst, tag, dtype, shape, n_bytes, posted_s, sent_s)`` in the order sent.
+    receives : list of tuple
+        ``(comm, src, arrived_s, received_s)`` in the order received.
+    waits : list of tuple
+        ``(verb, peer, start_s, end_s, comm)``.
+    computes, notes, collectives : list of tuple
+        The fields of the event after ``rank``.
+    """
+
+    rank: int
+    sends: list[tuple[Any, ...]] = field(default_factory=list)
+    receives: list[tuple[Any, ...]] = field(default_factory=list)
+    waits: list[tuple[Any, ...]] = field(default_factory=list)
+    computes: list[tuple[Any, ...]] = field(default_factory=list)
+    notes: list[tuple[Any, ...]] = field(default_factory=list)
+    collectives: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+def assemble(
+    recorders: Sequence[Recorder], *, backend: str, clock: str, faults: Sequence[Fault] = ()
+) -> Trace:
+    """Join the records of all ranks into one trace.
+
+    Parameters
+    ----------
+    recorders : sequence of Recorder
+        One for each rank, in rank order.
+    backend : str
+        The world the run took place in.
+    clock : {"measured", "virtual"}
+        What the times are.
+    faults : sequence of Fault, default: ()
+        What went wrong.
+
+    Returns
+    -------
+    Trace
+        Messages sorted by (posted, src, order of sending); all else by (start, rank).
+    """
+    arrivals: dict[tuple[str, int, int], deque[tuple[Any, ...]]] = defaultdict(deque)
+    for recorder in recorders:
+        for comm, src, arrived_s, received_s in recorder.receives:
+            arrivals[comm, src, recorder.rank].append((arrived_s, received_s))
+    messages = []
+    for recorder in recorders:
+        for comm, dst, tag, dtype, shape, n_bytes, posted_s, sent_s in recorder.sends:
+            waiting = arrivals[comm, recorder.rank, dst]
+            arrived_s, received_s = waiting.popleft() if waiting else (None, None)
+            messages.append(
+                Message(
+                    recorder.rank, dst, tag, dtype, shape, n_bytes,
+                    posted_s, sent_s, arrived_s, received_s, comm,
+                )
+            )  # fmt: skip
+    messages.sort(key=lambda message: (message.posted_s, message.src))
+    return Trace(
+        backend=backend,
+        clock=clock,
+        size=len(recorders),
+        messages=messages,
+        computes=sorted(
+            (Compute(r.rank, *event) for r in recorders for event in r.computes),
+            key=lambda event: (event.start_s, event.rank),
+        ),
+        waits=sorted(
+            (Wait(r.rank, *event) for r in recorders for event in r.waits),
+            key=lambda event: (event.start_s, event.rank),
+        ),
+        notes=sorted(
+            (Note(r.rank, *event) for r in recorders for event in r.notes),
+            key=lambda event: (event.time_s, event.rank),
+        ),
+        collectives=sorted(
+            (Collective(r.rank, *event) for r in recorders for event in r.collectives),
+            key=lambda event: (event.entered_s, event.rank),
+        ),
+        faults=list(faults),
+    )
