@@ -35,10 +35,11 @@ class Worker(NamedTuple):
 class Token(NamedTuple):
     """One message at a moment: ``position`` on its edge is 0 at ``src`` and 1 at ``dst``.
 
-    ``state``: "moving", "arrived" (not yet received) or "lost" (nobody will receive it).
+    ``number``: which of the scene's messages. ``state``: "moving", "arrived" (not yet
+    received) or "lost" (nobody will receive it).
     """
 
-    index: int
+    number: int
     src: int
     dst: int
     position: float
@@ -71,7 +72,8 @@ def what_is_where(scene: Scene, time_s: float) -> Moment:
     Moment
         Workers by rank; tokens in the order the messages were posted; the caption.
     """
-    tick = min(max(time_s / scene.tick_s, 0.0), float(scene.end))
+    # A millionth of a tick is rounding: 1.0 / 1e-5 falls short of 100,000.
+    tick = min(max(round(time_s / scene.tick_s, 6), 0.0), float(scene.end))
     tokens = list(_tokens(scene, tick))
     workers = _workers(scene, tick, {token.src for token in tokens if token.state == "moving"})
     return Moment(tick * scene.tick_s, workers, tokens, _caption(scene, tick, workers, tokens))
@@ -152,6 +154,7 @@ def _going_on(scene: Scene, times: list[float]) -> list[frozenset[tuple[int, ...
     """List what moves and what is computed at each time."""
     found: list[set[tuple[int, ...]]] = [set() for _ in times]
     ticks = [time_s / scene.tick_s for time_s in times]
+    events: list[tuple[int, int, tuple[int, ...]]]
     events = [(f.posted, f.arrived, (f.src, f.dst, f.label, f.size)) for f in scene.messages]
     events += [
         (s.start, s.end, (s.rank, s.doing))

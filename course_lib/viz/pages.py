@@ -45,7 +45,9 @@ _PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>body {{ margin: 16px auto; max-width: 1100px; padding: 0 12px; background: {ground}; }}</style>
+<style>
+body {{ margin: 16px auto; max-width: 1100px; padding: 0 12px; background: {ground}; }}
+</style>
 </head>
 <body data-jp-theme-light="{light}">
 {fragment}</body>

@@ -36,11 +36,12 @@ class Still(Figure):
 
     def to_png(self) -> bytes:
         """Write the picture as PNG, with a palette: a third of the bytes, and no eye sees it."""
-        canvas = FigureCanvasAgg(self)
+        canvas: Any = FigureCanvasAgg(self)
         canvas.draw()
         picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
         buffer = io.BytesIO()
-        picture.quantize(palette=_palette(), dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
+        ours = picture.quantize(palette=_palette(), dither=Image.Dither.NONE)
+        ours.save(buffer, "png", optimize=True)
         return buffer.getvalue()
 
     def __repr__(self) -> str:
@@ -124,7 +125,7 @@ def _lanes(axes: Axes, scene: Scene, scale: float) -> None:
                       fontsize=size, ha="center", va="center_baseline", zorder=3)  # fmt: skip
     axes.add_collection(PolyCollection(corners["compute"], facecolor=WORK, linewidth=0, zorder=1))
     # Too many small hatched boxes look like noise; there waiting is a pale grey.
-    style = (
+    style: dict[str, Any] = (
         {"facecolor": "none", "edgecolor": "#9aa3ad", "hatch": "//////", "linewidth": 0.3}
         if scene.size <= 20 and len(scene.spans) <= 240
         else {"facecolor": "#e3e6e9", "linewidth": 0}

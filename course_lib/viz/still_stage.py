@@ -102,7 +102,7 @@ class _Stage:
         place = rim + (1 - 2 * rim) * token.position
         x, y = self._point(token.src, token.dst, place)
         ahead = self._point(token.src, token.dst, place + 0.01)
-        flight = self.scene.messages[token.index]
+        flight = self.scene.messages[token.number]
         tag, number = self.scene.labels[flight.label]
         colour, lost = OKABE_ITO[number], token.state == "lost"
         thick = max(0.07, h * 0.36)
@@ -121,7 +121,8 @@ class _Stage:
         style: dict[str, Any] = {"va": "center_baseline", "zorder": 2.5}
         if isinstance(tag, int) and thick >= 0.1:
             ink = INK if lost else ink_on(colour)
-            self.axes.text(x, y, str(tag), fontsize=min(8, thick * 50), ha="center", color=ink, **style)
+            size = min(8, thick * 50)
+            self.axes.text(x, y, str(tag), fontsize=size, ha="center", color=ink, **style)
         elif named and tag is not None and w >= _ROOMY:
             away = thick / 2 + abs(math.cos(angle)) * length * 0.3 + 0.05
             side = 1 if math.sin(angle) >= 0 else -1

@@ -1,7 +1,7 @@
 """Still pictures of a trace: its timeline, a filmstrip of telling moments, curves.
 
-All are drawn from the same scene as the player. They stand on opaque white, so that they can be read
-on a dark page and in print.
+All are drawn from the same scene as the player. They stand on opaque white, so that they can be
+read on a dark page and in print.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from course_lib.viz.curves import Curve, check_curves
 from course_lib.viz.moments import telling_moments, what_is_where
-from course_lib.viz.scene import Scene, make_scene
+from course_lib.viz.scene import Scene, check_size, make_scene
 from course_lib.viz.still_parts import Still, draw_curves, draw_timeline
 from course_lib.viz.still_stage import draw_stage
 
@@ -89,10 +89,12 @@ def filmstrip(
     Raises
     ------
     ValueError
-        If ``moments`` is not 1 to 6, or ``layout``, ``center`` or ``roles`` is unusable.
+        If ``moments`` is not 1 to 6, there are more than 128 ranks, or ``layout``, ``center``
+        or ``roles`` is unusable.
     """
-    if isinstance(moments, bool) or not isinstance(moments, int) or not 1 <= moments <= 6:
+    if moments not in range(1, 7):
         raise ValueError(f"moments must be an int from 1 to 6, got {moments!r}")
+    check_size(trace.size)
     scene = make_scene(trace, layout, center=center, roles=roles, max_events=_MOST_EVENTS)
     times = telling_moments(scene, moments)
     columns = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2

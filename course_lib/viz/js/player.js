@@ -146,8 +146,9 @@ function render({ model, el }) {
   build();
   watch.observe(root);
   setSpeed(1);
-  root.player = { scene, at: (time_s) => at(scene, time_s / scene.tick), say: (time_s) => caption(scene, time_s / scene.tick, at(scene, time_s / scene.tick)),
-    seek: (time_s) => seek(time_s / scene.tick), time: () => tick * scene.tick, isPlaying: () => playing };
+  const ticks = (time_s) => +(time_s / scene.tick).toFixed(6);
+  root.player = { scene, at: (time_s) => at(scene, ticks(time_s)), say: (time_s) => caption(scene, ticks(time_s), at(scene, ticks(time_s))),
+    seek: (time_s) => seek(ticks(time_s)), time: () => tick * scene.tick, isPlaying: () => playing };
   return () => { cancelAnimationFrame(request); clearInterval(timer); watch.disconnect(); model.off?.("change:time_s", follow); root.remove(); };
 }
 
