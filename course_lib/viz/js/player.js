@@ -98,7 +98,7 @@ function render({ model, el }) {
     rest();
     if (tick >= scene.end) tick = 0;
     playing = true; face();
-    if (still.matches) timer = setInterval(() => { if (!hop(1)) rest(); }, 1000 / speed);
+    if (still.matches) { hop(1); timer = setInterval(() => { if (!hop(1)) rest(); }, 1000 / speed); }
     else move();
   }
   function seek(to) { rest(); tick = clamp(to, 0, scene.end); show(); rest(); }
