@@ -49,7 +49,9 @@ def public_objects(module: ModuleType) -> Iterator[str]:
             yield f"{module.__name__}.{name}"
             for member, method in vars(thing).items():
                 wrapped = isinstance(method, property | classmethod | staticmethod)
-                if not member.startswith("_") and (wrapped or inspect.isfunction(method)):
+                # Libraries put methods of their own into our classes: matplotlib a ``set``.
+                own = getattr(method, "__module__", module.__name__) == module.__name__
+                if not member.startswith("_") and own and (wrapped or inspect.isfunction(method)):
                     yield f"{module.__name__}.{name}.{member}"
 
 
