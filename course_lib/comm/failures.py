@@ -169,7 +169,7 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
         message += f"\n\nTraceback of rank {failure.rank} (most recent call last):\n"
         message += f"{render(failure.frames)}\n{summary}"
     if failure.original is None:
-        message += "\n(The exception object itself could not travel between processes.)"
+        message += "\n(The exception object itself could not travel; this is its text.)"
     return WorkerError(message, rank=failure.rank, consequences=consequences, original=original)
 
 

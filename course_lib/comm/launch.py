@@ -172,7 +172,9 @@ def run(
 
         return simulated.launch(job, network)
     if network is not None:
-        raise ValueError('network is only for backend="simulated"; real processes are what they are')
+        raise ValueError(
+            'network is only for backend="simulated"; real processes are what they are'
+        )
     from course_lib.comm.processes import launcher as processes
 
     return processes.launch(job, start_method)

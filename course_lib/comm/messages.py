@@ -161,9 +161,7 @@ def check_out(out: Any, op: Any) -> NDArray[Any] | None:
     return data
 
 
-def check_match(
-    sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any] | None
-) -> None:
+def check_match(sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any] | None) -> None:
     """Compare what ``src`` sent with what ``rank`` is ready to take.
 
     Raises

@@ -1,0 +1,34 @@
+# For developers. Each target does what course.py or a module of the project does; `make lab` and
+# `make test` are `python course.py lab` and `python course.py test`.
+PYTHON ?= python3
+VENV := .venv/bin/python
+
+.PHONY: setup lab test lint types notebooks check-generated bench soak
+
+setup:
+	@$(PYTHON) course.py setup
+
+lab:
+	@$(PYTHON) course.py lab
+
+test:
+	@$(PYTHON) course.py test
+
+lint: setup
+	$(VENV) -m ruff check .
+	$(VENV) -m ruff format --check .
+
+types: setup
+	$(VENV) -m mypy
+
+notebooks: setup
+	$(VENV) -m authoring build
+
+check-generated: setup
+	$(VENV) -m authoring check
+
+bench: setup
+	$(VENV) -m benchmarks
+
+soak: setup
+	@$(PYTHON) course.py test tests -m soak --timeout=0

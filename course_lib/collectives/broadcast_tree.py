@@ -1,0 +1,85 @@
+"""Broadcast down a binomial tree: in every round, whoever has the array gives it to one more."""
+
+import array_api_compat
+
+from course_lib.comm.communicator import Communicator, collective
+from course_lib.comm.messages import Array
+
+__all__ = ["broadcast_tree"]
+
+
+@collective
+def broadcast_tree(
+    comm: Communicator, array: Array | None = None, root: int = 0, out: Array | None = None
+) -> Array:
+    """Give every rank the array of ``root``.
+
+    The number of ranks that hold the array doubles in each round: the root gives it to the rank
+    half-way round, then both give it to the ranks a quarter further, and so on.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    array : numpy.ndarray or torch.Tensor or None, any shape
+        What to distribute; only the root's counts, the others may leave it out.
+    root : int, default: 0
+        The rank that has the array; the same on every rank.
+    out : array or None, default: None
+        Where to put the result; same shape and dtype as the root's array.
+
+    Returns
+    -------
+    numpy.ndarray or torch.Tensor
+        The root's array, on every rank; a new one unless ``out`` is given.
+
+    Raises
+    ------
+    ValueError
+        If ``root`` is not a rank, or the root has no array.
+
+    Notes
+    -----
+    Cost: ceil(log2 P) rounds; P - 1 messages in all; the root sends ceil(log2 P) n bytes, P ranks
+    and n bytes.
+
+    Invariant: numbering the ranks from the root, after r rounds exactly the ranks that are
+    multiples of ``2 ** (ceil(log2 P) - r)`` hold the array.
+
+    References
+    ----------
+    R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
+    in MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import run
+    >>> def share(comm):
+    ...     return broadcast_tree(comm, np.arange(3) if comm.rank == 0 else None)
+    >>> run(share, workers=4, backend="simulated").values[3]
+    array([0, 1, 2])
+    """
+    if not 0 <= root < comm.size:
+        raise ValueError(f"root must be a rank from 0 to {comm.size - 1}, got {root}")
+    if comm.rank == root and array is None:
+        raise ValueError(f"array must be given on the root, rank {root}, got None")
+    position = (comm.rank - root) % comm.size  # the root stands at position 0
+
+    distance = 1
+    while distance < comm.size and position % (2 * distance) == 0:
+        distance *= 2
+    if position != 0:  # the lowest set bit of the position says who my parent is
+        array = comm.recv((comm.rank - distance) % comm.size, out=out)
+    while distance > 1:
+        distance //= 2
+        if position + distance < comm.size:
+            comm.send(array, (comm.rank + distance) % comm.size)
+
+    if position != 0:
+        return array
+    if out is None:
+        xp = array_api_compat.array_namespace(array)
+        return xp.asarray(array, copy=True)
+    out[...] = array
+    return out

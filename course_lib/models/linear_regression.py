@@ -1,0 +1,107 @@
+"""Linear regression: the one model whose loss really is a bowl."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Batch", "LinearRegression", "Vector", "check_examples"]
+
+Vector = NDArray[np.float64]
+Batch = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""``(X, y)``: examples of shape (m, d) and targets of shape (m,)."""
+
+
+@dataclass(frozen=True)
+class LinearRegression:
+    """Predict ``w[0] + X @ w[1:]``, with half the mean squared error as the loss.
+
+    The parameters are one flat vector, so that a scheme can send them as one message.
+
+    Attributes
+    ----------
+    n_features : int
+        The number of columns of ``X``; there is one parameter more, the intercept ``w[0]``.
+    """
+
+    n_features: int
+
+    @property
+    def n_parameters(self) -> int:
+        """The length of the flat parameter vector."""
+        return self.n_features + 1
+
+    def initial(self) -> Vector:
+        """Return the parameters that training starts from: zeros, shape (d + 1,)."""
+        return np.zeros(self.n_parameters)
+
+    def predict(self, w: Vector, X: Vector) -> Vector:
+        """Predict the targets of ``X``; shapes (d + 1,) and (m, d) give (m,)."""
+        return np.asarray(w[0] + X @ w[1:])
+
+    def gradient_sum(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
+        """Sum the loss and its gradient over the examples of a batch.
+
+        Sums of parts of a data set can be added up, whatever the sizes of the parts. Means cannot.
+
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets; m may be 0.
+
+        Returns
+        -------
+        loss : float
+            Half the sum of the squared errors.
+        gradient : numpy.ndarray, shape (d + 1,)
+            The sum of ``error * x`` over the examples, with ``x[0] = 1`` for the intercept.
+        """
+        X, y = batch
+        error = self.predict(w, X) - y
+        return 0.5 * float(error @ error), np.concatenate([[error.sum()], X.T @ error])
+
+    def gradient(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
+        """Average the loss and its gradient over the examples of a batch, which must not be empty.
+
+        Parameters and shapes are those of ``gradient_sum``.
+        """
+        n_examples = len(batch[1])
+        if n_examples == 0:
+            raise ValueError("batch must hold at least one example to take a mean of, got 0")
+        loss_sum, grad_sum = self.gradient_sum(w, batch)
+        return loss_sum / n_examples, grad_sum / n_examples
+
+    def flops(self, batch: Batch) -> float:
+        """Count the floating-point operations of one gradient: 4 m (d + 1), m examples."""
+        return 4.0 * len(batch[1]) * self.n_parameters
+
+    def optimum(self, batch: Batch) -> Vector:
+        """Solve for the parameters with the smallest loss, by least squares; shape (d + 1,)."""
+        X, y = batch
+        design = np.column_stack([np.ones(len(X)), X])
+        return np.linalg.lstsq(design, y, rcond=None)[0]
+
+
+def check_examples(X: Vector, y: Vector) -> Batch:
+    """Return ``(X, y)`` as float arrays, or say what is wrong with them.
+
+    Raises
+    ------
+    TypeError
+        If they do not hold numbers.
+    ValueError
+        If ``X`` is not (m, d), ``y`` is not (m,), or there is no example. NaN is allowed.
+    """
+    for name, array in (("X", X), ("y", y)):
+        if np.asarray(array).dtype.kind not in "biuf":
+            raise TypeError(f"{name} must hold numbers, got dtype {np.asarray(array).dtype}")
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"X must have shape (examples, features), got {X.shape}")
+    if y.shape != (len(X),):
+        raise ValueError(f"y must have shape ({len(X)},), one target a row of X, got {y.shape}")
+    if len(y) == 0:
+        raise ValueError("X must hold at least one example, got 0 rows")
+    return X, y

@@ -1,0 +1,179 @@
+"""Install the locked packages with uv or pip, from where the user's settings say."""
+
+from __future__ import annotations
+
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+from course_setup.problems import SetupError, explain_installer
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+# pip settings that do not say where packages come from; any other one means "configured".
+_HARMLESS = {
+    "break-system-packages", "cache-dir", "config-file", "disable-pip-version-check",
+    "no-cache-dir", "no-color", "no-input", "progress-bar", "quiet", "require-virtualenv",
+    "root-user-action", "user", "verbose", "yes",
+}  # fmt: skip
+_UV_SETTINGS = (
+    "UV_CONFIG_FILE", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX",
+    "UV_INDEX_URL", "UV_NO_INDEX", "UV_OFFLINE", "UV_TORCH_BACKEND",
+)  # fmt: skip
+
+
+def install_packages(root: Path, python: Path, environ: dict[str, str]) -> None:
+    """Install torch, then everything else in requirements.lock, and show how far it is.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout, which holds requirements.lock.
+    python : Path
+        The Python of the environment to install into.
+    environ : dict of str to str
+        Variables for the installer.
+
+    Raises
+    ------
+    SetupError
+        If the installer fails, with its reason in one sentence.
+
+    Notes
+    -----
+    Where pip is configured (PIP_* variables, a configuration file), pip is used as it is, and no
+    index is named. Otherwise uv is used if it is there, and on Linux without an NVIDIA GPU torch
+    alone is taken from PyTorch's index of CPU builds, which saves gigabytes of CUDA.
+    """
+    lock = root / "requirements.lock"
+    configured = pip_is_configured(python, environ)
+    uv = None if configured else shutil.which("uv")
+    if uv:
+        install = [uv, "pip", "install", "--python", str(python)]
+        configured = uv_is_configured(environ)
+    else:
+        install = [str(python), "-m", "pip", "install", "--no-input"]
+        install += ["--disable-pip-version-check", "--no-warn-script-location"]
+    wants_cpu_build = not configured and sys.platform == "linux" and not has_nvidia_gpu()
+    torch = torch_words(lock, wants_cpu_build)
+    started = time.monotonic()
+    _run_shown([*install, *torch], environ, "PyTorch")
+    _run_shown([*install, "-r", str(lock)], environ, "the other packages")
+    print(f"Installed in {time.monotonic() - started:.0f} s.", flush=True)
+
+
+def pip_is_configured(python: Path, environ: dict[str, str]) -> bool:
+    """Tell whether the user has told pip where packages come from.
+
+    Parameters
+    ----------
+    python : Path
+        A Python that has pip.
+    environ : dict of str to str
+        The variables pip would see.
+
+    Returns
+    -------
+    bool
+        Whether a PIP_* variable or a configuration file sets anything but pip's manners.
+    """
+    listed = subprocess.run(
+        [str(python), "-m", "pip", "config", "list"], env=environ, capture_output=True, text=True
+    )
+    names = [line.split("=", 1)[0].rsplit(".", 1)[-1] for line in listed.stdout.splitlines()]
+    return any(name not in _HARMLESS for name in names if name)
+
+
+def uv_is_configured(environ: dict[str, str]) -> bool:
+    """Tell whether the user has told uv where packages come from."""
+    homes = [Path("/etc"), Path(environ.get("XDG_CONFIG_HOME", Path.home() / ".config"))]
+    homes += [Path(environ[name]) for name in ("APPDATA", "PROGRAMDATA") if name in environ]
+    files = [home / "uv" / "uv.toml" for home in homes]
+    return any(name in environ for name in _UV_SETTINGS) or any(file.is_file() for file in files)
+
+
+def has_nvidia_gpu() -> bool:
+    """Tell whether this Linux has an NVIDIA driver."""
+    return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
+
+
+def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
+    """Return the installer's arguments for torch alone, in the lock's version."""
+    found = re.search(r"^torch==[\w.]+", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise SetupError(f"{lock} has no line for torch: get the file back with git.")
+    cpu_build = ["--no-deps", "--index-url", CPU_INDEX]
+    return [found.group(), *(cpu_build if wants_cpu_build else [])]
+
+
+def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:
+    """Run an installer; show one changing line, and explain a failure by its last words."""
+    process = subprocess.Popen(
+        command,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    lines: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_read_into, args=(process, lines), daemon=True).start()
+    try:
+        last_words = _show(lines, what)
+        status = process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    if status:
+        raise SetupError(explain_installer(last_words))
+
+
+def _read_into(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line.strip())
+    lines.put(None)
+
+
+def _show(lines: queue.Queue[str | None], what: str) -> list[str]:
+    """Show the installer's present line until it ends; return the last ones it printed."""
+    is_terminal = sys.stdout.isatty()
+    last_words: deque[str] = deque(maxlen=40)
+    started, told = time.monotonic(), 0.0
+    while True:
+        try:
+            line = lines.get(timeout=1.0)
+        except queue.Empty:
+            pass
+        else:
+            if line is None:
+                break
+            if line:
+                last_words.append(line)
+        seconds = time.monotonic() - started
+        now = last_words[-1] if last_words else "starting"
+        if is_terminal:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{f'  {what}, {seconds:3.0f} s: {now}'[:width]:<{width}}", end="", flush=True)
+        elif seconds - told >= 30:
+            told = seconds
+            print(f"  {what}, {seconds:.0f} s: {now[:80]}", flush=True)
+    if is_terminal:
+        print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", flush=True)
+    return list(last_words)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End an installer that is no longer wanted."""
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,220 @@
+"""Keep the learner's copies of lectures and exercises in `workbook/`, and never lose their work.
+
+The workbook has the checkout's own folder names, so that links between notebooks hold in both.
+A manifest remembers what was copied: a copy that still has the cells it came with follows the
+course; one that the learner has changed is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course_setup.problems import SetupError
+
+FOLDERS = ("notebooks", "exercises")
+MANIFEST = ".course-manifest.json"
+
+
+@dataclass
+class Changes:
+    """What a synchronisation did, as paths within the workbook."""
+
+    added: list[str] = field(default_factory=list)
+    refreshed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)  # the learner's, and the course has a newer one
+
+    def sentences(self) -> Iterator[str]:
+        """Say in a line each what the learner should know."""
+        if self.added:
+            yield f"Added to your workbook: {_few(self.added)}."
+        if self.refreshed:
+            yield f"Brought up to date (you had not changed them): {_few(self.refreshed)}."
+        for name in self.kept:
+            yield (
+                f"The course has a newer {name}; yours is kept. To get it (yours stays beside "
+                f"it): python course.py reset {Path(name).with_suffix('').as_posix()}"
+            )
+
+
+def synchronise(root: Path) -> Changes:
+    """Copy what is new into the workbook and refresh what the learner has not changed.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+
+    Returns
+    -------
+    Changes
+        What was added, refreshed, and kept although the course has a newer version.
+
+    Notes
+    -----
+    Interrupted anywhere, it loses nothing: files are replaced whole, and a copy that the manifest
+    does not know yet is recognised by its cells.
+    """
+    workbook = root / "workbook"
+    workbook.mkdir(exist_ok=True)
+    manifest = _read_manifest(workbook)
+    changes = Changes()
+    for source in _course_files(root):
+        name = source.relative_to(root).as_posix()
+        copy = workbook / name
+        newest = fingerprint(source)
+        if not copy.exists():
+            _replace(source, copy)
+            changes.added.append(name)
+        elif _same_bytes(source, copy) or fingerprint(copy) == newest:
+            pass  # up to date, perhaps with the learner's own outputs
+        elif fingerprint(copy) == manifest.get(name, {}).get("cells"):
+            _replace(source, copy)
+            changes.refreshed.append(name)
+        else:  # the learner's: say once that the course has a newer one
+            entry = manifest.setdefault(name, {})
+            if newest not in (entry.get("cells"), entry.get("told")):
+                changes.kept.append(name)
+                entry["told"] = newest
+            continue
+        manifest[name] = {"cells": newest}
+    _write_manifest(workbook, manifest)
+    return changes
+
+
+def reset(root: Path, wanted: str) -> list[str]:
+    """Restore a lecture or exercise; keep the learner's version beside it.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+    wanted : str
+        A number ("2", "02": lecture and exercise), a name ("02_map_reduce") or either of them
+        with a folder ("exercises/02").
+
+    Returns
+    -------
+    list of str
+        A sentence for each file.
+
+    Raises
+    ------
+    SetupError
+        If there is no such lecture or exercise; the text lists what there is.
+    """
+    sources = [file for file in _course_files(root) if _is_wanted(root, file, wanted)]
+    if not sources:
+        numbers = sorted({file.stem.split("_")[0] for file in _notebooks(root)})
+        raise SetupError(
+            f"there is no lecture or exercise {wanted!r}; there is {', '.join(numbers) or 'none'}."
+        )
+    workbook = root / "workbook"
+    workbook.mkdir(exist_ok=True)
+    manifest = _read_manifest(workbook)
+    sentences = []
+    for source in sources:
+        name = source.relative_to(root).as_posix()
+        copy = workbook / name
+        if copy.exists() and _same_bytes(source, copy):
+            sentences.append(f"{name} is as it was already.")
+        else:
+            sentences.append(f"{name} is as it was" + _keep_aside(copy) + ".")
+            _replace(source, copy)
+        manifest[name] = {"cells": fingerprint(source)}
+    _write_manifest(workbook, manifest)
+    return sentences
+
+
+def fingerprint(path: Path) -> str:
+    """Return a hash of what a learner writes: a notebook's cells without outputs, or all bytes.
+
+    Running a notebook therefore does not count as changing it.
+    """
+    data = path.read_bytes()
+    if path.suffix == ".ipynb":
+        try:
+            cells = json.loads(data)["cells"]
+            written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+            data = json.dumps(written).encode()
+        except (ValueError, KeyError, TypeError):
+            pass  # not a notebook any more: compare it as it is
+    return hashlib.sha256(data).hexdigest()
+
+
+def first_lecture(root: Path) -> Path | None:
+    """Return the workbook's copy of the first lecture, if there is one."""
+    lectures = sorted((root / "workbook" / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    return lectures[0] if lectures else None
+
+
+def _course_files(root: Path) -> list[Path]:
+    """Return the files that belong into the workbook: notebooks and what they show."""
+    return sorted(
+        file
+        for folder in FOLDERS
+        for file in (root / folder).rglob("*")
+        if file.is_file()
+        and not any(part.startswith((".", "__")) for part in file.relative_to(root).parts)
+    )
+
+
+def _notebooks(root: Path) -> list[Path]:
+    return [file for file in _course_files(root) if file.suffix == ".ipynb"]
+
+
+def _is_wanted(root: Path, file: Path, wanted: str) -> bool:
+    folder, _, name = wanted.replace("\\", "/").removeprefix("workbook/").rpartition("/")
+    stem = name.removesuffix(".ipynb")
+    number = f"{int(stem):02d}" if stem.isdecimal() else None
+    if file.suffix != ".ipynb" or folder not in ("", file.parent.relative_to(root).as_posix()):
+        return False
+    return file.stem == stem or (number is not None and file.stem.split("_")[0] == number)
+
+
+def _keep_aside(copy: Path) -> str:
+    """Rename the learner's version to the next free backup name; say where it is."""
+    if not copy.exists():
+        return ""
+    number = 1
+    while (backup := copy.with_name(f"{copy.stem}.backup-{number}{copy.suffix}")).exists():
+        number += 1
+    copy.replace(backup)
+    return f"; your version is {backup.name} beside it"
+
+
+def _replace(source: Path, copy: Path) -> None:
+    """Copy a file so that the old one is there until the new one is whole."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = copy.with_name(f".{copy.name}.tmp")
+    shutil.copyfile(source, unfinished)
+    unfinished.replace(copy)
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    return one.read_bytes() == other.read_bytes()
+
+
+def _read_manifest(workbook: Path) -> dict[str, dict[str, str]]:
+    try:
+        manifest = json.loads((workbook / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # without it every copy that differs counts as the learner's
+    if not isinstance(manifest, dict):
+        return {}
+    return {name: entry for name, entry in manifest.items() if isinstance(entry, dict)}
+
+
+def _write_manifest(workbook: Path, manifest: dict[str, dict[str, str]]) -> None:
+    unfinished = workbook / (MANIFEST + ".tmp")
+    unfinished.write_text(json.dumps(manifest, indent=1, sort_keys=True), encoding="utf-8")
+    unfinished.replace(workbook / MANIFEST)
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"

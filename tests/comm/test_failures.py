@@ -1,0 +1,85 @@
+"""A failure's report names the rank, the place and the reason, whatever the exception does."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from course_lib.comm.errors import MessageMismatchError, WorkerError, WorkerExited
+from course_lib.comm.failures import Failure, to_error
+
+
+def failure_of(error: BaseException, rank: int = 2) -> Failure:
+    try:
+        raise error
+    except BaseException as caught:
+        return Failure.of(caught, rank, 0.5)
+
+
+def test_the_report_holds_rank_place_reason_and_source_line() -> None:
+    error = to_error(failure_of(ZeroDivisionError("division by zero")), ["rank 0 was stopped"])
+    assert isinstance(error, WorkerError)
+    assert error.rank == 2
+    text = str(error)
+    assert text.startswith("rank 2 failed at test_failures.py, line ")
+    assert "ZeroDivisionError: division by zero" in text
+    assert "raise error" in text
+    assert text.endswith("\n  rank 0 was stopped")
+    assert isinstance(error.original, ZeroDivisionError)
+
+
+class NeedsTwo(Exception):
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+class HoldsALock(Exception):
+    def __init__(self) -> None:
+        super().__init__("locked")
+        self.lock = threading.Lock()
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+class Exits(Exception):
+    def __reduce__(self) -> Any:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (NeedsTwo(1, 2), "NeedsTwo: 1 and 2"),
+        (HoldsALock(), "HoldsALock: locked"),
+        (Exits("x"), "Exits: x"),
+    ],
+)
+def test_exceptions_that_cannot_travel_are_still_told(error: Exception, text: str) -> None:
+    told = to_error(failure_of(error))
+    assert text in str(told)
+    assert told.original is None
+    assert "could not travel" in str(told)
+
+
+def test_an_exception_that_cannot_be_printed_is_told_by_its_class() -> None:
+    assert "Unprintable: <unprintable>" in str(to_error(failure_of(Unprintable())))
+
+
+@pytest.mark.parametrize(("code", "shown"), [(0, "0"), (3, "3"), ("msg", "'msg'"), (None, "")])
+def test_sys_exit_is_no_success(code: Any, shown: str) -> None:
+    error = to_error(failure_of(SystemExit(code)))
+    assert isinstance(error, WorkerExited)
+    assert f"rank 2 called sys.exit({shown})" in str(error)
+
+
+def test_the_librarys_own_errors_keep_their_class() -> None:
+    error = to_error(failure_of(MessageMismatchError("the tags do not match", rank=2)))
+    assert isinstance(error, MessageMismatchError)
+    assert "the tags do not match" in str(error)
+
+
+def test_an_endless_message_is_shortened() -> None:
+    assert len(str(to_error(failure_of(ValueError("x" * 10**6))))) < 10_000

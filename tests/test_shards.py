@@ -1,0 +1,22 @@
+"""Nothing is lost, nothing is twice, sizes differ by at most one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.shards import split_evenly
+
+
+@given(n_items=st.integers(0, 300), n_parts=st.integers(1, 64))
+def test_every_item_is_in_exactly_one_part(n_items: int, n_parts: int) -> None:
+    parts = split_evenly(n_items, n_parts)
+    assert len(parts) == n_parts
+    assert [item for part in parts for item in range(n_items)[part]] == list(range(n_items))
+    sizes = [part.stop - part.start for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(("n_items", "n_parts"), [(-1, 2), (3, 0), (3, -1)])
+def test_impossible_cuts_are_refused(n_items: int, n_parts: int) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        split_evenly(n_items, n_parts)
