@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.comm.processes.mailbox import Board, Mailbox, Slots, mailbox_words
+from course_lib.comm.processes.mailbox import Board, Mailbox, Slots, awake, mailbox_words
 from course_lib.comm.processes.rings import Bytes, Inlet, Outlet
 
-__all__ = ["Channels", "ring_bytes", "total_bytes"]
+__all__ = ["Channels", "prepare", "read_board", "ring_bytes", "total_bytes"]
 
 _PAGE = 4096
 _ALL_RINGS = 16 * 1024 * 1024
@@ -61,20 +61,14 @@ class Channels:
             Mailbox(front[rank * step : (rank + 1) * step], locks[rank], bells[rank], self.slots)
             for rank in range(self.size)
         ]
-        self.board = board_of(memory, self.size)
+        board = self.size * step
+        self.board = Board(front[board : board + self.size * Board.WORDS])
         self._rings = np.frombuffer(memory, np.uint8, offset=_front_bytes(self.size))
-
-    def open(self) -> None:
-        """Prepare new shared memory; done once, by the launcher."""
-        for mailbox in self.mailboxes:
-            mailbox.open()
 
     def outlets(self, rank: int) -> dict[int, Outlet]:
         """Return ``rank``'s ends for sending, by destination."""
         peers = (peer for peer in range(self.size) if peer != rank)
-        return {
-            dst: Outlet(rank, dst, self._ring(rank, dst), self.mailboxes[dst]) for dst in peers
-        }
+        return {dst: Outlet(rank, dst, self._ring(rank, dst), self.mailboxes[dst]) for dst in peers}
 
     def inlets(self, rank: int) -> dict[int, Inlet]:
         """Return ``rank``'s ends for receiving, by source."""
@@ -87,8 +81,15 @@ class Channels:
         return self._rings[index * capacity : (index + 1) * capacity]
 
 
-def board_of(memory: memoryview, size: int) -> Board:
-    """Return the board alone, which is all that the launcher looks at."""
-    start = size * mailbox_words(size)
-    words = memory[: _front_bytes(size)].cast("q")
-    return Board(words[start : start + size * Board.WORDS])
+def prepare(memory: memoryview, size: int) -> None:
+    """Mark the mailboxes in new shared memory as ones whose owners do not sleep."""
+    with memory[: _front_bytes(size)] as front, front.cast("q") as words:
+        for rank in range(size):
+            awake(words, rank * mailbox_words(size))
+
+
+def read_board(memory: memoryview, size: int) -> Board:
+    """Return a copy of the board as it is now."""
+    start = 8 * size * mailbox_words(size)
+    copy = bytes(memory[start : start + 8 * size * Board.WORDS])
+    return Board(memoryview(copy).cast("q"))

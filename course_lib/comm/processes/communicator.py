@@ -30,7 +30,7 @@ def _verb(name: str) -> Callable[[_Method[P, R]], _Method[P, R]]:
 
     def decorate(method: _Method[P, R]) -> _Method[P, R]:
         @wraps(method)
-        def guarded(self: "ProcessCommunicator", *args: P.args, **kwargs: P.kwargs) -> R:
+        def guarded(self: "ProcessCommunicator", /, *args: P.args, **kwargs: P.kwargs) -> R:
             if self.verb:
                 raise RuntimeError(
                     f"rank {self.rank} called {name}() in one thread while it is in {self.verb}() "
@@ -136,7 +136,7 @@ class ProcessCommunicator(Communicator):
                 self._sleep(ANYONE, NOBODY)
 
     def _sending(self, data: NDArray[Any], sent: Envelope, dst: int, now_s: float) -> Sending:
-        waits = self._eager_bytes == 0 or data.nbytes > self._eager_bytes
+        waits = data.nbytes > self._eager_bytes
         return Sending(self.outlets[dst], data, sent, waits, now_s)
 
     def _drive(self, going: Sending | None, coming: Receiving | None) -> None:
@@ -144,13 +144,12 @@ class ProcessCommunicator(Communicator):
         slots, waiter = self._slots, self._waiter
         while True:
             moved = False
-            src = dst = NOBODY
             if going is not None and not going.done:
                 moved = going.advance(waiter.seen, slots)
-                dst = NOBODY if going.done else going.outlet.dst
             if coming is not None and not coming.done:
                 moved = coming.advance(waiter.seen, slots) or moved
-                src = NOBODY if coming.done else coming.inlet.src
+            dst = NOBODY if going is None or going.done else going.outlet.dst
+            src = NOBODY if coming is None or coming.done else coming.inlet.src
             if src == dst == NOBODY:
                 return
             if waiter.look() or moved:

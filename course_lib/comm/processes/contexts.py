@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import multiprocess
@@ -68,7 +69,7 @@ def _start_fork_server(nothing_runs: bool) -> None:
         forkserver.set_forkserver_preload(list(wanted))
         _preloaded = wanted
     # The server imports what it preloads from its own path, which is not this process's sys.path.
-    paths = [path or os.getcwd() for path in sys.path]
+    paths = [path or str(Path.cwd()) for path in sys.path]
     with interrupts_held_back(), _variable("PYTHONPATH", os.pathsep.join(paths)):
         forkserver.ensure_running()
 

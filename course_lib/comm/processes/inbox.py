@@ -34,7 +34,7 @@ class Tap:
 
     def read(self) -> bytes:
         """Return what is there now, at most a few megabytes."""
-        parts = []
+        parts: list[bytes] = []
         while self.open and len(parts) < 64:
             try:
                 part = os.read(self.pipe.fileno(), _CHUNK)

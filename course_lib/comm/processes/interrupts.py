@@ -32,12 +32,14 @@ class Interrupts:
         self._before: Any = None
 
     def __enter__(self) -> "Interrupts":
+        """Take over Ctrl-C, where it would raise ``KeyboardInterrupt``."""
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._before = signal.signal(signal.SIGINT, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Give Ctrl-C back."""
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
         self.wake.close()

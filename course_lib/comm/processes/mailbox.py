@@ -8,7 +8,7 @@ of a message) is visible to whoever was told, on every kind of processor.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["ANYONE", "NOBODY", "Board", "Mailbox", "Slots", "Waiting", "mailbox_words"]
+__all__ = ["ANYONE", "NOBODY", "Board", "Mailbox", "Slots", "Waiting", "awake", "mailbox_words"]
 
 NOBODY = -1
 ANYONE = -2
@@ -37,6 +37,11 @@ class Slots:
 def mailbox_words(size: int) -> int:
     """Count the 8-byte words of a mailbox, rounded up so that each begins a cache line."""
     return -(-(_FIRST_FREE + 4 * size) // 16) * 16
+
+
+def awake(words: memoryview, start: int) -> None:
+    """Mark the mailbox that begins at word ``start`` as one whose owner does not sleep."""
+    words[start + _AWAITED_SRC] = words[start + _AWAITED_DST] = NOBODY
 
 
 class Mailbox:
@@ -137,10 +142,6 @@ class Mailbox:
         self._release()
         if wake:
             self._ring()
-
-    def open(self) -> None:
-        """Mark a new mailbox as one whose owner does not sleep; done once, by the launcher."""
-        self._words[_AWAITED_SRC] = self._words[_AWAITED_DST] = NOBODY
 
 
 class Waiting(NamedTuple):

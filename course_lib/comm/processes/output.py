@@ -40,9 +40,12 @@ class Printer:
         """Take bytes as they come and show the lines that they complete."""
         if stream == "stderr":
             self._tail = (self._tail + data)[-2_000:]
+        if self._lines >= MOST_LINES:  # a flood costs no more than counting it
+            self._dropped += data.count(b"\n")
+            return
         *lines, rest = (self._unfinished[stream] + data).split(b"\n")
         shown = [self._render(line) for line in lines if self._may_show(line)]
-        self._unfinished[stream] = rest[:MOST_BYTES]
+        self._unfinished[stream] = rest[: MOST_BYTES + 1]
         self._write(stream, shown)
 
     def finish(self) -> None:

@@ -45,12 +45,12 @@ class Outlet:
         self.dst = dst
         self.head = 0
         self.number = 0
-        self.last_tags: deque[Tag] = deque(maxlen=8)
+        self.last_tags: deque[Tag] = deque(maxlen=1_000)
         self.capacity = len(ring)
         self.largest_step = largest_step(len(ring))
         self._rank = rank
         self._ring = ring
-        self._view = memoryview(ring)
+        self._view = ring.data
         self._mailbox = mailbox
 
     def begin(self, header: bytes, tag: Tag) -> None:

@@ -2,8 +2,8 @@
 
 A segment has a name for a few microseconds only: workers inherit its file descriptor, so the name
 goes as soon as the memory is mapped and nothing is left behind, however the run ends. Semaphores
-can be handed on by name alone; theirs go when every worker has attached. Windows frees both when the
-last process closes them.
+can be handed on by name alone; theirs go when every worker has attached. Windows frees both when
+the last process closes them.
 """
 
 import errno
@@ -21,7 +21,7 @@ from course_lib.comm.errors import SharedMemoryFull
 
 __all__ = ["Segment", "Semaphore", "sweep"]
 
-_FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps shared memory and semaphores
+_FOLDER = Path("/dev/shm")
 _launches = itertools.count()
 
 

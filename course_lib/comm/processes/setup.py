@@ -1,6 +1,5 @@
 """What a worker is born with. Unpickling it in a worker loads nothing that computes."""
 
-import io
 import os
 import signal
 import sys
@@ -87,11 +86,8 @@ def _redirect(outputs: dict[str, Any]) -> None:
     for fd, name in ((1, "stdout"), (2, "stderr")):
         if name in outputs:
             os.dup2(outputs[name].fileno(), fd)
-        stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper):
-            # Line by line, so that what was printed before a crash is not lost.
-            stream.reconfigure(
-                encoding="utf-8", errors="backslashreplace", line_buffering=True
-            )
-        else:
-            setattr(sys, name, open(fd, "w", buffering=1, encoding="utf-8", closefd=False))
+        # Line by line, so that what was printed before a crash is not lost.
+        stream = open(  # noqa: SIM115 - it is to stay open, and is no path
+            fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+        )
+        setattr(sys, name, stream)

@@ -47,7 +47,7 @@ class Sending:
         self.outlet = outlet
         self.begun = False
         self.done = False
-        self._bytes = memoryview(flat_bytes(np.ascontiguousarray(data)))
+        self._bytes = flat_bytes(np.ascontiguousarray(data)).data
         self._next = 0
         self._waits = waits
         self._tag = sent.tag

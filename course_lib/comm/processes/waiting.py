@@ -1,10 +1,9 @@
-"""What a rank does while it cannot go on: it makes room for others, then sleeps until there is news.
+"""What a rank does while it cannot go on: make room for others, then sleep until there is news.
 
 A rank that has to wait for room in a ring asks its receiver, who may be waiting for somebody else,
 to move small messages into memory of its own. So small messages never block for long, however many
 are sent before the first is received.
 """
-
 
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.processes.channels import Channels

@@ -1,9 +1,9 @@
-"""What watches over a worker: it must not outlive the launcher, and must say where it is when asked.
+"""What watches over a worker: it must not outlive the launcher, and must say where it is.
 
 A thread waits for requests. The end of the pipe means that the launcher is gone, and then the
-worker is to go too, whatever it is doing. A thread needs Python's lock, which compiled code may hold
-for long, so on Linux the kernel is asked as well to end the worker with its parent. (On Windows and
-macOS such a worker ends when it next gives the lock back.)
+worker is to go too, whatever it is doing. A thread needs Python's lock, which compiled code may
+hold for long, so on Linux the kernel is asked as well to end the worker with its parent. (On
+Windows and macOS such a worker ends when it next gives the lock back.)
 """
 
 import ctypes
