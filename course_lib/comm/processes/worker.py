@@ -18,6 +18,7 @@ from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.trees import descendants, end_processes
 from course_lib.comm.processes.watch import Line, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, pack_value
 
@@ -31,11 +32,20 @@ def work(setup: Setup) -> None:
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     line = Line(setup.pipes)
     _live(setup, line)
+    _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
             stream.flush()
     # At once, with no atexit handlers or threads to wait for: all that matters has been reported.
     os._exit(0)
+
+
+def _end_children() -> None:
+    if sys.platform == "win32":
+        return
+    with suppress(ChildProcessError):  # raised where there are none, which costs next to nothing
+        os.waitpid(-1, os.WNOHANG)
+        end_processes(descendants([os.getpid()]))
 
 
 def _live(setup: Setup, line: Line) -> None:
