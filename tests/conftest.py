@@ -36,4 +36,3 @@ def _leave_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert names_in_shared_memory(os.getpid()) == []
     extra = [t for t in threading.enumerate() if t not in threads and not t.daemon]
     assert extra == []
-

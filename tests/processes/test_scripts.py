@@ -140,15 +140,18 @@ print(run(work, Slow(), workers=2, start_method=METHOD).values)
 def test_ctrl_c_ends_the_workers_and_raises_once(start_program, start_method, phase, presses):
     program = start_program(f"PHASE = {phase!r}\n{INTERRUPTED}", start_method)
     program.wait_for({"start": "begin", "run": "at work", "any": "one more"}[phase])
-    if phase == "start":
-        time.sleep(1.0)  # the workers are loading by now, or starting on a busy computer
+    if phase == "run":
+        program.wait_for("at work")
+    if phase != "any":
+        time.sleep(0.5)  # the workers are loading, or at their work, or late on a busy computer
     for _ in range(presses):
         os.killpg(program.process.pid, signal.SIGINT)  # what a terminal does
     out, err = program.finish()
     assert program.process.returncode == 0, err
     lines = [line for line in out.splitlines() if line.startswith(("interrupted", "[0"))]
     assert len(lines) == 2, (out, err)
-    assert lines[0].startswith("interrupted: the run was interrupted")
+    if phase != "any":  # there it may also come between two runs, where Python raises it
+        assert lines[0].startswith("interrupted: the run was interrupted")
     if phase == "run":
         assert "rank 0 was running, at script.py, line " in lines[0]
         assert "rank 1 waited in recv(src=0), at script.py, line " in lines[0]

@@ -30,8 +30,9 @@ def work(setup: Setup) -> None:
     die_with_launcher()
     watch_for_crashes(setup.pipes)
     os.environ[WORKER_VARIABLE] = str(setup.rank)
-    line = Line(setup.pipes)
-    _live(setup, line)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    line = Line(setup.pipes, lambda: channels.board.call(setup.rank))
+    _live(setup, channels, line)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -48,11 +49,10 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, line: Line) -> None:
+def _live(setup: Setup, channels: Channels, line: Line) -> None:
     comm: ProcessCommunicator | None = None
     origin_s = time.perf_counter()
     try:
-        channels = Channels(setup.segment.memory, setup.locks, setup.bells)
         line.report(Attached(setup.rank))
         fn, args = _load(line.next_request().data, setup.rank)
         line.report(Loaded(setup.rank))
