@@ -83,7 +83,10 @@ def pip_is_configured(python: Path, environ: dict[str, str]) -> bool:
         Whether a PIP_* variable or a configuration file sets anything but pip's manners.
     """
     listed = subprocess.run(
-        [str(python), "-I", "-m", "pip", "config", "list"], env=environ, capture_output=True, text=True
+        [str(python), "-I", "-m", "pip", "config", "list"],
+        env=environ,
+        capture_output=True,
+        text=True,
     )
     names = [line.split("=", 1)[0].rsplit(".", 1)[-1] for line in listed.stdout.splitlines()]
     return any(name not in _HARMLESS for name in names if name)
