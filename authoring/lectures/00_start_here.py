@@ -26,20 +26,21 @@ from course_lib.viz.prediction import predict
 # Timing: four workers 5 minutes, messages 8, simulator 4, crash 3, deadlock 5.
 # Start by asking who has several computers at hand; then run the first cell on a laptop.
 #
-# Common misconceptions: "workers are threads and see my variables" (they are processes with their own
-# memory); "a send waits until the other side has read it" (up to a limit it does not); "a deadlock
-# gives an error by itself" (in real life it gives silence).
+# Common misconceptions: "workers are threads and see my variables" (they are processes with their
+# own memory); "a send waits until the other side has read it" (up to a limit it does not); "a
+# deadlock gives an error by itself" (in real life it gives silence).
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Four workers
 #
-# A *worker* is a process: a running program with memory of its own. A cluster is many of them on many
-# machines. Your laptop can run several at once, so it can be a small cluster, and what we write for
-# it will run on a large one.
+# A *worker* is a process: a running program with memory of its own. A cluster is many of them on
+# many machines. Your laptop can run several at once, so it can be a small cluster, and what we
+# write for it will run on a large one.
 #
 # `run` starts a function of ours on every worker. Each gets a communicator, `comm`, which knows its
 # number (`rank`) and how many there are (`size`).
+
 
 # %% tags=["nbval-ignore-output"]
 def introduce(comm):
@@ -81,9 +82,9 @@ print("counted by the workers:", run(shop, basket, workers=4).values)
 print(guess_apples.compare(len(basket)))
 
 # %% [markdown]
-# Every worker got a *copy*. They share nothing: no variable, no list, no model. What one worker knows
-# reaches another only if it is sent. That sounds like a nuisance and is the reason why the same code
-# runs on a hundred machines.
+# Every worker got a *copy*. They share nothing: no variable, no list, no model. What one worker
+# knows reaches another only if it is sent. That sounds like a nuisance and is the reason why the
+# same code runs on a hundred machines.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A message
@@ -91,8 +92,9 @@ print(guess_apples.compare(len(basket)))
 # `comm.send(array, dst)` sends an array to a rank, `comm.recv(src)` receives one. That is enough to
 # build everything in this course.
 #
-# Rank 0 sends the number 1 to its right neighbour. Every other rank receives from the left, doubles,
-# and passes on. The last one sends back to rank 0.
+# Rank 0 sends the number 1 to its right neighbour. Every other rank receives from the left,
+# doubles, and passes on. The last one sends back to rank 0.
+
 
 # %%
 def relay(comm):
@@ -125,22 +127,23 @@ print(guess_number.compare(real.values[0][0]))
 player(real.trace, layout="ring", title="A number goes round, on four real processes")
 
 # %% [markdown]
-# Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4: three doublings, so 8 comes back. Four messages of
-# one number, 8 bytes each. And look at the waiting: at any moment one worker works and three wait. A
-# ring like this is no way to be fast. We return to that in lecture 05.
+# Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4: three doublings, so 8 comes back. Four
+# messages of one number, 8 bytes each. And look at the waiting: at any moment one worker works
+# and three wait. A ring like this is no way to be fast. We return to that in lecture 05.
 #
 # **Your turn:** change the function above, for example to add its rank, and run the cells again.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same text in another world
 #
-# `backend="simulated"` runs the very same function in *virtual time*: all workers live in one process,
-# and a model of a network says how long each message takes. Ours has a latency of 20 µs and carries
-# 1.25 GB a second.
+# `backend="simulated"` runs the very same function in *virtual time*: all workers live in one
+# process, and a model of a network says how long each message takes. Ours has a latency of 20 µs
+# and carries 1.25 GB a second.
 
 # %%
 simulated = run(relay, workers=4, backend="simulated")
 print(simulated.trace.table())
+
 
 # %%
 def story(trace):
@@ -179,8 +182,9 @@ print(f"four real processes on this computer: {real.elapsed_s * 1e6:.0f} µs, me
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A crash
 #
-# Things go wrong, and with many workers they go wrong in new ways. Here each worker averages its share
-# of the numbers. There is a mistake in it. Which rank meets it?
+# Things go wrong, and with many workers they go wrong in new ways. Here each worker averages its
+# share of the numbers. There is a mistake in it. Which rank meets it?
+
 
 # %% tags=["raises-exception", "nbval-ignore-output"] name="planted-crash"
 def average_of_share(comm, numbers):
@@ -196,8 +200,9 @@ run(average_of_share, [3, 1, 4], workers=4)
 # four workers: rank 3 has an empty share, and divides by its length. The other ranks were ended; no
 # process is left behind, and the notebook goes on.
 #
-# A mean of an empty share does not exist, but a sum does. So let every worker return its sum and its
-# count:
+# A mean of an empty share does not exist, but a sum does. So let every worker return its sum and
+# its count:
+
 
 # %%
 def sum_and_count(comm, numbers):
@@ -217,8 +222,9 @@ assert total / count == np.mean([3, 1, 4])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A deadlock
 #
-# Now every rank passes its own number to the right, all at the same time. Each receives from the left
-# and sends to the right. What happens?
+# Now every rank passes its own number to the right, all at the same time. Each receives from the
+# left and sends to the right. What happens?
+
 
 # %% tags=["raises-exception"] name="planted-deadlock"
 def shift(comm):
@@ -238,6 +244,7 @@ run(shift, workers=4, backend="simulated")
 #
 # What if everybody sends first?
 
+
 # %%
 def send_first(comm):
     """The same with the two lines swapped."""
@@ -256,9 +263,10 @@ print([int(value[0]) for value in run(send_first, workers=4, backend="simulated"
 run(send_first, workers=4, backend="simulated", rendezvous=True)
 
 # %% [markdown]
-# The same circle, the other way round: it was there all the time, hidden by small messages. It would
-# have shown on the day somebody used a larger model. The cure is `sendrecv`, which sends and receives
-# at the same time:
+# The same circle, the other way round: it was there all the time, hidden by small messages. It
+# would have shown on the day somebody used a larger model. The cure is `sendrecv`, which sends
+# and receives at the same time:
+
 
 # %% name="mended"
 def mended(comm):
@@ -277,8 +285,8 @@ together = run(mended, workers=4, backend="simulated", rendezvous=True)
 player(together.trace, layout="ring", title="Everybody at once: sendrecv")
 
 # %% [markdown]
-# Four messages again, as in the relay. But now they travel at the same time, and the whole takes one
-# hop instead of four. Same bytes, a quarter of the time: *who waits for whom* decides.
+# Four messages again, as in the relay. But now they travel at the same time, and the whole takes
+# one hop instead of four. Same bytes, a quarter of the time: *who waits for whom* decides.
 
 # %%
 print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed_s * 1e6:.2f} µs")
@@ -303,13 +311,13 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 #
 # <details><summary>Answer</summary>
 #
-# No. Rank 0's send meets the receive that rank 1 has posted; rank 1's send meets rank 2's receive, and
-# so on round the ring. One rank that begins differently breaks the circle.
+# No. Rank 0's send meets the receive that rank 1 has posted; rank 1's send meets rank 2's
+# receive, and so on round the ring. One rank that begins differently breaks the circle.
 # </details>
 
 # %% [markdown]
-# **Question 3.** A program runs in 8 tests out of 10 and hangs in the other two. What do you suspect,
-# and how do you make it show?
+# **Question 3.** A program runs in 8 tests out of 10 and hangs in the other two. What do you
+# suspect, and how do you make it show?
 #
 # <details><summary>Answer</summary>
 #
@@ -322,6 +330,8 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 #
 # - We ran our own function on four real workers; they shared nothing, and the basket stayed empty.
 # - We sent a number round the ring in 4 messages and watched every one of them travel.
-# - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and `sendrecv`.
+# - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and
+#   `sendrecv`.
 #
-# Next: the exercise set 00, then lecture 01 on what there is to distribute, or straight to lecture 02.
+# Next: the exercise set 00, then lecture 01 on what there is to distribute, or straight to
+# lecture 02.

@@ -1,8 +1,8 @@
 """Run the code of a lecture's script, and before each cell of a claim a version that must fail.
 
-``python run_lecture.py SCRIPT CLAIMS`` prints, for every claim of the lecture, what its assertion did
-to the planted opposite: ``0.2 AssertionError``. A process of its own, so that the functions of the
-script are those of ``__main__``, as in a notebook.
+``python run_lecture.py SCRIPT CLAIMS`` prints, for every claim of the lecture, how the cell with
+the planted opposite ended: ``0.2 AssertionError``. A process of its own, so that the functions of
+the script are those of ``__main__``, as in a notebook.
 """
 
 import contextlib
