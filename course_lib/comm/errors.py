@@ -6,7 +6,10 @@ shown, not the launcher's own frames.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from course_lib.trace.trace import Trace
 
 __all__ = [
     "DeadlockError",
@@ -40,7 +43,14 @@ class RunError(RuntimeError):
         One line for every other rank: what the first failure did to it.
     original : BaseException or None, default: None
         The worker's own exception, where it could be brought over.
+
+    Attributes
+    ----------
+    trace : Trace or None
+        What had been recorded until then, where the world keeps it.
     """
+
+    trace: "Trace | None" = None
 
     def __init__(
         self,
@@ -101,7 +111,19 @@ class LaunchTimeout(RunError, TimeoutError):
 
 
 class DeadlockError(RunError):
-    """Ranks wait for each other in a circle and none of them can go on."""
+    """Ranks wait for each other in a circle and none of them can go on.
+
+    Parameters
+    ----------
+    message, **details
+        As for ``RunError``.
+    cycle : sequence of int, default: ()
+        The ranks of the circle, each waiting for the next and the last for the first.
+    """
+
+    def __init__(self, message: str, *, cycle: Sequence[int] = (), **details: Any) -> None:
+        super().__init__(message, **details)
+        self.cycle = list(cycle)
 
 
 class PeerFinishedError(RunError):

@@ -1,1 +1,34 @@
-"""Virtual workers in virtual time: deterministic, on one thread, by the thousand."""
+"""Thousands of workers on one thread, in virtual time: exact, deterministic, explained.
+
+The same blocking functions that run on real processes run here, each on a *greenlet*: a function
+call that can be put to sleep in the middle and woken up later. One thread runs all of them, one at
+a time. Every rank has a clock of its own. Arithmetic costs no time unless it is priced with
+``comm.compute(label, flops=...)``; messages cost what the network model says.
+
+**The loop.** Among the ranks that can go on, the one with the smallest (clock, rank) runs next, and
+it keeps running until its clock passes somebody else's. The ranks that can go on lie in a heap. A
+rank whose clock has moved on puts itself back there and switches straight to the smallest one; a
+rank that waits for another is in no heap: whoever completes its message puts it back. So everything
+happens in the order of virtual time, and the same seed gives the same trace to the byte.
+
+**The network.** Every rank has one card, and a card sends and receives at the same time (full
+duplex). A message of n bytes that starts at time s keeps the sender's card busy in
+``[s, s + n*beta]`` and the receiver's card for ``n*beta`` from ``s + alpha``, or from the moment
+the receiver's card is free, if that is later (cut through: the head arrives while the tail is still
+being sent). ``send`` returns when its own card is free; the message has arrived when the receiver's
+card is done. Up to ``EAGER_BYTES`` a message starts when it is sent; a larger one, or any one with
+``rendezvous=True``, when its receive is posted as well. A barrier costs nothing: all leave it when
+the last one enters. For an algorithm that goes in rounds this gives
+``T = rounds*alpha + beta * (sum over rounds of the bytes on the busiest card)``.
+
+**When nobody can go on**, the heap is empty while ranks still wait. Then the circle of who waits
+for whom is the explanation, with the line of each rank's function, read from its sleeping frame.
+
+**What is shared.** Each rank loads its own copy of the function and its arguments, and messages are
+copied when they are sent. But there is one interpreter: modules, and so their globals, are the same
+for all ranks, which real processes keep apart. A rank is also not interrupted between two verbs: to
+end a function that loops for ever, a watchdog raises an exception in the thread when the wall time
+is over. Code that never comes back from C, or that swallows every exception, cannot be ended.
+
+Read ``networks``, then ``world`` (the loop), then ``communicator`` (the verbs), then ``explain``.
+"""

@@ -1,0 +1,40 @@
+"""``python -m authoring build [NN ...]`` and ``python -m authoring check [NN ...]``."""
+
+import argparse
+import sys
+import time
+
+from authoring.build import ROOT, build, check, targets
+from authoring.scripts import AuthoringError
+
+
+def main() -> int:
+    """Run the command and return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m authoring", description=__doc__)
+    parser.add_argument("command", choices=["build", "check"])
+    parser.add_argument("numbers", nargs="*", metavar="NN", help="only these, for example: 00 02")
+    options = parser.parse_args()
+    try:
+        wanted = list(targets(ROOT, options.numbers))
+        if not wanted:
+            print(f"no script begins with any of {options.numbers}", file=sys.stderr)
+            return 2
+        stale = []
+        for target in wanted:
+            if options.command == "check":
+                stale += check(target)
+            else:
+                start = time.perf_counter()
+                build(target)
+                took = f", {time.perf_counter() - start:.0f} s" if target.runs else ""
+                print(f"{target.path.relative_to(ROOT)}: {len(target.cells)} cells{took}")
+    except AuthoringError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for problem in stale:
+        print(problem, file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""Why nobody can go on, or where everybody was: the sentences of the simulator's errors."""
+
+import math
+
+from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
+from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.simulated.communicator import ANY, SimulatedCommunicator
+from course_lib.comm.simulated.world import World
+
+__all__ = ["others", "stuck", "timed_out"]
+
+_MOST_LINES = 10
+
+
+def stuck(world: World) -> RunError:
+    """Explain why no rank can go on: a circle of ranks, or one that has returned too early."""
+    path = [next(comm for comm in world.ranks if not comm.finished)]
+    while True:
+        peer = world.ranks[_waits_for(world, path[-1])[0]]
+        if peer.finished:
+            return _peer_finished(world, path[-1], peer)
+        if peer in path:
+            return _deadlock(world, path[path.index(peer) :])
+        path.append(peer)
+
+
+def _waits_for(world: World, comm: SimulatedCommunicator) -> list[int]:
+    """List the ranks without which ``comm`` cannot go on, those that have returned first."""
+    if comm.verb == "barrier":
+        peers = [c.rank for c in world.ranks if c not in world.in_barrier]
+    elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
+        others = [c.rank for c in world.ranks if c is not comm]
+        return sorted(others, key=lambda rank: world.ranks[rank].finished)
+    else:
+        peers = [peer for peer in (comm.listens_to, comm.sends_to) if peer is not None]
+    return sorted(peers, key=lambda rank: not world.ranks[rank].finished)
+
+
+def _deadlock(world: World, cycle: list[SimulatedCommunicator]) -> DeadlockError:
+    start = min(range(len(cycle)), key=lambda index: cycle[index].rank)
+    cycle = cycle[start:] + cycle[:start]
+    ranks = [comm.rank for comm in cycle]
+    circle = " -> ".join(map(str, _shorten_ranks([*ranks, ranks[0]])))
+    lines = [f"deadlock: no rank can go on, each waits for the next in the circle {circle}:"]
+    for comm in cycle[:_MOST_LINES]:
+        missing = f" for rank {_waits_for(world, comm)[0]}" if comm.verb == "barrier" else ""
+        lines.append(f"  rank {comm.rank} waits in {_call(comm)}{missing}, {_place(comm)}")
+        lines += _unread(comm)
+    if len(cycle) > _MOST_LINES:
+        lines.append(f"  and {len(cycle) - _MOST_LINES:,} more ranks in the circle")
+    lines.append(_hint({comm.verb for comm in cycle}, world.eager_bytes))
+    return DeadlockError(
+        "\n".join(lines), rank=ranks[0], consequences=others(world, ranks), cycle=ranks
+    )
+
+
+def _hint(verbs: set[str], eager_bytes: int) -> str:
+    if "barrier" in verbs:
+        return "every rank must call barrier() equally often, and not while another waits for it"
+    if verbs == {"recv"} or verbs == {"recv_any"}:
+        return (
+            "each waits for a message before it sends its own: let one of them send first, "
+            "or use sendrecv, which does both at once"
+        )
+    if verbs == {"send"}:
+        limit = f" of more than {eager_bytes:,} bytes" if eager_bytes else ""
+        return (
+            f"a send{limit} returns when its receive is posted, and each sends before it receives: "
+            "use sendrecv, which does both at once, or let one of them receive first"
+        )
+    return "write down the messages of these ranks in order: each send needs its recv in that place"
+
+
+def _peer_finished(
+    world: World, comm: SimulatedCommunicator, peer: SimulatedCommunicator
+) -> PeerFinishedError:
+    what = f"rank {comm.rank} waits in {_call(comm)}, {_place(comm)}"
+    if comm.verb == "barrier":
+        text = f"{what}, but rank {peer.rank} has already returned"
+        hint = "every rank must call barrier() equally often"
+    elif comm.listens_to == ANY:
+        text = f"{what}, but all other ranks have already returned"
+        hint = f"count how many messages are sent to rank {comm.rank}, and receive no more"
+    elif comm.sends_to == peer.rank:
+        text = f"{what}, but rank {peer.rank} has already returned without receiving it"
+        hint = f"let rank {peer.rank} receive as many messages as rank {comm.rank} sends to it"
+    else:
+        text = f"{what}, but rank {peer.rank} has already returned"
+        hint = f"let rank {peer.rank} send as many messages as rank {comm.rank} receives from it"
+        if peer.recorder is not None:
+            n_sent = sum(1 for _, dst, *_ in peer.recorder.sends if dst == comm.rank)
+            text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {comm.rank}"
+    return PeerFinishedError(
+        "\n".join([text, *_unread(comm), hint]),
+        rank=comm.rank,
+        consequences=others(world, [comm.rank, peer.rank]),
+    )
+
+
+def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> LaunchTimeout:
+    """Say where every rank was when the wall time was over.
+
+    Parameters
+    ----------
+    world : World
+        The run.
+    limit_s : float
+        Its limit in wall seconds.
+    frames : tuple of Frame
+        Where the rank was that was running.
+    """
+    can_go_on = {rank for _, rank in world.heap}
+    running = [c for c in world.ranks if not (c.finished or c.open_parts or c.rank in can_go_on)]
+    virtual_s = max(comm.now_s for comm in world.ranks)
+    lines = [
+        f"the run was not over after {limit_s:g} s of wall time (time_limit_s); in virtual time it "
+        f"had come to {virtual_s:.3g} s"
+    ]
+    for comm in running:
+        here = user_frame(frames_of_stack(comm.thread.gr_frame) or frames)
+        lines.append(f"  rank {comm.rank} was running, at {place(here)}")
+    lines.append("look for a loop that does not end, or raise time_limit_s")
+    return LaunchTimeout(
+        "\n".join(lines),
+        rank=running[0].rank if running else None,
+        consequences=others(world, [comm.rank for comm in running]),
+    )
+
+
+def others(world: World, named: list[int]) -> list[str]:
+    """Say in one line each where the ranks were that an error does not name; at most ten lines."""
+    rest = [comm for comm in world.ranks if comm.rank not in named]
+    lines = [f"rank {comm.rank} {_state(comm)}" for comm in rest[:_MOST_LINES]]
+    if len(rest) > _MOST_LINES:
+        lines.append(f"and {len(rest) - _MOST_LINES:,} more ranks")
+    return lines
+
+
+def _state(comm: SimulatedCommunicator) -> str:
+    if comm.finished:
+        return "had returned"
+    if comm.open_parts:
+        return f"waited in {_call(comm)}, {_place(comm)}"
+    if comm.verb == "start":
+        return "had not begun"
+    return f"could go on, {_place(comm)}"
+
+
+def _call(comm: SimulatedCommunicator) -> str:
+    """Write the verb a rank waits in, with the part of it that is still open."""
+    parts = []
+    if comm.listens_to is not None and comm.listens_to != ANY:
+        parts.append(f"src={comm.listens_to}")
+    if comm.sends_to is not None:
+        parts.append(f"dst={comm.sends_to}")
+    if comm.tag is not None:
+        parts.append(f"tag={comm.tag!r}")
+    return f"{comm.verb}({', '.join(parts)})"
+
+
+def _place(comm: SimulatedCommunicator) -> str:
+    return f"at {place(user_frame(frames_of_stack(comm.thread.gr_frame)))}"
+
+
+def _unread(comm: SimulatedCommunicator) -> list[str]:
+    """Name the messages that have arrived at a waiting rank, which listens to somebody else."""
+    return [
+        f"    (an unread message from rank {src} is there: tag={letters[0].sent.tag!r}, "
+        f"shape {letters[0].sent.shape})"
+        for src, letters in sorted(comm.inbox.items())
+        if letters and letters[0].arrived_s < math.inf
+    ][:3]
+
+
+def _shorten_ranks(ranks: list[int]) -> list[int | str]:
+    if len(ranks) <= _MOST_LINES + 1:
+        return list(ranks)
+    return [*ranks[: _MOST_LINES // 2], "...", *ranks[-2:]]

@@ -1,0 +1,71 @@
+"""A limit of wall time for code that runs on this very thread, on any operating system.
+
+A second thread sleeps until the time is over and then asks the interpreter to raise ``TimeIsUp`` in
+the first one, at its next Python instruction (``PyThreadState_SetAsyncExc``; signals would work on
+the main thread of POSIX systems only).
+"""
+
+import ctypes
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+__all__ = ["TimeIsUp", "Watchdog"]
+
+_AGAIN_AFTER_S = 1.0
+
+_set_async_exc = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_set_async_exc.argtypes = (ctypes.c_ulong, ctypes.py_object)
+_set_async_exc.restype = ctypes.c_int
+
+
+class TimeIsUp(BaseException):
+    """The wall time is over. Not an ``Exception``, so that a learner's ``except`` lets it pass."""
+
+
+class Watchdog:
+    """Raise ``TimeIsUp`` in the thread that entered, if it has not left in time.
+
+    Parameters
+    ----------
+    limit_s : float
+        Wall seconds.
+    on_time_up : callable
+        Called from the watchdog's thread just before.
+    """
+
+    def __init__(self, limit_s: float, on_time_up: Callable[[], None]) -> None:
+        self._limit_s = min(limit_s, threading.TIMEOUT_MAX)
+        self._on_time_up = on_time_up
+        self._left = threading.Event()
+        self._target = threading.get_ident()
+        self._thread = threading.Thread(target=self._watch, name="time limit", daemon=True)
+
+    def __enter__(self) -> None:
+        """Start the clock."""
+        self._thread.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        """Stop the clock; after this nothing is raised any more."""
+        try:
+            self._leave()
+        except TimeIsUp:  # it came while we were leaving, and it will not come again
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        self._left.set()
+        self._thread.join()
+        _set_async_exc(self._target, ctypes.py_object())  # take back what was not raised yet
+
+    def _watch(self) -> None:
+        wait_s = self._limit_s
+        while not self._left.wait(wait_s):
+            self._on_time_up()
+            _set_async_exc(self._target, ctypes.py_object(TimeIsUp))
+            wait_s = _AGAIN_AFTER_S  # for code that swallowed it

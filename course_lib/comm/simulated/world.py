@@ -1,0 +1,111 @@
+"""The event loop: who runs next, and how the run ends."""
+
+from heapq import heappop
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from course_lib.comm.errors import SimulationError
+from course_lib.comm.failures import Failure
+from course_lib.comm.launch import Job
+from course_lib.comm.shipping import pack_call
+from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.networks import Network
+from course_lib.comm.simulated.watchdog import TimeIsUp
+
+__all__ = ["World"]
+
+_MOST_REFUSALS = 1_000
+_abandoned: list[greenlet] = []
+"""Ranks that could not be ended, kept: collecting a greenlet would try once more to end it."""
+
+
+class World:
+    """All ranks of one run, and the heap of those that can go on.
+
+    Attributes
+    ----------
+    ranks : list of SimulatedCommunicator
+        By rank.
+    heap : list of (float, int)
+        (clock in virtual seconds, rank) of every rank that can go on and is not running.
+    loop : greenlet
+        Where ``run`` runs; a rank that ends, or finds the heap empty, switches there.
+    in_barrier : list of SimulatedCommunicator
+        Who has entered the barrier that is now filling.
+    failure : Failure or None
+        The first exception that left a rank's function.
+    """
+
+    def __init__(self, job: Job, network: Network) -> None:
+        self.size = job.workers
+        self.seed = job.seed
+        self.eager_bytes = job.eager_bytes
+        self.tracing = job.trace
+        self.alpha_s = network.latency_s
+        self.beta_s_per_byte = network.beta_s_per_byte
+        self.flops_per_s = network.speeds(job.workers)
+        self.packed_call = pack_call(job.fn, job.args)
+        self.heap = [(0.0, rank) for rank in range(job.workers)]
+        self.loop: greenlet = getcurrent()
+        self.in_barrier: list[SimulatedCommunicator] = []
+        self.failure: Failure | None = None
+        self.time_is_up = False
+        self.ending: greenlet | None = None
+        self.refusals = 0
+        self.ranks = [SimulatedCommunicator(rank, self) for rank in range(job.workers)]
+
+    def run(self) -> bool:
+        """Run all ranks until they have returned.
+
+        Returns
+        -------
+        bool
+            False if it ended because no rank could go on, or because one failed.
+        """
+        for comm in self.ranks:
+            comm.thread.switch()  # begin all of them from here: their stacks must not pile up
+        while self.heap and self.failure is None:
+            _, rank = heappop(self.heap)
+            self.ranks[rank].thread.switch()
+            if self.time_is_up:
+                raise TimeIsUp
+        return all(comm.finished for comm in self.ranks)
+
+    def close(self) -> None:
+        """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""
+        self.time_is_up = True
+        for comm in self.ranks:
+            comm.caller = None
+
+    def end(self) -> None:
+        """End the ranks that are still asleep, so that their ``finally`` blocks run."""
+        for comm in self.ranks:
+            comm.caller = None
+        asleep = [comm.thread for comm in self.ranks if comm.thread and not comm.thread.dead]
+        try:
+            while asleep:
+                self.ending, self.refusals = asleep[-1], 0
+                self.ending.throw(GreenletExit)
+                if not self.ending.dead:
+                    _abandoned.append(self.ending)
+                asleep.pop()
+        finally:
+            self.ending = None
+            _abandoned.extend(asleep)
+
+    def refuse(self, rank: int, verb: str) -> None:
+        """Say why ``verb`` cannot be called from here, or go on ending a rank that will not end."""
+        here = getcurrent()
+        if here is self.ending or (self.time_is_up and here is self.ranks[rank].thread):
+            self.refusals += 1
+            while self.refusals > _MOST_REFUSALS:  # a rank that swallows its own end is left here
+                self.loop.switch()
+            raise GreenletExit if here is self.ending else TimeIsUp
+        if any(comm.caller for comm in self.ranks):
+            raise SimulationError(
+                f"{verb}() of rank {rank} was called from another thread, greenlet or rank than "
+                "its own; on the simulator a rank is one flow of control: call verbs only from the "
+                "function that run was given",
+                rank=rank,
+            )
+        raise SimulationError(f"rank {rank} called {verb}() after its run was over", rank=rank)
