@@ -24,7 +24,7 @@ from course_lib.trace.trace import Trace
 
 __all__ = ["Mishap", "Observation", "examine"]
 
-CASE_LIMIT_S = 5.0
+CASE_LIMIT_S = 3.0
 _LATEST_START_S = 1e-3
 
 

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from course_lib.checks.comparator import Difference, difference, first_difference, show
+import numpy as np
+
+from course_lib.checks.comparator import Difference, difference, first_difference
 from course_lib.checks.examine import Mishap, Observation
 from course_lib.checks.task import Case, Hint, Price, Task
 
@@ -65,8 +67,10 @@ def measured_price(seen: Observation, calls: int) -> Price:
 
 def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
     """Explain a run that gave no results."""
-    says = mishap.text
     hint = _mishap_hint(task, case, mishap)
+    says = mishap.text
+    if hint.id == "library-answer":
+        says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
     return Fault(says, hint, rank=mishap.rank, step=mishap.kind)
 
 
@@ -113,7 +117,7 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
     ):
         hint = Hint("returns-none", "does every path through the function end in a return?")
         return Fault("every rank returned None", hint, got="None", rank=0)
-    if task.talks and case.workers > 1 and trace.n_messages == 0:
+    if task.price(case).messages > 0 and trace.n_messages == 0:
         hint = Hint(
             "no-messages",
             "ranks share nothing, so what another rank holds can only come in a message",
@@ -136,6 +140,8 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
             or task.explain(case, arguments, got, wrong)
             or _general_hint(task, case, arguments, got, wrong, call)
         )
+        if case.alone:
+            wrong = wrong._replace(says=wrong.says.removeprefix("rank 0: "), rank=None)
         step = f"call {call + 1} of {case.calls} in the same run" if call else ""
         return Fault(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
     return None
@@ -149,6 +155,8 @@ def _known_mistake(
     task: Task, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any]
 ) -> Hint | None:
     for mistake in task.mistakes(case, arguments):
+        if not all(map(_is_finite, mistake.values)):
+            continue  # NaN is like any other NaN: it tells nothing about where it comes from
         same = first_difference(
             mistake.values,
             got,
@@ -177,6 +185,8 @@ def _general_hint(
         return Hint("dtype", "keep the dtype of the data: what does each operation turn it into?")
     if "shape" in wrong.says or "NumPy array" in wrong.says:
         return Hint("shape", "print the shape that each line makes, and compare with the docstring")
+    if not _is_finite(value):
+        return Hint("nan", "where does NaN or infinity come from: a division by 0, an empty mean?")
     if call > 0:
         return Hint(
             "stale",
@@ -193,7 +203,24 @@ def _general_hint(
     if right:
         names = ", ".join(map(str, right))
         return Hint("some-ranks", f"it is right on rank {names} only; what do the others do?")
-    return Hint("wrong-value", f"the right answer here is {show(expected[wrong.rank or 0])}")
+    if _nearly(expected[wrong.rank or 0], value):
+        return Hint(
+            "precision", "right to about 7 digits: did some number go through float32, or a text?"
+        )
+    return Hint("wrong-value", "work this case out by hand, line by line, and compare")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return bool(np.isfinite(value).all())
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _nearly(expected: Any, got: Any) -> bool:
+    if not isinstance(expected, np.ndarray) or expected.dtype != np.float64:
+        return False
+    single = np.finfo(np.float32).eps / np.finfo(np.float64).eps
+    return difference(expected, got, n_terms=int(single)) is None
 
 
 def _wrong_manners(task: Task, seen: Observation) -> Fault | None:

@@ -42,7 +42,7 @@ class PredictTask(Task):
         """Make one case of each set of numbers, and of some that nobody can foresee."""
         for numbers in [*self.tried(), *self._unforeseen(secret)]:
             label = ", ".join(f"{n}={v:,}" for n, v in zip(self.questions, numbers, strict=True))
-            yield Case(1, label, calls=1, settings={"numbers": numbers})
+            yield Case(1, label, calls=1, alone=True, settings={"numbers": numbers})
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = Case(1, "", seed=secret).rng(0, 0)

@@ -74,6 +74,8 @@ class Case:
         Whether ranks begin at random times, so that messages arrive in another order.
     network : object
         The simulator's network, None for its own.
+    alone : bool
+        Whether the function is called once, by nobody in particular: it needs no workers.
     settings : mapping
         What else the task wants to know: lengths, dtypes, numbers of rows.
     """
@@ -85,6 +87,7 @@ class Case:
     rendezvous: bool = False
     stagger: bool = False
     network: Any = None
+    alone: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def rng(self, rank: int, call: int) -> np.random.Generator:
@@ -94,6 +97,7 @@ class Case:
     def __str__(self) -> str:
         """Describe the case in one line."""
         workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        workers = "" if self.alone else workers
         parts = [workers, self.label, "every send waits for its receive" * self.rendezvous]
         return ", ".join(part for part in parts if part)
 
@@ -106,7 +110,7 @@ class Task(ABC):
     name, title : str
         The name of the function to write, and its goal.
     talks : bool
-        Whether ranks must exchange messages where there are several of them.
+        Whether a solution sends messages at all. Where ``price`` has some, none is a failure.
     fresh : bool
         Whether the result must not share memory with an argument.
     forbidden : tuple of str

@@ -51,7 +51,7 @@ class PredictGather(PredictTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin with the lecture's four workers."""
-        return (4, 1000), (7, 300), (2, 1), (1, 50), (32, 0), (10, 4000)
+        return (4, 1000), (9, 300), (2, 1), (1, 50), (32, 0), (10, 4000)
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Run ``sum_at_rank_0`` on float64 numbers."""
@@ -75,7 +75,7 @@ class PredictGather(PredictTask):
         return {
             "messages": [(*answers, others), (*self_send, 2 * workers), (*self_send, workers)],
             "n_bytes": [
-                (*width, 2 * others * length), (*answers, others * n), (*self_send, 2 * workers * n),
+                (*width, 2 * others * length), (*self_send, 2 * workers * n),
                 ("four-bytes", "float64 is 64 bits, which are 8 bytes", 2 * others * n // 2),
             ],
             "bytes_into_rank_0": [
