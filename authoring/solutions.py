@@ -1,8 +1,8 @@
 """Cut the exercise out of the solution.
 
 Between ``# BEGIN SOLUTION`` and ``# END SOLUTION``, each alone on its line inside a function,
-stands what the learner is to write. There a line ``# SOLUTION FROM package.module:function`` stands for
-the body of that library function, so that the algorithm is written once.
+stands what the learner is to write. There a line ``# SOLUTION FROM package.module:function`` stands
+for the body of that library function, so that the algorithm is written once.
 """
 
 import ast

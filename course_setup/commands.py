@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 from course_setup import workbook
 from course_setup.environment import clean_environ, ensure
@@ -56,6 +57,8 @@ def lab(root: Path, port: int | None, open_browser: bool) -> int:
         print(sentence)
     environ = lab_environ(root)
     _trust(root, python, environ, changes)
+    if is_root():
+        print("You are root on this computer, and so will be what you run in the notebooks.")
     print("Opening JupyterLab on your workbook; Ctrl-C here ends it.", flush=True)
     return hand_over(lab_command(root, python, port, open_browser), root, environ)
 
@@ -63,16 +66,23 @@ def lab(root: Path, port: int | None, open_browser: bool) -> int:
 def lab_command(root: Path, python: Path, port: int | None, open_browser: bool) -> list[str]:
     """Return JupyterLab's command line: this computer only, its token left on."""
     command = [str(python), "-m", "jupyterlab", f"--ServerApp.root_dir={root / 'workbook'}"]
-    command += ["--ServerApp.ip=127.0.0.1"]
+    command += ["--ServerApp.ip=127.0.0.1", "--Application.log_level=WARN"]
     if port is not None:
         command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     if not open_browser:
         command.append("--no-browser")
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        print("You are root on this computer, and so will be what you run in the notebooks.")
+    if is_root():
         command.append("--ServerApp.allow_root=True")
     lecture = workbook.first_lecture(root)
-    return command if lecture is None else [*command, str(lecture)]
+    if lecture is not None:
+        page = lecture.relative_to(root / "workbook").as_posix()
+        command.append(f"--LabApp.default_url=/lab/tree/{quote(page)}")
+    return command
+
+
+def is_root() -> bool:
+    """Tell whether we run as root, which JupyterLab refuses unless it is told to."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def lab_environ(root: Path) -> dict[str, str]:

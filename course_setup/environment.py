@@ -66,17 +66,17 @@ def ensure(root: Path) -> Path:
     SetupError
         If it cannot be made, with one sentence that says why.
     """
-    if inspect(root).action == "none":
+    if state_of(root).action == "none":
         return venv_python(root)
     with _alone(root):
-        state = inspect(root)  # another run may have finished meanwhile
+        state = state_of(root)  # another run may have finished meanwhile
         if state.action != "none":
             print(state.why, flush=True)
             _mend(root, state.action)
     return venv_python(root)
 
 
-def inspect(root: Path) -> State:
+def state_of(root: Path) -> State:
     """Look at `.venv` and say what has to be done (a few milliseconds and one Python start)."""
     venv = root / ".venv"
     again = "making it again with the locked packages (about a minute)."
@@ -103,7 +103,7 @@ def inspect(root: Path) -> State:
 
 
 def _mend(root: Path, action: str) -> None:
-    """Carry out what `inspect` asked for."""
+    """Carry out what `state_of` asked for."""
     venv = root / ".venv"
     adopted = action == "adopt" or bool((_read_stamp(venv) or {}).get("adopted"))
     if action == "move aside" or (action == "remake" and adopted):

@@ -17,9 +17,9 @@ from course_setup.problems import SetupError, explain_installer
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # pip settings that do not say where packages come from; any other one means "configured".
 _HARMLESS = {
-    "break-system-packages", "cache-dir", "disable-pip-version-check", "no-cache-dir", "no-color",
-    "no-input", "progress-bar", "quiet", "require-virtualenv", "root-user-action", "user",
-    "verbose", "yes",
+    "break-system-packages", "cache-dir", "config-file", "disable-pip-version-check",
+    "no-cache-dir", "no-color", "no-input", "progress-bar", "quiet", "require-virtualenv",
+    "root-user-action", "user", "verbose", "yes",
 }  # fmt: skip
 _UV_SETTINGS = (
     "UV_CONFIG_FILE", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX",
@@ -59,9 +59,8 @@ def install_packages(root: Path, python: Path, environ: dict[str, str]) -> None:
     else:
         install = [str(python), "-m", "pip", "install", "--no-input"]
         install += ["--disable-pip-version-check", "--no-warn-script-location"]
-    torch = [locked_torch(lock)]
-    if not configured and sys.platform == "linux" and not has_nvidia_gpu():
-        torch += ["--no-deps", "--index-url", CPU_INDEX]
+    wants_cpu_build = not configured and sys.platform == "linux" and not has_nvidia_gpu()
+    torch = torch_words(lock, wants_cpu_build)
     started = time.monotonic()
     _run_shown([*install, *torch], environ, "PyTorch")
     _run_shown([*install, "-r", str(lock)], environ, "the other packages")
@@ -103,12 +102,13 @@ def has_nvidia_gpu() -> bool:
     return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
 
 
-def locked_torch(lock: Path) -> str:
-    """Return the lock's line for torch, such as "torch==2.13.0"."""
+def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
+    """Return the installer's arguments for torch alone, in the lock's version."""
     found = re.search(r"^torch==[\w.]+", lock.read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise SetupError(f"{lock} has no line for torch: get the file back with git.")
-    return found.group()
+    cpu_build = ["--no-deps", "--index-url", CPU_INDEX]
+    return [found.group(), *(cpu_build if wants_cpu_build else [])]
 
 
 def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:

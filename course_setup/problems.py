@@ -79,8 +79,9 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (
         r"No matching distribution found for torch|torch==\S+ has no wheels|"
         r"no version of torch==|torch.{0,200}no wheels with a matching",
-        "PyTorch 2.13 has no build for this system and Python: it has them for 64-bit Linux "
-        "(glibc), Windows, and macOS 14 or newer on M processors.",
+        "no PyTorch 2.13 can be had from the package index: it cannot be reached, or has none for "
+        "this system and Python (there are builds for 64-bit Linux with glibc, for Windows, and "
+        "for macOS 14 or newer on M processors).",
     ),
     (
         r"Permission denied|Errno 13|Access is denied|Read-only file system",

@@ -75,10 +75,11 @@ def synchronise(root: Path) -> Changes:
         elif fingerprint(copy) == manifest.get(name, {}).get("cells"):
             _replace(source, copy)
             changes.refreshed.append(name)
-        else:
-            if manifest.get(name, {}).get("told") != newest:
+        else:  # the learner's: say once that the course has a newer one
+            entry = manifest.setdefault(name, {})
+            if newest not in (entry.get("cells"), entry.get("told")):
                 changes.kept.append(name)
-            manifest.setdefault(name, {})["told"] = newest
+                entry["told"] = newest
             continue
         manifest[name] = {"cells": newest}
     _write_manifest(workbook, manifest)

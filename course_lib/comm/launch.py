@@ -31,7 +31,23 @@ _here = threading.local()
 
 @dataclass(frozen=True)
 class Job:
-    """A checked call of ``run``, as a world receives it."""
+    """A checked call of ``run``, as a world receives it.
+
+    Attributes
+    ----------
+    fn, args : callable and tuple
+        What every rank calls, after its communicator.
+    workers : int
+        How many ranks.
+    eager_bytes : int
+        Up to what size ``send`` returns after copying.
+    trace : bool
+        Whether to record what happens.
+    time_limit_s : float
+        Wall seconds after which the run is ended.
+    seed : int
+        For the ranks' random generators.
+    """
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
@@ -182,7 +198,18 @@ def run(
 
 @contextmanager
 def inside_worker(rank: int) -> Iterator[None]:
-    """Mark this thread as running workers, so that a nested ``run`` is refused."""
+    """Mark this thread as running workers, so that a nested ``run`` is refused.
+
+    Parameters
+    ----------
+    rank : int
+        A rank that runs in this thread.
+
+    Yields
+    ------
+    None
+        While the workers run.
+    """
     _here.rank = rank
     try:
         yield

@@ -1,1 +1,54 @@
-"""A trace or a curve becomes a picture, a widget or a page."""
+"""A trace or a curve becomes a picture, a widget or a page.
+
+Everything here is loaded when it is first used: importing this package loads neither matplotlib nor
+a Jupyter library.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from course_lib.viz.curves import loss_curve
+    from course_lib.viz.message_player import Player, player
+    from course_lib.viz.pages import export_page, to_html
+    from course_lib.viz.show import mimebundle
+    from course_lib.viz.stills import curve, filmstrip, timeline
+    from course_lib.viz.tables import table, table_html
+
+__all__ = [
+    "Player",
+    "curve",
+    "export_page",
+    "filmstrip",
+    "loss_curve",
+    "mimebundle",
+    "player",
+    "table",
+    "table_html",
+    "timeline",
+    "to_html",
+]
+
+_HOME = {
+    "Player": "message_player",
+    "curve": "stills",
+    "export_page": "pages",
+    "filmstrip": "stills",
+    "loss_curve": "curves",
+    "mimebundle": "show",
+    "player": "message_player",
+    "table": "tables",
+    "table_html": "tables",
+    "timeline": "stills",
+    "to_html": "pages",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'course_lib.viz' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"course_lib.viz.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

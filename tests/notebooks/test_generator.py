@@ -61,9 +61,7 @@ def test_exercise_has_a_stub_with_its_docstring_and_no_solution_cell(tmp_path: P
     exercise = made(tmp_path, GOOD)["exercises"]
     stub = sources(exercise)[2]
     assert '"""Return twice x."""' in stub
-    assert stub.endswith(
-        'raise NotImplementedError("write this function, then run the check below")'
-    )
+    assert stub.endswith(STUB)
     assert "2 * x" not in "".join(sources(exercise))
     assert len(exercise.cells) == 4
 

@@ -1,0 +1,50 @@
+"""The command line: `python -m course_lib doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def doctor(_: argparse.Namespace) -> int:
+    """Print what is wrong with this computer.
+
+    Returns
+    -------
+    int
+        The exit status: 0 if the course works here.
+    """
+    from course_lib.doctor import examine
+
+    report = examine()
+    print(report)
+    return 0 if report.is_healthy else 1
+
+
+def main(words: list[str]) -> int:
+    """Carry out a command.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line without the program's name.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="python -m course_lib", description="A course that runs.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("doctor", help="say what is wrong here and how to mend it")
+    command.set_defaults(carry_out=doctor)
+    arguments = parser.parse_args(words)
+    status: int = arguments.carry_out(arguments)
+    return status
+
+
+if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a console without "→"
+            stream.reconfigure(errors="replace")
+    sys.exit(main(sys.argv[1:]))

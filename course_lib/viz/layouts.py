@@ -1,0 +1,121 @@
+"""Where the workers stand: a topology becomes a point for each rank, and a bend for each edge.
+
+Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower right corner.
+"""
+
+import math
+
+__all__ = ["BENDS", "LAYOUTS", "Point", "along", "places"]
+
+Point = tuple[float, float]
+
+LAYOUTS = ("ring", "star", "line")
+
+BENDS = {"ring": 0.16, "star": 0.1, "line": 0.3}
+"""How far an edge bends to its left, as a fraction of its length: so two directions never overlap."""
+
+_STAGE_RATIO = 2.4  # width by height that a stage is drawn with, roughly
+_FAN_LEAVES = 6
+_ROW_LENGTH = 12
+
+
+def places(layout: str, size: int, center: int = 0) -> list[Point]:
+    """Place every rank on the stage.
+
+    Parameters
+    ----------
+    layout : {"ring", "star", "line"}
+        Ring: clockwise from the top. Star: ``center`` in the middle, the others around it (up to six
+        of them in a fan above it). Line: from left to right, long lines in rows that turn back.
+    size : int
+        How many ranks.
+    center : int, default: 0
+        The rank in the middle of a star; the other layouts do not look at it.
+
+    Returns
+    -------
+    list of (float, float)
+        The middle of each rank's box, by rank.
+
+    Raises
+    ------
+    ValueError
+        If ``layout`` is unknown or ``center`` is not a rank.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout must be one of {LAYOUTS}, got {layout!r}")
+    if not isinstance(center, int) or not 0 <= center < max(size, 1):
+        raise ValueError(f"center must be a rank from 0 to {size - 1}, got {center!r}")
+    if size <= 1:
+        return [(0.5, 0.5)] * size
+    if layout == "line" or (layout == "ring" and size == 2):
+        return _rows(size)
+    if layout == "ring":
+        return _ellipse(size)
+    leaves = size - 1
+    if leaves <= _FAN_LEAVES:
+        around, middle = _fan(leaves), (0.5, 1.0)
+    else:
+        around, middle = _ellipse(leaves), (0.5, 0.5)
+    return [*around[:center], middle, *around[center:]]
+
+
+def along(start: Point, end: Point, bend: float, position: float) -> Point:
+    """Find the point of a bent edge at a fraction of its way.
+
+    Parameters
+    ----------
+    start, end : (float, float)
+        Where the edge begins and ends; y grows downwards.
+    bend : float
+        How far its middle's control point lies to the left, as a fraction of its length.
+    position : float
+        0 at the start, 1 at the end.
+
+    Returns
+    -------
+    (float, float)
+        A point of the quadratic Bézier curve.
+    """
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    control = ((start[0] + end[0]) / 2 + bend * dy, (start[1] + end[1]) / 2 - bend * dx)
+    a, b, c = (1 - position) ** 2, 2 * position * (1 - position), position**2
+    return (
+        a * start[0] + b * control[0] + c * end[0],
+        a * start[1] + b * control[1] + c * end[1],
+    )
+
+
+def _ellipse(count: int) -> list[Point]:
+    """Spread points over an ellipse so that neighbours are equally far from each other."""
+    fine = 4096
+    lengths = [0.0]
+    for k in range(fine):
+        angle = 2 * math.pi * (k + 0.5) / fine
+        lengths.append(lengths[-1] + math.hypot(_STAGE_RATIO * math.cos(angle), math.sin(angle)))
+    points, k = [], 0
+    for index in range(count):
+        while lengths[k] < lengths[-1] * index / count - 1e-9:
+            k += 1
+        angle = 2 * math.pi * k / fine
+        points.append((round(0.5 + math.sin(angle) / 2, 4), round(0.5 - math.cos(angle) / 2, 4)))
+    return points
+
+
+def _fan(leaves: int) -> list[Point]:
+    if leaves == 1:
+        return [(0.5, 0.0)]
+    xs = [k / (leaves - 1) for k in range(leaves)]
+    return [(round(x, 4), round(0.25 * (2 * x - 1) ** 2, 4)) for x in xs]
+
+
+def _rows(size: int) -> list[Point]:
+    n_rows = 1 if size <= _ROW_LENGTH else max(2, round(math.sqrt(size / 4)))
+    length = math.ceil(size / n_rows)
+    points = []
+    for rank in range(size):
+        row, column = divmod(rank, length)
+        x = column / max(length - 1, 1)
+        y = 0.5 if n_rows == 1 else row / (n_rows - 1)
+        points.append((round(x if row % 2 == 0 else 1 - x, 4), round(y, 4)))
+    return points

@@ -1,0 +1,137 @@
+"""The message player: a widget that shows a trace in motion.
+
+It plays wholly in the browser (``player.js``); Python hands it the scene and hears of the time where
+the motion stops.
+"""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from course_lib.viz.curves import Curve, check_curves, pack_curves
+from course_lib.viz.scene import make_scene
+
+if TYPE_CHECKING:
+    from course_lib.trace.trace import Trace
+
+__all__ = ["Player", "player"]
+
+_HERE = Path(__file__).parent
+
+
+class Player(anywidget.AnyWidget):
+    """A trace in motion; make one with ``player(trace)``.
+
+    Attributes
+    ----------
+    scene : dict
+        What is drawn, see ``course_lib.viz.scene``.
+    curves : list of dict
+        Curves under the same clock.
+    title : str
+        What stands above it.
+    time_s : float
+        Where the playhead rests, in seconds of the trace; may be set.
+    even_steps, large : bool
+        How the switches stand at first.
+    """
+
+    _esm = _HERE / "player.js"
+    _css = _HERE / "player.css"
+    scene = traitlets.Dict().tag(sync=True)
+    curves = traitlets.List().tag(sync=True)
+    title = traitlets.Unicode("").tag(sync=True)
+    time_s = traitlets.Float(0.0).tag(sync=True)
+    even_steps = traitlets.Bool(False).tag(sync=True)
+    large = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, trace: "Trace", still: dict[str, Any], **traits: Any) -> None:
+        super().__init__(**traits)
+        self._trace = trace
+        self._still = still
+        self._png: str | None = None
+
+    def __repr__(self) -> str:
+        """Summarise in one line that is the same for every run of a deterministic algorithm."""
+        trace = self._trace
+        return (
+            f"Player({trace.size} ranks, {self.scene['layout']}: {trace.n_messages:,} messages, "
+            f"{trace.n_bytes:,} bytes, {trace.clock} time)"
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Add the still picture, for wherever no widget can be shown."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        if self._png is None:
+            from course_lib.viz.stills import filmstrip
+
+            self._png = base64.b64encode(filmstrip(self._trace, **self._still).to_png()).decode()
+        return {**data, "text/plain": repr(self), "image/png": self._png}, metadata
+
+
+def player(
+    trace: "Trace",
+    layout: str = "ring",
+    curves: Mapping[str, Curve] | None = None,
+    title: str | None = None,
+    *,
+    center: int = 0,
+    roles: dict[int, str] | None = None,
+    even_steps: bool = False,
+    large: bool = False,
+) -> Player:
+    """Play a trace: messages run along the edges, a timeline and curves share the clock.
+
+    Keys, while the player has the focus: space plays and pauses, the arrows step, Home and End jump,
+    + and - change the speed.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    layout : {"ring", "star", "line"}, default: "ring"
+        Where the workers stand.
+    curves : dict of str to list of (float, float) or None, default: None
+        Seconds and value, by the curve's name: ``{"loss": loss_curve(trace, "loss_partial")}``.
+    title : str or None, default: None
+        What stands above it.
+    center : int, default: 0
+        The rank in the middle of a star.
+    roles : dict of int to str or None, default: None
+        What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    even_steps : bool, default: False
+        Begin with every step as long as the next, instead of by the clock. A switch changes it.
+    large : bool, default: False
+        Begin with larger type, for a lecture room. A switch changes it.
+
+    Returns
+    -------
+    Player
+        A widget; where none can be shown, its still picture and its text.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``layout``, ``center``, ``roles`` or ``curves`` is unusable.
+    """
+    scene = make_scene(trace, layout, center=center, roles=roles)
+    return Player(
+        trace,
+        {
+            "layout": layout,
+            "center": center,
+            "roles": roles,
+            "curves": check_curves(curves),
+            "title": title,
+        },
+        scene=scene.to_json(),
+        curves=pack_curves(curves, scene.tick_s),
+        title=title or "",
+        even_steps=even_steps,
+        large=large,
+    )

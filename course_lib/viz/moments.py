@@ -1,0 +1,248 @@
+"""What is where at a time: the one function that the still pictures and the tests ask.
+
+The player's JavaScript does the same few lines of arithmetic on the same table; a test compares the
+two. Between two neighbouring ``boundaries`` nothing begins or ends, so there everything moves along
+straight lines and the caption stays as it is.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from course_lib.viz.scene import Doing, Flight, Scene, Span
+
+__all__ = ["Moment", "Token", "Worker", "boundaries", "steps", "telling_moments", "what_is_where"]
+
+_LISTED = 4
+_SENTENCES = 2
+
+
+class Worker(NamedTuple):
+    """One rank at a moment.
+
+    ``state``: "compute", "wait", "send", "failed" or "" (idle). ``word``: what stands in its box.
+    ``progress``: how much of a compute span is done, 0 to 1. ``doing``: its index, or -1.
+    """
+
+    rank: int
+    state: str
+    word: str
+    progress: float
+    doing: int
+
+
+class Token(NamedTuple):
+    """One message at a moment: ``position`` on its edge is 0 at ``src`` and 1 at ``dst``.
+
+    ``state``: "moving", "arrived" (not yet received) or "lost" (nobody will receive it).
+    """
+
+    index: int
+    src: int
+    dst: int
+    position: float
+    state: str
+    label: str
+    size: str
+
+
+class Moment(NamedTuple):
+    """Everything at one time."""
+
+    time_s: float
+    workers: list[Worker]
+    tokens: list[Token]
+    caption: str
+
+
+def what_is_where(scene: Scene, time_s: float) -> Moment:
+    """Say what every rank does and where every message is.
+
+    Parameters
+    ----------
+    scene : Scene
+        A trace on a layout.
+    time_s : float
+        Seconds since the run began; times outside the run mean its beginning or its end.
+
+    Returns
+    -------
+    Moment
+        Workers by rank; tokens in the order the messages were posted; the caption.
+    """
+    tick = min(max(time_s / scene.tick_s, 0.0), float(scene.end))
+    tokens = list(_tokens(scene, tick))
+    workers = _workers(scene, tick, {token.src for token in tokens if token.state == "moving"})
+    return Moment(tick * scene.tick_s, workers, tokens, _caption(scene, tick, workers, tokens))
+
+
+def boundaries(scene: Scene) -> list[int]:
+    """List the ticks at which something begins or ends, in order, with 0 and the end.
+
+    Two that are at most two ticks apart count as one: that is rounding.
+    """
+    found = {0, scene.end}
+    for flight in scene.messages:
+        found.update((flight.posted, flight.arrived, flight.received))
+    for span in scene.spans:
+        found.update((span.start, span.end))
+    kept = [0]
+    for tick in sorted(found - {-1}):
+        if tick - kept[-1] > 2:
+            kept.append(tick)
+    return kept
+
+
+def steps(scene: Scene) -> list[float]:
+    """List the times, in seconds, that the step keys go to: one between any two boundaries."""
+    return [(a + b) / 2 * scene.tick_s for a, b in pairwise(boundaries(scene))]
+
+
+def telling_moments(scene: Scene, count: int = 6) -> list[float]:
+    """Choose a few times that tell what a run is about.
+
+    A step is telling where more goes on than just before and just after; of steps in which the same
+    goes on, the first stands for all; and of those, ``count`` are taken evenly.
+
+    Parameters
+    ----------
+    scene : Scene
+        A trace on a layout.
+    count : int, default: 6
+        How many times at most.
+
+    Returns
+    -------
+    list of float
+        Times in seconds, in order; [0.0] for a run in which nothing happened.
+    """
+    times = steps(scene)
+    going_on = _going_on(scene, times)
+    seen: set[frozenset[tuple[int, ...]]] = set()
+    telling = []
+    for index, now in enumerate(going_on):
+        around = going_on[max(index - 1, 0) : index + 2]
+        if now and now not in seen and not any(now < other for other in around):
+            seen.add(now)
+            telling.append(times[index])
+    if len(telling) > count:
+        last = len(telling) - 1
+        telling = [telling[round(k * last / max(count - 1, 1))] for k in range(count)]
+    return telling or [0.0]
+
+
+def _going_on(scene: Scene, times: list[float]) -> list[frozenset[tuple[int, ...]]]:
+    """List what moves and what is computed at each time."""
+    found: list[set[tuple[int, ...]]] = [set() for _ in times]
+    ticks = [time_s / scene.tick_s for time_s in times]
+    events = [(f.posted, f.arrived, (f.src, f.dst, f.label, f.size)) for f in scene.messages]
+    events += [
+        (s.start, s.end, (s.rank, s.doing))
+        for s in scene.spans
+        if scene.doings[s.doing].kind == "compute"
+    ]
+    for start, end, key in events:
+        for index in range(bisect_left(ticks, start), bisect_left(ticks, end)):
+            found[index].add(key)
+    return [frozenset(keys) for keys in found]
+
+
+def _tokens(scene: Scene, tick: float) -> Iterator[Token]:
+    for index, flight in enumerate(scene.messages):
+        if flight.posted > tick:
+            return
+        if flight.arrived < 0:
+            yield _token(scene, index, flight, 0.5, "lost")
+        elif tick < flight.arrived:
+            position = (tick - flight.posted) / (flight.arrived - flight.posted)
+            yield _token(scene, index, flight, position, "moving")
+        elif tick < flight.received:
+            yield _token(scene, index, flight, 1.0, "arrived")
+
+
+def _token(scene: Scene, index: int, flight: Flight, position: float, state: str) -> Token:
+    label = tag_words(scene.labels[flight.label][0])
+    return Token(index, flight.src, flight.dst, position, state, label, scene.sizes[flight.size][0])
+
+
+def tag_words(tag: int | str | None) -> str:
+    """Put a message's label in words: numbers are chunks."""
+    return "" if tag is None else f"chunk {tag}" if isinstance(tag, int) else tag
+
+
+def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
+    workers = [
+        Worker(rank, *(("send", "sends") if rank in sending else ("", "")), 0.0, -1)
+        for rank in range(scene.size)
+    ]
+    for span in scene.spans:
+        if span.start > tick:
+            break
+        if tick < span.end and workers[span.rank].state != "compute":
+            workers[span.rank] = _busy(span, scene.doings[span.doing], tick)
+    for rank, failed, _ in scene.faults:
+        if failed <= tick:
+            workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
+    return workers
+
+
+def _busy(span: Span, doing: Doing, tick: float) -> Worker:
+    progress = (tick - span.start) / (span.end - span.start) if doing.kind == "compute" else 0.0
+    return Worker(span.rank, doing.kind, doing.word, progress, span.doing)
+
+
+def _caption(scene: Scene, tick: float, workers: list[Worker], tokens: list[Token]) -> str:
+    if tick >= scene.end:
+        return f"the run is over: {scene.total}"
+    moving = [token for token in tokens if token.state == "moving"]
+    parts = _moving(moving)
+    parts += _resting(sum(token.state == "arrived" for token in tokens), "arrived")
+    parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
+    for kind in ("compute", "wait"):
+        parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
+    parts += [f"rank {rank} has failed ({kind})" for rank, at, kind in scene.faults if at <= tick]
+    return "; ".join(parts) or "no rank computes, sends or waits"
+
+
+def _moving(moving: list[Token]) -> list[str]:
+    if len(moving) <= _SENTENCES:
+        return [
+            f"rank {t.src} sends {f'{t.label}, {t.size},' if t.label else t.size} to rank {t.dst}"
+            for t in moving
+        ]
+    listed = ", ".join(
+        f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
+    )
+    more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
+    return [f"{len(moving)} messages are on their way: {listed}{more}"]
+
+
+def _resting(count: int, state: str) -> list[str]:
+    if count == 0:
+        return []
+    messages, verb, have = ("1 message", "is", "has") if count == 1 else (
+        f"{count} messages", "are", "have"
+    )  # fmt: skip
+    if state == "arrived":
+        return [f"{messages} {have} arrived and {verb} not yet received"]
+    return [f"{messages} {verb} never received"]
+
+
+def _doing(scene: Scene, kind: str, workers: list[Worker]) -> list[str]:
+    groups: dict[int, list[int]] = {}
+    for worker in workers:
+        groups.setdefault(worker.doing, []).append(worker.rank)
+    if len(groups) > _SENTENCES:
+        return [f"{len(workers)} ranks {kind}"]
+    parts = []
+    for number, ranks in groups.items():
+        doing = scene.doings[number]
+        if len(ranks) == 1:
+            parts.append(f"rank {ranks[0]} {doing.one}")
+        elif len(ranks) <= _LISTED:
+            listed = ", ".join(str(rank) for rank in ranks[:-1])
+            parts.append(f"ranks {listed} and {ranks[-1]} {doing.many}")
+        else:
+            parts.append(f"{len(ranks)} ranks {doing.many}")
+    return parts

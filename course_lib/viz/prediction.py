@@ -1,0 +1,116 @@
+"""A small form in which a learner commits to a number before the cell below is run."""
+
+from typing import Any
+
+__all__ = ["Prediction", "predict"]
+
+
+class Prediction:
+    """A question with a number as its answer, and later the comparison with what came out.
+
+    Attributes
+    ----------
+    question : str
+        What is to be predicted.
+    unit : str
+        What is counted, in the plural: ``"messages"``.
+    committed : float or None
+        The learner's number, None until the button was pressed.
+    """
+
+    def __init__(self, question: str, unit: str = "") -> None:
+        for name, value in (("question", question), ("unit", unit)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} must be a str, got {value!r} ({type(value).__name__})")
+        self.question = question
+        self.unit = unit
+        self.committed: float | None = None
+        self._form: Any = None
+
+    def commit(self, text: str | float) -> str:
+        """Keep a prediction, and answer with what the form then says.
+
+        The first number counts: a second one does not change it. What is no number is asked for
+        again.
+
+        Parameters
+        ----------
+        text : str or float
+            What the learner typed; "1 200", "1,200" and "1e3" are numbers.
+        """
+        if self.committed is None:
+            try:
+                self.committed = float(str(text).replace(",", "").replace(" ", ""))
+            except ValueError:
+                return f"{text!r} is no number: write digits, for example 12"
+        return f"You predict {_number(self.committed)} {self.unit}".rstrip() + ". Now run on."
+
+    def compare(self, actual: float) -> str:
+        """Say how the prediction and the measured number compare.
+
+        Parameters
+        ----------
+        actual : float
+            What the run gave.
+        """
+        came_out = f"{_number(actual)} {self.unit}".rstrip()
+        if self.committed is None:
+            return f"It is {came_out}. (No prediction was made.)"
+        verdict = "as predicted" if self.committed == actual else "not what was predicted"
+        return f"It is {came_out}; you said {_number(self.committed)}: {verdict}."
+
+    def __repr__(self) -> str:
+        """Show the question, the same in every run."""
+        return f"Your prediction: {self.question} ____ {self.unit}".rstrip()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        if self._form is None:
+            self._form = self._make_form()
+        bundle: dict[str, Any] = self._form._repr_mimebundle_()
+        bundle.pop("text/html", None)
+        return bundle | {"text/plain": repr(self)}
+
+    def _make_form(self) -> Any:
+        import ipywidgets as widgets
+
+        question = widgets.HTML(f"<b>Your prediction:</b> {self.question}")
+        box = widgets.Text(placeholder="a number", layout=widgets.Layout(width="9em"))
+        button = widgets.Button(description="Commit", layout=widgets.Layout(width="7em"))
+        said = widgets.Label(self.unit)
+
+        def press(_: Any) -> None:
+            said.value = self.commit(box.value)
+            box.disabled = button.disabled = self.committed is not None
+
+        button.on_click(press)
+        return widgets.VBox([question, widgets.HBox([box, button, said])])
+
+
+def predict(question: str, unit: str = "") -> Prediction:
+    """Ask for a prediction; show the result as the last line of a cell.
+
+    Parameters
+    ----------
+    question : str
+        What is to be predicted, a question with a number as its answer.
+    unit : str, default: ""
+        What is counted, in the plural.
+
+    Returns
+    -------
+    Prediction
+        A form with a button; its ``compare(actual)`` is for a later cell.
+
+    Examples
+    --------
+    >>> guess = predict("How many messages in one step?", "messages")
+    >>> guess
+    Your prediction: How many messages in one step? ____ messages
+    >>> guess.compare(6)
+    'It is 6 messages. (No prediction was made.)'
+    """
+    return Prediction(question, unit)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"

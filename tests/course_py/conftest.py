@@ -1,0 +1,45 @@
+"""A checkout without an environment, and one with it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.course_py.checkout import (
+    FOLDER,
+    course_py,
+    make_checkout,
+    make_wheel,
+    offline,
+)
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheels")
+    make_wheel(folder, "torch", "2.13.0")
+    make_wheel(folder, "tinypackage", "1.0")
+    make_wheel(folder, "tinypackage", "2.0")
+    return folder
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return make_checkout(tmp_path / FOLDER)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory, wheels):
+    """Return a checkout with a finished environment; tests change copies of it."""
+    root = make_checkout(tmp_path_factory.mktemp("made") / FOLDER)
+    done = course_py(root, "setup", env=offline(wheels))
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.fixture
+def finished(made, tmp_path):
+    # The environment's own paths are only in scripts, which course.py does not use.
+    return Path(shutil.copytree(made, tmp_path / FOLDER, symlinks=True))

@@ -1,0 +1,170 @@
+"""`.venv` is made once, and mended when it is broken."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_setup import environment
+from tests.course_py.checkout import (
+    FOLDER,
+    course_py,
+    make_checkout,
+    offline,
+)
+
+
+@pytest.mark.slow
+def test_it_installs_in_any_folder_from_any_folder_inside_any_environment(tmp_path, wheels):
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    (wrong / "torch.py").write_text("raise SystemExit('the wrong torch')")
+    (wrong / "venv.py").write_text("raise SystemExit('the wrong venv')")
+    misleading = {
+        "PYTHONPATH": str(wrong),
+        "VIRTUAL_ENV": "/nowhere",
+        "PIP_USER": "1",
+        "PIP_TARGET": "/x",
+    }
+    root = make_checkout(tmp_path / FOLDER)
+    done = course_py(root, "setup", env=offline(wheels, **misleading), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Making .venv" in done.stdout
+    python = environment.venv_python(root)
+    script = (
+        "import course_lib, torch, tinypackage; print(course_lib.here, tinypackage.__version__)"
+    )
+    seen = subprocess.run(
+        [str(python), "-X", "utf8", "-c", script],
+        cwd=tmp_path,
+        env=environment.clean_environ(),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert seen.stdout.split() == f"{root / 'course_lib' / '__init__.py'} 1.0".split()
+
+
+@pytest.mark.slow
+def test_a_second_run_changes_nothing(finished, wheels):
+    before = sorted((path, path.stat().st_mtime_ns) for path in (finished / ".venv").rglob("*"))
+    done = course_py(finished, "setup", env=offline(wheels))
+    assert done.stdout.startswith("The environment is ready")
+    assert len(done.stdout.splitlines()) == 1
+    after = sorted((path, path.stat().st_mtime_ns) for path in (finished / ".venv").rglob("*"))
+    assert [path for path, _ in after if "__pycache__" not in str(path)] == [
+        path for path, _ in before if "__pycache__" not in str(path)
+    ]
+
+
+@pytest.mark.slow
+def test_a_moved_checkout_still_works(finished):
+    assert environment.state_of(finished).action == "none"
+    python = environment.venv_python(finished)
+    script = "import course_lib; print(course_lib.here)"
+    seen = subprocess.run(
+        [str(python), "-X", "utf8", "-c", script],
+        cwd=finished.parent,
+        env=environment.clean_environ(),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert seen.stdout.strip() == str(finished / "course_lib" / "__init__.py")
+
+
+def spoil_python(venv: Path) -> None:
+    for python in [*(venv / "bin").glob("python*"), *(venv / "Scripts").glob("python*")]:
+        python.unlink()
+
+
+def spoil_package(venv: Path) -> None:
+    shutil.rmtree(next(venv.rglob("site-packages/tinypackage")))
+
+
+def spoil_stamp(venv: Path) -> None:
+    (venv / environment.STAMP).write_text('{"state": "installing"}')
+
+
+def spoil_stamp_with_rubbish(venv: Path) -> None:
+    (venv / environment.STAMP).write_text('{"state": "ready", "contents": 3}')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (spoil_python, "is gone or another"),
+        (spoil_package, "Files are missing in .venv (tinypackage)"),
+        (spoil_stamp, "half-made"),
+        (spoil_stamp_with_rubbish, "half-made"),
+    ],
+)
+def test_a_broken_environment_is_seen(finished, spoil, words):
+    assert environment.state_of(finished).action == "none"
+    spoil(finished / ".venv")
+    state = environment.state_of(finished)
+    assert state.action == "remake"
+    assert words in state.why
+
+
+@pytest.mark.slow
+def test_a_broken_environment_is_mended_by_the_next_run(finished, wheels):
+    spoil_package(finished / ".venv")
+    done = course_py(finished, "setup", env=offline(wheels))
+    assert done.returncode == 0, done.stderr
+    assert "Files are missing" in done.stdout
+    assert environment.state_of(finished).action == "none"
+
+
+@pytest.mark.slow
+def test_a_new_lock_updates_the_environment(finished, wheels):
+    (finished / "requirements.lock").write_text("tinypackage==2.0\ntorch==2.13.0\n")
+    done = course_py(finished, "setup", env=offline(wheels))
+    assert done.returncode == 0, done.stderr
+    assert "updating" in done.stdout
+    assert list((finished / ".venv").rglob("tinypackage-2.0.dist-info"))
+    assert environment.state_of(finished).action == "none"
+
+
+def test_line_ends_of_the_lock_do_not_matter(checkout):
+    before = environment._lock_hash(checkout)
+    lock = checkout / "requirements.lock"
+    lock.write_bytes(lock.read_bytes().replace(b"\n", b"\r\n"))
+    assert environment._lock_hash(checkout) == before
+    lock.write_bytes(lock.read_bytes().replace(b"1.0", b"1.1"))
+    assert environment._lock_hash(checkout) != before
+
+
+@pytest.mark.slow
+def test_an_environment_of_the_users_own_is_used_and_never_deleted(checkout, wheels):
+    subprocess.run([sys.executable, "-m", "venv", str(checkout / ".venv")], check=True)
+    mine = checkout / ".venv" / "mine.txt"
+    mine.write_text("mine")
+    done = course_py(checkout, "setup", env=offline(wheels))
+    assert done.returncode == 0, done.stderr
+    assert "found here" in done.stdout
+    assert mine.exists()
+    spoil_python(checkout / ".venv")
+    assert environment.state_of(checkout).action == "remake"
+    done = course_py(checkout, "setup", env=offline(wheels))
+    assert done.returncode == 0, done.stderr
+    assert (checkout / ".venv.old-1" / "mine.txt").exists()
+    assert environment.state_of(checkout).action == "none"
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "link to nowhere"])
+def test_something_else_named_venv_is_moved_aside(checkout, what):
+    venv = checkout / ".venv"
+    if what == "folder":
+        venv.mkdir()
+        (venv / "junk").write_text("")
+    elif what == "file":
+        venv.write_text("")
+    else:
+        venv.symlink_to(checkout / "nowhere")
+    assert environment.state_of(checkout).action == "move aside"

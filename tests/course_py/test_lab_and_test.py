@@ -1,0 +1,112 @@
+"""What `lab` and `test` start."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import course
+from course_setup import commands
+from tests.course_py.checkout import (
+    FOLDER,
+    assert_one_sentence,
+    course_py,
+    make_checkout,
+    offline,
+)
+
+
+def test_a_taken_port_is_told_in_one_sentence(checkout, wheels):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        done = course_py(checkout, "lab", "--port", str(port), env=offline(wheels))
+    assert_one_sentence(done, f"port {port} cannot be used")
+    commands.refuse_taken_port(port)  # free again
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "65536"])
+def test_a_port_that_cannot_be_is_refused(checkout, wheels, port):
+    done = course_py(checkout, "lab", f"--port={port}", env=offline(wheels))
+    assert_one_sentence(done, "from 1 to 65535")
+
+
+def test_unknown_words_are_refused_with_the_usage(checkout, wheels):
+    for words in ([], ["fly"], ["lab", "--prot", "1"], ["reset"]):
+        done = course_py(checkout, *words, env=offline(wheels))
+        assert done.returncode == 2
+        assert "usage: course.py" in done.stderr
+
+
+def test_everything_after_test_goes_to_pytest():
+    arguments = course.parse_arguments(["test", "-k", "ring", "--port", "-x"])
+    assert arguments.pytest_words == ["-k", "ring", "--port", "-x"]
+
+
+def test_the_whole_suite_runs_unless_a_path_is_named(tmp_path):
+    for name in ("tests", "notebooks", "solutions"):
+        (tmp_path / name).mkdir()
+    whole = commands.pytest_words(tmp_path, ["-k", "ring"])
+    assert whole[-5:] == ["tests", "notebooks", "solutions", "-k", "ring"]
+    assert any(word.startswith("--nbval") for word in whole)
+    assert "notebooks" not in commands.pytest_words(tmp_path, ["tests::test_x"])
+
+
+@pytest.mark.slow
+def test_test_exits_with_pytests_status(made, tmp_path):
+    # The finished environment has no pytest: what runs is a module of that name beside course.py.
+    root = Path(shutil.copytree(made, tmp_path / FOLDER, symlinks=True))
+    (root / "pytest.py").write_text("import sys; print(sys.argv[1:]); sys.exit(5)")
+    done = course_py(root, "test", "-k", "ring", env={**os.environ, "PYTHONPATH": "/wrong"})
+    assert done.returncode == 5, done.stderr
+    assert "'-k', 'ring'" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="ends the server with a signal")
+def test_lab_serves_the_workbook_to_this_computer_with_its_token_on(tmp_path):
+    root = make_checkout(tmp_path / FOLDER)
+    (root / "workbook" / "notebooks").mkdir(parents=True)
+    (root / "workbook" / "notebooks" / "00_start_here.ipynb").write_text(
+        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+    )
+    command = commands.lab_command(root, Path(sys.executable), None, open_browser=False)
+    env = {**commands.lab_environ(root), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, cwd=root) as lab:
+        try:
+            assert lab.stderr is not None
+            address = next(
+                line.strip() for line in lab.stderr if line.strip().startswith("http://")
+            )
+            assert address.startswith("http://127.0.0.1:")
+            page, token = address.split("?token=")
+            assert page.endswith("/lab/tree/notebooks/00_start_here.ipynb")
+            base = page.split("/lab/")[0]
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"{base}/api/contents", timeout=30)
+            assert refused.value.code == 403
+            refused.value.close()
+            listed = fetch(f"{base}/api/contents?token={token}")
+            assert [entry["name"] for entry in listed["content"]] == ["notebooks"]
+            plugin = "@jupyterlab/apputils-extension:notification"
+            news = fetch(f"{base}/lab/api/settings/{plugin}?token={token}")["schema"]["properties"]
+            assert news["fetchNews"]["default"] == "false"
+            assert news["checkForUpdates"]["default"] is False
+            plugin = "@jupyter-widgets/jupyterlab-manager:plugin"
+            widgets = fetch(f"{base}/lab/api/settings/{plugin}?token={token}")["schema"]
+            assert widgets["properties"]["saveState"]["default"] is True
+        finally:
+            lab.terminate()
+
+
+def fetch(address: str):
+    with urllib.request.urlopen(address, timeout=30) as answer:
+        return json.load(answer)

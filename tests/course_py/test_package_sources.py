@@ -1,0 +1,65 @@
+"""Where packages come from is the user's to say."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_setup import install
+from course_setup.problems import SetupError
+from tests.course_py.checkout import (
+    REPOSITORY,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, False),
+        ({"PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}, False),
+        ({"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}, True),
+        ({"PIP_FIND_LINKS": "/wheels"}, True),
+        ({"PIP_CERT": "/x.pem"}, True),
+    ],
+)
+def test_pip_variables_that_say_where_packages_come_from_are_respected(variables, expected):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
+    env |= {"PIP_CONFIG_FILE": os.devnull, **variables}
+    assert install.pip_is_configured(Path(sys.executable), env) is expected
+
+
+def test_a_pip_configuration_file_is_respected(tmp_path):
+    file = tmp_path / "pip.conf"
+    file.write_text("[global]\nindex-url = http://127.0.0.1:9/simple\n")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
+    env["PIP_CONFIG_FILE"] = str(file)
+    assert install.pip_is_configured(Path(sys.executable), env)
+
+
+def test_uv_settings_are_respected(tmp_path):
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    before = install.uv_is_configured(env)
+    assert install.uv_is_configured({**env, "UV_INDEX_URL": "http://127.0.0.1:9"})
+    (tmp_path / "uv").mkdir()
+    (tmp_path / "uv" / "uv.toml").write_text("offline = true\n")
+    assert install.uv_is_configured(env)
+    assert before == Path("/etc/uv/uv.toml").exists()
+
+
+def test_only_torch_and_only_where_wanted_comes_from_pytorchs_own_index():
+    lock = REPOSITORY / "requirements.lock"
+    assert install.torch_words(lock, wants_cpu_build=False) == ["torch==2.13.0"]
+    words = install.torch_words(lock, wants_cpu_build=True)
+    assert words[0] == "torch==2.13.0"
+    assert words[-2:] == ["--index-url", install.CPU_INDEX]
+    assert "--no-deps" in words
+
+
+def test_a_lock_without_torch_is_refused(tmp_path):
+    (tmp_path / "lock").write_text("numpy==2.4.6\n")
+    with pytest.raises(SetupError, match="no line for torch"):
+        install.torch_words(tmp_path / "lock", wants_cpu_build=False)

@@ -1,0 +1,145 @@
+"""Every public object of course_lib has a numpydoc docstring, and what it says is complete.
+
+What learners are meant to call (a package's __all__, and the algorithm that a file is named after)
+must have all sections. Elsewhere a summary line may be enough; Parameters that are there are whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import Validator, validate
+
+import course_lib
+from tests.tooling.planting import REPOSITORY
+
+
+def ignored_codes() -> set[str]:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    checks = settings["tool"]["numpydoc_validation"]["checks"]
+    assert checks[0] == "all"  # the others are exceptions
+    return set(checks[1:])
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(course_lib.__path__, "course_lib.")
+    names = (info.name for info in found)
+    return ["course_lib", *(n for n in names if not any(p.startswith("_") for p in n.split(".")))]
+
+
+def public_objects(module: ModuleType) -> Iterator[str]:
+    """Yield the full names of a module's public classes, methods and functions."""
+    for name, thing in vars(module).items():
+        is_own = getattr(thing, "__module__", None) == module.__name__
+        if name.startswith("_") or not is_own:
+            continue
+        if inspect.isfunction(thing):
+            yield f"{module.__name__}.{name}"
+        elif inspect.isclass(thing):
+            yield f"{module.__name__}.{name}"
+            for member, method in vars(thing).items():
+                wrapped = isinstance(method, property | classmethod | staticmethod)
+                if not member.startswith("_") and (wrapped or inspect.isfunction(method)):
+                    yield f"{module.__name__}.{name}.{member}"
+
+
+def complaints(module_name: str) -> list[str]:
+    module = importlib.import_module(module_name)
+    ignored = ignored_codes()
+    found = []
+    for name in public_objects(module):  # ruff sees to the modules' own docstrings
+        for code, text in validate(name)["errors"]:
+            if code not in ignored and not needs_no_section(name, code):
+                found.append(f"{name}: {code} {text}")
+    return found
+
+
+def needs_no_section(name: str, code: str) -> bool:
+    """Tell whether a summary line may stand without this section."""
+    if code not in ("PR01", "RT01", "YD01"):
+        return False
+    module_name, _, last = name.rpartition(".")
+    module = sys.modules.get(module_name)
+    thing = getattr(module, last, None)
+    has_sections = re.search(r"^\s*(Parameters|Returns)\n\s*---", docstring(name), re.MULTILINE)
+    if module is None or inspect.isclass(thing):  # a method; a class, whose fields have comments
+        return not has_sections or is_data(thing) or is_error(thing)
+    return not has_sections and not is_offered(module, last)
+
+
+def is_offered(module: ModuleType, name: str) -> bool:
+    """Tell whether learners are meant to call a function."""
+    parts = module.__name__.split(".")
+    packages = [sys.modules[".".join(parts[:depth])] for depth in range(1, len(parts))]
+    offered = [other for package in packages for other in getattr(package, "__all__", ())]
+    return name in (*offered, parts[-1]) or parts[-1].startswith("planted")
+
+
+def docstring(name: str) -> str:
+    return str(Validator(get_doc_object(Validator._load_obj(name))).raw_doc)
+
+
+def is_error(thing: object) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Exception)
+
+
+def is_data(thing: object) -> bool:
+    return inspect.isclass(thing) and dataclasses.is_dataclass(thing)
+
+
+@pytest.mark.parametrize("module_name", modules())
+def test_public_docstrings_are_complete(module_name):
+    assert complaints(module_name) == []
+
+
+GOOD = '''"""A module."""
+
+
+def double(x):
+    """Double a number.
+
+    Parameters
+    ----------
+    x : float
+        The number.
+
+    Returns
+    -------
+    float
+        Twice x.
+    """
+    return 2 * x
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("Double a number.", "Doubles a number.", "SS05"),
+        ("Double a number.", "Double a number", "SS03"),
+        ("    x : float\n        The number.\n", "    z : float\n        The number.\n", "PR01"),
+        ("    x : float\n        The number.\n", "    x\n        The number.\n", "PR04"),
+        ("    Returns\n    -------\n    float\n        Twice x.\n", "", "RT01"),
+        (GOOD[GOOD.index('    """') : GOOD.index("    return")], "", "GL08"),
+    ],
+)
+def test_a_planted_gap_would_be_found(tmp_path, monkeypatch, old, new, code):
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in [("planted_good", GOOD), ("planted_bad", GOOD.replace(old, new))]:
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+    assert complaints("planted_good") == []
+    assert any(f" {code} " in complaint for complaint in complaints("planted_bad"))
+    for name in ("planted_good", "planted_bad"):
+        sys.modules.pop(name, None)

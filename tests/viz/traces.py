@@ -1,0 +1,37 @@
+"""Traces of real runs on the simulator, for the tests of the pictures."""
+
+from functools import cache
+
+import numpy as np
+
+from course_lib import run
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
+from course_lib.trace.events import Fault, Message
+from course_lib.trace.trace import Trace
+
+
+@cache
+def ring(size=4, length=8192):
+    """A ring all-reduce of ``length`` float64."""
+    return run(allreduce_ring, np.ones(length), workers=size, backend="simulated").trace
+
+
+@cache
+def map_reduce(size=4, steps=1, features=10):
+    """Linear regression on 400 examples, ``steps`` steps of MapReduce."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, features))
+    y = X @ np.arange(features) + rng.normal(size=400)
+    return run(map_reduce_scheme, X, y, 0.1, steps, workers=size, backend="simulated").trace
+
+
+def accident():
+    """Rank 0 sent twice what nobody received, rank 1 failed."""
+    sent = [
+        Message(0, 1, tag, "<f8", (4,), 32, posted_s, posted_s, None, None, "world")
+        for tag, posted_s in (("a </script>", 1e-3), (None, 2e-3))
+    ]
+    return Trace(
+        "processes", "measured", 3, messages=sent, faults=[Fault(1, "WorkerDied", "killed", 3e-3)]
+    )
