@@ -278,7 +278,9 @@ def _spans(trace: "Trace", tick_s: float) -> tuple[list[Span], list[Doing]]:
     doings: dict[Doing, int] = {}
     spans = []
     for event in (*trace.computes, *trace.waits):
-        doing = _computes(event.label) if hasattr(event, "label") else _waits(event.verb, event.peer)
+        doing = (
+            _computes(event.label) if hasattr(event, "label") else _waits(event.verb, event.peer)
+        )
         number = doings.setdefault(doing, len(doings))
         start, end = round(event.start_s / tick_s), round(event.end_s / tick_s)
         spans.append(Span(event.rank, number, start, max(start, end)))

@@ -177,7 +177,10 @@ def draw_stage(axes: Axes, scene: Scene, moment: Moment, number: int) -> None:
         The moment's number, shown with its time.
     """
     figure: Any = axes.get_figure()
-    width, height = figure.get_size_inches() * [axes.get_position().width, axes.get_position().height]
+    width, height = figure.get_size_inches() * [
+        axes.get_position().width,
+        axes.get_position().height,
+    ]
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
