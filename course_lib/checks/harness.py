@@ -10,8 +10,11 @@ files of ``solutions/``, and a function that searches the examining process's me
 Grading other people's work needs a fresh process that the work itself did not start.
 """
 
-import secrets
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 from course_lib.checks.examine import Mishap, Observation, examine
@@ -27,7 +30,7 @@ __all__ = ["check"]
 TIME_LIMIT_S = 20.0
 
 
-def check(task: Task, fn: Callable[..., Any]) -> Report:
+def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = None) -> Report:
     """Run a learner's function over all cases of a task.
 
     Parameters
@@ -36,6 +39,8 @@ def check(task: Task, fn: Callable[..., Any]) -> Report:
         What it should do.
     fn : callable
         The learner's function; it may be defined in a notebook cell.
+    secrets : sequence of int or None, default: None
+        The seeds of the random cases; None draws a new one.
 
     Returns
     -------
@@ -43,7 +48,8 @@ def check(task: Task, fn: Callable[..., Any]) -> Report:
         The verdict with the first failing case. Nothing is raised for a wrong answer, an
         exception, a deadlock, an exit or an endless loop in ``fn``.
     """
-    cases = list(task.cases(secrets.randbits(63)))
+    seeds = [randbits(62)] if secrets is None else secrets
+    cases = [case for seed in seeds for case in task.cases(seed)]
     if not callable(fn):
         return _failed(task, _not_a_function(task, fn))
     try:
@@ -71,7 +77,20 @@ def _examined(task: Task, fn: Callable[..., Any], cases: list[Case]) -> list[Obs
         workers=1, backend="processes", trace=False, time_limit_s=TIME_LIMIT_S,
     )  # fmt: skip
     observations: list[Observation] = result.values[0]
-    return observations
+    return [_with_cell_numbers(seen) for seen in observations]
+
+
+def _with_cell_numbers(seen: Observation) -> Observation:
+    """Say ``cell In[5], line 3`` for a line of a cell: only the notebook knows its number."""
+    if seen.mishap is None or "IPython" not in sys.modules:
+        return seen
+    from IPython import get_ipython
+
+    compiler = getattr(get_ipython(), "compile", None)  # type: ignore[no-untyped-call]
+    text = seen.mishap.text
+    for filename, number in getattr(compiler, "_filename_map", {}).items():
+        text = text.replace(f"{Path(filename).name}, line ", f"cell In[{number}], line ")
+    return replace(seen, mishap=replace(seen.mishap, text=text))
 
 
 def _original(error: BaseException) -> str:

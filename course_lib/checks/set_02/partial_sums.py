@@ -67,9 +67,13 @@ class PartialSums(Task):
         error = rows @ w - y
         yield Mistake(
             "misplaced-parenthesis",
-            "y is subtracted from the prediction, then the difference is multiplied by x: "
-            "(h(x) - y) x, not h(x) - y x, as some texts print it",
-            [(rows @ w)[:, None].repeat(rows.shape[1], axis=1).sum(axis=0) - rows.T @ y],
+            "this is h(x - y) x, as the misprint has it: predict first, then subtract y",
+            [rows.T @ (w[0] + (X - y[:, None]) @ w[1:])],
+        )
+        yield Mistake(
+            "x-on-y-only",
+            "this is h(x) - y x: the whole error, h(x) - y, is multiplied by x",
+            [np.full(len(w), (rows @ w).sum()) - rows.T @ y],
         )
         if n_rows:
             yield Mistake("mean", "this is the mean over the rows; the combiner needs the sum, "
