@@ -41,16 +41,19 @@ class Communicator(ABC):
     Messages between two ranks arrive in the order they were sent. A ``tag`` is a label that travels
     with a message and is checked on arrival; it never reorders messages.
 
-    Attributes
+    Parameters
     ----------
     rank : int
         The number of this worker, 0 to ``size - 1``.
     size : int
         How many workers there are.
+    seed : int, default: 0
+        The run's seed, for ``rng``.
+
+    Attributes
+    ----------
     device : str
         Where this worker's arrays live, ``"cpu"`` here.
-    rng : numpy.random.Generator
-        This rank's own random numbers, the same in every world for the same seed.
     """
 
     rank: int
@@ -163,8 +166,10 @@ class Communicator(ABC):
             What to send to ``dst``.
         dst, src : int
             The ranks to send to and to receive from.
-        out, op
-            As in ``recv``; ``out`` must not overlap ``array``.
+        out : numpy.ndarray or torch.Tensor or None, default: None
+            Where to put what is received; it must not overlap ``array``.
+        op : {"add", "max", "min"} or None, default: None
+            Combine what is received into ``out``, as ``recv`` does.
         tag : int or str or None, default: None
             A label for what is sent. What is received brings its own, which is not compared.
 
@@ -233,7 +238,13 @@ class Communicator(ABC):
         self._note(name, _plain(value))
 
     def clock(self) -> float:
-        """Return the seconds since the run began: wall time, or virtual time in the simulator."""
+        """Return the time on the run's clock.
+
+        Returns
+        -------
+        float
+            Seconds since the run began: wall time, or virtual time in the simulator.
+        """
         return self._clock()
 
     @contextmanager
@@ -294,7 +305,18 @@ class Communicator(ABC):
 
 
 def collective(fn: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function whose first argument is a communicator as a collective, for the trace."""
+    """Mark a function as a collective, so that the trace shows who was in it and when.
+
+    Parameters
+    ----------
+    fn : callable
+        A function whose first argument is a communicator.
+
+    Returns
+    -------
+    callable
+        The same function, traced.
+    """
 
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:

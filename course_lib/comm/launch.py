@@ -31,7 +31,23 @@ _here = threading.local()
 
 @dataclass(frozen=True)
 class Job:
-    """A checked call of ``run``, as a world receives it."""
+    """A checked call of ``run``, as a world receives it.
+
+    Attributes
+    ----------
+    fn, args : callable and tuple
+        What every rank calls, after its communicator.
+    workers : int
+        How many ranks.
+    eager_bytes : int
+        Up to what size ``send`` returns after copying.
+    trace : bool
+        Whether to record what happens.
+    time_limit_s : float
+        Wall seconds after which the run is ended.
+    seed : int
+        For the ranks' random generators.
+    """
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
@@ -182,7 +198,18 @@ def run(
 
 @contextmanager
 def inside_worker(rank: int) -> Iterator[None]:
-    """Mark this thread as running workers, so that a nested ``run`` is refused."""
+    """Mark this thread as running workers, so that a nested ``run`` is refused.
+
+    Parameters
+    ----------
+    rank : int
+        A rank that runs in this thread.
+
+    Yields
+    ------
+    None
+        While the workers run.
+    """
     _here.rank = rank
     try:
         yield
@@ -249,8 +276,8 @@ def _check_flag(name: str, value: Any) -> bool:
 def _check_limit(limit_s: Any) -> float:
     if isinstance(limit_s, bool) or not isinstance(limit_s, int | float):
         raise TypeError(
-            f"time_limit_s must be a number of seconds, got {limit_s!r} ({type(limit_s).__name__}); "
-            "there is always a limit"
+            f"time_limit_s must be a number of seconds, got {limit_s!r} "
+            f"({type(limit_s).__name__}); there is always a limit"
         )
     if not (limit_s > 0 and math.isfinite(limit_s)):
         raise ValueError(f"time_limit_s must be above 0 and finite, got {limit_s!r}")

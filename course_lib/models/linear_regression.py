@@ -32,11 +32,30 @@ class LinearRegression:
         return self.n_features + 1
 
     def initial(self) -> Vector:
-        """Return the parameters that training starts from: zeros, shape (d + 1,)."""
+        """Return the parameters that training starts from.
+
+        Returns
+        -------
+        numpy.ndarray, shape (d + 1,)
+            Zeros.
+        """
         return np.zeros(self.n_parameters)
 
     def predict(self, w: Vector, X: Vector) -> Vector:
-        """Predict the targets of ``X``; shapes (d + 1,) and (m, d) give (m,)."""
+        """Predict the targets of examples.
+
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        X : numpy.ndarray, shape (m, d)
+            The examples.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m,)
+            One prediction a row.
+        """
         return np.asarray(w[0] + X @ w[1:])
 
     def gradient_sum(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
@@ -63,9 +82,26 @@ class LinearRegression:
         return 0.5 * float(error @ error), np.concatenate([[error.sum()], X.T @ error])
 
     def gradient(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
-        """Average the loss and its gradient over the examples of a batch, which must not be empty.
+        """Average the loss and its gradient over the examples of a batch.
 
-        Parameters and shapes are those of ``gradient_sum``.
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets, at least one.
+
+        Returns
+        -------
+        loss : float
+            Half the mean squared error.
+        gradient : numpy.ndarray, shape (d + 1,)
+            Its gradient.
+
+        Raises
+        ------
+        ValueError
+            If the batch is empty.
         """
         n_examples = len(batch[1])
         if n_examples == 0:
@@ -74,18 +110,53 @@ class LinearRegression:
         return loss_sum / n_examples, grad_sum / n_examples
 
     def flops(self, batch: Batch) -> float:
-        """Count the floating-point operations of one gradient: 4 m (d + 1), m examples."""
+        """Count the floating-point operations of one gradient.
+
+        Parameters
+        ----------
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets.
+
+        Returns
+        -------
+        float
+            4 m (d + 1): a multiplication and an addition for each number of ``X``, forward and
+            backward.
+        """
         return 4.0 * len(batch[1]) * self.n_parameters
 
     def optimum(self, batch: Batch) -> Vector:
-        """Solve for the parameters with the smallest loss, by least squares; shape (d + 1,)."""
+        """Solve for the parameters with the smallest loss, by least squares.
+
+        Parameters
+        ----------
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets.
+
+        Returns
+        -------
+        numpy.ndarray, shape (d + 1,)
+            Where the gradient is zero.
+        """
         X, y = batch
         design = np.column_stack([np.ones(len(X)), X])
-        return np.linalg.lstsq(design, y, rcond=None)[0]
+        return np.asarray(np.linalg.lstsq(design, y, rcond=None)[0], dtype=np.float64)
 
 
 def check_examples(X: Vector, y: Vector) -> Batch:
     """Return ``(X, y)`` as float arrays, or say what is wrong with them.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (m, d)
+        The examples.
+    y : numpy.ndarray, shape (m,)
+        The targets.
+
+    Returns
+    -------
+    tuple of numpy.ndarray, shapes (m, d) and (m,)
+        The same numbers as float64.
 
     Raises
     ------

@@ -67,6 +67,13 @@ def gradient_descent(
 def check_training(learning_rate: float, steps: int) -> None:
     """Refuse a learning rate that is not above 0, or a number of steps below 0.
 
+    Parameters
+    ----------
+    learning_rate : float
+        How far to go against the gradient.
+    steps : int
+        How many steps to take.
+
     Raises
     ------
     TypeError, ValueError

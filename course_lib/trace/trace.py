@@ -58,12 +58,12 @@ class Trace:
 
     @property
     def n_messages(self) -> int:
-        """How many messages were sent in all."""
+        """Messages sent in all."""
         return len(self.messages)
 
     @property
     def n_bytes(self) -> int:
-        """How many bytes the messages carried in all (payload, without headers)."""
+        """Bytes that the messages carried in all: payload, without headers."""
         return sum(message.n_bytes for message in self.messages)
 
     @property
@@ -71,30 +71,54 @@ class Trace:
         """The time of the last event, in seconds."""
         times = [message.sent_s for message in self.messages]
         times += [m.received_s for m in self.messages if m.received_s is not None]
-        times += [event.end_s for event in (*self.computes, *self.waits)]
-        times += [event.time_s for event in (*self.notes, *self.faults)]
+        times += [span.end_s for span in self.computes] + [wait.end_s for wait in self.waits]
+        times += [note.time_s for note in self.notes] + [fault.time_s for fault in self.faults]
         times += [event.left_s for event in self.collectives]
         return max(times, default=0.0)
 
     def messages_sent(self) -> list[int]:
-        """Count the messages that each rank sent, by rank."""
+        """Count the messages that each rank sent.
+
+        Returns
+        -------
+        list of int
+            By rank.
+        """
         counts = Counter(message.src for message in self.messages)
         return [counts[rank] for rank in range(self.size)]
 
     def messages_received(self) -> list[int]:
-        """Count the messages that each rank received, by rank."""
+        """Count the messages that each rank received.
+
+        Returns
+        -------
+        list of int
+            By rank.
+        """
         counts = Counter(m.dst for m in self.messages if m.received_s is not None)
         return [counts[rank] for rank in range(self.size)]
 
     def bytes_sent(self) -> list[int]:
-        """Add up the bytes that each rank sent, by rank."""
+        """Add up the bytes that each rank sent.
+
+        Returns
+        -------
+        list of int
+            By rank; payload, without headers.
+        """
         totals = [0] * self.size
         for message in self.messages:
             totals[message.src] += message.n_bytes
         return totals
 
     def bytes_received(self) -> list[int]:
-        """Add up the bytes that each rank received, by rank."""
+        """Add up the bytes that each rank received.
+
+        Returns
+        -------
+        list of int
+            By rank; payload, without headers.
+        """
         totals = [0] * self.size
         for message in self.messages:
             if message.received_s is not None:
@@ -102,15 +126,43 @@ class Trace:
         return totals
 
     def between(self, src: int, dst: int) -> list[Message]:
-        """List the messages from ``src`` to ``dst`` in the order they were sent."""
+        """List the messages from one rank to another.
+
+        Parameters
+        ----------
+        src, dst : int
+            The sender and the receiver.
+
+        Returns
+        -------
+        list of Message
+            In the order they were sent.
+        """
         return [m for m in self.messages if m.src == src and m.dst == dst]
 
     def notes_named(self, name: str) -> list[Note]:
-        """List the notes called ``name`` in the order of their times."""
+        """List the notes of one name.
+
+        Parameters
+        ----------
+        name : str
+            What the ranks called it.
+
+        Returns
+        -------
+        list of Note
+            In the order of their times, then by rank.
+        """
         return [note for note in self.notes if note.name == name]
 
     def unreceived(self) -> list[Message]:
-        """List the messages that nobody received."""
+        """List the messages that nobody received.
+
+        Returns
+        -------
+        list of Message
+            In the order they were sent.
+        """
         return [message for message in self.messages if message.received_s is None]
 
     def rounds(self) -> int:
@@ -139,7 +191,13 @@ class Trace:
         return max(level.values(), default=0)
 
     def to_json(self) -> str:
-        """Write the trace as JSON text; the same trace gives the same text to the byte."""
+        """Write the trace as JSON text.
+
+        Returns
+        -------
+        str
+            The same for the same trace, to the byte.
+        """
         content: dict[str, Any] = {
             "schema": SCHEMA_VERSION,
             "backend": self.backend,
@@ -153,6 +211,16 @@ class Trace:
     @classmethod
     def from_json(cls, text: str) -> "Trace":
         """Read a trace that ``to_json`` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+
+        Returns
+        -------
+        Trace
+            Equal to the one that was written.
 
         Raises
         ------
@@ -171,12 +239,29 @@ class Trace:
         return cls(**fields)
 
     def save(self, path: str | Path) -> None:
-        """Write the trace to a file as JSON."""
+        """Write the trace to a file as JSON.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is overwritten.
+        """
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> "Trace":
-        """Read a trace from a file that ``save`` wrote."""
+        """Read a trace from a file that ``save`` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Trace
+            Equal to the one that was saved.
+        """
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def table(self, limit: int = 20) -> str:
@@ -186,8 +271,13 @@ class Trace:
         ----------
         limit : int, default: 20
             How many messages to list; a last line says how many more there are.
+
+        Returns
+        -------
+        str
+            A line a message. Times are left out where they were measured, because they differ from
+            run to run.
         """
-        # Measured times differ from run to run; without them the text can be compared.
         timed = self.clock == "virtual"
         head = f"{'from':>4} {'to':>4} {'tag':>6} {'shape':>12} {'bytes':>9}"
         lines = [head + (f" {'sent at':>11} {'received':>11}" if timed else "")]

@@ -13,7 +13,9 @@ from tests.tooling.planting import REPOSITORY
 # Written in two pieces, so that this file does not find itself.
 FORBIDDEN = {
     "a folder outside the checkout": r"\.\./" + "shared|" + r"\.lib" + "rary",
-    "a path of one machine": r"(?<![\w.~$}])/(?:wo" + "rk|ro" + r"ot|home/\w+|Users/\w+)/",
+    "a path of one machine": r"(?<![\w.~$}])/(?:wo"
+    + "rk|ro"
+    + r"ot|home/(?!me/)\w+|Users/(?!me/)\w+)/",
     "a package registry's host": (
         "py" + r"pi\.org|pytho" + r"nhosted\.org|npm" + r"js\.(?:org|com)|deb\.deb" + r"ian\.org"
         "|conda\\.ana" + r"conda\.org|unp" + r"kg\.com|jsde" + r"livr\.net"
