@@ -8,6 +8,7 @@ survived a round trip in the worker.
 import linecache
 import pickle
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ __all__ = ["Failure", "Frame", "frames_of", "frames_of_stack", "place", "to_erro
 
 _COMM = str(Path(__file__).resolve().parent)
 _PACKAGE = str(Path(__file__).resolve().parents[1])
+_LIBRARIES = tuple(
+    sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 _LONGEST_TEXT = 2_000
 _MOST_FRAMES = 40
 
@@ -98,7 +102,11 @@ def _without_launcher(frames: list[Frame]) -> tuple[Frame, ...]:
 
 
 def user_frame(frames: tuple[Frame, ...]) -> Frame | None:
-    """Pick the frame a learner wants to see: the innermost that is not in ``course_lib``."""
+    """Pick the frame a learner wants to see: the innermost of code that is not a library's."""
+    libraries = (_PACKAGE, *_LIBRARIES)
+    for frame in reversed(frames):
+        if not frame[0].startswith(libraries) and frame[0] != "<string>":
+            return frame
     for frame in reversed(frames):
         if not frame[0].startswith(_PACKAGE):
             return frame
