@@ -108,6 +108,11 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
         Its limit in wall seconds.
     frames : tuple of Frame
         Where the rank was that was running.
+
+    Returns
+    -------
+    LaunchTimeout
+        The error to raise.
     """
     can_go_on = {rank for _, rank in world.heap}
     running = [c for c in world.ranks if not (c.finished or c.open_parts or c.rank in can_go_on)]

@@ -27,6 +27,11 @@ def launch(job: Job, network: Network | None) -> Result:
     network : Network or None
         The network model; None takes ``networks.DEFAULT``.
 
+    Returns
+    -------
+    Result
+        Values by rank, trace and virtual seconds.
+
     Raises
     ------
     RunError
