@@ -49,6 +49,8 @@ class Envelope(NamedTuple):
 
 def check_peer(argument: str, peer: Any, rank: int, size: int) -> int:
     """Return ``peer`` as an int, or say why it is not another rank of this run."""
+    if type(peer) is int and 0 <= peer < size and peer != rank:
+        return peer
     if isinstance(peer, bool | np.bool_) or not hasattr(peer, "__index__"):
         raise TypeError(
             f"{argument} must be a rank, an int from 0 to {size - 1}, "
