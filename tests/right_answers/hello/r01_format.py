@@ -1,0 +1,2 @@
+def hello(comm):
+    return "rank {} of {}".format(comm.rank, comm.size)
