@@ -73,8 +73,8 @@ class PartialSums(Task):
              "then subtract y", rows.T @ (w[0] + (X - y[:, None]) @ w[1:])),
             ("x-on-y-only", "this is h(x) - y x: the whole error, h(x) - y, is multiplied by x",
              predicted.sum() - rows.T @ y),
-            ("mean", "this is the mean over the rows; the combiner needs the sum, as parts may differ "
-             "in size", right / max(1, len(y))),
+            ("mean", "this is the mean over the rows; the combiner needs the sum: parts may "
+             "differ in size", right / max(1, len(y))),
             ("sign", "the sign is turned round: the error is prediction minus y", -right),
             ("factor-2", "twice the gradient: the loss is half the squared error", 2 * right),
             ("no-prediction", "w has no effect: the error is prediction minus y", -rows.T @ y),
