@@ -57,7 +57,7 @@ def install_packages(root: Path, python: Path, environ: dict[str, str]) -> None:
         install = [uv, "pip", "install", "--python", str(python)]
         configured = uv_is_configured(environ)
     else:
-        install = [str(python), "-m", "pip", "install", "--no-input"]
+        install = [str(python), "-I", "-m", "pip", "install", "--no-input"]
         install += ["--disable-pip-version-check", "--no-warn-script-location"]
     wants_cpu_build = not configured and sys.platform == "linux" and not has_nvidia_gpu()
     torch = torch_words(lock, wants_cpu_build)
@@ -83,7 +83,10 @@ def pip_is_configured(python: Path, environ: dict[str, str]) -> bool:
         Whether a PIP_* variable or a configuration file sets anything but pip's manners.
     """
     listed = subprocess.run(
-        [str(python), "-m", "pip", "config", "list"], env=environ, capture_output=True, text=True
+        [str(python), "-I", "-m", "pip", "config", "list"],
+        env=environ,
+        capture_output=True,
+        text=True,
     )
     names = [line.split("=", 1)[0].rsplit(".", 1)[-1] for line in listed.stdout.splitlines()]
     return any(name not in _HARMLESS for name in names if name)

@@ -14,7 +14,7 @@ import os
 
 import numpy as np
 
-from course_lib import run
+from course_lib import doctor, run
 from course_lib.viz import player
 from course_lib.viz.prediction import predict
 
@@ -30,6 +30,15 @@ from course_lib.viz.prediction import predict
 # own memory); "a send waits until the other side has read it" (up to a limit it does not); "a
 # deadlock gives an error by itself" (in real life it gives silence).
 # </details>
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Is this computer fit?
+#
+# The doctor looks at what the course needs: Python, packages, memory, and two real workers that
+# exchange a message. Where something is wrong, it says how to mend it.
+
+# %% tags=["nbval-ignore-output"]
+doctor.examine()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Four workers

@@ -5,14 +5,14 @@ Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower ri
 
 import math
 
-__all__ = ["BENDS", "LAYOUTS", "Point", "along", "places"]
+__all__ = ["BENDS", "LAYOUTS", "Point", "along", "edge_bend", "places"]
 
 Point = tuple[float, float]
 
 LAYOUTS = ("ring", "star", "line")
 
 BENDS = {"ring": 0.16, "star": 0.1, "line": 0.3}
-"""How far an edge bends to its left, as a fraction of its length: so two directions never overlap."""
+"""How far an edge bends to its left, a fraction of its length: two directions never overlap."""
 
 _STAGE_RATIO = 2.4  # width by height that a stage is drawn with, roughly
 _FAN_LEAVES = 6
@@ -25,8 +25,8 @@ def places(layout: str, size: int, center: int = 0) -> list[Point]:
     Parameters
     ----------
     layout : {"ring", "star", "line"}
-        Ring: clockwise from the top. Star: ``center`` in the middle, the others around it (up to six
-        of them in a fan above it). Line: from left to right, long lines in rows that turn back.
+        Ring: clockwise from the top. Star: ``center`` in the middle, the others around it (up to
+        six of them in a fan above it). Line: from left to right, long lines in rows that turn back.
     size : int
         How many ranks.
     center : int, default: 0
@@ -44,7 +44,7 @@ def places(layout: str, size: int, center: int = 0) -> list[Point]:
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {LAYOUTS}, got {layout!r}")
-    if not isinstance(center, int) or not 0 <= center < max(size, 1):
+    if not 0 <= center < max(size, 1):
         raise ValueError(f"center must be a rank from 0 to {size - 1}, got {center!r}")
     if size <= 1:
         return [(0.5, 0.5)] * size
@@ -58,6 +58,24 @@ def places(layout: str, size: int, center: int = 0) -> list[Point]:
     else:
         around, middle = _ellipse(leaves), (0.5, 0.5)
     return [*around[:center], middle, *around[center:]]
+
+
+def edge_bend(layout: str, spots: list[Point], length: float, height: float) -> float:
+    """Say how far an edge bends; long edges of a line bend less, so that they stay on the stage.
+
+    Parameters
+    ----------
+    layout : str
+        The layout's name.
+    spots : list of (float, float)
+        The ranks' places.
+    length, height : float
+        The edge's length and the stage's height, in one unit.
+    """
+    if layout != "line":
+        return BENDS[layout]
+    n_rows = len({y for _, y in spots})
+    return min(BENDS[layout], (0.62 if n_rows == 1 else 0.2) * height / max(length, 1e-9))
 
 
 def along(start: Point, end: Point, bend: float, position: float) -> Point:

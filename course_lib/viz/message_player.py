@@ -1,26 +1,24 @@
 """The message player: a widget that shows a trace in motion.
 
-It plays wholly in the browser (``player.js``); Python hands it the scene and hears of the time where
-the motion stops.
+It plays wholly in the browser (the folder ``js``); Python hands it the scene and hears of the time
+where the motion stops.
 """
 
 import base64
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
 
 from course_lib.viz.curves import Curve, check_curves, pack_curves
-from course_lib.viz.scene import make_scene
+from course_lib.viz.scene import check_size, make_scene
+from course_lib.viz.script import read_css, read_esm
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
 __all__ = ["Player", "player"]
-
-_HERE = Path(__file__).parent
 
 
 class Player(anywidget.AnyWidget):
@@ -40,10 +38,10 @@ class Player(anywidget.AnyWidget):
         How the switches stand at first.
     """
 
-    _esm = _HERE / "player.js"
-    _css = _HERE / "player.css"
+    _esm = read_esm()
+    _css = read_css()
     scene = traitlets.Dict().tag(sync=True)
-    curves = traitlets.List().tag(sync=True)
+    curves: Any = traitlets.List().tag(sync=True)
     title = traitlets.Unicode("").tag(sync=True)
     time_s = traitlets.Float(0.0).tag(sync=True)
     even_steps = traitlets.Bool(False).tag(sync=True)
@@ -65,8 +63,8 @@ class Player(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Add the still picture, for wherever no widget can be shown."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        bundle: Any = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         if self._png is None:
             from course_lib.viz.stills import filmstrip
 
@@ -87,8 +85,8 @@ def player(
 ) -> Player:
     """Play a trace: messages run along the edges, a timeline and curves share the clock.
 
-    Keys, while the player has the focus: space plays and pauses, the arrows step, Home and End jump,
-    + and - change the speed.
+    Keys, while the player has the focus: space plays and pauses, the arrows step, Home and End
+    jump, + and - change the speed.
 
     Parameters
     ----------
@@ -117,8 +115,10 @@ def player(
     Raises
     ------
     TypeError, ValueError
-        If ``layout``, ``center``, ``roles`` or ``curves`` is unusable.
+        If ``layout``, ``center``, ``roles`` or ``curves`` is unusable, or there are more than 128
+        ranks.
     """
+    check_size(trace.size)
     scene = make_scene(trace, layout, center=center, roles=roles)
     return Player(
         trace,

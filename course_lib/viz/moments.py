@@ -35,10 +35,11 @@ class Worker(NamedTuple):
 class Token(NamedTuple):
     """One message at a moment: ``position`` on its edge is 0 at ``src`` and 1 at ``dst``.
 
-    ``state``: "moving", "arrived" (not yet received) or "lost" (nobody will receive it).
+    ``number``: which of the scene's messages. ``state``: "moving", "arrived" (not yet
+    received) or "lost" (nobody will receive it).
     """
 
-    index: int
+    number: int
     src: int
     dst: int
     position: float
@@ -71,7 +72,8 @@ def what_is_where(scene: Scene, time_s: float) -> Moment:
     Moment
         Workers by rank; tokens in the order the messages were posted; the caption.
     """
-    tick = min(max(time_s / scene.tick_s, 0.0), float(scene.end))
+    # A millionth of a tick is rounding: 1.0 / 1e-5 falls short of 100,000.
+    tick = min(max(round(time_s / scene.tick_s, 6), 0.0), float(scene.end))
     tokens = list(_tokens(scene, tick))
     workers = _workers(scene, tick, {token.src for token in tokens if token.state == "moving"})
     return Moment(tick * scene.tick_s, workers, tokens, _caption(scene, tick, workers, tokens))
@@ -102,8 +104,9 @@ def steps(scene: Scene) -> list[float]:
 def telling_moments(scene: Scene, count: int = 6) -> list[float]:
     """Choose a few times that tell what a run is about.
 
-    A step is telling where more goes on than just before and just after; of steps in which the same
-    goes on, the first stands for all; and of those, ``count`` are taken evenly.
+    Again and again that time is taken at which the most goes on that has not been seen yet, until
+    every kind of message and every computation has been seen; of these times ``count`` are kept,
+    evenly. The end of a run that went wrong is one of them.
 
     Parameters
     ----------
@@ -115,27 +118,43 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
     Returns
     -------
     list of float
-        Times in seconds, in order; [0.0] for a run in which nothing happened.
+        Times in seconds, in order; the end for a run in which nothing happened.
     """
-    times = steps(scene)
-    going_on = _going_on(scene, times)
-    seen: set[frozenset[tuple[int, ...]]] = set()
+    runs = _runs(scene)
+    unseen: set[tuple[int, ...]] = set().union(*(keys for _, _, keys in runs))
     telling = []
-    for index, now in enumerate(going_on):
-        around = going_on[max(index - 1, 0) : index + 2]
-        if now and now not in seen and not any(now < other for other in around):
-            seen.add(now)
-            telling.append(times[index])
+    while unseen:
+        start, end, keys = max(
+            runs, key=lambda run: (len(run[2] & unseen), run[1] - run[0], -run[0])
+        )
+        telling.append((start + end) / 2 * scene.tick_s)
+        unseen -= keys
+    telling.sort()
+    if not telling or scene.faults or any(m.arrived < 0 for m in scene.messages):
+        telling.append(scene.end_s)  # how it ended is what has to be told
     if len(telling) > count:
         last = len(telling) - 1
         telling = [telling[round(k * last / max(count - 1, 1))] for k in range(count)]
-    return telling or [0.0]
+    return telling
+
+
+def _runs(scene: Scene) -> list[tuple[int, int, frozenset[tuple[int, ...]]]]:
+    """List the stretches in which the same moves and is computed: first tick, last tick, what."""
+    runs: list[tuple[int, int, frozenset[tuple[int, ...]]]] = []
+    for (start, end), keys in zip(
+        pairwise(boundaries(scene)), _going_on(scene, steps(scene)), strict=True
+    ):
+        if runs and runs[-1][2] == keys:
+            start = runs.pop()[0]
+        runs.append((start, end, keys))
+    return runs
 
 
 def _going_on(scene: Scene, times: list[float]) -> list[frozenset[tuple[int, ...]]]:
     """List what moves and what is computed at each time."""
     found: list[set[tuple[int, ...]]] = [set() for _ in times]
     ticks = [time_s / scene.tick_s for time_s in times]
+    events: list[tuple[int, int, tuple[int, ...]]]
     events = [(f.posted, f.arrived, (f.src, f.dst, f.label, f.size)) for f in scene.messages]
     events += [
         (s.start, s.end, (s.rank, s.doing))
@@ -193,19 +212,19 @@ def _busy(span: Span, doing: Doing, tick: float) -> Worker:
 
 
 def _caption(scene: Scene, tick: float, workers: list[Worker], tokens: list[Token]) -> str:
+    failed = [f"rank {rank} has failed ({kind})" for rank, at, kind in scene.faults if at <= tick]
     if tick >= scene.end:
-        return f"the run is over: {scene.total}"
+        return "; ".join([f"the run is over: {scene.total}", *failed])
     moving = [token for token in tokens if token.state == "moving"]
-    parts = _moving(moving)
+    parts = _moving(moving, "of those drawn, " if scene.thinned else "")
     parts += _resting(sum(token.state == "arrived" for token in tokens), "arrived")
     parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
     for kind in ("compute", "wait"):
         parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
-    parts += [f"rank {rank} has failed ({kind})" for rank, at, kind in scene.faults if at <= tick]
-    return "; ".join(parts) or "no rank computes, sends or waits"
+    return "; ".join([*parts, *failed]) or "no rank computes, sends or waits"
 
 
-def _moving(moving: list[Token]) -> list[str]:
+def _moving(moving: list[Token], drawn: str) -> list[str]:
     if len(moving) <= _SENTENCES:
         return [
             f"rank {t.src} sends {f'{t.label}, {t.size},' if t.label else t.size} to rank {t.dst}"
@@ -215,7 +234,7 @@ def _moving(moving: list[Token]) -> list[str]:
         f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
     )
     more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
-    return [f"{len(moving)} messages are on their way: {listed}{more}"]
+    return [f"{drawn}{len(moving)} messages are on their way: {listed}{more}"]
 
 
 def _resting(count: int, state: str) -> list[str]:

@@ -5,13 +5,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.viz.script import read_css, read_esm
+
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
     from course_lib.viz.message_player import Player
 
 __all__ = ["export_page", "to_html"]
 
-_HERE = Path(__file__).parent
 _TRAITS = ("scene", "curves", "title", "time_s", "even_steps", "large")
 
 _FRAGMENT = """\
@@ -44,7 +45,9 @@ _PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>body {{ margin: 16px auto; max-width: 1100px; padding: 0 12px; background: {ground}; }}</style>
+<style>
+body {{ margin: 16px auto; max-width: 1100px; padding: 0 12px; background: {ground}; }}
+</style>
 </head>
 <body data-jp-theme-light="{light}">
 {fragment}</body>
@@ -68,11 +71,10 @@ def to_html(player: "Player") -> str:
     traits = {name: getattr(player, name) for name in _TRAITS}
     # In a script element only "<" could end it or open a comment, so no "<" is left in the data.
     data = json.dumps(traits, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    esm = (_HERE / "player.js").read_text(encoding="utf-8")
     return _FRAGMENT.format(
-        css=(_HERE / "player.css").read_text(encoding="utf-8"),
+        css=read_css(),
         traits=data,
-        esm=esm.replace("export default", "const widget ="),
+        esm=read_esm().replace("export default", "const widget ="),
     )
 
 

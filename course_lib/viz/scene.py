@@ -17,9 +17,10 @@ from course_lib.viz.units import format_bytes, time_unit
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
-__all__ = ["Doing", "Flight", "Scene", "Span", "make_scene"]
+__all__ = ["Doing", "Flight", "Scene", "Span", "check_size", "make_scene"]
 
-_TICK_DIGITS = 6
+_MOST_RANKS = 128
+_TICK_DIGITS = 7
 
 
 class Flight(NamedTuple):
@@ -65,7 +66,7 @@ class Scene:
     layout : str
         The layout's name.
     tick_s : float
-        The length of a tick, in seconds; a power of ten, at most 1e-5 of the run.
+        The length of a tick, in seconds; a power of ten, at most 1e-6 of the run.
     end : int
         The end of the run, in ticks.
     places : list of (float, float)
@@ -183,7 +184,7 @@ def make_scene(
         The rank in the middle of a star.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
-    max_events : int, default: 2000
+    max_events : int, default: 2500
         The most messages and spans to draw; of longer traces a fair part is drawn, and the scene
         says how much. Totals are always those of the whole trace.
 
@@ -198,7 +199,7 @@ def make_scene(
         If ``layout``, ``center`` or a rank in ``roles`` does not exist.
     """
     for rank in roles or {}:
-        if not isinstance(rank, int) or not 0 <= rank < trace.size:
+        if not 0 <= rank < trace.size:
             raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
     spot = places(layout, trace.size, center)
     tick_s = _tick(trace.end_s)
@@ -206,6 +207,7 @@ def make_scene(
     spans, doings = _spans(trace, tick_s)
     flights = _flights(trace, tick_s, labels, sizes)
     kept_flights, kept_spans, thinned = thin(flights, spans, max_events)
+    messages = "message" if trace.n_messages == 1 else "messages"
     largest = max(sizes, default=0) or 1
     return Scene(
         size=trace.size,
@@ -225,9 +227,18 @@ def make_scene(
             (f.rank, round(f.time_s / tick_s), f.kind) for f in trace.faults if f.rank is not None
         ],
         shares=_shares(trace),
-        total=f"{trace.n_messages:,} messages, {format_bytes(trace.n_bytes)}",
+        total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}",
         thinned=thinned,
     )
+
+
+def check_size(size: int) -> None:
+    """Refuse more ranks than a stage has room for."""
+    if size > _MOST_RANKS:
+        raise ValueError(
+            f"trace must have at most {_MOST_RANKS} ranks to be put on a stage, got {size:,}; "
+            "timeline(trace) and table(trace) take any number"
+        )
 
 
 def _tick(end_s: float) -> float:
@@ -277,13 +288,11 @@ def _flights(
 def _spans(trace: "Trace", tick_s: float) -> tuple[list[Span], list[Doing]]:
     doings: dict[Doing, int] = {}
     spans = []
-    for event in (*trace.computes, *trace.waits):
-        doing = (
-            _computes(event.label) if hasattr(event, "label") else _waits(event.verb, event.peer)
-        )
-        number = doings.setdefault(doing, len(doings))
-        start, end = round(event.start_s / tick_s), round(event.end_s / tick_s)
-        spans.append(Span(event.rank, number, start, max(start, end)))
+    events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in trace.computes]
+    events += [(w.rank, _waits(w.verb, w.peer), w.start_s, w.end_s) for w in trace.waits]
+    for rank, doing, start_s, end_s in events:
+        start, end = round(start_s / tick_s), round(end_s / tick_s)
+        spans.append(Span(rank, doings.setdefault(doing, len(doings)), start, max(start, end)))
     return sorted(spans, key=lambda span: (span.start, span.rank)), list(doings)
 
 

@@ -1,7 +1,7 @@
 """Still pictures of a trace: its timeline, a filmstrip of telling moments, curves.
 
-All are drawn from the same scene as the player. They stand on opaque white, so that they can be read
-on a dark page and in print.
+All are drawn from the same scene as the player. They stand on opaque white, so that they can be
+read on a dark page and in print.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 
 from course_lib.viz.curves import Curve, check_curves
 from course_lib.viz.moments import telling_moments, what_is_where
-from course_lib.viz.scene import Scene, make_scene
-from course_lib.viz.still_parts import Still, draw_curves, draw_stage, draw_timeline
+from course_lib.viz.scene import Scene, check_size, make_scene
+from course_lib.viz.still_parts import Still, draw_curves, draw_timeline
+from course_lib.viz.still_stage import draw_stage
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
@@ -88,10 +89,12 @@ def filmstrip(
     Raises
     ------
     ValueError
-        If ``moments`` is not 1 to 6, or ``layout``, ``center`` or ``roles`` is unusable.
+        If ``moments`` is not 1 to 6, there are more than 128 ranks, or ``layout``, ``center``
+        or ``roles`` is unusable.
     """
-    if isinstance(moments, bool) or not isinstance(moments, int) or not 1 <= moments <= 6:
+    if moments not in range(1, 7):
         raise ValueError(f"moments must be an int from 1 to 6, got {moments!r}")
+    check_size(trace.size)
     scene = make_scene(trace, layout, center=center, roles=roles, max_events=_MOST_EVENTS)
     times = telling_moments(scene, moments)
     columns = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2
@@ -101,14 +104,14 @@ def filmstrip(
     lanes, graph = _lanes_height(scene), 1.0 if curves else 0.0
     foot = 0.5 + lanes + (graph + 0.3 if graph else 0)
     head = 0.3 if title else 0.08
-    height = foot + 0.15 + rows * (tall + 0.5) + head
+    height = foot + 0.2 + rows * (tall + 0.5) + head
     figure = Still(f"filmstrip of {trace!r}, {layout}", (_WIDTH, height))
     if title:
         figure.text(0.012, 1 - 0.2 / height, title, fontsize=11, fontweight="bold", va="center")
     for index, time_s in enumerate(times):
         row, column = divmod(index, columns)
         left = (_WIDTH - columns * panel) / 2 + column * panel + 0.05
-        low = height - head - (row + 1) * (tall + 0.5) + 0.06
+        low = height - head - (row + 1) * (tall + 0.5) + 0.42
         axes = figure.put(left, low, panel - 0.1, tall)
         draw_stage(axes, scene, what_is_where(scene, time_s), index + 1)
     axes = figure.put(0.75, foot - lanes, _WIDTH - 1.65, lanes)

@@ -6,9 +6,9 @@ of a message) is visible to whoever was told, on every kind of processor.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["ANYONE", "NOBODY", "Board", "Mailbox", "Slots", "Waiting", "awake", "mailbox_words"]
+__all__ = ["ANYONE", "NOBODY", "Board", "Mailbox", "Slots", "awake", "mailbox_words"]
 
 NOBODY = -1
 ANYONE = -2
@@ -144,13 +144,6 @@ class Mailbox:
             self._ring()
 
 
-class Waiting(NamedTuple):
-    """What a rank waits for: ``verb`` and the peer (None: anybody)."""
-
-    verb: str
-    peer: int | None
-
-
 class Board:
     """Where each rank writes what it waits for, so that the launcher can say so at a time limit.
 
@@ -158,22 +151,26 @@ class Board:
     """
 
     VERBS = ("", "send", "recv", "recv_any", "sendrecv", "barrier")
-    WORDS = 2
+    WORDS = 3
 
     def __init__(self, words: memoryview) -> None:
         self._words = words
 
-    def waits(self, rank: int, verb: str, peer: int) -> None:
-        """Write that ``rank`` waits in ``verb`` for ``peer`` (or ``ANYONE``)."""
-        self._words[self.WORDS * rank + 1] = peer
-        self._words[self.WORDS * rank] = self.VERBS.index(verb)
+    def waits(self, rank: int, verb: str, src: int, dst: int) -> None:
+        """Write that ``rank`` waits in ``verb`` for ``src`` and ``dst``."""
+        first = self.WORDS * rank
+        self._words[first + 1], self._words[first + 2] = src, dst
+        self._words[first] = self.VERBS.index(verb)
 
     def goes_on(self, rank: int) -> None:
         """Write that ``rank`` no longer waits."""
         self._words[self.WORDS * rank] = 0
 
-    def read(self, rank: int) -> Waiting | None:
-        """Return what ``rank`` waits for, or None if it does not wait."""
-        verb = self.VERBS[self._words[self.WORDS * rank]]
-        peer = self._words[self.WORDS * rank + 1]
-        return Waiting(verb, peer if peer >= 0 else None) if verb else None
+    def call(self, rank: int) -> str | None:
+        """Write the verb that ``rank`` waits in as a call; None if it does not wait."""
+        code, src, dst = self._words[self.WORDS * rank : self.WORDS * (rank + 1)]
+        if code == 0:
+            return None
+        open_parts = [f"src={src}"] if src >= 0 else []
+        open_parts += [f"dst={dst}"] if dst >= 0 else []
+        return f"{self.VERBS[code]}({', '.join(open_parts)})"

@@ -55,15 +55,18 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
             "look at what is imported and at the size of the arguments"
         )
     lines = [f"the run did not end within {limit_s:g} s (time_limit_s):"]
-    lines += [f"  rank {m.rank} {_state(m, board)}" for m in members]
-    running = [m for m in members if m.done is None and board.read(m.rank) is None]
+    lines += [f"  rank {m.rank} {_state(m, board, now=True)}" for m in members]
+    running = [m for m in members if m.done is None and board.call(m.rank) is None]
     for member in running[:_MOST_STACKS]:
         frames = member.frames or member.crash
         if frames:
             lines.append(
                 f"\nStack of rank {member.rank} (most recent call last):\n{render(frames)}"
             )
-    return LaunchTimeout("\n".join(lines))
+    advice = "look for a loop that does not end, or raise time_limit_s"
+    if not running:
+        advice = "look for ranks that wait for each other: each send needs its recv in that place"
+    return LaunchTimeout("\n".join([*lines, advice]))
 
 
 def explain_interrupt(members: list[Member], board: Board) -> KeyboardInterrupt:
@@ -114,35 +117,28 @@ def _fate(member: Member, board: Board) -> str:
         failure = member.failure.failure
         text = failure.text.splitlines()[0] if failure.text else ""
         return f"failed too: {failure.type_name}{': ' if text else ''}{text}"
-    if member.done is not None:
-        return "had returned"
-    if not member.ended_by_us:
+    if member.done is None and not member.ended_by_us:
         return f"{_how(member.exit_code)} too"
-    return f"was ended while it {_state(member, board)}"
+    return _state(member, board)
 
 
-def _state(member: Member, board: Board) -> str:
+def _state(member: Member, board: Board, *, now: bool = False) -> str:
     if member.done is not None:
-        return "had returned"
+        return "has returned" if now else "had returned"
     if member.failure is not None:
         return f"had failed: {member.failure.failure.type_name}"
     if member.phase < Phase.RUNNING:
         return "was starting"
-    where = _where(member)
-    waiting = board.read(member.rank)
-    if waiting is None:
-        return f"was running{where}"
-    if waiting.verb == "barrier":
-        return f"waited in barrier(){where}"
-    preposition = "to" if waiting.verb == "send" else "from"
-    peer = "anybody" if waiting.peer is None else f"rank {waiting.peer}"
-    return f"waited in {waiting.verb} {preposition} {peer}{where}"
+    call = board.call(member.rank)
+    if call is None:
+        return f"{'is' if now else 'was'} running{_where(member)}"
+    return f"{'waits' if now else 'waited'} in {call}{_where(member)}"
 
 
 def _where(member: Member) -> str:
     frames = member.frames or member.crash
     if frames:
-        return f" at {place(user_frame(frames))}"
+        return f", at {place(user_frame(frames))}"
     return " (it did not say where)" if member.frames is None else ""
 
 

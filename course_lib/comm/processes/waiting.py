@@ -7,7 +7,7 @@ are sent before the first is received.
 
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.processes.channels import Channels
-from course_lib.comm.processes.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.mailbox import ANYONE
 from course_lib.comm.processes.rings import Inlet
 
 __all__ = ["Waiter"]
@@ -67,7 +67,7 @@ class Waiter:
         if self.seen[self._slots.stalled]:
             self._make_room(busy)
             return
-        self._board.waits(self._rank, verb, src if src != NOBODY else dst)
+        self._board.waits(self._rank, verb, src, dst)
         self._mailbox.sleep(self.seen, src, dst)
         self._board.goes_on(self._rank)
         self.look()

@@ -7,9 +7,11 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import Job
+from course_lib.comm.messages import Tag
 from course_lib.comm.shipping import pack_call
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.networks import Network
+from course_lib.comm.simulated.switching import switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
 __all__ = ["World"]
@@ -63,13 +65,26 @@ class World:
             False if it ended because no rank could go on, or because one failed.
         """
         for comm in self.ranks:
-            comm.thread.switch()  # begin all of them from here: their stacks must not pile up
+            switch_to(comm.thread)  # begin all of them from here: their stacks must not pile up
         while self.heap and self.failure is None:
             _, rank = heappop(self.heap)
-            self.ranks[rank].thread.switch()
+            switch_to(self.ranks[rank].thread)
             if self.time_is_up:
                 raise TimeIsUp
         return all(comm.finished for comm in self.ranks)
+
+    def virtual_time_s(self) -> float:
+        """Return the latest clock of all ranks."""
+        return max(comm.now_s for comm in self.ranks)
+
+    def unreceived(self) -> list[tuple[int, int, Tag]]:
+        """List (src, dst, tag) of the messages that lie in letter boxes."""
+        return [
+            (letter.src, comm.rank, letter.sent.tag)
+            for comm in self.ranks
+            for letters in comm.inbox.values()
+            for letter in letters
+        ]
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""

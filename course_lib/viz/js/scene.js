@@ -1,0 +1,90 @@
+// What is where at a time: the same arithmetic as course_lib/viz/moments.py on the same table.
+// The four files of this folder are read as one module, in the order scene, stage, timeline, player.
+
+function unpack(packed) {
+  let posted = 0, start = 0;
+  const messages = packed.src.map((src, i) => {
+    posted += packed.posted[i];
+    const arrived = packed.flight[i] < 0 ? -1 : posted + packed.flight[i];
+    const received = arrived < 0 ? -1 : arrived + packed.pause[i];
+    return { index: i, src, dst: packed.dst[i], label: packed.label[i], size: packed.bytes[i],
+      posted, arrived, received };
+  });
+  const spans = packed.rank.map((rank, i) => {
+    start += packed.start[i];
+    return { rank, doing: packed.doing[i], start, end: start + packed.length[i] };
+  });
+  const scene = { ...packed, messages, spans };
+  const found = new Set([0, packed.end]);
+  for (const m of messages) for (const t of [m.posted, m.arrived, m.received]) found.add(t);
+  for (const s of spans) found.add(s.start).add(s.end);
+  scene.bounds = [0];
+  for (const tick of [...found].sort((a, b) => a - b))
+    if (tick - scene.bounds.at(-1) > 2) scene.bounds.push(tick);
+  scene.steps = scene.bounds.slice(1).map((b, i) => (scene.bounds[i] + b) / 2);
+  return scene;
+}
+
+function at(scene, tick) {
+  const tokens = [], sending = new Set();
+  for (const m of scene.messages) {
+    if (m.posted > tick) break;
+    if (m.arrived < 0) tokens.push({ m, position: 0.5, state: "lost" });
+    else if (tick < m.arrived) {
+      tokens.push({ m, position: (tick - m.posted) / (m.arrived - m.posted), state: "moving" });
+      sending.add(m.src);
+    } else if (tick < m.received) tokens.push({ m, position: 1, state: "arrived" });
+  }
+  const workers = scene.places.map((_, rank) =>
+    sending.has(rank) ? { rank, state: "send", word: "sends", progress: 0, doing: -1 }
+      : { rank, state: "", word: "", progress: 0, doing: -1 });
+  for (const s of scene.spans) {
+    if (s.start > tick) break;
+    if (tick >= s.end || workers[s.rank].state === "compute") continue;
+    const [state, word] = scene.doings[s.doing];
+    const progress = state === "compute" ? (tick - s.start) / (s.end - s.start) : 0;
+    workers[s.rank] = { rank: s.rank, state, word, progress, doing: s.doing };
+  }
+  for (const [rank, failed] of scene.faults)
+    if (failed <= tick) workers[rank] = { rank, state: "failed", word: "failed", progress: 0, doing: -1 };
+  return { workers, tokens };
+}
+
+const words = (tag) => tag === null ? "" : typeof tag === "number" ? `chunk ${tag}` : tag;
+
+function caption(scene, tick, { workers, tokens }) {
+  const failed = scene.faults.filter((fault) => fault[1] <= tick)
+    .map(([rank, , kind]) => `rank ${rank} has failed (${kind})`);
+  if (tick >= scene.end) return [`the run is over: ${scene.total}`, ...failed].join("; ");
+  const parts = [], count = (state) => tokens.filter((t) => t.state === state);
+  const moving = count("moving").map(({ m }) =>
+    ({ ...m, text: words(scene.labels[m.label][0]), size: scene.sizes[m.size][0] }));
+  if (moving.length <= 2) {
+    for (const m of moving)
+      parts.push(`rank ${m.src} sends ${m.text ? `${m.text}, ${m.size},` : m.size} to rank ${m.dst}`);
+  } else {
+    const listed = moving.slice(0, 4)
+      .map((m) => `${m.src} to ${m.dst}${m.text ? ` (${m.text})` : ""}`).join(", ");
+    const more = moving.length > 4 ? ` and ${moving.length - 4} more` : "";
+    const drawn = scene.thinned ? "of those drawn, " : "";
+    parts.push(`${drawn}${moving.length} messages are on their way: ${listed}${more}`);
+  }
+  const n = count("arrived").length, lost = count("lost").length;
+  if (n) parts.push(n === 1 ? "1 message has arrived and is not yet received"
+    : `${n} messages have arrived and are not yet received`);
+  if (lost) parts.push(lost === 1 ? "1 message is never received" : `${lost} messages are never received`);
+  for (const kind of ["compute", "wait"]) parts.push(...doing(scene, kind, workers));
+  return [...parts, ...failed].join("; ") || "no rank computes, sends or waits";
+}
+
+function doing(scene, kind, workers) {
+  const groups = new Map(), busy = workers.filter((w) => w.state === kind);
+  for (const w of busy) groups.set(w.doing, [...(groups.get(w.doing) ?? []), w.rank]);
+  if (groups.size > 2) return [`${busy.length} ranks ${kind}`];
+  return [...groups].map(([number, ranks]) => {
+    const [, , one, many] = scene.doings[number];
+    if (ranks.length === 1) return `rank ${ranks[0]} ${one}`;
+    if (ranks.length > 4) return `${ranks.length} ranks ${many}`;
+    return `ranks ${ranks.slice(0, -1).join(", ")} and ${ranks.at(-1)} ${many}`;
+  });
+}

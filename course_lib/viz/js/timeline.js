@@ -1,0 +1,112 @@
+// The timeline below the stage: lanes, messages, curves, and the playhead that runs through them.
+
+// How ticks lie on the screen: by the clock, or every step as wide as the next.
+function makeMapping(scene, even) {
+  const { bounds, end } = scene, n = bounds.length - 1;
+  if (!even || n < 1) return { to: (tick) => tick / (end || 1), from: (f) => f * end };
+  return {
+    to(tick) {
+      let low = 0, high = n - 1;
+      while (low < high) { const mid = (low + high + 1) >> 1; if (bounds[mid] <= tick) low = mid; else high = mid - 1; }
+      return (low + clamp((tick - bounds[low]) / (bounds[low + 1] - bounds[low]), 0, 1)) / n;
+    },
+    from(f) {
+      const i = clamp(Math.floor(f * n), 0, n - 1);
+      return bounds[i] + (f * n - i) * (bounds[i + 1] - bounds[i]);
+    },
+  };
+}
+
+function niceTimes(scene) {
+  const most = scene.end * scene.tick / scene.unit[0], rough = most / 8 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((m) => m * power >= rough);
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
+}
+
+function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch) {
+  svg.replaceChildren();
+  const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : 5), top = 8 * k, font = 12 * k;
+  const left = 46 * k, right = width - 100 * k, foot = top + n * lane;
+  const graph = curves.length ? 90 * k : 0, low = foot + 26 * k + graph, height = low + (graph ? 6 : 2) * k;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const x = (tick) => left + mapping.to(tick) * (right - left), y = (rank) => top + (rank + 0.5) * lane;
+  const text = (value, attributes, name = "lm-tick") => draw("text", { class: name, "font-size": font, ...attributes }, svg, value);
+  const paths = { compute: "", wait: "" }, bar = 0.62 * lane, names = [], busy = scene.shares.some(([share]) => share > 0);
+  for (const s of scene.spans) {
+    const [kind, word] = scene.doings[s.doing], a = x(s.start), wide = x(s.end) - a;
+    paths[kind] += `M${a.toFixed(1)} ${y(s.rank) - bar / 2}h${wide.toFixed(1)}v${bar}h${-wide.toFixed(1)}z`;
+    if (kind === "compute" && lane > 12 && names.length < 150) names.push([fit(word, wide - 4, 5.6 * k), a + wide / 2, y(s.rank)]);
+  }
+  for (let rank = 0; rank < n; rank++) {
+    draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${right}` }, svg);
+    if (n > 20 && rank % 8) continue;
+    text(n > 20 || lane < 20 ? rank : `rank ${rank}`, { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": Math.min(font, lane * (n > 20 ? 2 : 0.8)) });
+    if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": Math.min(font, lane * 0.8) });
+  }
+  draw("path", { class: "lm-wait", d: paths.wait, ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
+  draw("path", { class: "lm-compute", d: paths.compute }, svg);
+  for (const [word, cx, cy] of names) if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": Math.min(11 * k, bar * 0.8) }, "lm-name");
+  const lines = COLOURS.map(() => "");
+  for (const m of scene.messages) {
+    const a = x(m.posted), b = x(m.arrived), up = m.dst > m.src ? 1 : -1, edge = up * bar / 2;
+    lines[scene.labels[m.label][1]] += `M${a.toFixed(1)} ${y(m.src) - bar / 2}v${bar}` +
+      (m.arrived < 0 ? "" : `M${a.toFixed(1)} ${y(m.src) + edge}L${b.toFixed(1)} ${y(m.dst) - edge}v${up * bar}`);
+  }
+  lines.forEach((d, i) => d && draw("path", { class: "lm-line", d, stroke: COLOURS[i], opacity: scene.messages.length > 400 ? 0.6 : 1 }, svg));
+  const every = Math.ceil(scene.bounds.length / 8);
+  const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene);
+  for (const time of times) {
+    const at = x(time * scene.unit[0] / scene.tick);
+    draw("path", { class: "lm-lane", d: `M${at} ${foot}v${5 * k}` }, svg);
+    text(+time.toPrecision(3), { x: at, y: foot + 14 * k, "text-anchor": "middle" });
+  }
+  text(`${scene.clock} ${scene.unit[1]}`, { x: right + 18 * k, y: foot + 14 * k });
+  const legend = makeCurves(svg, scene, curves, x, left, right, low - graph + 8 * k, low - 4 * k, k);
+  const head = draw("g", { class: "lm-head" }, svg);
+  draw("path", { d: `M0 ${top}V${low}` }, head);
+  draw("path", { class: "lm-grip", d: `M${-6 * k} 0h${12 * k}l${-6 * k} ${9 * k}z` }, head);
+  return {
+    update(tick) { head.setAttribute("transform", `translate(${x(tick).toFixed(1)} 0)`); legend(tick); },
+    tickAt: (px) => mapping.from(clamp((px - left) / (right - left), 0, 1)),
+    rankAt: (py) => { const rank = Math.floor((py - top) / lane); return rank >= 0 && rank < n ? rank : -1; },
+    x,
+  };
+}
+
+function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
+  const all = curves.flatMap((c) => c.v), least = Math.min(...all), most = Math.max(...all);
+  if (!all.length) return () => {};
+  const y = (value) => low - (most > least ? (value - least) / (most - least) : 0.5) * (low - top);
+  for (const value of new Set([most, least]))
+    draw("text", { class: "lm-tick", "font-size": 11 * k, x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, +value.toPrecision(3));
+  draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
+  const marks = curves.map((c, i) => {
+    const colour = COLOURS[(i + 4) % 7], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
+    draw("path", { class: "lm-curve", d: c.t.map((t, j) => `${j ? "L" : "M"}${x(t).toFixed(1)} ${y(c.v[j]).toFixed(1)}`).join(""), stroke: colour, "stroke-dasharray": dash }, svg);
+    const dot = draw("circle", { r: 5 * k, fill: colour, class: "lm-dot" }, svg);
+    const name = draw("text", { class: "lm-legend", "font-size": 12 * k, x: right - 8 * k, y: top + (6 + 15 * i) * k, "text-anchor": "end" }, svg);
+    return { c, dot, name };
+  });
+  return (tick) => marks.forEach(({ c, dot, name }) => {
+    let j = -1;
+    while (j + 1 < c.t.length && c.t[j + 1] <= tick) j++;
+    dot.setAttribute("display", j < 0 ? "none" : "");
+    name.textContent = j < 0 ? c.name : `${c.name} ${c.v[j].toPrecision(4)}`;
+    if (j >= 0) { dot.setAttribute("cx", x(c.t[j])); dot.setAttribute("cy", y(c.v[j])); }
+  });
+}
+
+// What lies under the pointer on a lane: a message that begins or ends there, else what the rank does.
+function detail(scene, tick, rank, unit, near) {
+  if (rank < 0) return "";
+  const m = scene.messages.find((m) => m.arrived >= 0 &&
+    ((m.src === rank && Math.abs(m.posted - tick) < near) || (m.dst === rank && Math.abs(m.arrived - tick) < near)));
+  if (m) {
+    const name = words(scene.labels[m.label][0]);
+    return `rank ${m.src} to rank ${m.dst}${name ? `: ${name}` : ""}, ${scene.sizes[m.size][0]}; sent at ${unit(m.posted)}, took ${unit(m.arrived - m.posted)}`;
+  }
+  const s = scene.spans.find((s) => s.rank === rank && s.start <= tick && tick < s.end);
+  return s ? `rank ${rank} ${scene.doings[s.doing][2]}; from ${unit(s.start)}, for ${unit(s.end - s.start)}` : "";
+}

@@ -1,0 +1,140 @@
+"""The player as a Python object: what it carries, and what a notebook keeps of it."""
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from course_lib.trace.trace import Trace
+from course_lib.viz import Player, export_page, loss_curve, player, to_html
+from course_lib.viz.script import read_css, read_esm
+from tests.viz.traces import accident, map_reduce, ring
+
+REPOSITORY = Path(__file__).parents[2]
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def test_every_script_file_is_short_and_imports_nothing():
+    files = sorted((REPOSITORY / "course_lib/viz/js").glob("*.js"))
+    assert [file.name for file in files] == ["player.js", "scene.js", "stage.js", "timeline.js"]
+    for file in files:
+        assert len(file.read_bytes()) <= 20_000, file.name
+    esm = read_esm()
+    assert "import " not in esm
+    assert "http" not in esm.replace("http://www.w3.org/2000/svg", "")
+    assert esm.count("export default { render };") == 1
+    assert "</script" not in esm.lower()
+    assert "</style" not in read_css().lower()
+
+
+def test_a_player_says_the_same_whenever_it_is_made():
+    texts = {repr(player(ring(4), title="sum")) for _ in range(2)}
+    assert texts == {"Player(4 ranks, ring: 24 messages, 393,216 bytes, virtual time)"}
+
+
+def test_a_player_shows_a_widget_a_picture_and_a_text():
+    data, _ = player(ring(4))._repr_mimebundle_()
+    assert set(data) == {WIDGET_VIEW, "image/png", "text/plain"}
+    assert data["text/plain"] == repr(player(ring(4)))
+    png = base64.b64decode(data["image/png"])
+    assert png.startswith(b"\x89PNG")
+    assert len(png) <= 60_000
+    again, _ = player(ring(4))._repr_mimebundle_()
+    assert again["image/png"] == data["image/png"]
+
+
+def test_the_widget_knows_curves_title_roles_and_switches():
+    trace = map_reduce(4, 5)
+    widget = player(
+        trace, "star", {"loss": loss_curve(trace)}, "five steps",
+        center=1, roles={1: "combiner"}, even_steps=True, large=True,
+    )  # fmt: skip
+    assert isinstance(widget, Player)
+    assert widget.scene["roles"] == ["", "combiner", "", ""]
+    assert (widget.title, widget.even_steps, widget.large) == ("five steps", True, True)
+    (curve,) = widget.curves
+    assert curve["name"] == "loss"
+    ends_s = [tick * widget.scene["tick"] for tick in curve["t"]]
+    assert ends_s == pytest.approx([t for t, _ in loss_curve(trace)], abs=widget.scene["tick"])
+
+
+def test_a_long_curve_keeps_its_ends_and_400_points():
+    points = [(k / 10_000, 1 / (k + 1)) for k in range(5001)]
+    (curve,) = player(ring(4), curves={"loss": points}).curves
+    assert len(curve["t"]) <= 401
+    assert (curve["v"][0], curve["v"][-1]) == (1.0, float(f"{1 / 5001:.5g}"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({"layout": "torus"}, ValueError, "layout must be one of .* got 'torus'"),
+        ({"curves": [1.0]}, TypeError, "curves must be a dict like"),
+        ({"roles": {9: "server"}}, ValueError, "roles must name ranks from 0 to 3, got 9"),
+        ({"center": -1}, ValueError, "center must be a rank from 0 to 3, got -1"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_by_name(arguments, error, said):
+    with pytest.raises(error, match=said):
+        player(ring(4), **arguments)
+
+
+def test_a_thousand_ranks_do_not_fit_on_a_stage():
+    with pytest.raises(ValueError, match="at most 128 ranks"):
+        player(Trace("simulated", "virtual", 1000))
+
+
+def test_no_label_can_end_the_script_of_a_page(tmp_path):
+    page = export_page(accident(), tmp_path / "page.html", title="<b>&</b> </script>")
+    text = page.read_text(encoding="utf-8")
+    assert text.count("</script>") == 2
+    assert "<title>&lt;b&gt;" in text
+    data = text.split('<script type="application/json">')[1].split("</script>")[0]
+    assert json.loads(data)["scene"]["labels"][0][0] == "a </script>"
+
+
+def test_a_page_is_the_same_to_the_byte_and_asks_for_nothing():
+    page = to_html(player(ring(4)))
+    assert page == to_html(player(ring(4)))
+    assert not any(word in page for word in ("src=", "href=", "@import", "fetch("))
+
+
+@pytest.mark.slow
+def test_a_committed_cell_without_its_widget_view_passes_nbval(tmp_path):
+    """The generator drops the view; text is compared, the picture is not."""
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [
+        nbformat.v4.new_code_cell(
+            "from course_lib.viz import player\nfrom tests.viz.traces import ring"
+        ),
+        nbformat.v4.new_code_cell("player(ring(4))"),
+        nbformat.v4.new_code_cell("ring(4)"),
+    ]
+    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(REPOSITORY)}}).execute()
+    shown = notebook.cells[1].outputs[0].data
+    assert shown.pop(WIDGET_VIEW)
+    assert set(shown) == {"text/plain", "image/png"}
+    del notebook.metadata["widgets"]
+    path = tmp_path / "player.ipynb"
+    nbformat.write(notebook, path)
+    assert run_nbval(path).returncode == 0
+
+    shown["text/plain"] = shown["text/plain"].replace("24 messages", "25 messages")
+    nbformat.write(notebook, path)
+    failed = run_nbval(path)
+    assert failed.returncode == 1
+    assert "25 messages" in failed.stdout
+
+
+def run_nbval(path):
+    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-cell-timeout=120", "-q"]
+    command += ["-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(path.parent), str(path)]
+    return subprocess.run(
+        command, cwd=path.parent, capture_output=True, text=True, check=False, timeout=120,
+        env={**__import__("os").environ, "PYTHONPATH": str(REPOSITORY)},
+    )  # fmt: skip

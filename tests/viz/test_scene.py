@@ -1,0 +1,154 @@
+"""The table that all pictures are drawn from."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from course_lib.trace.events import Message, Wait
+from course_lib.trace.trace import Trace
+from course_lib.viz.layouts import LAYOUTS, along, places
+from course_lib.viz.scene import Flight, make_scene
+from course_lib.viz.units import format_bytes, format_time, time_unit
+from tests.viz.traces import accident, map_reduce, ring
+
+
+def packed(scene):
+    return json.dumps(scene.to_json(), separators=(",", ":"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8, 16, 17, 64])
+def test_every_rank_has_a_place_of_its_own_on_the_stage(layout, size):
+    spots = places(layout, size)
+    assert len(spots) == len(set(spots)) == size
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in spots)
+
+
+def test_a_ring_goes_clockwise_from_the_top():
+    assert places("ring", 4) == [(0.5, 0.0), (1.0, 0.5), (0.5, 1.0), (0.0, 0.5)]
+
+
+@pytest.mark.parametrize("size", [5, 8, 12])
+def test_the_center_of_a_star_is_the_rank_that_was_named(size):
+    spots = places("star", size, center=3)
+    assert spots[3] in {(0.5, 0.5), (0.5, 1.0)}
+    assert spots[:3] + spots[4:] == places("star", size)[1:]
+
+
+def test_neighbours_in_a_long_line_stay_neighbours_where_a_row_turns():
+    spots = places("line", 64)
+    steps = [abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in pairwise(spots)]
+    assert max(steps) <= 1 / 3 + 1e-3
+
+
+def test_the_two_directions_of_an_edge_do_not_overlap():
+    there, back = along((0, 0), (1, 0), 0.2, 0.5), along((1, 0), (0, 0), 0.2, 0.5)
+    assert there[1] < 0 < back[1]
+    assert along((0, 0), (1, 0), 0.2, 0.0) == (0, 0)
+    assert along((0, 0), (1, 0), 0.2, 1.0) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("layout", "center", "roles", "said"),
+    [
+        ("circle", 0, None, "layout must be one of"),
+        ("star", 4, None, "center must be a rank from 0 to 3, got 4"),
+        ("ring", 0, {4: "server"}, "roles must name ranks from 0 to 3, got 4"),
+    ],
+)
+def test_a_layout_that_does_not_exist_is_refused_with_its_name(layout, center, roles, said):
+    with pytest.raises(ValueError, match=said):
+        make_scene(ring(), layout, center=center, roles=roles)
+
+
+def test_times_are_whole_ticks_within_a_millionth_of_the_run():
+    trace = map_reduce(4, 3)
+    scene = make_scene(trace, "star")
+    assert 1e6 <= scene.end <= 1e7
+    for message, flight in zip(trace.messages, scene.messages, strict=True):
+        assert flight.posted * scene.tick_s == pytest.approx(message.posted_s, abs=scene.tick_s)
+        assert flight.arrived * scene.tick_s == pytest.approx(message.arrived_s, abs=scene.tick_s)
+        assert flight.posted <= flight.arrived <= flight.received
+
+
+def test_a_message_nobody_received_never_arrives():
+    assert [flight[-2:] for flight in make_scene(accident()).messages] == [(-1, -1), (-1, -1)]
+
+
+def test_two_thousand_events_take_at_most_60_kb():
+    trace = map_reduce(4, 100)
+    scene = make_scene(trace, "star")
+    n_events = len(scene.messages) + len(scene.spans)
+    assert scene.thinned == "", "all 100 steps must be drawn"
+    assert n_events == 600 + 500 + 1200
+    assert len(packed(scene)) <= 60_000
+
+
+def test_two_thousand_events_of_a_measured_run_take_at_most_60_kb():
+    """Measured times share no digits, so they are the worst case."""
+    rng = np.random.default_rng(0)
+    times = np.sort(rng.uniform(0, 3, size=(2000, 3)), axis=1).tolist()
+    peers = rng.integers(64, size=2000).tolist()
+    sizes = (rng.integers(1, 50, size=2000) * 8).tolist()
+    messages = [
+        Message(peer, (peer + 1) % 64, peer % 16, "<f8", (8,), n_bytes, a, a, b, c, "world")
+        for peer, n_bytes, (a, b, c) in zip(peers[:1000], sizes, times, strict=False)
+    ]
+    waits = [
+        Wait((peer + 1) % 64, "recv", peer, a, b, "world")
+        for peer, (a, b, _) in zip(peers[1000:], times, strict=False)
+    ]
+    trace = Trace("processes", "measured", 64, messages=messages, waits=waits)
+    scene = make_scene(trace, "ring")
+    assert len(scene.messages) + len(scene.spans) == 2000
+    assert len(packed(scene)) <= 60_000
+
+
+def test_a_long_trace_is_thinned_on_the_stage_but_not_in_its_totals():
+    trace = ring(32)
+    scene = make_scene(trace, max_events=2000)
+    assert trace.n_messages == 1984
+    assert scene.thinned == f"drawn: {len(scene.messages):,} of 1,984 messages; totals count all"
+    assert scene.total.startswith("1,984 messages")
+    assert scene.shares == make_scene(trace, max_events=10_000).shares
+    by_rank = [sum(flight.src == rank for flight in scene.messages) for rank in range(32)]
+    assert min(by_rank) > 0.6 * max(by_rank), "no rank may seem to send less than the others"
+
+
+def test_waiting_side_by_side_is_joined_without_loss_when_a_trace_is_thinned():
+    whole = make_scene(ring(16), max_events=10_000)
+    thin = make_scene(ring(16), max_events=600)
+    covered = [sum(s.end - s.start for s in scene.spans) for scene in (whole, thin)]
+    assert len(thin.spans) < len(whole.spans)
+    assert covered[0] == covered[1]
+
+
+def test_chunks_take_the_colour_of_their_number():
+    labels = dict(make_scene(ring(16)).labels)
+    assert labels == {chunk: chunk % 7 for chunk in range(16)}
+
+
+def test_the_same_trace_gives_the_same_table_to_the_byte():
+    assert packed(make_scene(map_reduce(4, 3))) == packed(make_scene(map_reduce(4, 3)))
+
+
+def test_an_empty_trace_is_a_scene_in_which_nothing_happens():
+    scene = make_scene(Trace("simulated", "virtual", 2))
+    assert (scene.end, scene.messages, scene.total) == (0, [], "0 messages, 0 B")
+
+
+def test_flights_keep_the_order_in_which_they_were_posted():
+    flights = make_scene(map_reduce(4, 3)).messages
+    assert flights == sorted(flights, key=lambda flight: flight.posted)
+    assert all(isinstance(flight, Flight) for flight in flights)
+
+
+def test_units_are_chosen_for_reading():
+    assert [time_unit(end_s)[1] for end_s in (3.0, 0.5, 2e-4, 0.0)] == ["s", "ms", "µs", "µs"]
+    assert format_time(0.0123456, 1e-3, "ms") == "12.35 ms"
+    sizes = [0, 999, 1000, 16384, 999_499, 999_999, 5_000_000, 2_000_000_000]
+    assert [format_bytes(n) for n in sizes] == [
+        "0 B", "999 B", "1 KB", "16.4 KB", "999 KB", "1 MB", "5 MB", "2 GB",
+    ]  # fmt: skip

@@ -1,0 +1,162 @@
+"""Still pictures, tables and curves."""
+
+import io
+import subprocess
+import sys
+
+import pytest
+from PIL import Image
+
+from course_lib.trace.events import Note
+from course_lib.trace.trace import Trace
+from course_lib.viz import curve, filmstrip, loss_curve, mimebundle, table, table_html, timeline
+from course_lib.viz.colours import OKABE_ITO
+from tests.viz.traces import accident, map_reduce, ring
+
+
+def test_importing_viz_loads_neither_matplotlib_nor_a_widget_library():
+    code = (
+        "import sys, course_lib.viz, course_lib.viz.moments, course_lib.viz.curves\n"
+        "print([name for name in ('matplotlib', 'anywidget', 'ipywidgets') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def texts(figure):
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def labels(figure):
+    return {axes.get_xlabel() for axes in figure.axes}
+
+
+def test_a_timeline_has_a_lane_a_rank_and_names_its_clock():
+    figure = timeline(map_reduce(4, 1))
+    (axes,) = figure.axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"rank {r}" for r in range(4)]
+    assert axes.get_xlabel() == "virtual µs"
+    assert axes.get_title(loc="left") == "6 messages, 528 B"
+
+
+def test_measured_time_is_called_measured():
+    assert labels(timeline(accident())) == {"measured ms"}
+
+
+def test_a_filmstrip_shows_its_moments_with_their_captions():
+    figure = filmstrip(map_reduce(4, 1), "star", roles={0: "combiner"}, title="one step")
+    written = " ".join(texts(figure)).replace("\n", " ")
+    assert "ranks 0, 1, 2 and 3 compute map" in written
+    assert "0 combiner" in written
+    assert len(figure.axes) == 4 + 1
+
+
+def test_figures_touch_no_global_state_of_pyplot():
+    code = (
+        "import sys\nfrom course_lib import Trace\nfrom course_lib.viz import timeline\n"
+        "timeline(Trace('simulated', 'virtual', 2)).to_png()\n"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("draw", "most_kb"),
+    [
+        (lambda: timeline(ring(4)), 30),
+        (lambda: timeline(map_reduce(4, 100)), 60),
+        (lambda: filmstrip(map_reduce(4, 5), "star"), 60),
+        (lambda: filmstrip(ring(4)), 60),
+        (lambda: filmstrip(ring(16)), 90),
+        (lambda: timeline(ring(64)), 130),
+    ],
+)
+def test_pictures_are_small_opaque_and_in_the_courses_colours(draw, most_kb):
+    png = draw().to_png()
+    assert len(png) <= most_kb * 1000
+    picture = Image.open(io.BytesIO(png))
+    colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
+    ours = [tuple(bytes.fromhex(colour[1:])) for colour in OKABE_ITO]
+    assert picture.convert("RGBA").getextrema()[3] == (255, 255)
+    assert colours & set(ours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 64])
+@pytest.mark.parametrize("layout", ["ring", "star", "line"])
+def test_any_number_of_ranks_can_be_drawn(size, layout):
+    assert filmstrip(map_reduce(size, 1), layout).to_png().startswith(b"\x89PNG")
+
+
+def test_an_empty_trace_can_be_drawn():
+    empty = Trace("simulated", "virtual", 2)
+    assert timeline(empty).to_png().startswith(b"\x89PNG")
+    assert filmstrip(empty).to_png().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("moments", [0, 7, 2.5, "3"])
+def test_a_number_of_moments_that_does_not_fit_is_refused(moments):
+    with pytest.raises(ValueError, match="moments must be an int from 1 to 6, got"):
+        filmstrip(ring(4), moments=moments)
+
+
+def test_too_many_ranks_for_a_stage_are_refused_with_a_way_out():
+    trace = Trace("simulated", "virtual", 1000)
+    with pytest.raises(ValueError, match=r"at most 128 ranks .* got 1,000; timeline\(trace\)"):
+        filmstrip(trace)
+    assert timeline(trace).to_png().startswith(b"\x89PNG")
+
+
+def test_a_trace_shows_itself_as_text_and_timeline():
+    bundle = mimebundle(ring(4))
+    assert set(bundle) == {"text/plain", "image/png"}
+    assert bundle["text/plain"].splitlines()[0] == repr(ring(4))
+    assert ring(4)._repr_mimebundle_() == bundle, "the same trace gives the same bytes"
+
+
+def test_tables_count_by_rank_and_add_up():
+    lines = table(map_reduce(4, 1)).splitlines()
+    assert lines[1].split() == ["0", "3", "264", "3", "264"]
+    assert lines[-1].split() == ["all", "6", "528", "6", "528"]
+    assert table(ring(64)).splitlines()[-2].strip() == "48 more"
+
+
+def test_the_html_table_is_plain():
+    page = table_html(map_reduce(4, 1))
+    assert page.count("<tr>") == 1 + 4 + 1
+    assert "<td>264</td>" in page
+    assert not any(word in page for word in ("style", "script", "class"))
+
+
+def test_the_loss_is_the_sum_over_ranks_step_by_step():
+    trace = map_reduce(4, 20)
+    curve_ = loss_curve(trace)
+    partial = [note.value for note in trace.notes_named("loss_partial")]
+    assert len(curve_) == 20
+    assert sum(value for _, value in curve_) == pytest.approx(sum(partial), rel=1e-12)
+    assert curve_ == sorted(curve_)
+    assert curve_[-1][1] < curve_[0][1]
+
+
+def test_a_step_that_a_rank_never_finished_has_no_loss():
+    notes = [Note(0, "loss", 1.0, 0.1), Note(1, "loss", 2.0, 0.3), Note(0, "loss", 0.5, 0.4)]
+    assert loss_curve(Trace("simulated", "virtual", 3, notes=notes), "loss") == [(0.3, 3.0)]
+
+
+def test_an_unknown_note_is_refused_with_the_known_names():
+    with pytest.raises(ValueError, match=r"\['loss_partial'\]\), got 'los'"):
+        loss_curve(map_reduce(4, 1), "los")
+
+
+def test_curves_leave_out_what_is_not_finite():
+    figure = curve({"serial": [(0, 2.0), (1, float("nan")), (2, 1.0)], "mine": []}, title="loss")
+    line = figure.axes[0].lines[0]
+    assert list(line.get_ydata()) == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("curves", [[(0, 1)], {"loss": [1, 2]}, {"loss": 3}])
+def test_curves_that_are_no_lists_of_points_are_refused(curves):
+    with pytest.raises(TypeError, match="curves"):
+        curve(curves)
