@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from authoring.outputs import clean_outputs, problems_of
+from authoring.outputs import clean_outputs, problems_of, without_colours
 from authoring.scripts import AuthoringError, Cell, read_script
 from authoring.solutions import as_exercise, as_solution, refuse_regions
 
@@ -178,5 +178,5 @@ def _execute(target: Target, notebook: NotebookNode, root: Path) -> None:
             except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
                 raise AuthoringError(
                     target.script, target.cells[index].line,
-                    f"cell {cell.id!r} of {target.path.name} failed:\n{error}",
+                    f"cell {cell.id!r} of {target.path.name} failed:\n{without_colours(str(error))}",
                 ) from None  # fmt: skip

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from nbformat import NotebookNode
 
-__all__ = ["MOST_BYTES", "clean_outputs", "problems_of"]
+__all__ = ["MOST_BYTES", "clean_outputs", "problems_of", "without_colours"]
 
 MOST_BYTES = 300_000
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -25,6 +25,11 @@ Problem = tuple[int, str]
 """The index of the cell, and what is wrong with it."""
 
 
+def without_colours(text: str) -> str:
+    """Take the terminal's colour codes out of a text."""
+    return _ANSI.sub("", text)
+
+
 def clean_outputs(notebook: NotebookNode) -> None:
     """Leave text, PNG and tables; drop widget views and all that changes from run to run.
 
@@ -38,7 +43,7 @@ def clean_outputs(notebook: NotebookNode) -> None:
                 output.data.pop(_WIDGET_VIEW, None)
                 output.metadata = {}
             if output.output_type == "error":
-                output.traceback = [_ANSI.sub("", line) for line in output.traceback]
+                output.traceback = [without_colours(line) for line in output.traceback]
 
 
 def problems_of(

@@ -146,14 +146,14 @@ def make_venv_with(base: str, venv: Path) -> None:
         If that Python cannot make one.
     """
     environ = clean_environ()
-    has_both = [base, "-c", "import venv, ensurepip"]
+    has_both = [base, "-I", "-c", "import venv, ensurepip"]
     if subprocess.run(has_both, env=environ, capture_output=True).returncode:
         raise SetupError(
             "this Python cannot make virtual environments: on Debian and Ubuntu run "
             "`sudo apt install python3-venv`, elsewhere install Python from python.org."
         )
     made = subprocess.run(
-        [base, "-m", "venv", str(venv)], env=environ, capture_output=True, text=True
+        [base, "-I", "-m", "venv", str(venv)], env=environ, capture_output=True, text=True
     )
     if made.returncode:
         words = (made.stderr or made.stdout).strip().splitlines()

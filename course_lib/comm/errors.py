@@ -115,10 +115,12 @@ class DeadlockError(RunError):
 
     Parameters
     ----------
-    message, **details
+    message : str
         As for ``RunError``.
     cycle : sequence of int, default: ()
         The ranks of the circle, each waiting for the next and the last for the first.
+    **details : Any
+        As for ``RunError``.
     """
 
     def __init__(self, message: str, *, cycle: Sequence[int] = (), **details: Any) -> None:

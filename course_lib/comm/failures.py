@@ -7,7 +7,9 @@ survived a round trip in the worker.
 
 import linecache
 import pickle
+import re
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,10 +20,26 @@ import cloudpickle
 
 from course_lib.comm.errors import RunError, WorkerError, WorkerExited
 
-__all__ = ["Failure", "Frame", "frames_of", "frames_of_stack", "place", "to_error", "user_frame"]
+__all__ = [
+    "Failure",
+    "Frame",
+    "frames_of",
+    "frames_of_dump",
+    "frames_of_stack",
+    "place",
+    "render",
+    "to_error",
+    "user_frame",
+]
 
 _COMM = str(Path(__file__).resolve().parent)
 _PACKAGE = str(Path(__file__).resolve().parents[1])
+_LIBRARIES = (
+    _PACKAGE,
+    "<frozen",
+    "<string>",  # what namedtuple and dataclass write
+    *(sysconfig.get_path(name) for name in ("stdlib", "purelib")),
+)
 _LONGEST_TEXT = 2_000
 _MOST_FRAMES = 40
 
@@ -82,6 +100,12 @@ def frames_of_stack(frame: FrameType | None) -> tuple[Frame, ...]:
     return _without_launcher(frames[::-1])
 
 
+def frames_of_dump(text: str) -> tuple[Frame, ...]:
+    """List the frames in what Python's fault handler wrote, outermost first."""
+    found = re.findall(r'^  File "(.*)", line (\d+) in (.*)$', text, re.MULTILINE)
+    return _without_launcher([(name, int(line), where) for name, line, where in found][::-1])
+
+
 def _walk(frame: FrameType | None) -> Iterable[tuple[FrameType, int]]:
     while frame is not None:
         yield frame, frame.f_lineno
@@ -98,10 +122,11 @@ def _without_launcher(frames: list[Frame]) -> tuple[Frame, ...]:
 
 
 def user_frame(frames: tuple[Frame, ...]) -> Frame | None:
-    """Pick the frame a learner wants to see: the innermost that is not in ``course_lib``."""
-    for frame in reversed(frames):
-        if not frame[0].startswith(_PACKAGE):
-            return frame
+    """Pick the frame a learner wants to see: the innermost outside this and other libraries."""
+    for not_wanted in (_LIBRARIES, (_PACKAGE,)):
+        for frame in reversed(frames):
+            if not frame[0].startswith(not_wanted):
+                return frame
     return frames[-1] if frames else None
 
 
@@ -153,7 +178,8 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
     where = place(user_frame(failure.frames))
     original = _load(failure.original)
     if isinstance(original, RunError):
-        message = f"rank {failure.rank}, {where}: {original.args[0]}"
+        at = f"rank {failure.rank}, {where}: " if failure.frames else ""
+        message = f"{at}{original.args[0]}"
         return type(original)(message, rank=failure.rank, consequences=consequences)
     if failure.type_name == "SystemExit":
         return WorkerExited(

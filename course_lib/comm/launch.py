@@ -276,8 +276,8 @@ def _check_flag(name: str, value: Any) -> bool:
 def _check_limit(limit_s: Any) -> float:
     if isinstance(limit_s, bool) or not isinstance(limit_s, int | float):
         raise TypeError(
-            f"time_limit_s must be a number of seconds, got {limit_s!r} ({type(limit_s).__name__}); "
-            "there is always a limit"
+            f"time_limit_s must be a number of seconds, got {limit_s!r} "
+            f"({type(limit_s).__name__}); there is always a limit"
         )
     if not (limit_s > 0 and math.isfinite(limit_s)):
         raise ValueError(f"time_limit_s must be above 0 and finite, got {limit_s!r}")

@@ -49,6 +49,8 @@ class Envelope(NamedTuple):
 
 def check_peer(argument: str, peer: Any, rank: int, size: int) -> int:
     """Return ``peer`` as an int, or say why it is not another rank of this run."""
+    if type(peer) is int and 0 <= peer < size and peer != rank:
+        return peer
     if isinstance(peer, bool | np.bool_) or not hasattr(peer, "__index__"):
         raise TypeError(
             f"{argument} must be a rank, an int from 0 to {size - 1}, "
@@ -172,8 +174,8 @@ def check_match(sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any]
     if tag is not None and tag != sent.tag:
         raise MessageMismatchError(
             f"the tags do not match: rank {src} sent {_describe(sent)} with tag={sent.tag!r}, "
-            f"rank {rank} receives with tag={tag!r}; messages between two ranks arrive in the order "
-            "they were sent, and a tag never reorders them",
+            f"rank {rank} receives with tag={tag!r}; messages between two ranks arrive in the "
+            "order they were sent, and a tag never reorders them",
             rank=rank,
         )
     if out is not None and (out.dtype.str != sent.dtype or out.shape != sent.shape):

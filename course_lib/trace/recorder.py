@@ -7,6 +7,7 @@ in, first out, so the k-th record of the one belongs to the k-th record of the o
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from course_lib.trace.events import Collective, Compute, Fault, Message, Note, Wait
@@ -76,7 +77,7 @@ def assemble(
                     posted_s, sent_s, arrived_s, received_s, comm,
                 )
             )  # fmt: skip
-    messages.sort(key=lambda message: (message.posted_s, message.src))
+    messages.sort(key=attrgetter("posted_s", "src"))
     return Trace(
         backend=backend,
         clock=clock,

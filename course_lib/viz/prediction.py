@@ -37,6 +37,11 @@ class Prediction:
         ----------
         text : str or float
             What the learner typed; "1 200", "1,200" and "1e3" are numbers.
+
+        Returns
+        -------
+        str
+            One sentence.
         """
         if self.committed is None:
             try:
@@ -52,6 +57,11 @@ class Prediction:
         ----------
         actual : float
             What the run gave.
+
+        Returns
+        -------
+        str
+            One sentence.
         """
         came_out = f"{_number(actual)} {self.unit}".rstrip()
         if self.committed is None:

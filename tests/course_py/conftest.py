@@ -32,10 +32,20 @@ def checkout(tmp_path):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory, wheels):
-    """Return a checkout with a finished environment; tests change copies of it."""
+    """Return a checkout with a finished environment; tests change copies of it.
+
+    It was made from another folder, inside variables of another environment that would mislead.
+    """
+    wrong = tmp_path_factory.mktemp("wrong")
+    (wrong / "torch.py").write_text("raise SystemExit('the wrong torch')")
+    (wrong / "venv.py").write_text("raise SystemExit('the wrong venv')")
+    misleading = {"PYTHONPATH": str(wrong), "VIRTUAL_ENV": str(wrong), "PIP_USER": "1"}
+    misleading["PIP_TARGET"] = str(wrong / "target")
     root = make_checkout(tmp_path_factory.mktemp("made") / FOLDER)
-    done = course_py(root, "setup", env=offline(wheels))
+    done = course_py(root, "setup", env=offline(wheels, **misleading), cwd=wrong)
     assert done.returncode == 0, done.stderr
+    assert "Making .venv" in done.stdout
+    assert not (wrong / "target").exists()
     return root
 
 

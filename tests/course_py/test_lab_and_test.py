@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -90,6 +92,7 @@ def test_lab_serves_the_workbook_to_this_computer_with_its_token_on(tmp_path):
             page, token = address.split("?token=")
             assert page.endswith("/lab/tree/notebooks/00_start_here.ipynb")
             base = page.split("/lab/")[0]
+            wait_until_it_listens(base)
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(f"{base}/api/contents", timeout=30)
             assert refused.value.code == 403
@@ -105,6 +108,17 @@ def test_lab_serves_the_workbook_to_this_computer_with_its_token_on(tmp_path):
             assert widgets["properties"]["saveState"]["default"] is True
         finally:
             lab.terminate()
+
+
+def wait_until_it_listens(base: str) -> None:
+    """Connect until it works: the address is printed a moment before the server listens."""
+    host, port = base.removeprefix("http://").split(":")
+    for attempt in range(200):
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection((host, int(port)), timeout=30).close()
+            return
+        time.sleep(0.01 * attempt)
+    raise AssertionError(f"nothing listens at {base}")
 
 
 def fetch(address: str):

@@ -1,4 +1,4 @@
-"""MapReduce equals one process, costs what its docstring says, and weighs unequal shards rightly."""
+"""MapReduce equals one process, costs what its docstring says, weighs unequal shards rightly."""
 
 import functools
 from typing import Any

@@ -48,10 +48,9 @@ def public_objects(module: ModuleType) -> Iterator[str]:
         elif inspect.isclass(thing):
             yield f"{module.__name__}.{name}"
             for member, method in vars(thing).items():
-                wrapped = isinstance(method, property | classmethod | staticmethod)
-                # Libraries put methods of their own into our classes: matplotlib a ``set``.
-                own = getattr(method, "__module__", module.__name__) == module.__name__
-                if not member.startswith("_") and own and (wrapped or inspect.isfunction(method)):
+                function = getattr(method, "fget", None) or inspect.unwrap(method)
+                is_own = getattr(function, "__module__", None) == module.__name__
+                if not member.startswith("_") and inspect.isroutine(function) and is_own:
                     yield f"{module.__name__}.{name}.{member}"
 
 

@@ -18,6 +18,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.failures import Failure
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.shipping import load_call
+from course_lib.comm.simulated.switching import refuse_inside_backward, switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
 from course_lib.trace.recorder import Recorder
 
@@ -89,27 +90,29 @@ class SimulatedCommunicator(Communicator):
         self.letter: Letter | None = None
         self.value: Any = None
         self.finished = False
+        self.refusals = 0
 
     # The life of a rank
 
     def _live(self) -> None:
         world = self.world
         try:
-            world.loop.switch()  # begun, and back in the loop until it is this rank's turn
+            switch_to(world.loop)  # begun, and back in the loop until it is this rank's turn
             fn, args = load_call(world.packed_call)
             self.value = fn(self, *args)
             self.finished = True
         except (KeyboardInterrupt, TimeIsUp):
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
-            if world.ending is None:
+            if not world.ending:
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:
             self.caller = None
 
     def _begin(self, verb: str, tag: Tag = None) -> None:
         if getcurrent() is not self.caller:
-            self.world.refuse(self.rank, verb)
+            self.world.refuse(self, verb)
+        refuse_inside_backward(self.rank, verb)
         self.verb = verb
         self.tag = tag
         self.posted_s = self.done_s = self.now_s
@@ -126,19 +129,20 @@ class SimulatedCommunicator(Communicator):
     def _advance(self, to_s: float) -> None:
         """Move the clock on; let others run first if that makes one of them the smallest."""
         self.now_s = to_s
-        heap = self.world.heap
+        world = self.world
+        heap = world.heap
         if heap and heap[0] < (to_s, self.rank):
             _, smallest = heapreplace(heap, (to_s, self.rank))
-            self.world.ranks[smallest].thread.switch()
+            switch_to(world.ranks[smallest].thread)
 
     def _sleep(self) -> None:
         """Let others run until one of them has completed the last open part."""
         world = self.world
         if world.heap:
             _, smallest = heappop(world.heap)
-            world.ranks[smallest].thread.switch()
+            switch_to(world.ranks[smallest].thread)
         else:
-            world.loop.switch()  # nobody can go on
+            switch_to(world.loop)  # nobody can go on
         self.now_s = self.done_s
 
     def _wake(self, done_s: float) -> None:

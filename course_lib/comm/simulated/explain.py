@@ -108,10 +108,15 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
         Its limit in wall seconds.
     frames : tuple of Frame
         Where the rank was that was running.
+
+    Returns
+    -------
+    LaunchTimeout
+        The error to raise.
     """
     can_go_on = {rank for _, rank in world.heap}
     running = [c for c in world.ranks if not (c.finished or c.open_parts or c.rank in can_go_on)]
-    virtual_s = max(comm.now_s for comm in world.ranks)
+    virtual_s = world.virtual_time_s()
     lines = [
         f"the run was not over after {limit_s:g} s of wall time (time_limit_s); in virtual time it "
         f"had come to {virtual_s:.3g} s"

@@ -1,7 +1,5 @@
 """What ``run(..., backend="simulated")`` does: build the world, run it, explain how it ended."""
 
-from typing import Any
-
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.launch import Job, Result, inside_worker
@@ -29,6 +27,11 @@ def launch(job: Job, network: Network | None) -> Result:
     network : Network or None
         The network model; None takes ``networks.DEFAULT``.
 
+    Returns
+    -------
+    Result
+        Values by rank, trace and virtual seconds.
+
     Raises
     ------
     RunError
@@ -42,52 +45,47 @@ def launch(job: Job, network: Network | None) -> Result:
             f"got {network!r} ({type(network).__name__})"
         )
     world = World(job, network)
-    with inside_worker(0):
-        error = _run(world, job.time_limit_s)
-    elapsed_s = max(comm.now_s for comm in world.ranks)
-    if error is not None:
-        if job.trace:
-            summary = str(error.args[0]).splitlines()[0]
-            fault = Fault(error.rank, type(error).__name__, summary, elapsed_s)
-            error.trace = _trace(world, [fault])
-        world.ranks.clear()
-        raise error from None
-    values: list[Any] = [comm.value for comm in world.ranks]
-    left = [
-        (letter.src, comm.rank, letter.sent.tag)
-        for comm in world.ranks
-        for letters in comm.inbox.values()
-        for letter in letters
-    ]
-    trace = _trace(world, []) if job.trace else None
-    world.ranks.clear()  # breaks the circle of references: the ranks' arrays go now, not some time
-    warn_unreceived(left)
-    return Result(values, elapsed_s, "simulated", trace)
+    try:
+        with inside_worker(0):
+            error = _run(world, job.time_limit_s)
+        if error is not None:
+            raise error from None
+        warn_unreceived(world.unreceived())
+        values = [comm.value for comm in world.ranks]
+        trace = _trace(world, []) if job.trace else None
+        return Result(values, world.virtual_time_s(), "simulated", trace)
+    finally:
+        world.ranks.clear()  # breaks the circle of references: the ranks' arrays go now, not later
 
 
 def _run(world: World, time_limit_s: float) -> RunError | None:
-    """Run the world to its end, explain a bad one, and end the ranks that are left."""
+    """Run the world to its end; explain a bad end; end the ranks that are left."""
+    error: RunError | None = None
     try:
         with Watchdog(time_limit_s, world.close):
             well = world.run()
-        if well:
-            return None
         if world.failure is not None:
-            return to_error(world.failure, explain.others(world, [world.failure.rank]))
-        return explain.stuck(world)
+            error = to_error(world.failure, explain.others(world, [world.failure.rank]))
+        elif not well:
+            error = explain.stuck(world)
     except TimeIsUp as time_is_up:
-        return explain.timed_out(world, time_limit_s, frames_of(time_is_up.__traceback__))
+        error = explain.timed_out(world, time_limit_s, frames_of(time_is_up.__traceback__))
     finally:
+        if error is not None and world.tracing:
+            summary = str(error.args[0]).splitlines()[0]
+            fault = Fault(error.rank, type(error).__name__, summary, world.virtual_time_s())
+            error.trace = _trace(world, [fault])
         try:
             with Watchdog(_GRACE_S, lambda: None):
                 world.end()
         except TimeIsUp:  # a finally block that does not end: its rank is left behind
             pass
+    return error
 
 
 def _trace(world: World, faults: list[Fault]) -> Trace:
     recorders = []
-    end_s = max(comm.now_s for comm in world.ranks)
+    end_s = world.virtual_time_s()
     for comm in world.ranks:
         assert comm.recorder is not None
         if comm.open_parts and end_s > comm.posted_s:  # it waited to the end

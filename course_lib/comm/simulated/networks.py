@@ -81,6 +81,11 @@ class Network:
         workers : int
             How many ranks there are.
 
+        Returns
+        -------
+        tuple of float
+            One speed for each rank, in operations per second.
+
         Raises
         ------
         ValueError

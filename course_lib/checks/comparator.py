@@ -1,0 +1,278 @@
+"""The one comparison of a learner's result with the right one: strict, and explained in a sentence.
+
+Usual comparisons let wrong answers through: ``np.allclose`` broadcasts, ignores the dtype, trusts
+whatever ``__array_ufunc__`` an object brings, and takes 5e-9 for 0; ``not error > tolerance`` is
+true for NaN; ``all([])`` is true. Here every value is first copied into a plain base array.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Difference", "difference", "first_difference", "plain", "show"]
+
+ROUNDING = 16
+"""How many rounding errors per added term are forgiven; a wrong algorithm is off by far more."""
+
+
+class Difference(NamedTuple):
+    """Where a result is wrong, and how.
+
+    Attributes
+    ----------
+    says : str
+        The whole difference in one sentence.
+    expected, got : str
+        Both sides, short enough for a table.
+    where : str
+        The place: an element, an item, or the value as a whole.
+    rank : int or None
+        Whose result it is, where results of several ranks were compared.
+    """
+
+    says: str
+    expected: str
+    got: str
+    where: str = "the value"
+    rank: int | None = None
+
+
+class Unusable(NamedTuple):
+    """Stands for a value that is neither number, text nor array; ``kind`` is its type's name."""
+
+    kind: str
+
+
+def plain(value: Any) -> Any:
+    """Copy a value into base types that no learner's class can influence.
+
+    Parameters
+    ----------
+    value : object
+        Whatever a learner's function returned.
+
+    Returns
+    -------
+    object
+        Base ``numpy.ndarray`` for arrays and NumPy scalars (the latter of shape ``()``), ``bool``,
+        ``int``, ``float``, ``str`` or None, lists and dicts of these, or ``Unusable``.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.array(value, subok=False, copy=True)
+        return Unusable(f"array of dtype {array.dtype}") if array.dtype.kind == "O" else array
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(plain(key)): plain(item) for key, item in value.items()}
+    return Unusable(type(value).__name__)
+
+
+def difference(
+    expected: Any,
+    got: Any,
+    *,
+    n_terms: int = 1,
+    scale: Any = None,
+    may_be_empty: bool = False,
+) -> Difference | None:
+    """Compare a result with the right one.
+
+    Parameters
+    ----------
+    expected : array, number, str, None, or a list or dict of them
+        The right value. Where it is an array, the result must be an array of exactly its shape and
+        dtype; where it is a Python number, a NumPy scalar will do as well.
+    got : object
+        The learner's value; it is made ``plain`` first.
+    n_terms : int, default: 1
+        How many numbers were added up on the way to one element: rounding grows with it.
+    scale : array or float or None, default: None
+        How large the added numbers were; None takes the largest magnitude in ``expected``. There is
+        no absolute tolerance: 5e-9 is not 0.
+    may_be_empty : bool, default: False
+        Whether the right value may have no elements. Otherwise comparing nothing is a failure.
+
+    Returns
+    -------
+    Difference or None
+        None when they agree.
+    """
+    expected, got = plain(expected), plain(got)
+    if isinstance(expected, list):
+        return _compare_items(expected, got, n_terms, scale, may_be_empty)
+    if isinstance(expected, dict):
+        return _compare_dicts(expected, got, n_terms, scale, may_be_empty)
+    if isinstance(expected, np.ndarray):
+        return _compare_arrays(expected, got, n_terms, scale, may_be_empty)
+    return _compare_scalars(expected, got, n_terms, scale)
+
+
+def first_difference(
+    expected: Sequence[Any], got: Sequence[Any], **options: Any
+) -> Difference | None:
+    """Compare the results of all ranks, in rank order; options as in ``difference``.
+
+    Returns
+    -------
+    Difference or None
+        The first difference, with its rank; also if ranks are missing, or there are none at all.
+    """
+    if not expected:
+        return Difference("there is no rank to compare", "1 rank or more", "0 ranks", "the ranks")
+    if len(expected) != len(got):
+        return Difference(
+            f"{len(expected)} ranks should have returned a result, {len(got)} did",
+            f"{len(expected)} results", f"{len(got)} results", "the ranks",
+        )  # fmt: skip
+    for rank, (right, given) in enumerate(zip(expected, got, strict=True)):
+        found = difference(right, given, **options)
+        if found is not None:
+            return found._replace(rank=rank, says=f"rank {rank}: {found.says}")
+    return None
+
+
+def show(value: Any) -> str:
+    """Write a plain value in one short line."""
+    if isinstance(value, np.ndarray):
+        if value.size > 8:
+            head = ", ".join(show(item) for item in value.ravel()[:4].tolist())
+            return f"[{head}, ...] of shape {value.shape}, {value.dtype}"
+        return f"{_nested(value.tolist())} ({value.dtype})"
+    if isinstance(value, Unusable):
+        return value.kind
+    if isinstance(value, list | dict):
+        return _nested(value)
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def _nested(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_nested(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_nested(item)}" for key, item in value.items()) + "}"
+    return show(value)
+
+
+def _differs(expected: Any, got: Any, sentence: str, where: str = "the value") -> Difference:
+    return Difference(sentence, show(expected), show(got), where)
+
+
+def _compare_items(
+    expected: list[Any], got: Any, n_terms: int, scale: Any, may_be_empty: bool
+) -> Difference | None:
+    if not isinstance(got, list):
+        return _differs(
+            expected, got, f"expected {len(expected)} values (a tuple or list), got {_kind(got)}"
+        )
+    if len(got) != len(expected):
+        return _differs(expected, got, f"expected {len(expected)} values, got {len(got)}")
+    if not expected and not may_be_empty:
+        return _differs(expected, got, "nothing was compared: there are no values")
+    for index, (right, given) in enumerate(zip(expected, got, strict=True)):
+        found = difference(right, given, n_terms=n_terms, scale=scale, may_be_empty=may_be_empty)
+        if found is not None:
+            return found._replace(
+                where=f"item {index}, {found.where}", says=f"item {index}: {found.says}"
+            )
+    return None
+
+
+def _compare_dicts(
+    expected: dict[str, Any], got: Any, n_terms: int, scale: Any, may_be_empty: bool
+) -> Difference | None:
+    if not isinstance(got, dict):
+        return _differs(expected, got, f"expected a dict, got {_kind(got)}")
+    if set(got) != set(expected):
+        return _differs(
+            sorted(expected),
+            sorted(got),
+            f"expected the keys {sorted(expected)}, got {sorted(got)}",
+        )
+    for key, right in expected.items():
+        found = difference(right, got[key], n_terms=n_terms, scale=scale, may_be_empty=may_be_empty)
+        if found is not None:
+            return found._replace(where=repr(key), says=f"{key!r}: {found.says}")
+    return None
+
+
+def _compare_arrays(
+    expected: NDArray[Any], got: Any, n_terms: int, scale: Any, may_be_empty: bool
+) -> Difference | None:
+    if not isinstance(got, np.ndarray):
+        return _differs(expected, got, f"expected a NumPy array, got {_kind(got)}")
+    if got.shape != expected.shape:
+        return _differs(expected, got, f"expected shape {expected.shape}, got {got.shape}")
+    if got.dtype != expected.dtype:
+        return _differs(expected, got, f"expected dtype {expected.dtype}, got {got.dtype}")
+    if expected.size == 0:
+        empty = "nothing was compared: the arrays have no elements"
+        return None if may_be_empty else _differs(expected, got, empty)
+    wrong = _wrong_elements(expected, got, n_terms, scale)
+    if not wrong.any():
+        return None
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    right, given = expected[index].item(), got[index].item()
+    where = f"element {index[0] if len(index) == 1 else index}" if index else "the value"
+    more = f" ({int(wrong.sum())} of {wrong.size} elements are wrong)" if wrong.size > 1 else ""
+    return _differs(
+        expected, got, f"{where} should be {show(right)}, got {show(given)}{more}", where
+    )
+
+
+def _wrong_elements(
+    expected: NDArray[Any], got: NDArray[Any], n_terms: int, scale: Any
+) -> NDArray[np.bool_]:
+    if expected.dtype.kind not in "fc":
+        return np.asarray(expected != got)
+    finite = np.isfinite(expected)
+    wrong = np.isfinite(got) != finite
+    same_special = (expected == got) | (np.isnan(expected) & np.isnan(got))
+    wrong |= ~finite & ~same_special
+    magnitude = np.abs(expected[finite]).max(initial=0.0) if scale is None else np.asarray(scale)
+    tolerance = ROUNDING * n_terms * np.finfo(expected.dtype).eps * magnitude
+    both = finite & np.isfinite(got)
+    with np.errstate(over="ignore", invalid="ignore"):
+        close = np.abs(expected - got) <= tolerance
+    return np.asarray(wrong | (both & ~close))
+
+
+def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Difference | None:
+    if isinstance(expected, bool | str) or expected is None:
+        same = type(got) is type(expected) and got == expected
+        return None if same else _differs(expected, got, f"expected {expected!r}, got {show(got)}")
+    if isinstance(got, np.ndarray) and got.shape == () and got.dtype.kind in "iuf":
+        got = got.item()
+    wanted: tuple[type, ...] = (int,) if isinstance(expected, int) else (int, float)
+    if isinstance(got, bool) or not isinstance(got, wanted):
+        name = "a whole number" if isinstance(expected, int) else "a number"
+        return _differs(expected, got, f"expected {name}, got {_kind(got)}")
+    if isinstance(expected, int):
+        wrong = got != expected
+    else:
+        as_arrays = np.array(expected, dtype=np.float64), np.array(got, dtype=np.float64)
+        wrong = bool(_wrong_elements(*as_arrays, n_terms, scale))
+    if wrong:
+        return _differs(expected, got, f"should be {show(expected)}, got {show(got)}")
+    return None
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    if value is None:
+        return "None"
+    if isinstance(value, bool | int | float | str):
+        return f"{show(value)} ({type(value).__name__})"
+    if isinstance(value, list | dict):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"a value of type {value.kind}"

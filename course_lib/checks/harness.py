@@ -1,0 +1,125 @@
+"""``check``: examine a learner's function and report what was seen.
+
+The learner's function runs in a process of its own, on simulated workers: whatever it does there
+(waits for ever, exits, overwrites ``np.allclose``), the notebook and the verdict stay whole. The
+verdict is made here, from plain copies of what it returned and from the trace of its messages.
+
+This is honest feedback, not an exam. What it does not defend against: code in the notebook that
+replaces ``course_lib.checks`` or NumPy in the notebook's own process, a forged report, reading the
+files of ``solutions/``, and a function that searches the examining process's memory for the task.
+Grading other people's work needs a fresh process that the work itself did not start.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from secrets import randbits
+from typing import Any
+
+from course_lib.checks.examine import Mishap, Observation, examine, mishap_of
+from course_lib.checks.judge import Fault, judge, measured_price, mishap_fault
+from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
+from course_lib.checks.task import Case, Hint, Task
+from course_lib.comm.errors import RunError
+from course_lib.comm.launch import run
+from course_lib.comm.shipping import pack_call
+
+__all__ = ["check"]
+
+TIME_LIMIT_S = 20.0
+
+
+def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = None) -> Report:
+    """Run a learner's function over all cases of a task.
+
+    Parameters
+    ----------
+    task : Task
+        What it should do.
+    fn : callable
+        The learner's function; it may be defined in a notebook cell.
+    secrets : sequence of int or None, default: None
+        The seeds of the random cases; None draws a new one.
+
+    Returns
+    -------
+    Report
+        The verdict with the first failing case. Nothing is raised for a wrong answer, an
+        exception, a deadlock, an exit or an endless loop in ``fn``.
+    """
+    seeds = [randbits(62)] if secrets is None else secrets
+    cases = [case for seed in seeds for case in task.cases(seed)]
+    if not callable(fn):
+        return _failed(task, _not_a_function(task, fn))
+    try:
+        observations = _examined(task, fn, cases)
+    except RunError as error:
+        return _failed(task, mishap_fault(task, None, mishap_of(error)), n_cases=len(cases))
+    if observations[0].mishap is not None and _is_unwritten(observations[0].mishap):
+        return Report(task.name, task.title, UNWRITTEN)
+    for case, seen in zip(cases, observations, strict=False):
+        fault = judge(task, case, seen)
+        if fault is not None:
+            return _failed(task, fault, case, seen, len(cases))
+    if not observations or len(observations) != len(cases):
+        raise AssertionError(f"{len(cases)} cases, but {len(observations)} observations")
+    return Report(
+        task.name, task.title, PASSED, len(cases), prices=_prices(task, cases[0], observations[0])
+    )
+
+
+def _examined(task: Task, fn: Callable[..., Any], cases: list[Case]) -> list[Observation]:
+    packed = pack_call(fn, ())
+    result = run(
+        examine, packed, task, cases,
+        workers=1, backend="processes", trace=False, time_limit_s=TIME_LIMIT_S,
+    )  # fmt: skip
+    observations: list[Observation] = result.values[0]
+    return [_with_cell_numbers(seen) for seen in observations]
+
+
+def _with_cell_numbers(seen: Observation) -> Observation:
+    """Say ``cell In[5], line 3`` for a line of a cell: only the notebook knows its number."""
+    if seen.mishap is None or "IPython" not in sys.modules:
+        return seen
+    from IPython import get_ipython
+
+    compiler = getattr(get_ipython(), "compile", None)
+    text = seen.mishap.text
+    for filename, number in getattr(compiler, "_filename_map", {}).items():
+        text = text.replace(f"{Path(filename).name}, line ", f"cell In[{number}], line ")
+    return replace(seen, mishap=replace(seen.mishap, text=text))
+
+
+def _is_unwritten(mishap: Mishap) -> bool:
+    return mishap.original == "NotImplementedError"
+
+
+def _not_a_function(task: Task, fn: Any) -> Fault:
+    return Fault(
+        f"the check takes the function itself, got {type(fn).__name__}",
+        Hint("not-callable", f"write checks.{task.name}({task.name}), without calling it"),
+        expected="a function",
+        got=type(fn).__name__,
+    )
+
+
+def _failed(
+    task: Task, fault: Fault, case: Case | None = None, seen: Observation | None = None,
+    n_cases: int = 0,
+) -> Report:  # fmt: skip
+    trace = seen.trace if seen is not None else None
+    prices = ()
+    if case is not None and seen is not None and seen.mishap is None:
+        prices = _prices(task, case, seen)
+    printed = seen.printed if seen is not None else ""
+    return Report(
+        task.name, task.title, FAILED, n_cases, str(case or ""), fault, prices, trace, printed,
+    )  # fmt: skip
+
+
+def _prices(task: Task, case: Case, seen: Observation) -> tuple[Any, ...]:
+    if not task.talks:
+        return ()
+    return price_rows(measured_price(seen, case.calls), task.budget(case), task.price(case))

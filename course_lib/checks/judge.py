@@ -1,0 +1,277 @@
+"""The verdict on what the examination saw: the first thing that is wrong, in a sentence."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, difference, first_difference
+from course_lib.checks.examine import Mishap, Observation
+from course_lib.checks.task import Case, Given, Hint, Price, Task
+
+__all__ = ["Fault", "judge", "measured_price", "mishap_fault"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first failing case, told.
+
+    Attributes
+    ----------
+    says : str
+        What is wrong.
+    hint : Hint
+        What may be behind it.
+    expected, got : str
+        Both sides; empty where nothing was compared.
+    rank : int or None
+        Where.
+    step : str
+        When: which call, or what happened there.
+    """
+
+    says: str
+    hint: Hint
+    expected: str = ""
+    got: str = ""
+    rank: int | None = None
+    step: str = ""
+
+
+def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
+    """Find the first thing that is wrong in one case; None if all is right."""
+    if seen.mishap is not None:
+        return mishap_fault(task, case, seen.mishap)
+    return (
+        _wrong_means(task, case, seen)
+        or _wrong_values(task, case, seen)
+        or _wrong_manners(task, seen)
+        or _too_expensive(task, case, seen)
+    )
+
+
+def measured_price(seen: Observation, calls: int) -> Price:
+    """Count what one of ``calls`` equal calls cost."""
+    trace = seen.trace
+    assert trace is not None
+    busiest = max([*trace.bytes_sent(), *trace.bytes_received()])
+    return Price(
+        math.ceil(trace.n_messages / calls),
+        math.ceil(trace.n_bytes / calls),
+        math.ceil(busiest / calls),
+        seen.elapsed_s / calls,
+    )
+
+
+def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
+    """Explain a run that gave no results."""
+    hint = _mishap_hint(task, case, mishap)
+    says = mishap.text
+    if hint.id == "library-answer":
+        says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
+    return Fault(says, hint, rank=mishap.rank)
+
+
+def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
+    if "LibraryAnswerError" in (mishap.original, mishap.kind) or "LibraryAnswer" in mishap.text:
+        return Hint("library-answer", "write it yourself: that is the task")
+    if mishap.kind == "DeadlockError" and case is not None and case.rendezvous:
+        return Hint(
+            "hidden-deadlock",
+            "it worked only because small messages are copied at once and send did not have to "
+            f"wait; {task.deadlock_hint}",
+        )
+    if mishap.kind == "DeadlockError":
+        return Hint("deadlock", task.deadlock_hint)
+    if mishap.kind == "PeerFinishedError":
+        return Hint(
+            "peer-finished",
+            "one rank waits for a message that nobody sends any more: count, for each pair of "
+            "ranks, the sends and the receives",
+        )
+    if mishap.kind == "MessageMismatchError":
+        return Hint("mismatch", "sender and receiver do not agree on what this message is")
+    if mishap.kind == "LaunchTimeout":
+        return Hint("too-slow", "it did not end in time: is there a loop whose end never comes?")
+    if mishap.kind in ("WorkerExited", "WorkerKilled", "WorkerStartError"):
+        return Hint("exited", "a worker ends by returning: leave out exit() and the like")
+    if mishap.kind == "SerializationError":
+        return Hint("cannot-travel", "make it inside the function instead of in the notebook")
+    if case is not None and case.workers == 1:
+        return Hint("one-worker", "with one worker there is nobody to send to or receive from")
+    return Hint("exception", "the last lines say where; run that line by itself in a new cell")
+
+
+def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
+    trace = seen.trace
+    assert trace is not None
+    if trace.collectives:
+        names = ", ".join(sorted({event.name for event in trace.collectives}))
+        hint = Hint("library-answer", "use send, recv and sendrecv only")
+        return Fault(f"the library's own {names} was called", hint)
+    results = seen.values[0]
+    if all(value is None for value in results) and any(
+        value is not None for value in task.expected(case, _arguments(task, case, 0))
+    ):
+        hint = Hint("returns-none", "does every path through the function end in a return?")
+        return Fault("every rank returned None", hint, got="None", rank=0)
+    if task.price(case).messages > 0 and trace.n_messages == 0:
+        hint = Hint(
+            "no-messages",
+            "ranks share nothing, so what another rank holds can only come in a message",
+        )
+        return Fault(f"{case.workers} ranks, and not one message was sent", hint)
+    if not task.talks and trace.n_messages > 0:
+        hint = Hint("needless-messages", "everything that is needed is in the arguments")
+        return Fault(f"{trace.n_messages} messages were sent, and none is needed", hint)
+    return None
+
+
+def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
+    for call, got in enumerate(seen.values):
+        arguments = _arguments(task, case, call)
+        wrong = task.compare(case, arguments, got)
+        if wrong is None:
+            continue
+        hint = (
+            _known_mistake(task, case, arguments, got)
+            or task.explain(case, arguments, got, wrong)
+            or _general_hint(task, case, arguments, got, wrong, call)
+        )
+        if case.alone:
+            wrong = wrong._replace(says=wrong.says.removeprefix("rank 0: "), rank=None)
+        step = f"call {call + 1} of {case.calls} in the same run" if call else ""
+        return Fault(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
+    return None
+
+
+def _arguments(task: Task, case: Case, call: int) -> list[tuple[Any, ...]]:
+    return [task.arguments(case, rank, call) for rank in range(case.workers)]
+
+
+def _known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:
+    for mistake in task.mistakes(case, arguments):
+        if not all(map(_is_finite, mistake.values)):
+            continue  # NaN is like any other NaN: it tells nothing about where it comes from
+        same = first_difference(
+            mistake.values,
+            got,
+            n_terms=task.rounding_terms,
+            scale=task.scale(case, arguments),
+            may_be_empty=task.empty_results,
+        )
+        if same is None:
+            return Hint(mistake.id, mistake.text)
+    return None
+
+
+def _general_hint(
+    task: Task,
+    case: Case,
+    arguments: Given,
+    got: Sequence[Any],
+    wrong: Difference,
+    call: int,
+) -> Hint:
+    expected = task.expected(case, arguments)
+    value = got[wrong.rank or 0]
+    if value is None:
+        return Hint("returns-none", "does every path through the function end in a return?")
+    if "dtype" in wrong.says and "shape" not in wrong.says:
+        return Hint("dtype", "keep the dtype of the data: what does each operation turn it into?")
+    if "shape" in wrong.says or "NumPy array" in wrong.says:
+        return Hint("shape", "print the shape that each line makes, and compare with the docstring")
+    if not _is_finite(value):
+        return Hint("nan", "where does NaN or infinity come from: a division by 0, an empty mean?")
+    if call > 0:
+        return Hint(
+            "stale",
+            "the first call was right: something of it was kept, or one of its messages was left",
+        )
+    right = [
+        rank
+        for rank in range(case.workers)
+        if difference(expected[rank], got[rank], n_terms=task.rounding_terms,
+                      scale=task.scale(case, arguments), may_be_empty=True) is None
+    ]  # fmt: skip
+    if right == [0]:
+        return Hint("only-rank-0", "rank 0 has the right result; how do the others get it?")
+    if right:
+        names = ", ".join(map(str, right))
+        return Hint("some-ranks", f"it is right on rank {names} only; what do the others do?")
+    if _nearly(expected[wrong.rank or 0], value):
+        return Hint(
+            "precision", "right to about 7 digits: did some number go through float32, or a text?"
+        )
+    return Hint("wrong-value", "work this case out by hand, line by line, and compare")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return bool(np.isfinite(value).all())
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _nearly(expected: Any, got: Any) -> bool:
+    if not isinstance(expected, np.ndarray) or expected.dtype != np.float64:
+        return False
+    single = np.finfo(np.float32).eps / np.finfo(np.float64).eps
+    return difference(expected, got, n_terms=int(single)) is None
+
+
+def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
+    if seen.changed:
+        rank, _, position = seen.changed[0]
+        hint = Hint("changes-input", "work on a copy: x = x.copy(), or x + y instead of x += y")
+        return Fault(
+            f"rank {rank}: {_ordinal(position)} argument was changed by the call", hint, rank=rank
+        )
+    if task.fresh and seen.shared:
+        rank, _, position = seen.shared[0]
+        hint = Hint("shares-memory", "return a copy: then changing one leaves the other alone")
+        return Fault(
+            f"rank {rank}: the result shares memory with {_ordinal(position)} argument",
+            hint, rank=rank,
+        )  # fmt: skip
+    assert seen.trace is not None
+    left = seen.trace.unreceived()
+    if left:
+        hint = Hint("unreceived", "every send needs its recv")
+        return Fault(
+            f"{len(left)} message(s) were never received; the first is from rank {left[0].src} "
+            f"to rank {left[0].dst}",
+            hint, rank=left[0].src,
+        )  # fmt: skip
+    return None
+
+
+def _ordinal(position: int) -> str:
+    return ("the first", "the second", "the third", "the fourth")[min(position, 3)]
+
+
+def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:
+    cost, budget = measured_price(seen, case.calls), task.budget(case)
+    if cost.messages > budget.messages:
+        hint = Hint("too-many-messages", "look at the pictures: which message could be left out?")
+        return _over("messages", cost.messages, budget.messages, hint)
+    if cost.n_bytes > budget.n_bytes:
+        hint = Hint("too-many-bytes", "what is sent that the receiver already has?")
+        return _over("bytes", cost.n_bytes, budget.n_bytes, hint)
+    if cost.busiest_bytes > budget.busiest_bytes:
+        hint = Hint("one-rank-carries-all", "share the work of sending")
+        return _over("bytes at the busiest rank", cost.busiest_bytes, budget.busiest_bytes, hint)
+    timed = case.network is None and not case.stagger and case.calls == 1
+    limit_s, took_s = budget.seconds, cost.seconds
+    if timed and limit_s is not None and took_s is not None and took_s > limit_s * (1 + 1e-9):
+        hint = Hint("too-long", "which ranks wait although they could already be sending?")
+        return _over("virtual microseconds", round(took_s * 1e6), round(limit_s * 1e6), hint)
+    return None
+
+
+def _over(what: str, cost: int, budget: int, hint: Hint) -> Fault:
+    return Fault(
+        f"the result is right, but it took {cost:,} {what} where {budget:,} are enough",
+        hint, expected=f"{budget:,} {what} or fewer", got=f"{cost:,} {what}",
+    )  # fmt: skip

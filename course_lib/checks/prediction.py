@@ -1,0 +1,89 @@
+"""The form of a task "predict, then measure": numbers on paper against the trace of a run."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+from course_lib.checks.comparator import Difference
+from course_lib.checks.task import Case, Given, Hint, Price, Task
+
+__all__ = ["Alternative", "PredictTask"]
+
+Alternative = tuple[str, str, float]
+"""A hint's id and text, and the number that calls for it."""
+
+
+class PredictTask(Task):
+    """The learner's function returns a dict of numbers; a simulated run has the last word.
+
+    Attributes
+    ----------
+    questions : tuple of str
+        The names of the arguments of the learner's function.
+    """
+
+    talks = False
+    questions: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def tried(self) -> Sequence[tuple[int, ...]]:
+        """List the arguments to try, in the order of ``questions``."""
+
+    @abstractmethod
+    def measure(self, *numbers: int) -> dict[str, Any]:
+        """Run the program and read the numbers off its trace."""
+
+    @abstractmethod
+    def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:
+        """List, for each predicted number, what usual mistakes give."""
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Make one case of each set of numbers, and of some that nobody can foresee."""
+        for numbers in [*self.tried(), *self._unforeseen(secret)]:
+            label = ", ".join(f"{n}={v:,}" for n, v in zip(self.questions, numbers, strict=True))
+            yield Case(1, label, calls=1, alone=True, settings={"numbers": numbers})
+
+    def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
+        rng = Case(1, "", seed=secret).rng(0, 0)
+        columns = list(zip(*self.tried(), strict=True))
+        for _ in range(3):
+            yield tuple(int(rng.integers(min(seen), max(seen) + 1)) for seen in columns)
+
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Ask for these numbers."""
+        return tuple(case.settings["numbers"])
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the prediction: it needs no communicator."""
+        return fn(*arguments)
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Measure."""
+        return [_measured(self, *arguments[0])]
+
+    def price(self, case: Case) -> Price:
+        """Cost nothing: it is a prediction."""
+        return Price(0, 0, 0)
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Compare the first wrong number with what usual mistakes give."""
+        if not isinstance(got[0], dict):
+            return Hint("not-a-dict", "return a dict with the names that the docstring lists")
+        for name, alternatives in self.alternatives(*arguments[0]).items():
+            if wrong.where != repr(name):
+                continue
+            for hint_id, text, number in alternatives:
+                if got[0].get(name) == number:
+                    return Hint(hint_id, text)
+            return Hint(
+                "other-number", f"draw the run for 3 workers, and count {name} in the drawing"
+            )
+        return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
+
+
+@cache
+def _measured(task: PredictTask, *numbers: int) -> dict[str, Any]:
+    return task.measure(*numbers)

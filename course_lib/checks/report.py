@@ -1,0 +1,172 @@
+"""What a check gives back: the verdict, the first failing case, a hint and the price, drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+from course_lib.checks.judge import Fault
+from course_lib.checks.task import Price
+from course_lib.trace.trace import Trace
+
+__all__ = ["PriceRow", "Report", "price_rows"]
+
+PASSED, FAILED, UNWRITTEN = "passed", "failed", "not written yet"
+_LONGEST = 1_200
+
+# The classes are those of coloured text output: they follow the theme, and need no style sheet.
+_TONES = {
+    PASSED: "ansi-green-fg ansi-bold",
+    FAILED: "ansi-red-fg ansi-bold",
+    UNWRITTEN: "ansi-bold",
+}
+
+
+class PriceRow(NamedTuple):
+    """One line of the price table."""
+
+    what: str
+    yours: str
+    budget: str
+    reference: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a check; it draws itself in a notebook.
+
+    Attributes
+    ----------
+    name, title : str
+        The task.
+    status : {"passed", "failed", "not written yet"}
+        The verdict. Only ``"passed"`` counts.
+    n_cases : int
+        How many cases were run.
+    case : str
+        The first failing case, in words.
+    fault : Fault or None
+        What is wrong with it.
+    prices : tuple of PriceRow
+        What one call cost, may cost and need cost.
+    trace : Trace or None
+        The messages of the failing case.
+    printed : str
+        What the function printed in the failing case.
+    """
+
+    name: str
+    title: str
+    status: str
+    n_cases: int = 0
+    case: str = ""
+    fault: Fault | None = None
+    prices: tuple[PriceRow, ...] = ()
+    trace: Trace | None = None
+    printed: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the task is solved."""
+        return self.status == PASSED
+
+    @property
+    def hint_id(self) -> str:
+        """The short name of the hint; empty where there is none."""
+        return self.fault.hint.id if self.fault else ""
+
+    def __repr__(self) -> str:
+        """Lay the report out as plain text."""
+        lines = [self._headline()]
+        lines += [f"  {name:<10}{_indented(text)}" for name, text in self._facts()]
+        if self.prices:
+            head = PriceRow("", "yours", "budget", "reference")
+            lines += [
+                f"  {row.what:<30}{row.yours:>12}{row.budget:>12}{row.reference:>12}"
+                for row in (head, *self.prices)
+            ]
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        if self.status == UNWRITTEN:
+            return f"{self.name}: not written yet. {self.title}"
+        if self.status == PASSED:
+            return f"{self.name}: right, in all {self.n_cases} cases."
+        return f"{self.name}: not right yet. {self.fault.says if self.fault else ''}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        if self.fault is None:
+            return []
+        fault = self.fault
+        facts = [("case", self.case), ("when", fault.step)]
+        facts += [("rank", "" if fault.rank is None else str(fault.rank))]
+        facts += [("expected", fault.expected), ("got", fault.got)]
+        facts += [("printed", self.printed.rstrip()), ("hint", fault.hint.text)]
+        return [(name, text) for name, text in facts if text]
+
+    def _html(self) -> str:
+        verdict, _, rest = self._headline().partition(".")
+        parts = [
+            f'<div><p><span class="{_TONES[self.status]}">{escape(verdict)}.</span></p>',
+            f"<pre>{escape(_shortened(rest.strip()))}</pre>" if rest.strip() else "",
+        ]
+        if self._facts():
+            facts = [(name, escape(_shortened(text))) for name, text in self._facts()]
+            rows = "".join(
+                f'<tr><th scope="row">{name}</th><td><pre>{text}</pre></td></tr>'
+                for name, text in facts
+            )
+            parts.append(f"<table>{rows}</table>")
+        if self.prices:
+            parts.append(_price_table(self.prices))
+        return "".join([*parts, "</div>"])
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display({"text/plain": repr(self), "text/html": self._html()}, raw=True)  # type: ignore[no-untyped-call]
+        if self.trace is not None and (self.trace.messages or self.trace.waits):
+            display(self.trace)  # type: ignore[no-untyped-call]
+
+
+def price_rows(yours: Price, budget: Price, reference: Price) -> tuple[PriceRow, ...]:
+    """Lay out what one call cost, may cost, and costs the reference solution."""
+    rows = [
+        PriceRow(what, *(f"{value:,}" for value in values))
+        for what, values in (
+            ("messages", (yours.messages, budget.messages, reference.messages)),
+            ("bytes", (yours.n_bytes, budget.n_bytes, reference.n_bytes)),
+            (
+                "bytes at the busiest rank",
+                (yours.busiest_bytes, budget.busiest_bytes, reference.busiest_bytes),
+            ),
+        )
+    ]
+    if budget.seconds is not None:
+        times = (yours.seconds, budget.seconds, reference.seconds)
+        rows.append(PriceRow("virtual time, microseconds", *map(_microseconds, times)))
+    return tuple(rows)
+
+
+def _microseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1e6:,.2f}"
+
+
+def _price_table(rows: Sequence[PriceRow]) -> str:
+    names = ("price of one call", "yours", "budget", "reference")
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "".join(
+        f'<tr><th scope="row">{row.what}</th>'
+        + "".join(f"<td>{value}</td>" for value in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _indented(text: str) -> str:
+    return _shortened(text).replace("\n", "\n" + " " * 12)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."

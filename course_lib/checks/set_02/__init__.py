@@ -1,0 +1,1 @@
+"""The checks of exercise set 02: one gradient, computed by many."""

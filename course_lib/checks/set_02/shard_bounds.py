@@ -1,0 +1,126 @@
+"""Which rows are mine: parts of a table, none lost, none twice."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, show
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Price, Task
+from course_lib.shards import split_evenly
+
+
+class ShardBounds(Task):
+    """Contiguous parts in rank order that cover all rows once; sizes differ by at most one."""
+
+    name = "shard_bounds"
+    title = "Cut the rows of a table into one part for each worker; none lost, none twice."
+    talks = False
+    forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.shards")
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Try round numbers first, then fewer rows than workers, and none."""
+        tried = [(4, 400), (4, 10), (4, 3), (4, 0), (1, 7), (1, 0), (3, 442), (8, 5), (7, 7)]
+        rng = Case(1, "", seed=secret).rng(0, 0)
+        tried += [(size, int(rng.integers(0, 60))) for size in ALL_SIZES for _ in range(3)]
+        for size, n_rows in tried:
+            yield Case(size, f"{n_rows} rows", calls=1, settings={"n_rows": n_rows})
+
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Ask for the rows of this rank."""
+        return case.settings["n_rows"], rank, case.workers
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the function: it needs no communicator."""
+        return fn(*arguments)
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Give one right answer; ``compare`` takes others too."""
+        parts = split_evenly(case.settings["n_rows"], case.workers)
+        return [[part.start, part.stop] for part in parts]
+
+    def price(self, case: Case) -> Price:
+        """Cost nothing."""
+        return Price(0, 0, 0)
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Look for rows that nobody has, or several have, or that are out of order."""
+        n_rows = case.settings["n_rows"]
+        pairs = [_whole_pair(value) for value in got]
+        if None in pairs:
+            first = pairs.index(None)
+            says = f"rank {first}: expected two whole numbers (start, stop), got {show(got[first])}"
+            return Difference(says, "(start, stop)", show(got[first]), "the pair", first)
+        bounds = [pair for pair in pairs if pair is not None]
+        says, rank = _wrong_cover(bounds, n_rows)
+        if not says:
+            return None
+        right = self.expected(case, arguments)
+        return Difference(says, show(right), show([list(pair) for pair in bounds]), "rows", rank)
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Name the kind of mistake."""
+        kinds = {
+            "(start, stop)": ("not-a-pair", "return start, stop: two numbers of type int"),
+            "in no part": (
+                "rows-lost", "n_rows // size drops the remainder: who takes the rows that are left?"
+            ),
+            "more than one": (
+                "rows-twice", "stop is the first row that is not mine: the next rank's start"
+            ),
+            "outside": ("outside", "a part ends at n_rows at the latest, and starts no later"),
+            "starts after it stops": ("negative", "an empty part has start equal to stop"),
+            "order": ("out-of-order", "rank 0 has the first rows, the last rank the last ones"),
+            "even": ("uneven", "everybody waits for the largest part: sizes may differ by 1 only"),
+        }  # fmt: skip
+        for clue, (hint_id, text) in kinds.items():
+            if clue in wrong.says:
+                return Hint(hint_id, text)
+        return None
+
+
+def _whole_pair(value: Any) -> tuple[int, int] | None:
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    numbers = []
+    for item in value:
+        if isinstance(item, np.ndarray) and item.shape == () and item.dtype.kind in "iu":
+            item = int(item)
+        if isinstance(item, bool) or not isinstance(item, int):
+            return None
+        numbers.append(item)
+    return numbers[0], numbers[1]
+
+
+def _wrong_cover(bounds: Sequence[tuple[int, int]], n_rows: int) -> tuple[str, int | None]:
+    """Say what is wrong with the parts, and with whose; ``""`` if nothing is."""
+    for rank, (start, stop) in enumerate(bounds):
+        if start > stop:
+            return f"rank {rank}'s part starts after it stops: ({start}, {stop})", rank
+        if start < 0 or stop > n_rows:
+            return f"rank {rank}'s part ({start}, {stop}) lies outside 0 to {n_rows}", rank
+    owners: list[list[int]] = [[] for _ in range(n_rows)]
+    for rank, (start, stop) in enumerate(bounds):
+        for row in range(start, stop):
+            owners[row].append(rank)
+    for row, ranks in enumerate(owners):
+        if len(ranks) > 1:
+            return f"row {row} is in more than one part: ranks {', '.join(map(str, ranks))}", ranks[
+                1
+            ]
+    for row, ranks in enumerate(owners):
+        if not ranks:
+            lost = sum(not ranks for ranks in owners)
+            return f"row {row} is in no part ({lost} of {n_rows} rows are lost)", None
+    held = [pair for pair in bounds if pair[0] < pair[1]]
+    if held != sorted(held):
+        return "the parts are not in the order of the ranks", None
+    sizes = [stop - start for start, stop in bounds]
+    if max(sizes) - min(sizes) > 1:
+        return f"the parts are not even: they have {', '.join(map(str, sizes))} rows", None
+    return "", None
+
+
+TASK = ShardBounds()

@@ -1,0 +1,184 @@
+"""What a task says about itself: its cases, the right answers, the price, the hints."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, first_difference
+
+__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task"]
+
+ALL_SIZES = (4, 1, 2, 3, 5, 7, 8)
+"""The numbers of workers that a check tries; 4 first, because its pictures are the clearest."""
+
+Given = Sequence[tuple[Any, ...]]
+"""The arguments of one call, by rank, without the communicator."""
+
+
+class Hint(NamedTuple):
+    """A sentence that helps, and a short name that the tests know it by."""
+
+    id: str
+    text: str
+
+
+class Mistake(NamedTuple):
+    """What a plausible wrong version returns, by rank, and what to say to it."""
+
+    id: str
+    text: str
+    values: Sequence[Any]
+
+
+class Price(NamedTuple):
+    """What one call costs.
+
+    Attributes
+    ----------
+    messages : int
+        Messages sent, by all ranks together.
+    n_bytes : int
+        Bytes sent, by all ranks together.
+    busiest_bytes : int
+        Bytes that the busiest rank sends or receives, whichever is more.
+    seconds : float or None
+        Virtual seconds on the simulator's default network; None where time is no matter.
+    """
+
+    messages: int
+    n_bytes: int
+    busiest_bytes: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a learner's function.
+
+    Attributes
+    ----------
+    workers : int
+        How many ranks.
+    label : str
+        What is special about it, for the report.
+    seed : int
+        0 for the fixed data whose results can be decoded; else the seed of random data.
+    calls : int
+        How often the function is called in the one run, each time with other data.
+    rendezvous : bool
+        Whether every send waits for its receive.
+    stagger : bool
+        Whether ranks begin at random times, so that messages arrive in another order.
+    network : object
+        The simulator's network, None for its own.
+    alone : bool
+        Whether the function is called once, by nobody in particular: it needs no workers.
+    settings : mapping
+        What else the task wants to know: lengths, dtypes, numbers of rows.
+    """
+
+    workers: int
+    label: str
+    seed: int = 0
+    calls: int = 2
+    rendezvous: bool = False
+    stagger: bool = False
+    network: Any = None
+    alone: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def rng(self, rank: int, call: int) -> np.random.Generator:
+        """Make the random generator for one call of one rank."""
+        return np.random.default_rng([self.seed, self.workers, rank, call])
+
+    def __str__(self) -> str:
+        """Describe the case in one line."""
+        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        workers = "" if self.alone else workers
+        parts = [workers, self.label, "every send waits for its receive" * self.rendezvous]
+        return ", ".join(part for part in parts if part)
+
+
+class Task(ABC):
+    """One exercise, as its check sees it.
+
+    Attributes
+    ----------
+    name, title : str
+        The name of the function to write, and its goal.
+    talks : bool
+        Whether a solution sends messages at all. Where ``price`` has some, none is a failure.
+    fresh : bool
+        Whether the result must not share memory with an argument.
+    forbidden : tuple of str
+        Modules of the library that the learner's function may not use.
+    deadlock_hint : str
+        What to say when the ranks wait for each other.
+    rounding_terms : int
+        How many rounded operations lie on the way to one number of the result.
+    empty_results : bool
+        Whether a right result may have no elements.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    talks: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
+    forbidden: ClassVar[tuple[str, ...]] = ("course_lib.collectives", "course_lib.schemes")
+    deadlock_hint: ClassVar[str] = (
+        "write down, for every rank, its first send or recv: somebody has to send first while "
+        "somebody else receives"
+    )
+    rounding_terms: ClassVar[int] = 8
+    empty_results: ClassVar[bool] = False
+
+    @abstractmethod
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Yield the cases, the most readable first; ``secret`` seeds the random ones."""
+
+    @abstractmethod
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Make one rank's arguments (after the communicator), the same each time it is asked."""
+
+    @abstractmethod
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Compute the right results by rank, in plain NumPy."""
+
+    @abstractmethod
+    def price(self, case: Case) -> Price:
+        """Say what the reference solution costs."""
+
+    def budget(self, case: Case) -> Price:
+        """Say what a solution may cost."""
+        return self.price(case)
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the learner's function on one rank."""
+        return fn(comm, *arguments)
+
+    def scale(self, case: Case, arguments: Given) -> Any:
+        """Say how large the numbers are that were added up; None for the result's own size."""
+        return None
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Compare the results of all ranks with the right ones."""
+        return first_difference(
+            self.expected(case, arguments),
+            got,
+            n_terms=self.rounding_terms,
+            scale=self.scale(case, arguments),
+            may_be_empty=self.empty_results,
+        )
+
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
+        """Yield what known wrong versions would return, the likeliest first."""
+        yield from ()
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Say what may be behind a wrong result, beyond the known mistakes."""
+        return None

@@ -1,0 +1,95 @@
+"""How the shared memory of a run is divided: mailboxes, a board for reports, and the rings.
+
+::
+
+    | mailbox of rank 0 | ... | mailbox of rank P-1 | board | ring 0->1 | ring 0->2 | ... |
+
+There is one ring for each ordered pair of ranks. All of them together are 16 MiB where that gives
+each at least 20 KiB (up to 29 workers), so 1 MiB each for up to 4 workers.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.comm.processes.mailbox import Board, Mailbox, Slots, awake, mailbox_words
+from course_lib.comm.processes.rings import Bytes, Inlet, Outlet
+
+__all__ = ["Channels", "prepare", "read_board", "ring_bytes", "total_bytes"]
+
+_PAGE = 4096
+_ALL_RINGS = 16 * 1024 * 1024
+_LARGEST_RING = 1024 * 1024
+_SMALLEST_RING = 5 * _PAGE  # an eager message of 16 KiB and its header
+
+
+def ring_bytes(size: int) -> int:
+    """Return how large one ring is among ``size`` ranks."""
+    pairs = max(size * (size - 1), 1)
+    share = _ALL_RINGS // pairs // _PAGE * _PAGE
+    return max(_SMALLEST_RING, min(_LARGEST_RING, share))
+
+
+def _front_bytes(size: int) -> int:
+    words = size * mailbox_words(size) + size * Board.WORDS
+    return -(-8 * words // _PAGE) * _PAGE
+
+
+def total_bytes(size: int) -> int:
+    """Return how much shared memory ``size`` ranks need."""
+    return _front_bytes(size) + size * (size - 1) * ring_bytes(size)
+
+
+class Channels:
+    """The mailboxes, the board and the rings, as objects over the shared memory.
+
+    Parameters
+    ----------
+    memory : memoryview
+        The whole segment.
+    locks, bells : sequence of Semaphore
+        Two for each rank.
+    """
+
+    def __init__(self, memory: memoryview, locks: Sequence[Any], bells: Sequence[Any]) -> None:
+        self.size = len(locks)
+        self.slots = Slots(self.size)
+        step = mailbox_words(self.size)
+        front = memory[: _front_bytes(self.size)].cast("q")
+        self.mailboxes = [
+            Mailbox(front[rank * step : (rank + 1) * step], locks[rank], bells[rank], self.slots)
+            for rank in range(self.size)
+        ]
+        board = self.size * step
+        self.board = Board(front[board : board + self.size * Board.WORDS])
+        self._rings = np.frombuffer(memory, np.uint8, offset=_front_bytes(self.size))
+
+    def outlets(self, rank: int) -> dict[int, Outlet]:
+        """Return ``rank``'s ends for sending, by destination."""
+        peers = (peer for peer in range(self.size) if peer != rank)
+        return {dst: Outlet(rank, dst, self._ring(rank, dst), self.mailboxes[dst]) for dst in peers}
+
+    def inlets(self, rank: int) -> dict[int, Inlet]:
+        """Return ``rank``'s ends for receiving, by source."""
+        peers = (peer for peer in range(self.size) if peer != rank)
+        return {src: Inlet(rank, src, self._ring(src, rank), self.mailboxes[src]) for src in peers}
+
+    def _ring(self, src: int, dst: int) -> Bytes:
+        capacity = ring_bytes(self.size)
+        index = src * (self.size - 1) + dst - (dst > src)
+        return self._rings[index * capacity : (index + 1) * capacity]
+
+
+def prepare(memory: memoryview, size: int) -> None:
+    """Mark the mailboxes in new shared memory as ones whose owners do not sleep."""
+    with memory[: _front_bytes(size)] as front, front.cast("q") as words:
+        for rank in range(size):
+            awake(words, rank * mailbox_words(size))
+
+
+def read_board(memory: memoryview, size: int) -> Board:
+    """Return a copy of the board as it is now."""
+    start = 8 * size * mailbox_words(size)
+    copy = bytes(memory[start : start + 8 * size * Board.WORDS])
+    return Board(memoryview(copy).cast("q"))

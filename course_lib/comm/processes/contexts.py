@@ -1,0 +1,124 @@
+"""How worker processes are started: never by ``fork``, and never by running the script again.
+
+``forkserver`` keeps one clean helper process that has NumPy and this package loaded already; a
+worker is a copy of it and starts in milliseconds. ``spawn`` starts a new interpreter every time.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import multiprocess
+from multiprocess import forkserver, resource_tracker, spawn
+
+__all__ = ["PROCESS_LOCK", "choose_method", "context", "interrupts_held_back", "start_process"]
+
+PROCESS_LOCK = threading.Lock()
+"""Held while a process is started or its exit code is read: ``multiprocess`` polls the children of
+all threads whenever one thread starts another, and two readers of one exit code lose it."""
+
+_PRELOAD = (
+    "course_lib.comm.processes.one_thread",  # first: it concerns what is loaded after it
+    "numpy",
+    "course_lib.comm.processes.worker",
+)
+_starting = threading.local()
+_preloaded: tuple[str, ...] | None = None
+_spawn_data = spawn.get_preparation_data
+
+
+def choose_method(start_method: str | None) -> str:
+    """Return how to start processes here, or say why the wish cannot be granted."""
+    available = [name for name in multiprocess.get_all_start_methods() if name != "fork"]
+    if start_method is None:
+        return "forkserver" if sys.platform.startswith("linux") else "spawn"
+    if start_method not in available:
+        raise ValueError(f"start_method must be one of {available} here, got {start_method!r}")
+    return start_method
+
+
+def context(method: str, *, nothing_runs: bool) -> Any:
+    """Return the ``multiprocess`` context of a start method, its fork server running.
+
+    Parameters
+    ----------
+    method : {"forkserver", "spawn"}
+        The start method.
+    nothing_runs : bool
+        Whether no other run is under way, so that the fork server may be replaced by one that has
+        torch loaded, once the notebook has loaded it.
+    """
+    if method == "forkserver":
+        with PROCESS_LOCK:
+            _start_fork_server(nothing_runs)
+    return multiprocess.get_context(method)
+
+
+def _start_fork_server(nothing_runs: bool) -> None:
+    global _preloaded
+    wanted = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
+    if _preloaded not in (None, wanted) and nothing_runs:
+        forkserver._forkserver._stop()
+        _preloaded = None
+    if _preloaded is None:
+        forkserver.set_forkserver_preload(list(wanted))
+        _preloaded = wanted
+    # The server imports what it preloads from its own path, which is not this process's sys.path.
+    paths = [path or str(Path.cwd()) for path in sys.path]
+    with interrupts_held_back(), _variable("PYTHONPATH", os.pathsep.join(paths)):
+        forkserver.ensure_running()
+
+
+def start_process(process: Any) -> None:
+    """Start a ``multiprocess`` process that never imports this program's main script."""
+    with PROCESS_LOCK, interrupts_held_back():
+        _starting.without_main = True
+        try:
+            process.start()
+        finally:
+            _starting.without_main = False
+
+
+def _data_without_main(name: str) -> dict[str, Any]:
+    # A worker needs nothing from the script (its function travels by value), and running the
+    # script again in every worker would start workers without end.
+    data: dict[str, Any] = _spawn_data(name)
+    if getattr(_starting, "without_main", False):
+        data.pop("init_main_from_name", None)
+        data.pop("init_main_from_path", None)
+    return data
+
+
+spawn.get_preparation_data = _data_without_main
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back while a process is born, so that the newborn inherits it blocked."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows: a worker ignores it when it is ready
+        yield
+        return
+    resource_tracker.ensure_running()  # it unblocks the signal when it has to start
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

@@ -1,0 +1,121 @@
+"""The launcher's ends of the pipes. Reading never blocks, whatever state a worker is in."""
+
+import os
+import pickle
+import struct
+import sys
+from typing import Any
+
+__all__ = ["Inbox", "Tap"]
+
+_CHUNK = 1024 * 1024
+_LENGTH = struct.Struct("!i")
+_LONG_LENGTH = struct.Struct("!Q")
+
+
+class Tap:
+    """Bytes that a worker writes to a pipe.
+
+    Parameters
+    ----------
+    pipe : Connection
+        The reading end.
+
+    Attributes
+    ----------
+    open : bool
+        False once the worker's end is closed and all has been read.
+    """
+
+    def __init__(self, pipe: Any) -> None:
+        self.pipe = pipe
+        self.open = True
+        os.set_blocking(pipe.fileno(), False)
+
+    def read(self) -> bytes:
+        """Return what is there now, at most a few megabytes."""
+        parts: list[bytes] = []
+        while self.open and len(parts) < 64:
+            try:
+                part = os.read(self.pipe.fileno(), _CHUNK)
+            except BlockingIOError:
+                break
+            if not part:
+                self.close()
+            parts.append(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Close this end."""
+        if self.open:
+            self.open = False
+            self.pipe.close()
+
+
+class Inbox:
+    """The records that a worker sends, taken apart as they arrive.
+
+    ``Connection.recv`` would wait for the rest of a record that a stopped worker never sends; so
+    the bytes are gathered here until a record is whole. Windows delivers whole records only.
+    """
+
+    def __init__(self, pipe: Any) -> None:
+        self._pipe = pipe
+        self._tap = None if sys.platform == "win32" else Tap(pipe)
+        self._open = True
+        self._gathered = bytearray()
+
+    @property
+    def pipe(self) -> Any:
+        """The reading end, to wait for."""
+        return self._pipe
+
+    @property
+    def open(self) -> bool:
+        """Whether more may come."""
+        return self._open if self._tap is None else self._tap.open
+
+    def read(self) -> list[Any]:
+        """Return the records that are whole by now."""
+        if self._tap is None:
+            return self._read_messages()
+        self._gathered += self._tap.read()
+        records = []
+        while (record := self._next_record()) is not None:
+            records.append(pickle.loads(record))
+        return records
+
+    def close(self) -> None:
+        """Close this end."""
+        if self._tap is not None:
+            self._tap.close()
+        elif self._open:
+            self._open = False
+            self._pipe.close()
+
+    def _next_record(self) -> bytes | None:
+        # The framing of multiprocess.connection: four bytes of length, or -1 and eight bytes.
+        data = self._gathered
+        start = _LENGTH.size
+        if len(data) < start:
+            return None
+        (length,) = _LENGTH.unpack_from(data)
+        if length == -1:
+            start += _LONG_LENGTH.size
+            if len(data) < start:
+                return None
+            (length,) = _LONG_LENGTH.unpack_from(data, _LENGTH.size)
+        if len(data) < start + length:
+            return None
+        record = bytes(memoryview(data)[start : start + length])
+        del data[: start + length]
+        return record
+
+    def _read_messages(self) -> list[Any]:
+        records = []
+        try:
+            while self._open and self._pipe.poll():
+                records.append(pickle.loads(self._pipe.recv_bytes()))
+        except (EOFError, OSError):
+            self.close()
+        return records

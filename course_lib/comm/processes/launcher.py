@@ -1,0 +1,164 @@
+"""What ``run(..., backend="processes")`` does: start workers, watch them, say how it ended."""
+
+import os
+import pickle
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from course_lib.comm.errors import RunError, SerializationError
+from course_lib.comm.launch import Job, Result
+from course_lib.comm.leftovers import warn_unreceived
+from course_lib.comm.messages import Tag
+from course_lib.comm.processes import contexts, reports, segment
+from course_lib.comm.processes.interrupts import Interrupts
+from course_lib.comm.processes.member import Member, Phase
+from course_lib.comm.processes.team import Ending, Team
+from course_lib.comm.shipping import pack_call
+from course_lib.trace.events import Fault
+from course_lib.trace.recorder import Recorder, assemble
+from course_lib.trace.trace import Trace
+
+__all__ = ["START_LIMIT_S", "launch"]
+
+START_LIMIT_S = 60.0
+"""How long workers may take to start and to load the function; the time limit counts from then."""
+
+_LEAVE_S = 0.5
+_running_lock = threading.Lock()
+_n_running = 0
+
+segment.sweep()
+
+
+def launch(job: Job, start_method: str | None) -> Result:
+    """Run a job on real processes.
+
+    Parameters
+    ----------
+    job : Job
+        The checked call of ``run``.
+    start_method : {"forkserver", "spawn"} or None
+        How to start processes; None takes the best there is.
+
+    Raises
+    ------
+    RunError
+        If the run failed.
+    KeyboardInterrupt
+        If the user interrupted it; every worker has ended then.
+    """
+    method = contexts.choose_method(start_method)
+    call = pack_call(job.fn, job.args)
+    with Interrupts() as interrupts:
+        with _context(method) as context:
+            team = Team(job, context, interrupts)
+            members = team.members
+            error = _run(team, job, call)
+        if interrupts.count and not isinstance(error, KeyboardInterrupt):
+            error = KeyboardInterrupt("the run was interrupted while its workers were leaving")
+    if error is not None:
+        if isinstance(error, RunError) and job.trace:
+            error.trace = _trace(members, _fault(error, members))
+        raise error from None
+    result = _result(job, members)
+    _warn_of_late_crashes(members)
+    warn_unreceived(_unreceived(members))
+    return result
+
+
+def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
+    """Take the workers through their phases; end them all; return what went wrong."""
+    ending, limit_s, leave_s = Ending.FAILURE, START_LIMIT_S, 0.0
+    try:
+        team.start(job, call, dict(os.environ))
+        ending = team.wait(Phase.ATTACHED, limit_s)
+        if ending is Ending.WELL:
+            team.forget_names()
+            ending = team.wait(Phase.LOADED, limit_s)
+        if ending is Ending.WELL:
+            team.go()
+            limit_s = job.time_limit_s
+            ending = team.wait(Phase.DONE, limit_s)
+        leave_s = _LEAVE_S if ending is Ending.WELL else 0.0
+        board = team.locate() if leave_s == 0 else None
+    except RunError as error:
+        return error
+    finally:
+        team.end(leave_s)
+    if board is None:
+        return None
+    if ending is Ending.FAILURE:
+        return reports.explain_failure(team.members, board, team.origin_s)
+    if ending is Ending.TIMEOUT:
+        return reports.explain_timeout(team.members, board, limit_s)
+    return reports.explain_interrupt(team.members, board)
+
+
+@contextmanager
+def _context(method: str) -> Iterator[Any]:
+    global _n_running
+    with _running_lock:
+        context = contexts.context(method, nothing_runs=_n_running == 0)
+        _n_running += 1
+    try:
+        yield context
+    finally:
+        with _running_lock:
+            _n_running -= 1
+
+
+def _result(job: Job, members: list[Member]) -> Result:
+    values, elapsed_s = [], 0.0
+    for member in members:
+        assert member.done is not None
+        elapsed_s = max(elapsed_s, member.done.ended_s)
+        try:
+            values.append(pickle.loads(member.done.value))
+        except Exception as error:
+            raise SerializationError(
+                f"what rank {member.rank} returned could not be loaded here: "
+                f"{type(error).__name__}: {error}; return arrays, numbers, texts or lists of them",
+                rank=member.rank,
+            ) from error
+    return Result(values, elapsed_s, "processes", _trace(members, []) if job.trace else None)
+
+
+def _trace(members: list[Member], faults: list[Fault]) -> Trace:
+    recorders = []
+    for member in members:
+        report = member.done or member.failure
+        recorder = report.recorder if report is not None else None
+        recorders.append(Recorder(member.rank) if recorder is None else recorder)
+    return assemble(recorders, backend="processes", clock="measured", faults=faults)
+
+
+def _fault(error: RunError, members: list[Member]) -> list[Fault]:
+    times = [m.failure.failure.time_s for m in members if m.failure is not None]
+    summary = str(error.args[0]).splitlines()[0]
+    return [Fault(error.rank, type(error).__name__, summary, min(times, default=0.0))]
+
+
+def _unreceived(members: list[Member]) -> list[tuple[int, int, Tag]]:
+    left: list[tuple[int, int, Tag]] = []
+    reports_by_rank = {m.rank: m.done for m in members if m.done is not None}
+    for src, sender in reports_by_rank.items():
+        for dst, n_sent in sender.sent.items():
+            n_left = n_sent - reports_by_rank[dst].received[src]
+            tags = sender.last_tags[dst][-n_left:] if n_left else ()
+            left += [(src, dst, tag) for tag in tags]
+            left += [(src, dst, "unknown")] * (n_left - len(tags))
+    return left
+
+
+def _warn_of_late_crashes(members: list[Member]) -> None:
+    for member in members:
+        if member.exit_code and not member.ended_by_us:
+            warnings.warn(
+                f"rank {member.rank} returned its result and then ended with exit code "
+                f"{member.exit_code}; the result is kept",
+                RuntimeWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,231 @@
+"""One worker as the launcher sees it: its process, the pipes to it, and what is known of it."""
+
+import enum
+import os
+import pickle
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from multiprocess import connection
+
+from course_lib.comm.failures import Frame, frames_of_dump
+from course_lib.comm.processes.contexts import PROCESS_LOCK, start_process
+from course_lib.comm.processes.inbox import Inbox, Tap
+from course_lib.comm.processes.output import Printer
+from course_lib.comm.processes.records import Attached, Done, Failed, Loaded, Located, Output
+from course_lib.comm.processes.setup import Pipes, Setup, enter
+
+__all__ = ["Member", "Phase"]
+
+_DEATH_S = 0.2
+_MOMENTS = 200
+
+
+class Phase(enum.IntEnum):
+    """How far a worker has come."""
+
+    STARTING = 0
+    ATTACHED = 1
+    LOADED = 2
+    RUNNING = 3
+    DONE = 4
+
+
+class Member:
+    """One worker.
+
+    Parameters
+    ----------
+    rank : int
+        Its rank.
+    context : multiprocess context
+        How to start it.
+
+    Attributes
+    ----------
+    phase : Phase
+        How far it has come.
+    done : Done or None
+        Its report, once its function has returned.
+    failure : Failed or None
+        Its report, if it raised.
+    frames : tuple of Frame or None
+        Where it was when it was last asked.
+    call : str or None
+        The verb it waited in then.
+    gone : bool
+        Whether its process has ended.
+    gone_s : float
+        When that was noticed, on the clock that all processes share.
+    exit_code : int or None
+        How, once it is gone: a negative number is a signal.
+    ended_by_us : bool
+        Whether the launcher ended it.
+    too_late : bool
+        Whether the run is over for it: what it reports from now on no longer counts.
+    """
+
+    def __init__(self, rank: int, context: Any) -> None:
+        self.rank = rank
+        self.phase = Phase.STARTING
+        self.done: Done | None = None
+        self.failure: Failed | None = None
+        self.frames: tuple[Frame, ...] | None = None
+        self.call: str | None = None
+        self.gone = True
+        self.gone_s = 0.0
+        self.exit_code: int | None = None
+        self.ended_by_us = False
+        self.too_late = False
+        self.printer = Printer(rank)
+        self._context = context
+        self._process: Any = None
+        self._crash = b""
+        requests, self.requests = context.Pipe(duplex=False)
+        records, worker_records = context.Pipe(duplex=False)
+        self._inbox = Inbox(records)
+        self._taps: dict[str, Tap] = {}
+        outputs = {}
+        if sys.platform != "win32":
+            for name in ("stdout", "stderr", "crash"):
+                pipe, outputs[name] = context.Pipe(duplex=False)
+                self._taps[name] = Tap(pipe)
+        self.worker_ends = Pipes(requests, worker_records, outputs)
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return int(self._process.pid)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has raised, or can no longer report."""
+        if self.failure is not None:
+            return True
+        return self.done is None and self._process is not None and not self._inbox.open
+
+    @property
+    def crash(self) -> tuple[Frame, ...]:
+        """The stack that the fault handler wrote."""
+        return frames_of_dump(self._crash.decode("utf-8", "replace"))
+
+    def start(self, setup: Setup) -> None:
+        """Start its process."""
+        process = self._context.Process(target=enter, args=(setup,), name=f"rank-{self.rank}")
+        start_process(process)
+        self._process = process
+        self.gone = False
+        self._close_worker_ends()
+
+    def ask(self, request: Any) -> None:
+        """Send a request, unless it has died."""
+        with suppress(OSError):
+            self.requests.send_bytes(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
+
+    def sources(self) -> list[Any]:
+        """List what to wait for: pipes that are open, and the end of the process."""
+        found = [tap.pipe for tap in self._taps.values() if tap.open]
+        if self._inbox.open:
+            found.append(self._inbox.pipe)
+        if not self.gone and sys.platform != "win32":  # there, the end of the inbox tells as much
+            found.append(self._process.sentinel)
+        return found
+
+    def listen(self, ready: list[Any]) -> None:
+        """Take what has come."""
+        for name, tap in self._taps.items():
+            if tap.pipe in ready:
+                self._hear(name, tap.read())
+        if self._inbox.pipe in ready:
+            for record in self._inbox.read():
+                self._note(record)
+        if not self.gone and (self._process.sentinel in ready or not self._inbox.open):
+            self._see_whether_gone()
+
+    def _see_whether_gone(self) -> None:
+        # A broken line comes first by a moment; a process that lives on without one is ended.
+        patience_s = 0 if self._inbox.open or self.done else _DEATH_S
+        if not connection.wait([self._process.sentinel], patience_s):
+            return
+        self.gone = True
+        self.gone_s = time.perf_counter()
+        self.exit_code = self._bury()
+        for name, tap in self._taps.items():  # what it wrote last is still in the pipes
+            self._hear(name, tap.read())
+            tap.close()
+        for record in self._inbox.read():
+            self._note(record)
+        self._inbox.close()
+
+    def _bury(self) -> int | None:
+        # A dying process closes its files a moment before it can be buried, and one that has only
+        # closed its files would never end: it gets that moment, then it is killed.
+        for _ in range(_MOMENTS):
+            with PROCESS_LOCK:
+                code: int | None = self._process.exitcode
+            if code is not None:
+                return code
+            time.sleep(_DEATH_S / _MOMENTS)
+        self._process.kill()
+        self._process.join()
+        return None
+
+    def _hear(self, name: str, data: bytes) -> None:
+        if name == "crash":
+            self._crash += data
+        elif data:
+            self.printer.feed(name, data)
+
+    def _note(self, record: Any) -> None:
+        match record:
+            case Attached():
+                self.phase = Phase.ATTACHED
+            case Loaded():
+                self.phase = Phase.LOADED
+            case Located():
+                self.frames, self.call = record.frames, record.call
+            case Output():
+                self.printer.feed(record.stream, record.data)
+            case Done() if not self.too_late:
+                self.done = record
+                self.phase = Phase.DONE
+            case Failed() if not self.too_late:
+                self.failure = record
+
+    def signal(self, number: int) -> None:
+        """Send a signal to its process."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask the system to end it."""
+        if not self.gone:
+            self.ended_by_us = True
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End it whatever it does."""
+        if not self.gone:
+            self.ended_by_us = True
+            self._process.kill()
+
+    def close(self) -> None:
+        """Let go of the process and of all pipes; show what it printed last."""
+        self._close_worker_ends()
+        self.printer.finish()
+        for tap in self._taps.values():
+            tap.close()
+        self._inbox.close()
+        self.requests.close()
+        if self._process is not None and self.gone:
+            with PROCESS_LOCK:
+                self._process.join()
+                self._process.close()
+
+    def _close_worker_ends(self) -> None:
+        ends = self.worker_ends
+        for pipe in (ends.requests, ends.records, *ends.outputs.values()):
+            if not pipe.closed:
+                pipe.close()

@@ -1,0 +1,78 @@
+"""What a worker and the launcher write to each other, over one pipe each way.
+
+Records are pickled: both ends belong to one run, and nobody else can reach the pipes.
+"""
+
+from typing import NamedTuple
+
+from course_lib.comm.failures import Failure, Frame
+from course_lib.comm.messages import Tag
+from course_lib.trace.recorder import Recorder
+
+__all__ = ["Attached", "Call", "Done", "Failed", "Go", "Loaded", "Locate", "Located", "Output"]
+
+
+class Call(NamedTuple):
+    """To a worker: the function and its arguments, packed."""
+
+    data: bytes
+
+
+class Go(NamedTuple):
+    """To a worker: call the function now; ``origin_s`` is the run's time 0."""
+
+    origin_s: float
+
+
+class Locate(NamedTuple):
+    """To a worker: say where your main thread is."""
+
+    reason: str
+
+
+class Attached(NamedTuple):
+    """From a worker: it has the shared memory and the semaphores."""
+
+    rank: int
+
+
+class Loaded(NamedTuple):
+    """From a worker: it has unpacked the function and its arguments."""
+
+    rank: int
+
+
+class Located(NamedTuple):
+    """From a worker: where its main thread is, outermost frame first, and the verb it waits in."""
+
+    frames: tuple[Frame, ...]
+    call: str | None
+
+
+class Output(NamedTuple):
+    """From a worker on Windows: bytes it printed (elsewhere they come through pipes)."""
+
+    stream: str
+    data: bytes
+
+
+class Done(NamedTuple):
+    """From a worker: its function has returned.
+
+    ``sent[dst]`` and ``received[src]`` count messages; ``last_tags[dst]`` are the tags of the last
+    ones sent, to name those that nobody received.
+    """
+
+    value: bytes
+    ended_s: float
+    recorder: Recorder
+    sent: dict[int, int]
+    received: dict[int, int]
+    last_tags: dict[int, tuple[Tag, ...]]
+
+
+class Failed(NamedTuple):
+    """From a worker: its function, or what comes before or after it, raised."""
+
+    failure: Failure
+    recorder: Recorder | None

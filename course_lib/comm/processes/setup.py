@@ -1,0 +1,93 @@
+"""What a worker is born with. Unpickling it in a worker loads nothing that computes."""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.comm.processes.segment import Segment, Semaphore
+
+__all__ = ["Pipes", "Setup", "enter"]
+
+
+@dataclass
+class Pipes:
+    """A worker's ends of its pipes; the launcher holds the others.
+
+    Attributes
+    ----------
+    requests : Connection
+        What the launcher asks; it ends when the launcher is gone.
+    records : Connection
+        What the worker reports.
+    outputs : dict of Connection
+        ``"stdout"``, ``"stderr"`` and ``"crash"`` (stacks written by Python's fault handler);
+        empty on Windows, where printed bytes travel as records.
+    """
+
+    requests: Any
+    records: Any
+    outputs: dict[str, Any]
+
+
+@dataclass
+class Setup:
+    """Everything a worker needs before it can load its function.
+
+    Attributes
+    ----------
+    rank, size, eager_bytes, seed, trace
+        As in ``run``.
+    environment : mapping
+        The launcher's environment variables; a fork server has older ones.
+    segment : Segment
+        The shared memory.
+    locks, bells : list of Semaphore
+        Two for each rank.
+    pipes : Pipes
+        How to talk to the launcher.
+    """
+
+    rank: int
+    size: int
+    eager_bytes: int
+    seed: int
+    trace: bool
+    environment: Mapping[str, str]
+    segment: Segment
+    locks: list[Semaphore]
+    bells: list[Semaphore]
+    pipes: Pipes
+
+
+def enter(setup: Setup) -> None:
+    """Become a worker: the target of the process.
+
+    The output is redirected first, so that what fails while libraries are loaded is captured.
+    """
+    # Jupyter interrupts the kernel's whole process group; the launcher alone decides what happens.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _redirect(setup.pipes.outputs)
+    os.environ.clear()
+    os.environ.update(setup.environment)
+    from course_lib.comm.processes.one_thread import limit_threads
+
+    limit_threads()  # before the libraries it concerns
+    from course_lib.comm.processes.worker import work
+
+    work(setup)
+
+
+def _redirect(outputs: dict[str, Any]) -> None:
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        if name in outputs:
+            os.dup2(outputs[name].fileno(), fd)
+        # Line by line, so that what was printed before a crash is not lost.
+        stream = open(  # noqa: SIM115 - it is to stay open, and is no path
+            fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+        )
+        setattr(sys, name, stream)

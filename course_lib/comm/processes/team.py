@@ -1,0 +1,184 @@
+"""The launcher's side of a run: its workers, from birth to burial."""
+
+import enum
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from multiprocess import connection
+
+from course_lib.comm.errors import LaunchError
+from course_lib.comm.launch import Job
+from course_lib.comm.processes.channels import prepare, read_board, total_bytes
+from course_lib.comm.processes.interrupts import Interrupts
+from course_lib.comm.processes.mailbox import Board
+from course_lib.comm.processes.member import Member, Phase
+from course_lib.comm.processes.records import Call, Go, Locate
+from course_lib.comm.processes.segment import Segment, Semaphore
+from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.trees import descendants, end_processes
+
+__all__ = ["Ending", "Team"]
+
+_ANSWER_S = 0.3
+_LEAVE_S = 0.5
+_BURIAL_S = 5.0
+
+
+class Ending(enum.Enum):
+    """Why the launcher stopped waiting."""
+
+    WELL = "every rank has got there"
+    FAILURE = "a rank has failed or died"
+    TIMEOUT = "the time limit has passed"
+    INTERRUPT = "the user has interrupted"
+
+
+class Team:
+    """The workers of one run and what they share.
+
+    Parameters
+    ----------
+    job : Job
+        What to run.
+    context : multiprocess context
+        How to start processes.
+    interrupts : Interrupts
+        Whether the user has pressed Ctrl-C.
+
+    Raises
+    ------
+    SharedMemoryFull
+        If the channels do not fit.
+    """
+
+    def __init__(self, job: Job, context: Any, interrupts: Interrupts) -> None:
+        self.size = job.workers
+        self.origin_s = time.perf_counter()
+        self._interrupts = interrupts
+        self._segment = Segment(total_bytes(self.size))
+        prepare(self._segment.memory, self.size)
+        # A lock starts free, a bell starts silent.
+        self._locks = [Semaphore(1, ctx=context) for _ in range(self.size)]
+        self._bells = [Semaphore(0, ctx=context) for _ in range(self.size)]
+        self.members = [Member(rank, context) for rank in range(self.size)]
+        self._feeder: threading.Thread | None = None
+
+    def start(self, job: Job, call: bytes, environment: dict[str, str]) -> None:
+        """Start all workers and hand them the function."""
+        for member in self.members:
+            if self._interrupts.count:
+                return
+            setup = Setup(
+                member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
+                self._segment, self._locks, self._bells, member.worker_ends,
+            )  # fmt: skip
+            try:
+                member.start(setup)
+            except OSError as error:
+                raise LaunchError(
+                    f"the operating system did not let worker {member.rank} of {self.size} start: "
+                    f"{error}; close other programs or use fewer workers",
+                    rank=member.rank,
+                ) from error
+        # In a thread: a function with large arguments does not fit into a pipe at once, and a
+        # worker that is stuck would otherwise hold up the launcher.
+        request = pickle.dumps(Call(call), pickle.HIGHEST_PROTOCOL)
+        self._feeder = threading.Thread(target=self._feed, args=(request,), daemon=True)
+        self._feeder.start()
+
+    def _feed(self, request: bytes) -> None:
+        for member in self.members:
+            with suppress(OSError):  # it has died, which the launcher sees for itself
+                member.requests.send_bytes(request)
+
+    def forget_names(self) -> None:
+        """Remove the names of the semaphores; every worker has them open now."""
+        self._locks.clear()  # a semaphore's name goes with the launcher's last reference
+        self._bells.clear()
+
+    def go(self) -> None:
+        """Let all ranks call the function; this is the run's time 0."""
+        self.origin_s = time.perf_counter()
+        for member in self.members:
+            member.ask(Go(self.origin_s))
+            member.phase = Phase.RUNNING
+
+    def wait(self, phase: Phase, limit_s: float) -> Ending:
+        """Wait until every rank has come to ``phase``, showing what they print meanwhile."""
+        deadline = time.monotonic() + limit_s
+        while True:
+            if self._interrupts.count:
+                return Ending.INTERRUPT
+            if any(member.failed for member in self.members):
+                return Ending.FAILURE
+            if all(member.phase >= phase for member in self.members):
+                return Ending.WELL
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                for member in self.members:
+                    member.too_late = True
+                return Ending.TIMEOUT
+            self._listen(left_s)
+
+    def _listen(self, limit_s: float) -> None:
+        sources = [self._interrupts.wake] if not self._interrupts.count else []
+        for member in self.members:
+            sources += member.sources()
+        with suppress(InterruptedError):  # Ctrl-C on Windows; the next look sees it
+            ready = connection.wait(sources, max(limit_s, 0))
+            for member in self.members:
+                member.listen(ready)
+
+    def locate(self) -> Board:
+        """Ask every running rank where it is; return what each waits for."""
+        asked = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
+        for member in asked:
+            member.ask(Locate("where are you?"))
+        self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
+        silent = [m for m in asked if m.frames is None and not m.gone]
+        if silent and sys.platform != "win32":
+            # Compiled code holds Python's lock there; the fault handler does not need it.
+            for member in silent:
+                member.signal(signal.SIGUSR1)
+            self._listen_until(lambda: all(m.crash or m.gone for m in silent), _ANSWER_S)
+        return read_board(self._segment.memory, self.size)
+
+    def end(self, leave_s: float) -> None:
+        """End all workers, show the last they printed, and let go of everything.
+
+        Parameters
+        ----------
+        leave_s : float
+            How long they may take to leave by themselves.
+        """
+        self._listen_until(self._all_gone, leave_s)
+        left = [member for member in self.members if not member.gone]
+        if left:
+            offspring = descendants([member.pid for member in left])
+            for member in left:
+                member.terminate()
+            self._listen_until(self._all_gone, _LEAVE_S)
+            for member in left:
+                member.kill()
+            end_processes(offspring)
+            self._listen_until(self._all_gone, _BURIAL_S)
+        self.forget_names()
+        if self._feeder is not None:
+            self._feeder.join()
+        for member in self.members:
+            member.close()
+        self._segment.close()
+
+    def _all_gone(self) -> bool:
+        return all(member.gone for member in self.members)
+
+    def _listen_until(self, met: Callable[[], bool], limit_s: float) -> None:
+        deadline = time.monotonic() + limit_s
+        while not met() and (left_s := deadline - time.monotonic()) > 0:
+            self._listen(left_s)

@@ -1,0 +1,103 @@
+"""What watches over a worker: it must not outlive the launcher, and must say where it is.
+
+A thread waits for requests. The end of the pipe means that the launcher is gone, and then the
+worker is to go too, whatever it is doing. A thread needs Python's lock, which compiled code may
+hold for long, so on Linux the kernel is asked as well to end the worker with its parent. (On
+Windows and macOS such a worker ends when it next gives the lock back.)
+"""
+
+import ctypes
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+import multiprocess
+from multiprocess import connection
+
+from course_lib.comm.failures import frames_of_stack
+from course_lib.comm.processes.records import Locate, Located
+from course_lib.comm.processes.setup import Pipes
+
+__all__ = ["Line", "die_with_launcher", "watch_for_crashes"]
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Line:
+    """A worker's line to the launcher: records out, requests in.
+
+    Parameters
+    ----------
+    pipes : Pipes
+        The worker's ends.
+    call : callable
+        Says in which verb the worker waits, or None.
+    """
+
+    def __init__(self, pipes: Pipes, call: Callable[[], str | None]) -> None:
+        self._call = call
+        self._records = pipes.records
+        self._requests = pipes.requests
+        self._sending = threading.Lock()
+        self._arrived: SimpleQueue[Any] = SimpleQueue()
+        self._worker = threading.main_thread().ident
+        threading.Thread(target=self._listen, name="requests", daemon=True).start()
+
+    def report(self, record: Any) -> None:
+        """Send a record."""
+        data = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
+        with self._sending:
+            self._records.send_bytes(data)
+
+    def next_request(self) -> Any:
+        """Wait for what the launcher asks next; questions about the stack are answered beside."""
+        return self._arrived.get()
+
+    def _listen(self) -> None:
+        launcher = multiprocess.parent_process()
+        while True:
+            ready = connection.wait([self._requests, launcher.sentinel])
+            if self._requests not in ready:
+                os._exit(1)
+            try:
+                request = pickle.loads(self._requests.recv_bytes())
+            except (EOFError, OSError):
+                os._exit(1)
+            if isinstance(request, Locate):
+                stack = sys._current_frames().get(self._worker or 0)
+                self.report(Located(frames_of_stack(stack), self._call()))
+            else:
+                self._arrived.put(request)
+
+
+def die_with_launcher() -> None:
+    """On Linux, have the kernel kill this process when its parent ends.
+
+    The parent is the launcher, or the fork server, which ends when nobody holds its pipe open any
+    more. Workers inherit that pipe, so they close it here: the launcher alone keeps it.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    from multiprocess import forkserver
+
+    server = forkserver._forkserver
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_alive_fd = None
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def watch_for_crashes(pipes: Pipes) -> None:
+    """Write the Python stack of a crash to its own pipe; on POSIX also when asked by a signal."""
+    crash = pipes.outputs.get("crash")
+    if crash is None:
+        faulthandler.enable()
+        return
+    faulthandler.enable(crash.fileno(), all_threads=False)
+    faulthandler.register(signal.SIGUSR1, crash.fileno(), all_threads=False)

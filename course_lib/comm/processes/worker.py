@@ -1,0 +1,95 @@
+"""The life of a worker: attach, load the function, wait for the start, call it, report.
+
+The launcher believes records, never exit codes: a worker that ends without ``Done`` or ``Failed``
+has not finished, whatever it says when it exits.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from course_lib.comm.errors import SerializationError
+from course_lib.comm.failures import Failure
+from course_lib.comm.launch import WORKER_VARIABLE
+from course_lib.comm.processes.channels import Channels
+from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
+from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.trees import descendants, end_processes
+from course_lib.comm.processes.watch import Line, die_with_launcher, watch_for_crashes
+from course_lib.comm.shipping import load_call, pack_value
+
+__all__ = ["work"]
+
+
+def work(setup: Setup) -> None:
+    """Be rank ``setup.rank`` of a run; never returns."""
+    die_with_launcher()
+    watch_for_crashes(setup.pipes)
+    os.environ[WORKER_VARIABLE] = str(setup.rank)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    line = Line(setup.pipes, lambda: channels.board.call(setup.rank))
+    _live(setup, channels, line)
+    _end_children()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # the learner may have closed or replaced it
+            stream.flush()
+    # At once, with no atexit handlers or threads to wait for: all that matters has been reported.
+    os._exit(0)
+
+
+def _end_children() -> None:
+    if sys.platform == "win32":
+        return
+    with suppress(ChildProcessError):  # raised where there are none, which costs next to nothing
+        os.waitpid(-1, os.WNOHANG)
+        end_processes(descendants([os.getpid()]))
+
+
+def _live(setup: Setup, channels: Channels, line: Line) -> None:
+    comm: ProcessCommunicator | None = None
+    origin_s = time.perf_counter()
+    try:
+        line.report(Attached(setup.rank))
+        fn, args = _load(line.next_request().data, setup.rank)
+        line.report(Loaded(setup.rank))
+        origin_s = line.next_request().origin_s
+        comm = ProcessCommunicator(
+            setup.rank, channels, setup.eager_bytes, setup.seed, setup.trace, origin_s
+        )
+        value = fn(comm, *args)
+        ended_s = comm.clock()
+        record: Any = _done(comm, pack_value(value, setup.rank), ended_s)
+        comm.finish()
+    except BaseException as error:  # sys.exit and the like are failures too
+        now_s = time.perf_counter() - origin_s
+        recorder = comm.recorder if comm is not None else None
+        record = Failed(Failure.of(error, setup.rank, now_s), recorder)
+    line.report(record)
+
+
+def _load(data: bytes, rank: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    try:
+        return load_call(data)
+    except Exception as error:
+        raise SerializationError(
+            f"rank {rank} could not load the function or its arguments: "
+            f"{type(error).__name__}: {error}; the worker must be able to import what they use, "
+            "and to make its own copy of every argument",
+            rank=rank,
+        ) from error
+
+
+def _done(comm: ProcessCommunicator, value: bytes, ended_s: float) -> Done:
+    outlets, inlets = comm.outlets, comm.inlets
+    return Done(
+        value=value,
+        ended_s=ended_s,
+        recorder=comm.recorder,
+        sent={dst: outlet.number for dst, outlet in outlets.items()},
+        received={src: inlet.received for src, inlet in inlets.items()},
+        last_tags={dst: tuple(outlet.last_tags) for dst, outlet in outlets.items()},
+    )

@@ -1,0 +1,107 @@
+"""Solutions pass, stubs are not written yet, every planted wrong answer meets its hint."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from course_lib import checks
+from course_lib.checks.harness import check
+from course_lib.checks.task import Task
+from tests.exercises.answers import (
+    MUTANTS,
+    RIGHT_ANSWERS,
+    SETS,
+    TASKS,
+    handed_in,
+    header,
+    load,
+    name_of,
+)
+
+WHOLE_ALGORITHMS = {"combine", "map_reduce"}
+
+
+def task_of(name: str) -> Task:
+    module = __import__(f"course_lib.checks.{checks._HOME[name]}.{name}", fromlist=["TASK"])
+    task: Task = module.TASK
+    return task
+
+
+@pytest.fixture(scope="module")
+def solutions() -> dict[str, object]:
+    return {name: fn for set_name in SETS for name, fn in handed_in(set_name, solved=True).items()}
+
+
+@pytest.fixture(scope="module")
+def stubs() -> dict[str, object]:
+    return {name: fn for set_name in SETS for name, fn in handed_in(set_name, solved=False).items()}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_solution_passes_for_several_seeds(name: str, solutions: dict[str, object]) -> None:
+    report = check(task_of(name), solutions[name], secrets=range(3))
+    assert report.passed, report
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_solution_costs_what_the_reference_column_says(
+    name: str, solutions: dict[str, object]
+) -> None:
+    report = getattr(checks, name)(solutions[name])
+    assert bool(report.prices) == task_of(name).talks
+    for row in report.prices:
+        assert row.yours == row.reference, row
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_stub_is_not_written_yet(
+    name: str, stubs: dict[str, object], capfd: pytest.CaptureFixture[str]
+) -> None:
+    report = getattr(checks, name)(stubs[name])
+    assert report.status == "not written yet"
+    assert not report.passed
+    assert repr(report).startswith(f"{name}: not written yet.")
+    assert "Traceback" not in repr(report) + report._html() + "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("path", MUTANTS, ids=name_of)
+def test_wrong_answer_is_rejected_with_the_right_hint(path: Path) -> None:
+    report = getattr(checks, path.parent.name)(load(path))
+    assert report.status == "failed", report
+    assert report.hint_id == header(path, "hint"), report
+    assert report.fault is not None
+    assert report.fault.says
+    assert report.fault.hint.text
+
+
+@pytest.mark.parametrize("path", RIGHT_ANSWERS, ids=name_of)
+def test_right_answer_is_accepted(path: Path) -> None:
+    report = check(task_of(path.parent.name), load(path), secrets=range(100, 103))
+    assert report.passed, report
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("path", RIGHT_ANSWERS, ids=name_of)
+def test_right_answer_is_accepted_for_many_seeds(path: Path) -> None:
+    for start in range(0, 200, 20):
+        task = task_of(path.parent.name)
+        assert check(task, load(path), secrets=range(start, start + 20)).passed
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_there_are_enough_planted_answers(name: str) -> None:
+    whole = name in WHOLE_ALGORITHMS
+    wrong = [path for path in MUTANTS if path.parent.name == name]
+    right = [path for path in RIGHT_ANSWERS if path.parent.name == name]
+    assert len(wrong) >= (12 if whole else 6)
+    assert len(right) >= (3 if whole else 2)
+    assert len({header(path, "hint") for path in wrong}) >= 5
+
+
+def test_every_class_of_cheat_and_mistake_that_applies_is_planted() -> None:
+    classes = Counter(header(path, "class") for path in MUTANTS)
+    needed = {f"A{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)}
+    needed |= {f"B{number}" for number in (1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 17)}
+    needed |= {f"C{number}" for number in (1, 2, 3, 4, 9)}
+    assert needed <= set(classes)

@@ -1,0 +1,16 @@
+# class: B6
+# hint: deadlock
+
+
+def combine(comm, grad_partial, w, step_size):
+    if comm.rank != 0:
+        model = comm.recv(src=0)
+        comm.send(grad_partial, dst=0)
+        return model
+    total = grad_partial.copy()
+    for src in range(1, comm.size):
+        total += comm.recv(src)
+    w = w - step_size * total
+    for dst in range(1, comm.size):
+        comm.send(w, dst)
+    return w

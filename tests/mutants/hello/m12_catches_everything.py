@@ -1,0 +1,9 @@
+# class: A8
+# hint: returns-none
+
+
+def hello(comm):
+    try:
+        return comm.name
+    except AttributeError:
+        return None

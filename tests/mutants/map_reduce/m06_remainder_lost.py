@@ -1,0 +1,24 @@
+# class: B7
+# hint: rows-lost
+import numpy as np
+
+
+def map_reduce(comm, X, y, learning_rate=0.1, steps=100):
+    n_rows, n_features = X.shape
+    rows = np.column_stack([np.ones(n_rows), X])
+    length = n_rows // comm.size
+    mine = rows[comm.rank * length : (comm.rank + 1) * length]
+    y_mine = y[comm.rank * length : (comm.rank + 1) * length]
+    w = np.zeros(n_features + 1)
+    for _ in range(steps):
+        part = mine.T @ (mine @ w - y_mine)
+        if comm.rank != 0:
+            comm.send(part, 0)
+            w = comm.recv(0)
+        else:
+            for src in range(1, comm.size):
+                part += comm.recv(src)
+            w = w - learning_rate * part / n_rows
+            for dst in range(1, comm.size):
+                comm.send(w, dst)
+    return w

@@ -1,0 +1,9 @@
+# class: B12
+# hint: changes-input
+import numpy as np
+
+
+def partial_sums(w, X_local, y_local):
+    rows = np.column_stack([np.ones(len(X_local)), X_local])
+    y_local -= rows @ w
+    return -rows.T @ y_local

@@ -1,0 +1,14 @@
+# class: B10
+# hint: adds-nothing
+
+
+def pass_around(comm, x):
+    if comm.size == 1:
+        return x.copy()
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    if comm.rank == 0:
+        comm.send(x, right)
+        return comm.recv(left)
+    total = comm.recv(left)
+    comm.send(total, right)
+    return total

@@ -1,0 +1,12 @@
+# class: B5
+# hint: one-worker
+
+
+def pass_around(comm, x):
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    if comm.rank == 0:
+        comm.send(x, right)
+        return comm.recv(left)
+    total = comm.recv(left) + x
+    comm.send(total, right)
+    return total

@@ -1,0 +1,14 @@
+# class: B12
+# hint: changes-input
+
+
+def pass_around(comm, x):
+    if comm.size == 1:
+        return x.copy()
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    if comm.rank == 0:
+        comm.send(x, right)
+        return comm.recv(left)
+    x += comm.recv(left)
+    comm.send(x, right)
+    return x.copy()

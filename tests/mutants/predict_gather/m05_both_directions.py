@@ -1,0 +1,11 @@
+# class: B15
+# hint: both-directions
+
+
+def predict_gather(n_workers, n_numbers):
+    others = n_workers - 1
+    return {
+        "messages": 2 * others,
+        "n_bytes": 16 * others * n_numbers,
+        "bytes_into_rank_0": 16 * others * n_numbers,
+    }

@@ -1,0 +1,6 @@
+# class: A5
+# hint: other-number
+
+
+def predict_gather(n_workers, n_numbers):
+    return {"messages": 6, "n_bytes": 48_000, "bytes_into_rank_0": 24_000}

@@ -1,0 +1,7 @@
+# class: B7
+# hint: uneven
+
+
+def shard_bounds(n_rows, rank, size):
+    length = -(-n_rows // size)
+    return rank * length, min((rank + 1) * length, n_rows)

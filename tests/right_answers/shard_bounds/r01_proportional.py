@@ -1,0 +1,2 @@
+def shard_bounds(n_rows, rank, size):
+    return rank * n_rows // size, (rank + 1) * n_rows // size

@@ -1,0 +1,356 @@
+"""Exceptions, endless loops, interrupts, foreign threads: a run ends, and the next one works."""
+
+import _thread
+import gc
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from greenlet import greenlet
+
+from course_lib import networks, run
+from course_lib.comm.errors import LaunchTimeout, SimulationError, WorkerError
+from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
+
+
+def simulate(fn, *args, workers=2, **options):
+    return run(fn, *args, workers=workers, backend="simulated", **options)
+
+
+def swap(comm):
+    other = 1 - comm.rank
+    return comm.sendrecv(np.zeros(1), dst=other, src=other).size
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays():
+    threads = threading.active_count()
+    yield
+    gc.collect()  # a rank that was left behind must not be ended once more now: it never would be
+    assert threading.active_count() == threads
+    assert simulate(swap).values == [1, 1]
+
+
+def test_the_other_ranks_are_ended_and_clean_up():
+    log = []  # ranks get copies: a file of one's own is the way out of a rank
+
+    def fail(comm, report):
+        try:
+            if comm.rank == 1:
+                raise ValueError("no")
+            comm.recv(src=1)
+        finally:
+            report(comm.rank)
+
+    class Report:
+        def __call__(self, rank):
+            log.append(rank)
+
+        def __reduce__(self):
+            return _the_report, ()
+
+    global _report
+    _report = Report()
+    with pytest.raises(WorkerError, match="rank 1 failed") as raised:
+        simulate(fail, _report, workers=3)
+    assert sorted(log) == [0, 1, 2] or sorted(log) == [0, 1]  # rank 2 may not have begun
+    assert "rank 0 waited in recv(src=1)" in str(raised.value)
+    assert raised.value.trace.faults[0].kind == "WorkerError"
+
+
+def _the_report():
+    return _report
+
+
+def swallow_the_end(comm):
+    if comm.rank == 0:
+        raise ValueError("the cause")
+    while True:
+        try:
+            comm.recv(src=0)
+        except BaseException:
+            continue
+
+
+def communicate_in_finally(comm):
+    if comm.rank == 1:
+        comm.recv(src=0)  # so that the others begin
+        raise ValueError("the cause")
+    try:
+        if comm.rank == 0:
+            comm.send(np.zeros(1), dst=1)
+        comm.recv(src=1)
+    finally:
+        comm.barrier()
+
+
+@pytest.mark.parametrize("fn", [swallow_the_end, communicate_in_finally])
+def test_a_rank_that_will_not_end_does_not_hold_up_the_run(fn):
+    def others_first(comm):
+        if comm.rank == 0 and fn is swallow_the_end:
+            comm.recv(src=2)
+        elif comm.rank == 2 and fn is swallow_the_end:
+            comm.send(np.zeros(1), dst=0)
+        return fn(comm)
+
+    started = time.perf_counter()
+    with pytest.raises(WorkerError, match="ValueError: the cause"):
+        simulate(others_first, workers=3)
+    assert time.perf_counter() - started < 5.0
+
+
+def loop_without_verbs(comm):
+    if comm.rank == 1:
+        while True:
+            pass
+    comm.recv(src=1)
+
+
+def loop_with_verbs(comm):
+    other = 1 - comm.rank
+    while True:
+        comm.sendrecv(np.zeros(1), dst=other, src=other)
+
+
+def loop_that_catches_exceptions(comm):
+    other = 1 - comm.rank
+    while True:
+        try:
+            comm.sendrecv(np.zeros(1), dst=other, src=other)
+        except Exception:
+            continue
+
+
+def loop_that_catches_everything(comm):
+    other = 1 - comm.rank
+    while True:
+        try:
+            comm.sendrecv(np.zeros(1), dst=other, src=other)
+        except BaseException:
+            continue
+
+
+def loop_in_compute(comm):
+    with comm.compute("for ever", flops=1.0):
+        while True:
+            np.zeros(10).sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fn",
+    [
+        loop_without_verbs,
+        loop_with_verbs,
+        loop_that_catches_exceptions,
+        loop_that_catches_everything,
+        loop_in_compute,
+    ],
+)
+def test_a_loop_without_end_meets_the_time_limit(fn):
+    started = time.perf_counter()
+    with pytest.raises(LaunchTimeout) as raised:
+        simulate(fn, time_limit_s=0.3)
+    assert 0.3 <= time.perf_counter() - started < 10.0
+    text = str(raised.value)
+    assert "0.3 s of wall time (time_limit_s)" in text
+    assert "was running, at test_how_runs_end.py, line" in text
+    assert "loop that does not end" in text
+    if fn is loop_without_verbs:
+        assert "rank 1 was running" in text
+        assert "rank 0 waited in recv(src=1), at test_how_runs_end.py, line" in text
+        assert raised.value.rank == 1
+
+
+@pytest.mark.slow
+def test_a_finally_block_that_does_not_end_is_left_behind():
+    def stay(comm):
+        if comm.rank == 0:
+            comm.recv(src=1)
+            raise ValueError("the cause")
+        comm.send(np.zeros(1), dst=0)
+        try:
+            comm.recv(src=0)
+        finally:
+            while True:
+                pass
+
+    with pytest.raises(WorkerError, match="the cause"):
+        simulate(stay)
+
+
+def test_a_long_run_within_its_limit_is_left_alone():
+    def nap(comm):
+        time.sleep(0.05)
+        return comm.rank
+
+    assert simulate(nap, time_limit_s=5.0).values == [0, 1]
+
+
+def test_an_interrupt_passes_through():
+    def interrupted(comm):
+        if comm.rank == 0:
+            comm.recv(src=1)
+        _thread.interrupt_main()
+        while True:
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(interrupted)
+
+
+def test_verbs_from_another_thread_are_refused():
+    def from_a_thread(comm):
+        texts = []
+
+        def call():
+            try:
+                comm.send(np.zeros(1), dst=1 - comm.rank)
+            except SimulationError as error:
+                texts.append(str(error))
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        return texts
+
+    for rank, texts in enumerate(simulate(from_a_thread).values):
+        assert len(texts) == 1
+        assert f"send() of rank {rank} was called from another thread" in texts[0]
+
+
+def test_verbs_from_a_foreign_greenlet_are_refused():
+    def from_a_greenlet(comm):
+        greenlet(lambda: comm.barrier()).switch()
+
+    with pytest.raises(SimulationError, match=r"barrier\(\) of rank 0 was called from another"):
+        simulate(from_a_greenlet)
+
+
+def test_a_communicator_is_of_no_use_after_its_run():
+    def keep(comm):
+        return comm
+
+    comm = simulate(keep).values[0]
+    with pytest.raises(SimulationError, match="after its run was over"):
+        comm.barrier()
+
+
+def test_a_run_in_another_thread_works_beside_this_one():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(simulate(swap).values))
+    thread.start()
+    thread.join()
+    assert results == [[1, 1]]
+
+
+def test_gradients_are_recorded_for_each_rank_apart():
+    torch = pytest.importorskip("torch")
+
+    def mixed(comm):
+        import torch
+
+        other = 1 - comm.rank
+        if comm.rank == 0:
+            with torch.no_grad():
+                comm.sendrecv(np.zeros(1), dst=other, src=other)
+                inside = torch.is_grad_enabled()
+                comm.barrier()
+        else:
+            inside = torch.is_grad_enabled()
+            comm.sendrecv(np.zeros(1), dst=other, src=other)
+            comm.barrier()
+        w = torch.ones(2, requires_grad=True)
+        comm.barrier()
+        (w * 3).sum().backward()
+        return inside, torch.is_grad_enabled(), w.grad.tolist()
+
+    assert simulate(mixed).values == [(False, True, [3.0, 3.0]), (True, True, [3.0, 3.0])]
+    assert torch.is_grad_enabled()
+
+
+def test_verbs_in_an_autograd_hook_are_refused():
+    pytest.importorskip("torch")
+
+    def hooked(comm):
+        import torch
+
+        w = torch.ones(2, requires_grad=True)
+        w.register_hook(lambda grad: comm.barrier())
+        w.sum().backward()
+
+    with pytest.raises(SimulationError, match=r"called barrier\(\) inside backward"):
+        simulate(hooked)
+
+
+def test_what_the_ranks_held_is_freed_when_the_run_is_over():
+    seen = []
+
+    def hold(comm, register):
+        array = np.zeros(10)
+        register(array)
+        comm.barrier()
+
+    class Register:
+        def __call__(self, array):
+            seen.append(weakref.ref(array))
+
+        def __reduce__(self):
+            return _the_report, ()
+
+    global _report
+    _report = Register()
+    gc.collect()
+    gc.disable()
+    try:
+        simulate(hold, _report)
+        assert [ref() for ref in seen] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_many_ranks_do_not_use_up_the_stack():
+    def ring(comm):
+        for _ in range(2):
+            comm.sendrecv(np.zeros(1), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+        return comm.rank
+
+    assert simulate(ring, workers=1500, trace=False).values == list(range(1500))
+
+
+def test_a_network_must_fit_the_run():
+    with pytest.raises(TypeError, match="network must be a Network such as"):
+        simulate(swap, network="ethernet_10g")
+    with pytest.raises(ValueError, match="3 speeds in flops_per_s, but workers=2"):
+        simulate(swap, network=networks.Network("n", 0.0, 1.0, (1.0, 2.0, 3.0)))
+
+
+def test_the_watchdog_is_silent_once_left():
+    with Watchdog(0.05, lambda: None):
+        pass
+    time.sleep(0.1)
+
+
+def endless():
+    while True:
+        pass
+
+
+def test_the_watchdog_interrupts_python_code():
+    calls = []
+    with pytest.raises(TimeIsUp), Watchdog(0.05, lambda: calls.append(1)):
+        endless()
+    assert calls == [1]
+
+
+@pytest.mark.slow
+def test_the_watchdog_interrupts_again_what_swallowed_it():
+    def swallow_once():
+        with pytest.raises(TimeIsUp):
+            endless()
+        endless()
+
+    with pytest.raises(TimeIsUp), Watchdog(0.02, lambda: None):
+        swallow_once()
