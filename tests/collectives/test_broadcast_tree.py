@@ -18,7 +18,7 @@ SIZES = range(1, 9)
 def broadcast_many(comm):
     """Broadcast arrays of all kinds from every root; others hand in nothing, or something else."""
     rng = np.random.default_rng(1)
-    for root in range(comm.size):
+    for root in {0, comm.size // 2}:  # below, the simulator takes every root
         for array in (
             rng.normal(size=101), rng.normal(size=(3, 4)).T, np.zeros(0), np.array(2.5),
             rng.integers(0, 9, size=7), rng.normal(size=5).astype("f4"), rng.normal(size=8)[::-2],
