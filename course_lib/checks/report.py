@@ -51,6 +51,8 @@ class Report:
         What one call cost, may cost and need cost.
     trace : Trace or None
         The messages of the failing case.
+    printed : str
+        What the function printed in the failing case.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Report:
     fault: Fault | None = None
     prices: tuple[PriceRow, ...] = ()
     trace: Trace | None = None
+    printed: str = ""
 
     @property
     def passed(self) -> bool:
@@ -97,7 +100,8 @@ class Report:
         fault = self.fault
         facts = [("case", self.case), ("when", fault.step)]
         facts += [("rank", "" if fault.rank is None else str(fault.rank))]
-        facts += [("expected", fault.expected), ("got", fault.got), ("hint", fault.hint.text)]
+        facts += [("expected", fault.expected), ("got", fault.got)]
+        facts += [("printed", self.printed.rstrip()), ("hint", fault.hint.text)]
         return [(name, text) for name, text in facts if text]
 
     def _html(self) -> str:
@@ -107,9 +111,10 @@ class Report:
             f"<pre>{escape(_shortened(rest.strip()))}</pre>" if rest.strip() else "",
         ]
         if self._facts():
+            facts = [(name, escape(_shortened(text))) for name, text in self._facts()]
             rows = "".join(
-                f'<tr><th scope="row">{name}</th><td><pre>{escape(_shortened(text))}</pre></td></tr>'
-                for name, text in self._facts()
+                f'<tr><th scope="row">{name}</th><td><pre>{text}</pre></td></tr>'
+                for name, text in facts
             )
             parts.append(f"<table>{rows}</table>")
         if self.prices:
@@ -120,7 +125,7 @@ class Report:
         from IPython.display import display
 
         display({"text/plain": repr(self), "text/html": self._html()}, raw=True)  # type: ignore[no-untyped-call]
-        if self.trace is not None and self.trace.n_messages:
+        if self.trace is not None and (self.trace.messages or self.trace.waits):
             display(self.trace)  # type: ignore[no-untyped-call]
 
 
