@@ -12,7 +12,6 @@ from greenlet import greenlet
 
 from course_lib import networks, run
 from course_lib.comm.errors import LaunchTimeout, SimulationError, WorkerError
-from course_lib.comm.simulated import world as world_module
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 
 
@@ -29,6 +28,7 @@ def swap(comm):
 def nothing_stays():
     threads = threading.active_count()
     yield
+    gc.collect()  # a rank that was left behind must not be ended once more now: it never would be
     assert threading.active_count() == threads
     assert simulate(swap).values == [1, 1]
 
@@ -71,7 +71,7 @@ def swallow_the_end(comm):
         try:
             comm.recv(src=0)
         except BaseException:
-            pass
+            continue
 
 
 def communicate_in_finally(comm):
@@ -99,7 +99,6 @@ def test_a_rank_that_will_not_end_does_not_hold_up_the_run(fn):
     with pytest.raises(WorkerError, match="ValueError: the cause"):
         simulate(others_first, workers=3)
     assert time.perf_counter() - started < 5.0
-    world_module._abandoned.clear()
 
 
 def loop_without_verbs(comm):
@@ -163,7 +162,6 @@ def test_a_loop_without_end_meets_the_time_limit(fn):
         assert "rank 1 was running" in text
         assert "rank 0 waited in recv(src=1), at test_how_runs_end.py, line" in text
         assert raised.value.rank == 1
-    world_module._abandoned.clear()
 
 
 @pytest.mark.slow
@@ -181,7 +179,6 @@ def test_a_finally_block_that_does_not_end_is_left_behind():
 
     with pytest.raises(WorkerError, match="the cause"):
         simulate(stay)
-    world_module._abandoned.clear()
 
 
 def test_a_long_run_within_its_limit_is_left_alone():
@@ -324,7 +321,7 @@ def test_many_ranks_do_not_use_up_the_stack():
 
 
 def test_a_network_must_fit_the_run():
-    with pytest.raises(TypeError, match="network must be a Network such as networks.ethernet_10g"):
+    with pytest.raises(TypeError, match="network must be a Network such as"):
         simulate(swap, network="ethernet_10g")
     with pytest.raises(ValueError, match="3 speeds in flops_per_s, but workers=2"):
         simulate(swap, network=networks.Network("n", 0.0, 1.0, (1.0, 2.0, 3.0)))
@@ -336,22 +333,24 @@ def test_the_watchdog_is_silent_once_left():
     time.sleep(0.1)
 
 
+def endless():
+    while True:
+        pass
+
+
 def test_the_watchdog_interrupts_python_code():
     calls = []
     with pytest.raises(TimeIsUp), Watchdog(0.05, lambda: calls.append(1)):
-        while True:
-            pass
+        endless()
     assert calls == [1]
 
 
+@pytest.mark.slow
 def test_the_watchdog_interrupts_again_what_swallowed_it():
-    swallowed = 0
+    def swallow_once():
+        with pytest.raises(TimeIsUp):
+            endless()
+        endless()
+
     with pytest.raises(TimeIsUp), Watchdog(0.02, lambda: None):
-        try:
-            while True:
-                pass
-        except TimeIsUp:
-            swallowed += 1
-        while True:
-            pass
-    assert swallowed == 1
+        swallow_once()

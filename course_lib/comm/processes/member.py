@@ -53,6 +53,8 @@ class Member:
         Its report, if it raised.
     frames : tuple of Frame or None
         Where it was when it was last asked.
+    call : str or None
+        The verb it waited in then.
     gone : bool
         Whether its process has ended.
     gone_s : float
@@ -71,6 +73,7 @@ class Member:
         self.done: Done | None = None
         self.failure: Failed | None = None
         self.frames: tuple[Frame, ...] | None = None
+        self.call: str | None = None
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
@@ -182,7 +185,7 @@ class Member:
             case Loaded():
                 self.phase = Phase.LOADED
             case Located():
-                self.frames = record.frames
+                self.frames, self.call = record.frames, record.call
             case Output():
                 self.printer.feed(record.stream, record.data)
             case Done() if not self.too_late:

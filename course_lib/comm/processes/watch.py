@@ -13,6 +13,7 @@ import pickle
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
@@ -35,9 +36,12 @@ class Line:
     ----------
     pipes : Pipes
         The worker's ends.
+    call : callable
+        Says in which verb the worker waits, or None.
     """
 
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: Pipes, call: Callable[[], str | None]) -> None:
+        self._call = call
         self._records = pipes.records
         self._requests = pipes.requests
         self._sending = threading.Lock()
@@ -67,7 +71,7 @@ class Line:
                 os._exit(1)
             if isinstance(request, Locate):
                 stack = sys._current_frames().get(self._worker or 0)
-                self.report(Located(frames_of_stack(stack)))
+                self.report(Located(frames_of_stack(stack), self._call()))
             else:
                 self._arrived.put(request)
 

@@ -90,6 +90,7 @@ class SimulatedCommunicator(Communicator):
         self.letter: Letter | None = None
         self.value: Any = None
         self.finished = False
+        self.refusals = 0
 
     # The life of a rank
 
@@ -103,14 +104,14 @@ class SimulatedCommunicator(Communicator):
         except (KeyboardInterrupt, TimeIsUp):
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
-            if world.ending is None:
+            if not world.ending:
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:
             self.caller = None
 
     def _begin(self, verb: str, tag: Tag = None) -> None:
         if getcurrent() is not self.caller:
-            self.world.refuse(self.rank, verb)
+            self.world.refuse(self, verb)
         refuse_inside_backward(self.rank, verb)
         self.verb = verb
         self.tag = tag
