@@ -108,7 +108,9 @@ def wrong_transfer(busiest):
         n_s = letter.data.nbytes * self.world.beta_s_per_byte
         free_s, letter.arrived_s = busiest(self, receiver, start_s, n_s, self.world.alpha_s)
         receiver.card_free_s = max(receiver.card_free_s, letter.arrived_s)
-        self.recorder.sends.append(("world", receiver.rank, None, "u1", (), 0, start_s, free_s))
+        letter.number = len(self.log.messages)
+        self.log.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
+        self.log.received_s.append(None)
         return free_s
 
     return transfer

@@ -11,6 +11,7 @@ from course_lib.comm.launch import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.shipping import pack_call
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.log import Log
 from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.switching import switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
@@ -41,7 +42,7 @@ class World:
         self.size = job.workers
         self.seed = job.seed
         self.eager_bytes = job.eager_bytes
-        self.tracing = job.trace
+        self.log = Log() if job.trace else None
         self.alpha_s = network.latency_s
         self.beta_s_per_byte = network.beta_s_per_byte
         self.flops_per_s = network.speeds(job.workers)
