@@ -98,6 +98,7 @@ def is_data(thing: object) -> bool:
     return inspect.isclass(thing) and dataclasses.is_dataclass(thing)
 
 
+@pytest.mark.filterwarnings("ignore:Widget.*is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("module_name", modules())
 def test_public_docstrings_are_complete(module_name):
     assert complaints(module_name) == []

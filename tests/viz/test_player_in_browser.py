@@ -8,8 +8,8 @@ from course_lib.trace.events import Compute, Message
 from course_lib.trace.trace import Trace
 from course_lib.viz import export_page, loss_curve
 from course_lib.viz.moments import boundaries, steps, what_is_where
-from course_lib.viz.scene import make_scene
 from course_lib.viz.script import read_esm
+from course_lib.viz.staging import make_scene
 from tests.viz.traces import accident, map_reduce, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
