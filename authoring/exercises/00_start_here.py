@@ -80,8 +80,8 @@ run(hello, workers=4).values
 #
 # A message goes once around, and everybody adds to it. *Difficulty 1 of 3, 10 minutes.*
 #
-# Rank 0 sends its `x` to rank 1. Rank 1 adds its own `x` and sends the sum to rank 2, and so on. The
-# last rank sends to rank 0, which then holds the sum of all.
+# Rank 0 sends its `x` to rank 1. Rank 1 adds its own `x` and sends the sum to rank 2, and so on.
+# The last rank sends to rank 0, which then holds the sum of all.
 #
 # **Spec:** rank `r > 0` returns `sum(x[0] ... x[r])`, rank 0 returns `sum(x[0] ... x[P-1])`.
 # **Budget:** one message from each rank, of the size of `x`; none with one worker. Only `send` and
@@ -166,15 +166,15 @@ def monday(comm, x):
 
 run(monday, np.zeros(1_000), workers=4, backend="simulated")
 
-# %% tags=["nbval-ignore-output"] name="tuesday"
+# %% name="tuesday" tags=["nbval-ignore-output"]
 checks.shift_right(monday)
 
 # %% [markdown]
 # Read the report: which ranks wait, in which line, for whom? Then write a version that works for
 # messages of any size.
 #
-# **Spec:** rank `r` returns the `x` of rank `(r - 1) % P`. **Budget:** one message from each rank, of
-# the size of `x`.
+# **Spec:** rank `r` returns the `x` of rank `(r - 1) % P`. **Budget:** one message from each
+# rank, of the size of `x`.
 
 
 # %% tags=["exercise"] name="shift-right"
@@ -213,8 +213,8 @@ checks.shift_right(shift_right)
 #
 # <details><summary>Hint 2</summary>
 #
-# There are two cures. `comm.sendrecv(array, dst, src)` sends and receives at the same time. Or let at
-# least one rank receive before it sends: the circle is broken there.
+# There are two cures. `comm.sendrecv(array, dst, src)` sends and receives at the same time. Or
+# let at least one rank receive before it sends: the circle is broken there.
 # </details>
 #
 # Now on real processes, with messages of 8 MB:
@@ -293,8 +293,8 @@ checks.ping_pong(ping_pong)
 #
 # <details><summary>Hint 2</summary>
 #
-# Read `comm.clock()` before the loop and after it. In between there were `n_trips` round trips, and a
-# round trip is two messages.
+# Read `comm.clock()` before the loop and after it. In between there were `n_trips` round trips,
+# and a round trip is two messages.
 # </details>
 #
 # Now on real processes, in microseconds, for a small message and for one of 1 MB:
@@ -303,8 +303,8 @@ checks.ping_pong(ping_pong)
 [round(run(ping_pong, n, 100, workers=2).values[0] * 1e6, 1) for n in (8, 1_000_000)]
 
 # %% [markdown]
-# **Without code.** A message of 8 bytes takes 20 µs, one of 1 MB takes 820 µs. What are the latency and
-# the bandwidth? How long will 10 MB take?
+# **Without code.** A message of 8 bytes takes 20 µs, one of 1 MB takes 820 µs. What are the
+# latency and the bandwidth? How long will 10 MB take?
 #
 # <details><summary>Answer</summary>
 #
@@ -317,8 +317,8 @@ checks.ping_pong(ping_pong)
 #
 # Predict the messages and bytes of a program, then measure them. *Difficulty 2 of 3, 10 minutes.*
 #
-# `sum_at_rank_0(comm, x)`: every rank but 0 sends its `x` to rank 0; rank 0 adds them all to its own
-# and sends the sum to everybody else. All arrays are float64.
+# `sum_at_rank_0(comm, x)`: every rank but 0 sends its `x` to rank 0; rank 0 adds them all to its
+# own and sends the sum to everybody else. All arrays are float64.
 #
 # **Spec:** what the trace of a run says, for any number of workers and numbers. First write it down
 # on paper for 3 workers; the check runs the program.
@@ -378,8 +378,8 @@ print(predict_gather(4, 1000), "measured:", trace.n_messages, trace.n_bytes)
 #
 # <details><summary>Answer</summary>
 #
-# 999 MB go in and then 999 MB come out: 0.8 s and 0.8 s again, whatever the others do. They wait most
-# of the time. Lecture 05 is about this.
+# 999 MB go in and then 999 MB come out: 0.8 s and 0.8 s again, whatever the others do. They wait
+# most of the time. Lecture 05 is about this.
 # </details>
 
 # %% name="a-thousand-workers"

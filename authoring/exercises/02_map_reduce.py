@@ -79,8 +79,8 @@ checks.shard_bounds(shard_bounds)
 run(lambda comm: shard_bounds(442, comm.rank, comm.size), workers=4).values
 
 # %% [markdown]
-# **Without code.** 100 workers and 442 rows: how many rows has the largest part, and how long do the
-# others wait for it?
+# **Without code.** 100 workers and 442 rows: how many rows has the largest part, and how long do
+# the others wait for it?
 #
 # <details><summary>Answer</summary>
 #
@@ -142,6 +142,7 @@ checks.partial_sums(partial_sums)
 # </details>
 #
 # Now on real processes, with 100 rows each; compare with lecture 02:
+
 
 # %% tags=["raises-exception"]
 def temp(comm):
@@ -229,6 +230,7 @@ checks.mean_of_shards(mean_of_shards)
 #
 # Now on real processes: each worker takes the mean of its share of the targets.
 
+
 # %% tags=["raises-exception"]
 def share_of_targets(comm):
     """The mean of this rank's targets, and how many they are."""
@@ -237,8 +239,9 @@ def share_of_targets(comm):
 
 
 means, n_rows = map(np.array, zip(*run(share_of_targets, workers=4).values, strict=True))
-print(f"parts of {n_rows} rows; whole {y[:320].mean():.6f},", end=" ")
-print(f"colleague {colleague(means, n_rows):.6f}, mine {mean_of_shards(means[:, None], n_rows)[0]:.6f}")
+mine = mean_of_shards(means[:, None], n_rows)[0]
+print(f"parts of {n_rows} rows, mean of all {y[:320].mean():.4f}")
+print(f"colleague {colleague(means, n_rows):.4f}, mine {mine:.4f}")
 
 # %% [markdown]
 # **Without code.** Three parts have 1, 1 and 98 rows. How much too heavily does the mean of means
@@ -256,9 +259,9 @@ print(f"colleague {colleague(means, n_rows):.6f}, mine {mean_of_shards(means[:, 
 # Add the partial sums on rank 0, update the model there, and send it to all. *Difficulty 2 of 3,
 # 20 minutes.*
 #
-# **Spec:** every rank returns `w - step_size * sum(grad_partial of all ranks)`, with the same bits
-# on every rank. **Budget:** P − 1 messages in and P − 1 out, each of the size of `w`; virtual time at
-# most P times the reference's. Only `send`, `recv`, `recv_any` and `sendrecv`.
+# **Spec:** every rank returns `w - step_size * sum(grad_partial of all ranks)`, with the same
+# bits on every rank. **Budget:** P − 1 messages in and P − 1 out, each of the size of `w`;
+# virtual time at most P times the reference's. Only `send`, `recv`, `recv_any` and `sendrecv`.
 
 # %% tags=["exercise"] name="combine"
 COMBINER = 0
@@ -309,15 +312,16 @@ checks.combine(combine)
 
 # %% tags=["raises-exception"]
 ones = np.ones(3)
-run(lambda comm: combine(comm, (comm.rank + 1) * ones, ones, 0.1), workers=4).values
+run(lambda comm: combine(comm, (comm.rank + 1) * ones, ones, 0.05), workers=4).values
 
 # %% [markdown]
 # **Without code.** Could every rank send its new model instead, and rank 0 average the models?
 #
 # <details><summary>Answer</summary>
 #
-# For this step, yes: the mean of `w - P * step_size * grad_partial` over P ranks is the same number.
-# With momentum, or after several steps of their own, it is not: lecture 03 shows where they part.
+# For this step, yes: the mean of `w - P * step_size * grad_partial` over P ranks is the same
+# number. With momentum, or after several steps of their own, it is not: lecture 03 shows where
+# they part.
 # </details>
 
 # %% [markdown]
@@ -374,8 +378,8 @@ checks.map_reduce(map_reduce)
 #
 # <details><summary>Hint 2</summary>
 #
-# Start with `w = np.zeros(X.shape[1] + 1)`. The step size for `combine` is `learning_rate / len(y)`,
-# with all rows, not only mine. A rank without rows still takes part: its sum is zeros.
+# Start with `w = np.zeros(X.shape[1] + 1)`. The step size for `combine` is `learning_rate /
+# len(y)`, with all rows, not only mine. A rank without rows still takes part: its sum is zeros.
 # </details>
 #
 # Now on real processes, on the 400 patients of the lecture:
@@ -386,8 +390,8 @@ serial = gradient_descent(X, y).w
 print("equal to one process:", all(np.abs(w - serial).max() < 1e-9 for w in trained))
 
 # %% [markdown]
-# **Without code.** Rank 2 is a slow machine and takes twice as long for its rows. How long does a step
-# take, and what would you change?
+# **Without code.** Rank 2 is a slow machine and takes twice as long for its rows. How long does a
+# step take, and what would you change?
 #
 # <details><summary>Answer</summary>
 #
@@ -459,8 +463,8 @@ print(predict_map_reduce(4, 10, 100))
 print("measured:", measured.n_messages, measured.n_bytes, measured.bytes_received()[0])
 
 # %% [markdown]
-# **Without code.** The number of rows does not appear in your prediction. When is that good news, and
-# what is the bad news?
+# **Without code.** The number of rows does not appear in your prediction. When is that good news,
+# and what is the bad news?
 #
 # <details><summary>Answer</summary>
 #

@@ -20,7 +20,7 @@ _SETS = {
 }  # fmt: skip
 _HOME = {task: name for name, tasks in _SETS.items() for task in tasks}
 
-__all__ = [*_HOME]  # noqa: PLE0604 - the names of all tasks
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> "Callable[[Any], Report]":

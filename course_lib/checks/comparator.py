@@ -179,9 +179,7 @@ def _compare_items(
     if not expected and not may_be_empty:
         return _differs(expected, got, "nothing was compared: there are no values")
     for index, (right, given) in enumerate(zip(expected, got, strict=True)):
-        found = difference(
-            right, given, n_terms=n_terms, scale=scale, may_be_empty=may_be_empty
-        )
+        found = difference(right, given, n_terms=n_terms, scale=scale, may_be_empty=may_be_empty)
         if found is not None:
             return found._replace(
                 where=f"item {index}, {found.where}", says=f"item {index}: {found.says}"
@@ -196,12 +194,12 @@ def _compare_dicts(
         return _differs(expected, got, f"expected a dict, got {_kind(got)}")
     if set(got) != set(expected):
         return _differs(
-            sorted(expected), sorted(got), f"expected the keys {sorted(expected)}, got {sorted(got)}"
+            sorted(expected),
+            sorted(got),
+            f"expected the keys {sorted(expected)}, got {sorted(got)}",
         )
     for key, right in expected.items():
-        found = difference(
-            right, got[key], n_terms=n_terms, scale=scale, may_be_empty=may_be_empty
-        )
+        found = difference(right, got[key], n_terms=n_terms, scale=scale, may_be_empty=may_be_empty)
         if found is not None:
             return found._replace(where=repr(key), says=f"{key!r}: {found.says}")
     return None

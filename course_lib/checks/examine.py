@@ -1,10 +1,12 @@
-"""What happens in the examination room: a process of its own, which the learner's code cannot leave.
+"""What happens in the examination room: a process that the learner's code cannot leave.
 
 The function arrives as bytes and is loaded afresh by every simulated rank. Nothing is judged here:
 plain copies of what was returned go back to the notebook, and the verdict is made there.
 """
 
 import contextlib
+import io
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,17 +17,18 @@ import numpy as np
 
 from course_lib.checks.comparator import plain
 from course_lib.checks.task import Case, Task
-from course_lib.comm.errors import RunError
 from course_lib.comm.communicator import EAGER_BYTES, Communicator
+from course_lib.comm.errors import RunError, WorkerError
 from course_lib.comm.launch import Job
 from course_lib.comm.shipping import load_call
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 
-__all__ = ["Mishap", "Observation", "examine"]
+__all__ = ["Mishap", "Observation", "examine", "mishap_of"]
 
 CASE_LIMIT_S = 3.0
 _LATEST_START_S = 1e-3
+_MOST_PRINTED = 1_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Observation:
         What was sent.
     elapsed_s : float
         How long it took, in virtual seconds.
+    printed : str
+        The beginning of what the function printed, all ranks in the order they ran.
     mishap : Mishap or None
         What went wrong.
     """
@@ -62,16 +67,17 @@ class Observation:
     shared: list[tuple[int, int, int]] = field(default_factory=list)
     trace: Trace | None = None
     elapsed_s: float = 0.0
+    printed: str = ""
     mishap: Mishap | None = None
 
 
-def examine(comm: Communicator, packed: bytes, task: Task, cases: Sequence[Case]) -> list[Any]:
+def examine(_: Communicator, packed: bytes, task: Task, cases: Sequence[Case]) -> list[Any]:
     """Run the learner's function over the cases, until one of them fails to return.
 
     Parameters
     ----------
-    comm : Communicator
-        This process's own; it is alone.
+    _ : Communicator
+        This process's own; it is alone, and needs nobody.
     packed : bytes
         The learner's function, as ``pack_call`` made it.
     task : Task
@@ -98,17 +104,17 @@ def _observe(packed: bytes, task: Task, case: Case) -> Observation:
 
     room[:] = [(packed, task, case)]
     job = Job(
-        fn=attempt, args=(), workers=case.workers, eager_bytes=0 if case.rendezvous else EAGER_BYTES,
-        trace=True, time_limit_s=CASE_LIMIT_S, seed=case.seed % 2**32,
+        fn=attempt, args=(), workers=case.workers, trace=True,
+        eager_bytes=0 if case.rendezvous else EAGER_BYTES,
+        time_limit_s=CASE_LIMIT_S, seed=case.seed % 2**32,
     )  # fmt: skip
+    paper = _Paper()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stdout(paper):
             warnings.simplefilter("ignore")  # messages nobody received: judged from the trace
             result = launcher.launch(job, case.network)
     except RunError as error:
-        original = type(error.original).__name__ if error.original is not None else ""
-        mishap = Mishap(type(error).__name__, str(error), original, error.rank)
-        return Observation(mishap=mishap, trace=getattr(error, "trace", None))
+        return Observation(mishap=mishap_of(error), trace=error.trace, printed=paper.text)
     ranks = range(case.workers)
     return Observation(
         values=[[result.values[rank][0][call] for rank in ranks] for call in range(case.calls)],
@@ -116,7 +122,34 @@ def _observe(packed: bytes, task: Task, case: Case) -> Observation:
         shared=[(rank, *place) for rank in ranks for place in result.values[rank][2]],
         trace=result.trace,
         elapsed_s=result.elapsed_s,
+        printed=paper.text,
     )
+
+
+def mishap_of(error: RunError) -> Mishap:
+    """Write down a failed run, without the frames that only called the learner's function."""
+    original = "" if error.original is None else type(error.original).__name__
+    text = str(error.args[0]) if isinstance(error, WorkerError) else str(error)
+    return Mishap(type(error).__name__, _OUR_FRAMES.sub("", text), original, error.rank)
+
+
+_OUR_FRAMES = re.compile(
+    r"^  \S+\.py, line \d+, in (?:attempt|call)\n"
+    r"    (?:value = task\.call\(|return fn\(|fn, _ = load_call\().*\n",
+    re.MULTILINE,
+)
+
+
+class _Paper(io.TextIOBase):
+    """Keep the beginning of what is printed, however much it is."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        """Write while there is room."""
+        self.text += text[: _MOST_PRINTED - len(self.text)]
+        return len(text)
 
 
 room: list[tuple[bytes, Task, Case]] = []
@@ -201,7 +234,7 @@ class _Guard:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(self, name: str, *_: Any) -> None:
         """Refuse a forbidden module; leave all others to the usual finders."""
         if any(name == banned or name.startswith(f"{banned}.") for banned in self.names):
             raise LibraryAnswerError(

@@ -11,7 +11,7 @@ __all__ = ["counts", "describe", "weight"]
 
 def weight(rank: int, size: int) -> int:
     """Return what rank ``rank`` of ``size`` contributes; exact in float64 up to 13 ranks."""
-    return (size + 1) ** rank
+    return int((size + 1) ** rank)
 
 
 def counts(number: float, size: int) -> list[int] | None:
@@ -59,8 +59,8 @@ def describe(found: Sequence[int], expected: Sequence[int], what: str = "numbers
     Returns
     -------
     str
-        For instance ``"the numbers of ranks 0 and 2 are missing, those of rank 3 were added twice"``;
-        empty if nothing is wrong.
+        For instance ``"the numbers of ranks 0 and 2 are missing, those of rank 3 were added twice
+        instead of once"``; empty if nothing is wrong.
     """
     groups: dict[str, list[int]] = {}
     for rank, (has, wants) in enumerate(zip(found, expected, strict=True)):
@@ -73,7 +73,7 @@ def describe(found: Sequence[int], expected: Sequence[int], what: str = "numbers
         else:
             fate = f"were added {_times(has)} instead of {_times(wants)}"
         groups.setdefault(fate, []).append(rank)
-    parts = []
+    parts: list[str] = []
     for fate, ranks in groups.items():
         subject = f"the {what}" if not parts else "those"
         parts.append(f"{subject} of {_ranks(ranks)} {fate}")

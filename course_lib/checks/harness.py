@@ -17,7 +17,7 @@ from pathlib import Path
 from secrets import randbits
 from typing import Any
 
-from course_lib.checks.examine import Mishap, Observation, examine
+from course_lib.checks.examine import Mishap, Observation, examine, mishap_of
 from course_lib.checks.judge import Fault, judge, measured_price, mishap_fault
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
 from course_lib.checks.task import Case, Hint, Task
@@ -54,9 +54,8 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
         return _failed(task, _not_a_function(task, fn))
     try:
         observations = _examined(task, fn, cases)
-    except (RunError, TypeError, ValueError) as error:
-        mishap = Mishap(type(error).__name__, str(error), _original(error), None)
-        return _failed(task, mishap_fault(task, None, mishap), n_cases=len(cases))
+    except RunError as error:
+        return _failed(task, mishap_fault(task, None, mishap_of(error)), n_cases=len(cases))
     if observations[0].mishap is not None and _is_unwritten(observations[0].mishap):
         return Report(task.name, task.title, UNWRITTEN)
     for case, seen in zip(cases, observations, strict=False):
@@ -86,16 +85,11 @@ def _with_cell_numbers(seen: Observation) -> Observation:
         return seen
     from IPython import get_ipython
 
-    compiler = getattr(get_ipython(), "compile", None)  # type: ignore[no-untyped-call]
+    compiler = getattr(get_ipython(), "compile", None)
     text = seen.mishap.text
     for filename, number in getattr(compiler, "_filename_map", {}).items():
         text = text.replace(f"{Path(filename).name}, line ", f"cell In[{number}], line ")
     return replace(seen, mishap=replace(seen.mishap, text=text))
-
-
-def _original(error: BaseException) -> str:
-    original = getattr(error, "original", None)
-    return "" if original is None else type(original).__name__
 
 
 def _is_unwritten(mishap: Mishap) -> bool:
@@ -119,8 +113,9 @@ def _failed(
     prices = ()
     if case is not None and seen is not None and seen.mishap is None:
         prices = _prices(task, case, seen)
+    printed = seen.printed if seen is not None else ""
     return Report(
-        task.name, task.title, FAILED, n_cases, str(case or ""), fault, prices, trace,
+        task.name, task.title, FAILED, n_cases, str(case or ""), fault, prices, trace, printed,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference, difference, first_difference
 from course_lib.checks.examine import Mishap, Observation
-from course_lib.checks.task import Case, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 __all__ = ["Fault", "judge", "measured_price", "mishap_fault"]
 
@@ -71,12 +71,12 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
     says = mishap.text
     if hint.id == "library-answer":
         says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
-    return Fault(says, hint, rank=mishap.rank, step=mishap.kind)
+    return Fault(says, hint, rank=mishap.rank)
 
 
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
     if "LibraryAnswerError" in (mishap.original, mishap.kind) or "LibraryAnswer" in mishap.text:
-        return Hint("library-answer", "the point is to write it yourself; the text is in the lecture")
+        return Hint("library-answer", "write it yourself: that is the task")
     if mishap.kind == "DeadlockError" and case is not None and case.rendezvous:
         return Hint(
             "hidden-deadlock",
@@ -99,7 +99,9 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
         return Hint("exited", "a worker ends by returning: leave out exit() and the like")
     if mishap.kind == "SerializationError":
         return Hint("cannot-travel", "make it inside the function instead of in the notebook")
-    if case is not None and case.workers == 1:
+    if mishap.original == "TypeError" and "positional argument" in mishap.text:
+        return Hint("arguments", "compare the arguments with those in the docstring of the task")
+    if case is not None and case.workers == 1 and not case.alone:
         return Hint("one-worker", "with one worker there is nobody to send to or receive from")
     return Hint("exception", "the last lines say where; run that line by itself in a new cell")
 
@@ -151,9 +153,7 @@ def _arguments(task: Task, case: Case, call: int) -> list[tuple[Any, ...]]:
     return [task.arguments(case, rank, call) for rank in range(case.workers)]
 
 
-def _known_mistake(
-    task: Task, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any]
-) -> Hint | None:
+def _known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:
     for mistake in task.mistakes(case, arguments):
         if not all(map(_is_finite, mistake.values)):
             continue  # NaN is like any other NaN: it tells nothing about where it comes from
@@ -172,7 +172,7 @@ def _known_mistake(
 def _general_hint(
     task: Task,
     case: Case,
-    arguments: Sequence[tuple[Any, ...]],
+    arguments: Given,
     got: Sequence[Any],
     wrong: Difference,
     call: int,
@@ -190,7 +190,7 @@ def _general_hint(
     if call > 0:
         return Hint(
             "stale",
-            "the first call was right: something of it was kept, or a message of it was left behind",
+            "the first call was right: something of it was kept, or one of its messages was left",
         )
     right = [
         rank
@@ -232,7 +232,7 @@ def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
         )
     if task.fresh and seen.shared:
         rank, _, position = seen.shared[0]
-        hint = Hint("shares-memory", "return a copy, so that changing one does not change the other")
+        hint = Hint("shares-memory", "return a copy: then changing one leaves the other alone")
         return Fault(
             f"rank {rank}: the result shares memory with {_ordinal(position)} argument",
             hint, rank=rank,
@@ -265,11 +265,10 @@ def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:
         hint = Hint("one-rank-carries-all", "share the work of sending")
         return _over("bytes at the busiest rank", cost.busiest_bytes, budget.busiest_bytes, hint)
     timed = case.network is None and not case.stagger and case.calls == 1
-    if timed and budget.seconds is not None and cost.seconds is not None:
-        if cost.seconds > budget.seconds * (1 + 1e-9):
-            hint = Hint("too-long", "which ranks wait although they could already be sending?")
-            cost_us, budget_us = round(cost.seconds * 1e6), round(budget.seconds * 1e6)
-            return _over("virtual microseconds", cost_us, budget_us, hint)
+    limit_s, took_s = budget.seconds, cost.seconds
+    if timed and limit_s is not None and took_s is not None and took_s > limit_s * (1 + 1e-9):
+        hint = Hint("too-long", "which ranks wait although they could already be sending?")
+        return _over("virtual microseconds", round(took_s * 1e6), round(limit_s * 1e6), hint)
     return None
 
 

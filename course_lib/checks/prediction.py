@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 __all__ = ["Alternative", "PredictTask"]
 
@@ -15,7 +15,7 @@ Alternative = tuple[str, str, float]
 
 
 class PredictTask(Task):
-    """The learner's function returns a dict of predicted numbers; a simulated run has the last word.
+    """The learner's function returns a dict of numbers; a simulated run has the last word.
 
     Attributes
     ----------
@@ -46,10 +46,9 @@ class PredictTask(Task):
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = Case(1, "", seed=secret).rng(0, 0)
-        smallest, largest = map(min, zip(*self.tried())), map(max, zip(*self.tried()))
-        bounds = list(zip(smallest, largest, strict=True))
+        columns = list(zip(*self.tried(), strict=True))
         for _ in range(3):
-            yield tuple(int(rng.integers(low, high + 1)) for low, high in bounds)
+            yield tuple(int(rng.integers(min(seen), max(seen) + 1)) for seen in columns)
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Ask for these numbers."""
@@ -59,7 +58,7 @@ class PredictTask(Task):
         """Call the prediction: it needs no communicator."""
         return fn(*arguments)
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Measure."""
         return [_measured(self, *arguments[0])]
 
@@ -68,7 +67,7 @@ class PredictTask(Task):
         return Price(0, 0, 0)
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Compare the first wrong number with what usual mistakes give."""
         if not isinstance(got[0], dict):
@@ -79,7 +78,9 @@ class PredictTask(Task):
             for hint_id, text, number in alternatives:
                 if got[0].get(name) == number:
                     return Hint(hint_id, text)
-            return Hint("other-number", f"draw the run for 3 workers, and count {name} in the drawing")
+            return Hint(
+                "other-number", f"draw the run for 3 workers, and count {name} in the drawing"
+            )
         return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference, first_difference
 
-__all__ = ["ALL_SIZES", "Arguments", "Case", "Hint", "Mistake", "Price", "Task"]
+__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task"]
 
 ALL_SIZES = (4, 1, 2, 3, 5, 7, 8)
 """The numbers of workers that a check tries; 4 first, because its pictures are the clearest."""
 
-Arguments = list[list[tuple[Any, ...]]]
-"""The arguments of every call of every rank: ``arguments[call][rank]``."""
+Given = Sequence[tuple[Any, ...]]
+"""The arguments of one call, by rank, without the communicator."""
 
 
 class Hint(NamedTuple):
@@ -144,7 +144,7 @@ class Task(ABC):
         """Make one rank's arguments (after the communicator), the same each time it is asked."""
 
     @abstractmethod
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Compute the right results by rank, in plain NumPy."""
 
     @abstractmethod
@@ -159,13 +159,11 @@ class Task(ABC):
         """Call the learner's function on one rank."""
         return fn(comm, *arguments)
 
-    def scale(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def scale(self, case: Case, arguments: Given) -> Any:
         """Say how large the numbers are that were added up; None for the result's own size."""
-        return None  # noqa: RET501 - a hook
+        return None
 
-    def compare(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any]
-    ) -> Difference | None:
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare the results of all ranks with the right ones."""
         return first_difference(
             self.expected(case, arguments),
@@ -175,12 +173,12 @@ class Task(ABC):
             may_be_empty=self.empty_results,
         )
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Yield what known wrong versions would return, the likeliest first."""
         yield from ()
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Say what may be behind a wrong result, beyond the known mistakes."""
-        return None  # noqa: RET501 - a hook
+        return None

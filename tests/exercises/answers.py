@@ -1,4 +1,4 @@
-"""The learner's functions that the tests hand in: planted wrong ones, right ones, solutions, stubs."""
+"""What the tests hand in: planted wrong answers, right ones, solutions and stubs."""
 
 import ast
 import importlib.util

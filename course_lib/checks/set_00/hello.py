@@ -1,10 +1,10 @@
-"""Who am I, and how many are we?"""
+"""Who I am, and how many we are."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import ALL_SIZES, Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 
 
 class Hello(Task):
@@ -23,7 +23,7 @@ class Hello(Task):
         """Take nothing but the communicator."""
         return ()
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Put the rank and the size into the sentence."""
         return [f"rank {rank} of {case.workers}" for rank in range(case.workers)]
 
@@ -31,7 +31,7 @@ class Hello(Task):
         """Cost nothing."""
         return Price(0, 0, 0)
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual mix-ups."""
         size, ranks = case.workers, range(case.workers)
         yield Mistake(
@@ -48,7 +48,7 @@ class Hello(Task):
         )  # fmt: skip
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Notice fixed numbers and other spellings."""
         texts = [text for text in got if isinstance(text, str)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.checks import fingerprint
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import ALL_SIZES, Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
 
 
@@ -16,9 +16,7 @@ class PassAround(Task):
 
     name = "pass_around"
     title = "Pass a message around; everybody adds to it."
-    deadlock_hint = (
-        "somebody has to begin: rank 0 sends before it receives, all others receive before they send"
-    )
+    deadlock_hint = "somebody has to begin: rank 0 sends before it receives, the others after"
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with numbers whose sums can be decoded."""
@@ -40,12 +38,12 @@ class PassAround(Task):
             return (np.full(length, fingerprint.weight(rank, case.workers), dtype=dtype),)
         return ((case.rng(rank, call).normal(size=length) * 100).astype(dtype),)
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Take the cumulative sum over ranks; rank 0 gets the last one."""
         totals = np.cumsum([x for (x,) in arguments], axis=0, dtype=arguments[0][0].dtype)
         return [totals[-1], *totals[1:]]
 
-    def scale(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest of the added numbers."""
         return max(float(np.abs(x).max()) for (x,) in arguments)
 
@@ -56,7 +54,7 @@ class PassAround(Task):
         seconds = n_messages * (DEFAULT.latency_s + n_bytes * DEFAULT.beta_s_per_byte)
         return Price(n_messages, n_messages * n_bytes, n_bytes if n_messages else 0, seconds)
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         ranks = range(case.workers)
         parts = [x for (x,) in arguments]
@@ -72,7 +70,7 @@ class PassAround(Task):
         )
         yield Mistake(
             "rank-0-adds-twice",
-            "rank 0's numbers are in it twice: at the start, and once more when the message is back",
+            "rank 0's numbers are in it twice: at the start, and again when the message is back",
             [sums[-1] + parts[0], *sums[1:]],
         )
         yield Mistake(
@@ -85,7 +83,7 @@ class PassAround(Task):
                       "those of ranks 0 to r", [sums[-1] for _ in ranks])  # fmt: skip
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Decode whose numbers are in the first wrong sum."""
         rank = wrong.rank

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import Network, ethernet_10g
 
 
@@ -41,7 +41,7 @@ class PingPong(Task):
         """Give the same two numbers to all."""
         return case.settings["n_bytes"], case.settings["n_trips"]
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Price one message: latency and bytes over bandwidth."""
         return [_one_way_s(case), *[None] * (case.workers - 1)]
 
@@ -55,7 +55,7 @@ class PingPong(Task):
         n_bytes, n_trips = case.settings["n_bytes"], case.settings["n_trips"] + 1
         return Price(2 * n_trips, 2 * n_trips * n_bytes, n_trips * n_bytes)
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         one_s, trips, rest = _one_way_s(case), case.settings["n_trips"], [None] * (case.workers - 1)
         network: Network = case.network
@@ -64,7 +64,7 @@ class PingPong(Task):
             "round-trip", "exactly twice as long: a round trip is two messages", [2 * one_s, *rest]
         )
         yield Mistake(
-            "total", f"this is the time of all {trips} round trips: divide by the number of messages",
+            "total", f"this is the time of all {trips} round trips: divide by their messages",
             [2 * trips * one_s, *rest],
         )  # fmt: skip
         yield Mistake(
@@ -82,7 +82,7 @@ class PingPong(Task):
                       "first send and after the last recv", [0.0, *rest])  # fmt: skip
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Notice a clock that does not tell virtual time, and one that stops too early."""
         value = got[0]
@@ -91,8 +91,11 @@ class PingPong(Task):
         one_s, trips = _one_way_s(case), case.settings["n_trips"]
         ran = value * trips / one_s
         if ran > 0.5 and abs(ran - round(ran)) < 1e-6:
-            return Hint("wrong-count", f"this is the time of {round(ran)} round trips divided by the "
-                        f"messages of {trips}: do both loops go {trips} times?")  # fmt: skip
+            return Hint(
+                "wrong-count",
+                f"the time of {round(ran)} round trips, divided by the messages of {trips}; "
+                f"does the loop go {trips} times?",
+            )
         if value < one_s:
             return Hint("too-early", "less than one message takes: send returns before the message "
                         "has arrived; wait for the answer")  # fmt: skip
@@ -101,7 +104,7 @@ class PingPong(Task):
 
 def _one_way_s(case: Case) -> float:
     network: Network = case.network
-    return network.latency_s + case.settings["n_bytes"] * network.beta_s_per_byte
+    return network.latency_s + int(case.settings["n_bytes"]) * network.beta_s_per_byte
 
 
 TASK = PingPong()

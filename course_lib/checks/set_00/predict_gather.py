@@ -1,4 +1,4 @@
-"""Everybody sends to rank 0, rank 0 answers everybody: what does that cost?"""
+"""Everybody sends to rank 0, rank 0 answers everybody: the price of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -80,7 +80,7 @@ class PredictGather(PredictTask):
             ],
             "bytes_into_rank_0": [
                 (*width, others * length), (*self_send, workers * n),
-                ("both-directions", "only what goes into rank 0: its answers go out", 2 * others * n),
+                ("both-directions", "its answers go out of rank 0, not in", 2 * others * n),
                 ("one-message", "one vector arrives from each of the others", n),
             ],
         }  # fmt: skip

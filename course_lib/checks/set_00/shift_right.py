@@ -1,11 +1,11 @@
 """Everybody hands its numbers to the right, at the same time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from course_lib.checks.task import ALL_SIZES, Case, Mistake, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
 
 
@@ -38,7 +38,7 @@ class ShiftRight(Task):
             return (np.arange(10 * rank, 10 * rank + length).astype(dtype),)
         return ((case.rng(rank, call).normal(size=length) * 100).astype(dtype),)
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Roll the list of all x by one."""
         return [arguments[rank - 1][0] for rank in range(case.workers)]
 
@@ -55,7 +55,7 @@ class ShiftRight(Task):
         price = self.price(case)
         return price._replace(seconds=case.workers * (price.seconds or 0.0))
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         parts = [x for (x,) in arguments]
         size = case.workers

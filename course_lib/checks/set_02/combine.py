@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.checks import fingerprint
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import ALL_SIZES, Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
 
 
@@ -17,7 +17,7 @@ class Combine(Task):
     name = "combine"
     title = "Add the partial sums on rank 0, update the model there, and send it to all."
     deadlock_hint = (
-        "rank 0 receives P - 1 partial sums and then sends P - 1 models; every other rank sends one "
+        "rank 0 receives P - 1 partial sums and then sends P - 1 models; any other rank sends one "
         "and then receives one"
     )
     rounding_terms = 32
@@ -43,20 +43,18 @@ class Combine(Task):
         w, step_size = shared.normal(size=n), float(shared.uniform(0.01, 0.5))
         return case.rng(rank, call).normal(size=n), w, step_size
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Sum over ranks, step once."""
         _, w, step_size = arguments[0]
         total = np.sum([grad_partial for grad_partial, _, _ in arguments], axis=0)
         return [w - step_size * total] * case.workers
 
-    def scale(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest number on the way."""
         largest = max(float(np.abs(grad_partial).max()) for grad_partial, _, _ in arguments)
         return float(np.abs(arguments[0][1]).max()) + arguments[0][2] * largest
 
-    def compare(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any]
-    ) -> Difference | None:
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare with the right model, and the ranks' models with each other: to the last bit."""
         wrong = super().compare(case, arguments, got)
         if wrong is not None:
@@ -81,40 +79,36 @@ class Combine(Task):
         price = self.price(case)
         return price._replace(seconds=case.workers * (price.seconds or 1.0))
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         size = case.workers
         parts = [grad_partial for grad_partial, _, _ in arguments]
         _, w, step = arguments[0]
         total = np.sum(parts, axis=0)
         right = w - step * total
-        yield Mistake("sum-returned", "this is the sum of the gradients; return the new model",
-                      [total] * size)  # fmt: skip
-        yield Mistake("wrong-sign", "this climbs: the new model is w minus step_size times the sum",
-                      [w + step * total] * size)  # fmt: skip
+        for hint_id, text, of_rank_0, of_others in (
+            ("sum-returned", "this is the sum of the gradients; return the model", total, total),
+            ("wrong-sign", "this climbs: the new model is w minus step_size times the sum",
+             w + step * total, w + step * total),
+            ("divides-by-ranks", "divided by the number of ranks: step_size has the division in it",
+             w - step * total / size, w - step * total / size),
+            ("no-step-size", "the sum is to be multiplied by step_size", w - total, w - total),
+            ("no-step-size", "multiply the sum by step_size, not w", *[step * (w - total)] * 2),
+            ("old-model-sent", "the others have the old model: update, then send it", right, w),
+            ("not-updated", "the model is the old one: where is the update?", w, w),
+            ("sum-sent", "the others get the sum of the gradients; send the model", right, total),
+            ("updates-twice", "the update was made twice: on rank 0, and again by the receivers",
+             right, right - step * total),
+        ):  # fmt: skip
+            yield Mistake(hint_id, text, [of_rank_0, *[of_others] * (size - 1)])
         yield Mistake(
-            "divides-by-ranks",
-            "divided by the number of ranks: step_size has the division in it already",
-            [w - step * total / size] * size,
+            "own-gradient-only",
+            "every rank steps by its own partial sum: nothing is combined",
+            [w - step * part for part in parts],
         )
-        yield Mistake("no-step-size", "the sum is to be multiplied by step_size",
-                      [w - total] * size)  # fmt: skip
-        yield Mistake("no-step-size", "w is not multiplied by step_size; the sum is",
-                      [step * (w - total)] * size)  # fmt: skip
-        yield Mistake("old-model-sent", "the others get the old model: update first, then send",
-                      [right, *[w] * (size - 1)])  # fmt: skip
-        yield Mistake("not-updated", "the model is the old one: where is the update?", [w] * size)
-        yield Mistake("own-gradient-only", "every rank steps by its own partial sum: nothing is "
-                      "combined", [w - step * part for part in parts])  # fmt: skip
-        yield Mistake("sum-sent", "the others get the sum of the gradients; send them the new model",
-                      [right, *[total] * (size - 1)])  # fmt: skip
-        yield Mistake(
-            "updates-twice", "the update was made twice: on rank 0, and again by the receivers",
-            [right, *[right - step * total] * (size - 1)],
-        )  # fmt: skip
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Decode whose partial sums are in the first wrong model."""
         if wrong.where == "bits":
@@ -130,13 +124,10 @@ class Combine(Task):
         right = [1] * case.workers
         if found is None or found == right:
             return None
+        if not all(np.array_equal(other, got[rank]) for other in got):
+            return None  # some ranks have another model: that says more than the sum
         told = fingerprint.describe(found, right, "partial sums")
-        others = [
-            other for other in range(case.workers)
-            if other != rank and not np.array_equal(got[other], got[rank])
-        ]  # fmt: skip
-        only = f"in rank {rank}'s model" if others else "on every rank"
-        return Hint("wrong-sum", f"{only}, {told}")
+        return Hint("wrong-sum", f"on every rank {told}")
 
 
 TASK = Combine()

@@ -1,14 +1,17 @@
 """The whole training: shard, map, reduce, update, again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.set_02.data import gradient_sum, random_examples
-from course_lib.checks.task import ALL_SIZES, Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.shards import split_evenly
+
+Gradient = Callable[[Any, Any, Any], Any]
+"""A gradient of w, X and y, right or wrong."""
 
 
 class MapReduce(Task):
@@ -18,9 +21,7 @@ class MapReduce(Task):
     title = "Train a linear regression on all ranks together, as one process would."
     forbidden = ("course_lib.collectives", "course_lib.schemes.map_reduce")
     rounding_terms = 512
-    deadlock_hint = (
-        "every rank must take part in every step, also one that has no rows: its partial sum is zeros"
-    )
+    deadlock_hint = "every rank takes part in every step, even without rows: its sum is zeros then"
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with one step on a few round numbers."""
@@ -46,11 +47,11 @@ class MapReduce(Task):
         X, y = random_examples(rng, n_rows, n_features)
         return X, y, float(rng.uniform(0.01, 0.1)), case.settings["steps"]
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Descend on one process."""
         return [_descend(*arguments[0])] * case.workers
 
-    def scale(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest parameter or target."""
         X, y, *_ = arguments[0]
         return float(max(1, np.abs(X).max()) * np.abs(y).max())
@@ -62,72 +63,30 @@ class MapReduce(Task):
         n_messages = 2 * others * steps
         return Price(n_messages, n_messages * n_bytes, n_messages // 2 * n_bytes)
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         X, y, rate, steps = arguments[0]
-        size, n_rows = case.workers, len(y)
-        parts = split_evenly(n_rows, size)
-
-        def descend(step: Any, n_steps: int = steps) -> list[Any]:
-            w = np.zeros(X.shape[1] + 1)
-            for _ in range(n_steps):
-                w = w - step(w)
-            return [w] * size
-
-        def shards(w: Any) -> list[Any]:
-            return [gradient_sum(w, X[part], y[part]) for part in parts]
-
-        if all(part.stop > part.start for part in parts):
-            yield Mistake(
-                "mean-of-means", "this is the mean of the parts' means: a part of 2 rows must count "
-                "less than one of 3; send sums, divide once by the number of all rows",
-                descend(lambda w: rate * np.mean(
-                    [g / (part.stop - part.start) for g, part in zip(shards(w), parts, strict=True)],
-                    axis=0)),
-            )  # fmt: skip
+        size = case.workers
+        for hint_id, text, gradient in _wrong_gradients(y, size):
+            yield Mistake(hint_id, text, [_descend(X, y, rate, steps, gradient)] * size)
+        for hint_id, text, n_steps in (
+            ("one-step-more", "one step too many: range(steps)", steps + 1),
+            ("one-step-less", "one step is missing: range(steps)", steps - 1),
+        ):
+            yield Mistake(hint_id, text, [_descend(X, y, rate, n_steps)] * size)
         yield Mistake(
-            "not-divided", "the learning rate goes with the mean: divide by the number of all rows",
-            descend(lambda w: rate * gradient_sum(w, X, y)),
-        )  # fmt: skip
-        yield Mistake(
-            "divides-by-ranks", "divide by the number of rows, not of ranks",
-            descend(lambda w: rate * gradient_sum(w, X, y) / size),
-        )  # fmt: skip
-        yield Mistake(
-            "divides-by-shard", "divided by the rows of one part: divide by the rows of all",
-            descend(lambda w: rate * gradient_sum(w, X, y) / len(y[parts[0]])),
-        )  # fmt: skip
-        yield Mistake(
-            "divides-by-shard", "divided by the rows of one part: divide by the rows of all",
-            descend(lambda w: rate * gradient_sum(w, X, y) / max(1, n_rows // size)),
-        )  # fmt: skip
-        yield Mistake(
-            "all-rows-on-each", "every rank sums over all rows, so each row counts P times: "
-            "use only this rank's rows",
-            descend(lambda w: rate * size * gradient_sum(w, X, y) / n_rows),
-        )  # fmt: skip
-        yield Mistake(
-            "rows-lost", "n_rows // P rows each: the remainder belongs to nobody",
-            descend(lambda w: rate * gradient_sum(
-                w, X[: n_rows // size * size], y[: n_rows // size * size]) / n_rows),
-        )  # fmt: skip
-        yield Mistake("wrong-sign", "this climbs: the new model is w minus the step",
-                      descend(lambda w: -rate * gradient_sum(w, X, y) / n_rows))  # fmt: skip
-        yield Mistake("one-step-more", "one step too many: range(steps)",
-                      descend(lambda w: rate * gradient_sum(w, X, y) / n_rows, steps + 1))  # fmt: skip
-        yield Mistake("one-step-less", "one step is missing: range(steps)",
-                      descend(lambda w: rate * gradient_sum(w, X, y) / n_rows, steps - 1))  # fmt: skip
-        yield Mistake("own-rows-only", "every rank trains a model of its own: nothing is combined",
-                      [_descend(X[part], y[part], rate, steps, n_rows) for part in parts]
-                      )  # fmt: skip
+            "own-rows-only",
+            "every rank trains a model of its own: nothing is combined",
+            [_descend(X[part], y[part], rate, steps) for part in _held(y, size)],
+        )
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Find the rows that are missing or counted twice, after one step from zeros."""
         X, y, rate, steps = arguments[0]
         if steps != 1 or wrong.rank is None or "should be" not in wrong.says:
-            return _with_steps(case, self, arguments, wrong)
+            return _with_steps(case, wrong)
         for rank, part in enumerate(split_evenly(len(y), case.workers)):
             share = rate / len(y) * gradient_sum(np.zeros(X.shape[1] + 1), X[part], y[part])
             right = self.expected(case, arguments)[0]
@@ -138,20 +97,59 @@ class MapReduce(Task):
         return None
 
 
-def _with_steps(
-    case: Case, task: Task, arguments: Sequence[tuple[Any, ...]], wrong: Difference
-) -> Hint | None:
+def _with_steps(case: Case, wrong: Difference) -> Hint | None:
     if case.seed == 0 and case.settings["steps"] > 1 and "should be" in wrong.says:
         return Hint("later-steps", "one step is right, more are not: is the model that the next "
                     "step starts from the new one, on every rank?")  # fmt: skip
     return None
 
 
-def _descend(X: Any, y: Any, rate: float, steps: int, n_rows: int | None = None) -> Any:
+def _mean_gradient(w: Any, X: Any, y: Any) -> Any:
+    return gradient_sum(w, X, y) / len(y)
+
+
+def _descend(X: Any, y: Any, rate: float, steps: int, gradient: Gradient = _mean_gradient) -> Any:
     w = np.zeros(X.shape[1] + 1)
     for _ in range(steps):
-        w = w - rate * gradient_sum(w, X, y) / (n_rows or len(y))
+        w = w - rate * gradient(w, X, y)
     return w
+
+
+def _held(y: Any, size: int) -> list[slice]:
+    return [part for part in split_evenly(len(y), size) if part.stop > part.start]
+
+
+def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
+    """Yield a hint's id and text, and the gradient that calls for it."""
+    n_rows, parts = len(y), _held(y, size)
+
+    def divided_by(n: int) -> Gradient:
+        return lambda w, X, y: gradient_sum(w, X, y) / n
+
+    def mean_of_means(w: Any, X: Any, y: Any) -> Any:
+        return np.sum([_mean_gradient(w, X[part], y[part]) for part in parts], axis=0) / size
+
+    def of_whole_parts(w: Any, X: Any, y: Any) -> Any:
+        kept = n_rows // size * size
+        return gradient_sum(w, X[:kept], y[:kept]) / n_rows
+
+    yield (
+        "mean-of-means",
+        "this is the mean of the parts' means: a part of 2 rows must count less than one of 3; "
+        "send sums, and divide once by the number of all rows",
+        mean_of_means,
+    )
+    yield "not-divided", "learning rate times the mean: divide by all rows", divided_by(1)
+    yield "divides-by-ranks", "divide by the number of rows, not of ranks", divided_by(size)
+    for n in {parts[0].stop - parts[0].start, max(1, n_rows // size)}:
+        yield "divides-by-shard", "divide by all rows, not by those of one part", divided_by(n)
+    yield (
+        "all-rows-on-each",
+        "every rank sums over all rows, so each row counts P times: take this rank's rows only",
+        lambda w, X, y: size * _mean_gradient(w, X, y),
+    )
+    yield "rows-lost", "n_rows // P rows each: the rest belongs to nobody", of_whole_parts
+    yield "wrong-sign", "this climbs: the new model is w minus the step", divided_by(-n_rows)
 
 
 TASK = MapReduce()

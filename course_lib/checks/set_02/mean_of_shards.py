@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 
 
 class MeanOfShards(Task):
@@ -23,7 +23,8 @@ class MeanOfShards(Task):
                    alone=True, settings={"n_parts": 2})  # fmt: skip
         for number, n_parts in enumerate((4, 1, 2, 3, 5, 7, 8)):
             yield Case(1, f"{n_parts} parts of unequal size", seed=secret + number,
-                       alone=True, settings={"n_parts": n_parts, "n_features": 1 + number})  # fmt: skip
+                       alone=True,
+                       settings={"n_parts": n_parts, "n_features": 1 + number})  # fmt: skip
         yield Case(1, "4 parts of 100 rows", seed=secret,
                    alone=True, settings={"n_parts": 4, "n_features": 2, "equal": 100})  # fmt: skip
         yield Case(1, "3 parts, one without rows, whose mean is NaN", seed=secret,
@@ -45,13 +46,13 @@ class MeanOfShards(Task):
         """Call the function: it needs no communicator."""
         return fn(*arguments)
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Weight the means with the rows behind them."""
         means, n_rows = arguments[0]
         held = n_rows > 0
         return [n_rows[held] @ means[held] / n_rows.sum()]
 
-    def scale(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest mean."""
         return float(np.nanmax(np.abs(arguments[0][0])))
 
@@ -59,7 +60,7 @@ class MeanOfShards(Task):
         """Cost nothing."""
         return Price(0, 0, 0)
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         means, n_rows = arguments[0]
         weighted, total, n_parts = n_rows @ means, n_rows.sum(), len(n_rows)
@@ -85,13 +86,11 @@ class MeanOfShards(Task):
                       [np.full(means.shape[1], weighted.sum() / total)])  # fmt: skip
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Notice NaN from a part without rows."""
         if "empty" in case.settings and isinstance(got[0], np.ndarray):
-            return Hint(
-                "empty-part", "0 times NaN is NaN: leave out the parts that have no rows"
-            )
+            return Hint("empty-part", "0 times NaN is NaN: leave out the parts that have no rows")
         return None
 
 

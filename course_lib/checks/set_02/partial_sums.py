@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.set_02.data import design, gradient_sum, random_examples
-from course_lib.checks.task import Case, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 
 
 class PartialSums(Task):
@@ -21,7 +21,9 @@ class PartialSums(Task):
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with two rows that can be computed by hand."""
-        yield Case(1, "2 rows, 1 feature", calls=1, alone=True, settings={"n_rows": 2, "n_features": 1})
+        yield Case(
+            1, "2 rows, 1 feature", calls=1, alone=True, settings={"n_rows": 2, "n_features": 1}
+        )
         for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (0, 2), (40, 10), (3, 1)]):
             yield Case(
                 1, f"{n_rows} rows, {n_features} features", seed=secret + number,
@@ -46,11 +48,11 @@ class PartialSums(Task):
         """Call the function: it needs no communicator."""
         return fn(*arguments)
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Multiply the errors with the rows."""
         return [gradient_sum(*arguments[0])]
 
-    def scale(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest numbers on the way."""
         w, X, y = arguments[0]
         largest = np.abs(design(X)) @ np.abs(w) + np.abs(y)
@@ -60,45 +62,38 @@ class PartialSums(Task):
         """Send nothing."""
         return Price(0, 0, 0)
 
-    def mistakes(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Mistake]:
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         w, X, y = arguments[0]
-        right, rows, n_rows = gradient_sum(w, X, y), design(X), len(y)
-        error = rows @ w - y
-        yield Mistake(
-            "misplaced-parenthesis",
-            "this is h(x - y) x, as the misprint has it: predict first, then subtract y",
-            [rows.T @ (w[0] + (X - y[:, None]) @ w[1:])],
-        )
-        yield Mistake(
-            "x-on-y-only",
-            "this is h(x) - y x: the whole error, h(x) - y, is multiplied by x",
-            [np.full(len(w), (rows @ w).sum()) - rows.T @ y],
-        )
-        if n_rows:
-            yield Mistake("mean", "this is the mean over the rows; the combiner needs the sum, "
-                          "because parts may differ in size", [right / n_rows])  # fmt: skip
-        yield Mistake("sign", "the sign is turned round: the error is prediction minus y", [-right])
-        yield Mistake("factor-2", "twice the gradient: the loss is half the squared error",
-                      [2 * right])  # fmt: skip
-        yield Mistake("no-prediction", "w has no effect: the error is X w - y", [-rows.T @ y])
-        yield Mistake("no-target", "y has no effect: the error is X w - y", [rows.T @ (rows @ w)])
-        yield Mistake("no-intercept", "w[0] is the intercept: it belongs to every prediction",
-                      [rows.T @ (X @ w[1:] - y)])  # fmt: skip
-        no_first = right.copy()
-        no_first[0] = 0
-        yield Mistake("no-intercept", "the intercept has a gradient too: the sum of the errors",
-                      [no_first])  # fmt: skip
-        yield Mistake("intercept-last", "the intercept comes first, in w and in the gradient",
-                      [np.roll(right, -1)])  # fmt: skip
-        yield Mistake("loss", "these are squared errors; the gradient has error times x",
-                      [rows.T @ error**2])  # fmt: skip
+        right, rows = gradient_sum(w, X, y), design(X)
+        predicted = rows @ w
+        no_intercept = np.concatenate([[0.0], right[1:]])
+        for hint_id, text, value in (
+            ("misplaced-parenthesis", "this is h(x - y) x, as the misprint has it: predict first, "
+             "then subtract y", rows.T @ (w[0] + (X - y[:, None]) @ w[1:])),
+            ("x-on-y-only", "this is h(x) - y x: the whole error, h(x) - y, is multiplied by x",
+             predicted.sum() - rows.T @ y),
+            ("mean", "this is the mean over the rows; the combiner needs the sum: parts may "
+             "differ in size", right / max(1, len(y))),
+            ("sign", "the sign is turned round: the error is prediction minus y", -right),
+            ("factor-2", "twice the gradient: the loss is half the squared error", 2 * right),
+            ("no-prediction", "w has no effect: the error is prediction minus y", -rows.T @ y),
+            ("no-target", "y has no effect: the error is prediction minus y", rows.T @ predicted),
+            ("no-intercept", "w[0] is the intercept: it belongs to every prediction",
+             rows.T @ (X @ w[1:] - y)),
+            ("no-intercept", "the intercept has one too, the sum of the errors", no_intercept),
+            ("intercept-last", "the intercept comes first, in w and in the gradient",
+             np.roll(right, -1)),
+            ("loss", "these are squared errors; the gradient has error times x",
+             rows.T @ (predicted - y) ** 2),
+        ):  # fmt: skip
+            yield Mistake(hint_id, text, [value])
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Notice a gradient without its intercept, and NaN from no rows."""
-        w, X, _ = arguments[0]
+        X = arguments[0][1]
         value = got[0]
         if not isinstance(value, np.ndarray):
             return None

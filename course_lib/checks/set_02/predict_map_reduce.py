@@ -1,4 +1,4 @@
-"""What does a training run send?"""
+"""What a training run sends, predicted and measured."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which rows are mine?"""
+"""Which rows are mine: parts of a table, none lost, none twice."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference, show
-from course_lib.checks.task import ALL_SIZES, Case, Hint, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Price, Task
 from course_lib.shards import split_evenly
 
 
@@ -34,7 +34,7 @@ class ShardBounds(Task):
         """Call the function: it needs no communicator."""
         return fn(*arguments)
 
-    def expected(self, case: Case, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Give one right answer; ``compare`` takes others too."""
         parts = split_evenly(case.settings["n_rows"], case.workers)
         return [[part.start, part.stop] for part in parts]
@@ -43,16 +43,14 @@ class ShardBounds(Task):
         """Cost nothing."""
         return Price(0, 0, 0)
 
-    def compare(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any]
-    ) -> Difference | None:
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Look for rows that nobody has, or several have, or that are out of order."""
         n_rows = case.settings["n_rows"]
         pairs = [_whole_pair(value) for value in got]
-        for rank, pair in enumerate(pairs):
-            if pair is None:
-                says = f"rank {rank}: expected two whole numbers (start, stop), got {show(got[rank])}"
-                return Difference(says, "(start, stop)", show(got[rank]), "the pair", rank)
+        if None in pairs:
+            first = pairs.index(None)
+            says = f"rank {first}: expected two whole numbers (start, stop), got {show(got[first])}"
+            return Difference(says, "(start, stop)", show(got[first]), "the pair", first)
         bounds = [pair for pair in pairs if pair is not None]
         says, rank = _wrong_cover(bounds, n_rows)
         if not says:
@@ -61,7 +59,7 @@ class ShardBounds(Task):
         return Difference(says, show(right), show([list(pair) for pair in bounds]), "rows", rank)
 
     def explain(
-        self, case: Case, arguments: Sequence[tuple[Any, ...]], got: Sequence[Any], wrong: Difference
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Name the kind of mistake."""
         kinds = {
@@ -70,7 +68,7 @@ class ShardBounds(Task):
                 "rows-lost", "n_rows // size drops the remainder: who takes the rows that are left?"
             ),
             "more than one": (
-                "rows-twice", "stop is the first row that is not mine any more: the next rank's start"
+                "rows-twice", "stop is the first row that is not mine: the next rank's start"
             ),
             "outside": ("outside", "a part ends at n_rows at the latest, and starts no later"),
             "starts after it stops": ("negative", "an empty part has start equal to stop"),
@@ -109,7 +107,9 @@ def _wrong_cover(bounds: Sequence[tuple[int, int]], n_rows: int) -> tuple[str, i
             owners[row].append(rank)
     for row, ranks in enumerate(owners):
         if len(ranks) > 1:
-            return f"row {row} is in more than one part: ranks {', '.join(map(str, ranks))}", ranks[1]
+            return f"row {row} is in more than one part: ranks {', '.join(map(str, ranks))}", ranks[
+                1
+            ]
     for row, ranks in enumerate(owners):
         if not ranks:
             lost = sum(not ranks for ranks in owners)

@@ -1,2 +1,2 @@
 def hello(comm):
-    return "rank {} of {}".format(comm.rank, comm.size)
+    return f"rank {comm.rank} of {comm.size}"

@@ -1,0 +1,110 @@
+"""Each part of the harness is needed: weaken it, and a planted wrong answer gets through."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib.checks import comparator, examine, harness, judge, task
+from course_lib.checks.set_00.pass_around import PassAround
+from course_lib.checks.set_00.shift_right import ShiftRight
+from course_lib.checks.set_02.combine import Combine
+from tests.exercises.answers import MUTANTS, load
+
+
+def accepts(checked: task.Task, mutant: str) -> bool:
+    path = next(p for p in MUTANTS if p.parent.name == checked.name and p.stem == mutant)
+    return harness.check(checked, load(Path(path))).passed
+
+
+def test_without_other_ranks_a_model_that_nobody_is_told_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def only_rank_0(self: Combine, case: Any, given: Any, got: Any) -> Any:
+        right, scale = self.expected(case, given)[0], self.scale(case, given)
+        return comparator.difference(right, got[0], n_terms=32, scale=scale)
+
+    monkeypatch.setattr(Combine, "compare", only_rank_0)
+    assert accepts(Combine(), "m01_nobody_is_told")
+
+
+def test_with_a_wide_tolerance_float32_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Combine, "rounding_terms", 10**9)
+    monkeypatch.setattr(Combine, "compare", task.Task.compare)
+    assert accepts(Combine(), "m16_sends_float32")
+
+
+def test_without_a_budget_everybody_may_tell_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "_too_expensive", lambda *_: None)
+    assert accepts(Combine(), "m10_everybody_to_everybody")
+    assert accepts(ShiftRight(), "m11_everybody_tells_everybody")
+
+
+def test_without_a_second_call_a_stale_total_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = [case for case in PassAround().cases(3) if case.calls == 1]
+    monkeypatch.setattr(PassAround, "cases", lambda self, secret: iter(once))
+    assert accepts(PassAround(), "m12_keeps_the_first_total")
+
+
+def test_without_manners_changed_arguments_and_farewells_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(judge, "_wrong_manners", lambda *_: None)
+    assert accepts(Combine(), "m12_adds_into_its_argument")
+    assert accepts(PassAround(), "m10_returns_its_argument")
+
+
+def test_without_one_worker_sending_to_oneself_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [case for case in PassAround().cases(3) if case.workers > 1]
+    monkeypatch.setattr(PassAround, "cases", lambda self, secret: iter(several))
+    assert accepts(PassAround(), "m08_alone_sends_to_itself")
+
+
+def test_without_odd_sizes_an_even_ring_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [case for case in ShiftRight().cases(3) if case.workers in (1, 2, 4, 8)]
+    monkeypatch.setattr(ShiftRight, "cases", lambda self, secret: iter(kept))
+    assert accepts(ShiftRight(), "m05_even_only")
+
+
+def test_without_rendezvous_a_hidden_deadlock_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [case for case in ShiftRight().cases(3) if not case.rendezvous]
+    monkeypatch.setattr(ShiftRight, "cases", lambda self, secret: iter(kept))
+    assert accepts(ShiftRight(), "m12_small_ones_unprotected")
+
+
+def test_without_long_messages_all_may_send_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [c for c in ShiftRight().cases(3) if not c.rendezvous and c.settings["length"] < 100]
+    monkeypatch.setattr(ShiftRight, "cases", lambda self, secret: iter(kept))
+    assert accepts(ShiftRight(), "m01_all_send_first")
+
+
+def test_without_forbidden_modules_the_library_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = Combine()
+    checked.forbidden = ()  # type: ignore[misc]
+    assert accepts(checked, "m18_library_combine")
+
+
+def test_without_plain_copies_an_agreeable_array_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Agreeable(np.ndarray):
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+            if ufunc is np.subtract:
+                return np.zeros(3)
+            return ufunc(*(np.array(value) for value in inputs))
+
+    given = np.zeros(3).view(Agreeable)
+    assert comparator.difference(np.ones(3), given) is not None
+    monkeypatch.setattr(comparator, "plain", lambda value: value)
+    assert comparator.difference(np.ones(3), given) is None
+
+
+def test_without_an_examination_room_a_patched_numpy_reaches_the_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("allclose", "array_equal", "abs"):
+        monkeypatch.setattr(np, name, getattr(np, name))  # put back at the end
+    monkeypatch.setattr(
+        harness, "_examined",
+        lambda checked, fn, cases: examine.examine(None, harness.pack_call(fn, ()), checked, cases),
+    )  # fmt: skip
+    assert accepts(Combine(), "m21_patches_the_comparison")
