@@ -10,6 +10,7 @@ from course_lib.comm.errors import (
     DeadlockError,
     LaunchTimeout,
     NestedLaunchError,
+    SerializationError,
     UnreceivedMessagesWarning,
     WorkerError,
     WorkerExited,
@@ -195,6 +196,25 @@ def test_an_exception_names_the_rank_and_the_line(world, bad_rank):
     assert isinstance(raised.value.original, KeyError)
     assert "KeyError: 'missing'" in str(raised.value)
     assert len(raised.value.consequences) == 2
+
+
+def explode():
+    raise ValueError("not to be loaded")
+
+
+class Trap:
+    """Packs well, and fails when it is loaded."""
+
+    def __reduce__(self):
+        return explode, ()
+
+
+def test_what_cannot_be_loaded_is_said_to_be_so(world):
+    def idle(comm, trap):
+        return comm.rank
+
+    with pytest.raises(SerializationError, match=r"rank \d could not load the function or its arg"):
+        world(idle, Trap())
 
 
 @pytest.mark.parametrize("code", [0, 3, "enough"])

@@ -11,7 +11,6 @@ from operator import attrgetter
 from sys import modules
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from greenlet import getcurrent, greenlet
 from numpy.typing import NDArray
 
@@ -101,7 +100,7 @@ class SimulatedCommunicator(Communicator):
         world = self.world
         try:
             switch_to(world.loop)  # begun, and back in the loop until it is this rank's turn
-            fn, args = load_call(world.packed_call)
+            fn, args = load_call(world.packed_call, self.rank)
             self.value = fn(self, *args)
             self.finished = True
         except (KeyboardInterrupt, TimeIsUp):
@@ -215,7 +214,7 @@ class SimulatedCommunicator(Communicator):
         if out is None:
             return letter.data, letter.sent
         if op is None:
-            np.copyto(out, letter.data)
+            out[...] = letter.data
         else:
             OPS[op](out, letter.data, out=out)
         return out, letter.sent
