@@ -250,6 +250,7 @@ def test_unreceived_messages_are_counted_in_a_warning(world):
     with pytest.warns(UnreceivedMessagesWarning, match="2 messages from rank 1 to rank 0") as seen:
         result = world(send_too_much)
     assert "tag=3" in str(seen[0].message)
+    assert seen[0].filename.endswith("worlds.py")  # the line that called run
     assert [(m.src, m.dst) for m in result.trace.unreceived()] == [(1, 0), (1, 0)]
     assert result.trace.messages_received() == [0, 0]
 
