@@ -166,7 +166,7 @@ def monday(comm, x):
 
 run(monday, np.zeros(1_000), workers=4, backend="simulated")
 
-# %% name="tuesday"
+# %% name="tuesday" tags=["nbval-ignore-output"]
 checks.shift_right(monday)
 
 # %% [markdown]

@@ -138,8 +138,9 @@ player(real.trace, layout="ring", title="A number goes round, on four real proce
 
 # %% [markdown]
 # Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4: three doublings, so 8 comes back. Four
-# messages of one number, 8 bytes each. And look at the waiting: at any moment one worker works
-# and three wait. A ring like this is no way to be fast. We return to that in lecture 05.
+# messages of one number, 8 bytes each. The hatched bars are waiting: while the number is with one
+# worker, the others have nothing to do. A ring like this is no way to be fast; lecture 05 knows a
+# better one.
 #
 # **Your turn:** change the function above, for example to add its rank, and run the cells again.
 
@@ -354,5 +355,4 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 # - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and
 #   `sendrecv`.
 #
-# Next: the exercise set 00, then lecture 01 on what there is to distribute, or straight to
-# lecture 02.
+# Next: the exercise set 00, then lecture 02: four workers compute one gradient.

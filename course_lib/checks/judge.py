@@ -99,7 +99,9 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
         return Hint("exited", "a worker ends by returning: leave out exit() and the like")
     if mishap.kind == "SerializationError":
         return Hint("cannot-travel", "make it inside the function instead of in the notebook")
-    if case is not None and case.workers == 1:
+    if mishap.original == "TypeError" and "positional argument" in mishap.text:
+        return Hint("arguments", "compare the arguments with those in the docstring of the task")
+    if case is not None and case.workers == 1 and not case.alone:
         return Hint("one-worker", "with one worker there is nobody to send to or receive from")
     return Hint("exception", "the last lines say where; run that line by itself in a new cell")
 

@@ -1,9 +1,10 @@
 """What a check gives back: the verdict, the first failing case, a hint and the price, drawn."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from course_lib.checks.judge import Fault
 from course_lib.checks.task import Price
@@ -12,9 +13,9 @@ from course_lib.trace.trace import Trace
 __all__ = ["PriceRow", "Report", "price_rows"]
 
 PASSED, FAILED, UNWRITTEN = "passed", "failed", "not written yet"
-_LONGEST = 1_200
+_LONGEST, _WIDTH = 1_200, 96
 
-# The classes are those of coloured text output: they follow the theme, and need no style sheet.
+# The classes of coloured text output follow the theme, and bring no style sheet of their own.
 _TONES = {
     PASSED: "ansi-green-fg ansi-bold",
     FAILED: "ansi-red-fg ansi-bold",
@@ -77,8 +78,8 @@ class Report:
 
     def __repr__(self) -> str:
         """Lay the report out as plain text."""
-        lines = [self._headline()]
-        lines += [f"  {name:<10}{_indented(text)}" for name, text in self._facts()]
+        lines = [_wrapped(self._headline())]
+        lines += [f"  {name:<10}{_wrapped(text, 12)}" for name, text in self._facts()]
         if self.prices:
             head = PriceRow("", "yours", "budget", "reference")
             lines += [
@@ -105,28 +106,25 @@ class Report:
         return [(name, text) for name, text in facts if text]
 
     def _html(self) -> str:
-        verdict, _, rest = self._headline().partition(".")
-        parts = [
-            f'<div><p><span class="{_TONES[self.status]}">{escape(verdict)}.</span></p>',
-            f"<pre>{escape(_shortened(rest.strip()))}</pre>" if rest.strip() else "",
+        verdict, _, rest = _wrapped(self._headline()).partition(".")
+        lines = [f'<span class="{_TONES[self.status]}">{escape(verdict)}.</span>{escape(rest)}']
+        lines += [
+            f'  <span class="ansi-bold">{name:<10}</span>{escape(_wrapped(text, 12))}'
+            for name, text in self._facts()
         ]
-        if self._facts():
-            facts = [(name, escape(_shortened(text))) for name, text in self._facts()]
-            rows = "".join(
-                f'<tr><th scope="row">{name}</th><td><pre>{text}</pre></td></tr>'
-                for name, text in facts
-            )
-            parts.append(f"<table>{rows}</table>")
-        if self.prices:
-            parts.append(_price_table(self.prices))
-        return "".join([*parts, "</div>"])
+        text = "\n".join(lines)
+        prices = _price_table(self.prices) if self.prices else ""
+        return f'<div class="jp-RenderedText"><pre>{text}</pre></div>{prices}'
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        display({"text/plain": repr(self), "text/html": self._html()}, raw=True)  # type: ignore[no-untyped-call]
-        if self.trace is not None and (self.trace.messages or self.trace.waits):
-            display(self.trace)  # type: ignore[no-untyped-call]
+        show: Any = display
+        show({"text/plain": repr(self), "text/html": self._html()}, raw=True)
+        if self.trace is not None and self.trace.messages:
+            from course_lib.viz import player
+
+            show(player(self.trace, title=f"{self.name}: {self.case}"))
 
 
 def price_rows(yours: Price, budget: Price, reference: Price) -> tuple[PriceRow, ...]:
@@ -164,9 +162,12 @@ def _price_table(rows: Sequence[PriceRow]) -> str:
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
-def _indented(text: str) -> str:
-    return _shortened(text).replace("\n", "\n" + " " * 12)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+def _wrapped(text: str, indent: int = 0) -> str:
+    """Break long lines between words, and leave out the end of a very long text."""
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]} ..."
+    lines = []
+    for line in text.splitlines():
+        hanging = " " * (len(line) - len(line.lstrip()) + 2)
+        lines += textwrap.wrap(line, _WIDTH - indent, subsequent_indent=hanging) or [""]
+    return ("\n" + " " * indent).join(lines)

@@ -21,7 +21,7 @@ __all__ = ["Doing", "Flight", "Scene", "Span", "check_size", "make_scene"]
 
 _MOST_RANKS = 128
 _TICK_DIGITS = 7
-_LOOKED_AT = 20  # times as many events as are drawn; of the rest of a huge trace only totals
+_LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
 
 
 class Flight(NamedTuple):

@@ -68,6 +68,11 @@ def pick(events: Sequence[Event], count: int) -> list[Event]:
         What to pick from.
     count : int
         The most to pick.
+
+    Returns
+    -------
+    list
+        The picked events in their order; all, where there are no more than ``count``.
     """
     if len(events) <= count:
         return list(events)

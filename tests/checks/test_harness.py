@@ -16,6 +16,7 @@ from course_lib import checks
 from course_lib.checks.examine import forbidding
 from course_lib.checks.report import Report
 from course_lib.checks.set_00.pass_around import TASK as PASS_AROUND
+from course_lib.viz import Player
 
 
 def hint_of(report: Report) -> str:
@@ -62,7 +63,7 @@ def test_exception_that_cannot_be_printed_is_a_report_too() -> None:
 
 def test_wrong_number_of_arguments_is_told() -> None:
     report = checks.hello(lambda: "rank 0 of 4")
-    assert hint_of(report) == "exception"
+    assert hint_of(report) == "arguments"
     assert "argument" in repr(report)
 
 
@@ -193,7 +194,8 @@ def test_reports_show_what_committed_notebooks_may_hold(
         report._ipython_display_()
     bundles = [value for value in shown if isinstance(value, dict)]
     assert len(bundles) == 3
-    assert shown[1] is reports[0].trace, "the failing run follows its report"
+    assert isinstance(shown[1], Player), "the failing run follows its report"
+    assert len(shown) == 4, "only a failing run is played"
     outputs = [nbformat.v4.new_output("display_data", data=bundle) for bundle in bundles]
     cell = nbformat.v4.new_code_cell("checks", outputs=outputs, execution_count=1)
     notebook = nbformat.v4.new_notebook(cells=[cell])

@@ -88,7 +88,9 @@ def test_without_forbidden_modules_the_library_answers(monkeypatch: pytest.Monke
 def test_without_plain_copies_an_agreeable_array_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Agreeable(np.ndarray):
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-            return np.full(np.shape(inputs[0]), ufunc is np.isfinite, dtype=float)
+            if ufunc is np.subtract:
+                return np.zeros(3)
+            return ufunc(*(np.array(value) for value in inputs))
 
     given = np.zeros(3).view(Agreeable)
     assert comparator.difference(np.ones(3), given) is not None

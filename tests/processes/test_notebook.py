@@ -1,4 +1,4 @@
-"""The same in a real notebook kernel, where functions, errors and interrupts have their own ways."""
+"""The same in a real notebook kernel, where functions, errors and interrupts differ."""
 
 import os
 import signal

@@ -8,6 +8,7 @@ import pytest
 
 from course_lib import run
 from course_lib.comm.errors import RunError
+from course_lib.comm.processes import member
 from course_lib.comm.processes.output import MOST_BYTES, MOST_LINES, Printer
 
 pytestmark = pytest.mark.slow
@@ -93,6 +94,28 @@ def test_odd_bytes_and_carriage_returns_do_no_harm(usual_method, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "[rank 0] \ufffd\ufffd bad", "[rank 0] 30 %", "[rank 0] done", "[rank 0] "
     ]  # fmt: skip
+
+
+def test_output_travels_as_records_where_there_are_no_pipes_for_it(
+    start_method, capsys, monkeypatch
+):
+    monkeypatch.setattr(member, "_OUTPUTS", ())  # as on Windows
+
+    def work(comm):
+        print("out")
+        os.write(2, b"err\nno end")
+        if comm.rank == 1:
+            raise ValueError("planned")
+        return comm.rank
+
+    assert run(work, workers=1, start_method=start_method).values == [0]
+    with pytest.raises(RunError, match="rank 1 failed"):
+        run(work, workers=2, start_method=start_method)
+    out, err = capsys.readouterr()
+    assert sorted(out.splitlines()) == ["[rank 0] out", "[rank 0] out", "[rank 1] out"]
+    for rank in (0, 1):
+        lines = [line for line in err.splitlines() if line.startswith(f"[rank {rank}]")]
+        assert lines[-2:] == [f"[rank {rank}] err", f"[rank {rank}] no end"]
 
 
 def test_a_worker_may_close_its_output(usual_method):

@@ -242,3 +242,30 @@ launch()
 """
     out, err = start_program(text, start_method).finish()
     assert out.splitlines() == ["[0, 1]"] * 3, err
+
+
+def test_a_system_without_room_for_more_files_refuses_and_cleans_up(start_program, start_method):
+    text = """
+import resource
+from course_lib import run
+from course_lib.comm.errors import LaunchError
+
+def work(comm):
+    comm.barrier()
+    return comm.rank
+
+print(run(work, workers=2, start_method=METHOD).values)
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))
+try:
+    run(work, workers=30, start_method=METHOD)
+except LaunchError as error:
+    print("refused:", error)
+print(run(work, workers=2, start_method=METHOD).values)
+"""
+    out, err = start_program(text, start_method).finish()
+    first, refused, last = out.splitlines()
+    assert first == last == "[0, 1]"
+    assert "refused: the operating system did not let worker" in refused
+    assert "Too many open files" in refused
+    assert err == ""

@@ -29,6 +29,11 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
         What each waited for.
     origin_s : float
         The run's time 0, on the clock that all processes share.
+
+    Returns
+    -------
+    RunError
+        The error to raise, with a line for every other rank.
     """
     failed = [m for m in members if m.failure is not None or (not m.done and not m.ended_by_us)]
     if failed:

@@ -17,7 +17,7 @@ from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.trees import descendants, end_processes
-from course_lib.comm.processes.watch import Line, die_with_launcher, watch_for_crashes
+from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, pack_value
 
 __all__ = ["work"]
@@ -30,11 +30,14 @@ def work(setup: Setup) -> None:
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     channels = Channels(setup.segment.memory, setup.locks, setup.bells)
     line = Line(setup.pipes, lambda: channels.board.call(setup.rank))
+    pump = None if setup.pipes.outputs else Pump(line)
     _live(setup, channels, line)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
             stream.flush()
+    if pump is not None:
+        pump.finish()
     # At once, with no atexit handlers or threads to wait for: all that matters has been reported.
     os._exit(0)
 
