@@ -71,6 +71,10 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
     says = mishap.text
     if hint.id == "library-answer":
         says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
+    elif hint.id == "arguments":
+        says = says.splitlines()[0].partition("TypeError: ")[2]
+    elif hint.id == "too-slow":
+        says = says.replace(" (time_limit_s)", "").replace(", or raise time_limit_s", "")
     return Fault(says, hint, rank=mishap.rank)
 
 
