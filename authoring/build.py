@@ -176,7 +176,6 @@ def _execute(target: Target, notebook: NotebookNode, root: Path) -> None:
             try:
                 client.execute_cell(cell, index)
             except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-                raise AuthoringError(
-                    target.script, target.cells[index].line,
-                    f"cell {cell.id!r} of {target.path.name} failed:\n{without_colours(str(error))}",
-                ) from None  # fmt: skip
+                problem = f"cell {cell.id!r} of {target.path.name} failed:\n{error}"
+                line = target.cells[index].line
+                raise AuthoringError(target.script, line, without_colours(problem)) from None

@@ -106,12 +106,12 @@ def has_nvidia_gpu() -> bool:
 
 
 def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
-    """Return the installer's arguments for torch alone, in the lock's version."""
+    """Return the installer's arguments for torch, and what it needs, in the lock's versions."""
     found = re.search(r"^torch==[\w.]+", lock.read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise SetupError(f"{lock} has no line for torch: get the file back with git.")
     cpu_build = ["--no-deps", "--index-url", CPU_INDEX]
-    return [found.group(), *(cpu_build if wants_cpu_build else [])]
+    return [found.group(), *(cpu_build if wants_cpu_build else ["-c", str(lock)])]
 
 
 def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:
@@ -160,7 +160,8 @@ def _show(lines: queue.Queue[str | None], what: str) -> list[str]:
             if line:
                 last_words.append(line)
         seconds = time.monotonic() - started
-        now = last_words[-1] if last_words else "starting"
+        telling = (line for line in reversed(last_words) if not line.startswith("WARNING"))
+        now = next(telling, "starting")
         if is_terminal:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{f'  {what}, {seconds:3.0f} s: {now}'[:width]:<{width}}", end="", flush=True)

@@ -15,6 +15,7 @@ import os
 import numpy as np
 
 from course_lib import doctor, run
+from course_lib.comm.errors import DeadlockError
 from course_lib.viz import player
 from course_lib.viz.prediction import predict
 
@@ -137,8 +138,9 @@ player(real.trace, layout="ring", title="A number goes round, on four real proce
 
 # %% [markdown]
 # Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4: three doublings, so 8 comes back. Four
-# messages of one number, 8 bytes each. And look at the waiting: at any moment one worker works
-# and three wait. A ring like this is no way to be fast. We return to that in lecture 05.
+# messages of one number, 8 bytes each. The hatched bars are waiting: while the number is with one
+# worker, the others have nothing to do. A ring like this is no way to be fast; lecture 05 knows a
+# better one.
 #
 # **Your turn:** change the function above, for example to add its rank, and run the cells again.
 
@@ -206,8 +208,8 @@ run(average_of_share, [3, 1, 4], workers=4)
 
 # %% [markdown]
 # Read it from the top. It names the *rank*, the *cell and line*, and the reason. Three numbers for
-# four workers: rank 3 has an empty share, and divides by its length. The other ranks were ended; no
-# process is left behind, and the notebook goes on.
+# four workers: rank 3 has an empty share, and divides by its length. The last lines say what became
+# of the others. No process is left behind, and the notebook goes on.
 #
 # A mean of an empty share does not exist, but a sum does. So let every worker return its sum and
 # its count:
@@ -235,7 +237,7 @@ assert total / count == np.mean([3, 1, 4])
 # left and sends to the right. What happens?
 
 
-# %% tags=["raises-exception"] name="planted-deadlock"
+# %% tags=["raises-exception", "nbval-ignore-output"] name="planted-deadlock"
 def shift(comm):
     """Give my rank to the right neighbour and return the left one's."""
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
@@ -251,6 +253,17 @@ run(shift, workers=4, backend="simulated")
 # which waits for rank 0: a circle. Each would send at once, if only it were its turn. The simulator
 # sees that no rank can go on and shows the circle. A real cluster shows *nothing*: it hangs.
 #
+# The error is an object with the circle in it, for programs that want to know.
+
+# %% name="who-waits-for-whom"
+try:
+    run(shift, workers=4, backend="simulated")
+except DeadlockError as error:
+    circle = error.cycle
+print("who waits for whom:", " -> ".join(map(str, [*circle, circle[0]])))
+assert circle == [0, 3, 2, 1]
+
+# %% [markdown]
 # What if everybody sends first?
 
 
@@ -268,7 +281,7 @@ print([int(value[0]) for value in run(send_first, workers=4, backend="simulated"
 # It works, with 8 bytes. Small messages are copied, so that `send` returns at once. A large one has
 # to wait until its receive is posted. `rendezvous=True` treats *every* message as a large one:
 
-# %% tags=["raises-exception"] name="hidden-deadlock"
+# %% tags=["raises-exception", "nbval-ignore-output"] name="hidden-deadlock"
 run(send_first, workers=4, backend="simulated", rendezvous=True)
 
 # %% [markdown]
@@ -342,5 +355,4 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 # - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and
 #   `sendrecv`.
 #
-# Next: the exercise set 00, then lecture 01 on what there is to distribute, or straight to
-# lecture 02.
+# Next: the exercise set 00, then lecture 02: four workers compute one gradient.

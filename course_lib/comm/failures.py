@@ -34,7 +34,12 @@ __all__ = [
 
 _COMM = str(Path(__file__).resolve().parent)
 _PACKAGE = str(Path(__file__).resolve().parents[1])
-_LIBRARIES = (_PACKAGE, "<frozen", *(sysconfig.get_path(n) for n in ("stdlib", "purelib")))
+_LIBRARIES = (
+    _PACKAGE,
+    "<frozen",
+    "<string>",  # what namedtuple and dataclass write
+    *(sysconfig.get_path(name) for name in ("stdlib", "purelib")),
+)
 _LONGEST_TEXT = 2_000
 _MOST_FRAMES = 40
 

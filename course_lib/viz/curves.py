@@ -103,6 +103,11 @@ def pack_curves(curves: Mapping[str, Curve] | None, tick_s: float) -> list[dict[
         Seconds and value of each point, by the curve's name.
     tick_s : float
         The length of a tick, in seconds.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``t`` (ticks) and ``v`` (five digits) of each curve.
     """
     packed = []
     for name, points in check_curves(curves).items():

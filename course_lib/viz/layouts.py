@@ -71,6 +71,11 @@ def edge_bend(layout: str, spots: list[Point], length: float, height: float) -> 
         The ranks' places.
     length, height : float
         The edge's length and the stage's height, in one unit.
+
+    Returns
+    -------
+    float
+        The bend as a fraction of the edge's length.
     """
     if layout != "line":
         return BENDS[layout]

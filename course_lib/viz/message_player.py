@@ -24,6 +24,15 @@ __all__ = ["Player", "player"]
 class Player(anywidget.AnyWidget):
     """A trace in motion; make one with ``player(trace)``.
 
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    still : dict
+        What ``filmstrip`` is called with for the still picture.
+    **traits
+        The attributes.
+
     Attributes
     ----------
     scene : dict

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from course_lib.viz.colours import OKABE_ITO
 from course_lib.viz.layouts import BENDS, Point, places
-from course_lib.viz.thin import MAX_EVENTS, thin
+from course_lib.viz.thin import MAX_EVENTS, pick, thin
 from course_lib.viz.units import format_bytes, time_unit
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["Doing", "Flight", "Scene", "Span", "check_size", "make_scene"]
 
 _MOST_RANKS = 128
 _TICK_DIGITS = 7
+_LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
 
 
 class Flight(NamedTuple):
@@ -204,9 +205,9 @@ def make_scene(
     spot = places(layout, trace.size, center)
     tick_s = _tick(trace.end_s)
     labels, sizes = _labels(trace), _sizes(trace)
-    spans, doings = _spans(trace, tick_s)
-    flights = _flights(trace, tick_s, labels, sizes)
-    kept_flights, kept_spans, thinned = thin(flights, spans, max_events)
+    spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
+    flights = _flights(trace, tick_s, labels, sizes, _LOOKED_AT * max_events)
+    kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
     messages = "message" if trace.n_messages == 1 else "messages"
     largest = max(sizes, default=0) or 1
     return Scene(
@@ -266,11 +267,12 @@ def _flights(
     tick_s: float,
     labels: list[tuple[int | str | None, int]],
     sizes: list[int],
+    most: int,
 ) -> list[Flight]:
     label_of = {label[0]: index for index, label in enumerate(labels)}
     size_of = {n_bytes: index for index, n_bytes in enumerate(sizes)}
     flights = []
-    for m in trace.messages:
+    for m in pick(trace.messages, most):
         posted, arrived, received = round(m.posted_s / tick_s), -1, -1
         if m.received_s is not None:
             # On measured clocks a receiver may note a time just before the sender's.
@@ -285,11 +287,13 @@ def _flights(
     return sorted(flights, key=lambda flight: flight.posted)
 
 
-def _spans(trace: "Trace", tick_s: float) -> tuple[list[Span], list[Doing]]:
+def _spans(trace: "Trace", tick_s: float, most: int) -> tuple[list[Span], list[Doing]]:
     doings: dict[Doing, int] = {}
     spans = []
-    events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in trace.computes]
-    events += [(w.rank, _waits(w.verb, w.peer), w.start_s, w.end_s) for w in trace.waits]
+    events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in pick(trace.computes, most)]
+    events += [
+        (w.rank, _waits(w.verb, w.peer), w.start_s, w.end_s) for w in pick(trace.waits, most)
+    ]
     for rank, doing, start_s, end_s in events:
         start, end = round(start_s / tick_s), round(end_s / tick_s)
         spans.append(Span(rank, doings.setdefault(doing, len(doings)), start, max(start, end)))

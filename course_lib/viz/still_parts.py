@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_lib.viz.colours import BLACK_INK, OKABE_ITO
+from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO
 from course_lib.viz.scene import Scene
 
 __all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_curves", "draw_timeline"]
@@ -163,7 +163,7 @@ def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> Non
     for index, (name, points) in enumerate(curves.items()):
         axes.plot(
             [x for x, _ in points], [y for _, y in points], label=name, linewidth=1.8,
-            color=OKABE_ITO[(index + 4) % 7], linestyle=_DASHES[index % 3],
+            color=OKABE_ITO[CURVE_COLOURS[index % 7]], linestyle=_DASHES[index % 3],
         )  # fmt: skip
     axes.tick_params(length=2.5, labelsize=8, colors=INK)
     axes.spines[["top", "right"]].set_visible(False)

@@ -78,8 +78,14 @@ def filmstrip(
         Where the workers stand.
     moments : int, default: 6
         How many moments at most, 1 to 6.
-    center, roles, curves, title
-        As in ``player``.
+    center : int, default: 0
+        The rank in the middle of a star.
+    roles : dict of int to str or None, default: None
+        What some ranks are besides workers, ``{0: "combiner"}``.
+    curves : dict of str to list of (float, float) or None, default: None
+        Seconds and value, by the curve's name, to be drawn below the timeline.
+    title : str or None, default: None
+        What stands above it.
 
     Returns
     -------

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 if TYPE_CHECKING:
     from course_lib.viz.scene import Flight, Span
 
-__all__ = ["MAX_EVENTS", "thin"]
+__all__ = ["MAX_EVENTS", "pick", "thin"]
 
 Event = TypeVar("Event")
 
@@ -17,21 +19,23 @@ _GOLDEN = 0.6180339887498949
 
 
 def thin(
-    flights: list["Flight"], spans: list["Span"], max_events: int
+    flights: list["Flight"], spans: list["Span"], max_events: int, n_messages: int
 ) -> tuple[list["Flight"], list["Span"], str]:
     """Keep at most ``max_events`` events, spread evenly over the run.
 
     Neighbouring spans of one rank that do the same and nearly touch are joined, which the eye does
-    anyway. Messages are picked by the golden ratio, so that no regular pattern of senders comes up.
+    anyway; of the messages some are picked.
 
     Parameters
     ----------
     flights : list of Flight
-        All messages.
+        The messages.
     spans : list of Span
-        All spans.
+        The spans.
     max_events : int
         The most to keep of both together.
+    n_messages : int
+        How many messages the run had, of which ``flights`` may be a part already.
 
     Returns
     -------
@@ -40,7 +44,7 @@ def thin(
     text : str
         What is left out, in words, or an empty string.
     """
-    if len(flights) + len(spans) <= max_events:
+    if n_messages + len(spans) <= max_events:
         return flights, spans, ""
     end = max([span.end for span in spans] + [flight.posted for flight in flights])
     room = max(max_events // 2, max_events - len(flights))
@@ -48,19 +52,33 @@ def thin(
     while len(joined) > room and gap <= end:
         joined = _join(spans, gap)
         gap *= 2
-    joined = _pick(joined, room)
-    kept = _pick(flights, max_events - len(joined))
-    text = "" if len(kept) == len(flights) else (
-        f"drawn: {len(kept):,} of {len(flights):,} messages; totals count all"
-    )  # fmt: skip
-    return kept, joined, text or "neighbouring short spans are drawn as one"
+    joined = pick(joined, room)
+    kept = pick(flights, max_events - len(joined))
+    if len(kept) == n_messages:
+        return kept, joined, "neighbouring short spans are drawn as one"
+    return kept, joined, f"drawn: {len(kept):,} of {n_messages:,} messages; totals count all"
 
 
-def _pick(events: Sequence[Event], count: int) -> list[Event]:
+def pick(events: Sequence[Event], count: int) -> list[Event]:
+    """Pick events by the golden ratio: evenly, and in step with no pattern of senders.
+
+    Parameters
+    ----------
+    events : sequence
+        What to pick from.
+    count : int
+        The most to pick.
+
+    Returns
+    -------
+    list
+        The picked events in their order; all, where there are no more than ``count``.
+    """
     if len(events) <= count:
         return list(events)
-    order = sorted(range(len(events)), key=lambda index: (index * _GOLDEN) % 1.0)
-    return [events[index] for index in sorted(order[:count])]
+    place = np.arange(len(events)) * _GOLDEN % 1.0
+    chosen = np.flatnonzero(place < count / len(events))[:count]
+    return [events[index] for index in chosen.tolist()]
 
 
 def _join(spans: list["Span"], gap: int) -> list["Span"]:

@@ -37,6 +37,11 @@ def format_time(time_s: float, unit_s: float, unit: str) -> str:
         How many seconds the unit has.
     unit : str
         What it is called.
+
+    Returns
+    -------
+    str
+        The time with its unit.
     """
     return f"{time_s / unit_s:.2f} {unit}"
 
@@ -48,6 +53,11 @@ def format_bytes(n_bytes: int) -> str:
     ----------
     n_bytes : int
         How many bytes.
+
+    Returns
+    -------
+    str
+        The number with its unit.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def test_uv_settings_are_respected(tmp_path):
 
 def test_only_torch_and_only_where_wanted_comes_from_pytorchs_own_index():
     lock = REPOSITORY / "requirements.lock"
-    assert install.torch_words(lock, wants_cpu_build=False) == ["torch==2.13.0"]
+    assert install.torch_words(lock, wants_cpu_build=False) == ["torch==2.13.0", "-c", str(lock)]
     words = install.torch_words(lock, wants_cpu_build=True)
     assert words[0] == "torch==2.13.0"
     assert words[-2:] == ["--index-url", install.CPU_INDEX]

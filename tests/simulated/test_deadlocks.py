@@ -74,7 +74,9 @@ def ring_send_first(comm):
 @pytest.mark.parametrize("workers", [2, 3, 4, 5])
 def test_a_ring_that_sends_first_hangs_in_rendezvous_alone(workers):
     simulate(ring_send_first, workers)
-    with pytest.raises(DeadlockError, match="each sends before it receives: use sendrecv") as raised:
+    with pytest.raises(
+        DeadlockError, match="each sends before it receives: use sendrecv"
+    ) as raised:
         simulate(ring_send_first, workers, rendezvous=True)
     assert sorted(raised.value.cycle) == list(range(workers))
 

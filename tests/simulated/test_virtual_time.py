@@ -71,7 +71,7 @@ CASES = {
     "a late sender": (one_message, (5, 7.0, 0.0), 2, False, [12, 22]),
     "rendezvous waits for the receive": (one_message, (5, 0.0, 7.0), 2, True, [12, 22]),
     "rendezvous, receive first": (one_message, (5, 7.0, 0.0), 2, True, [12, 22]),
-    "two senders share the receiver's card": (two_senders, ([0, 0, 0],), 3, False, [[15, 20], 5, 5]),
+    "two senders share a receiver": (two_senders, ([0, 0, 0],), 3, False, [[15, 20], 5, 5]),
     "the card serves by time, not by rank": (
         two_senders, ([0, 3, 1],), 3, False, [[21, 21], 8, 6]
     ),
@@ -108,7 +108,9 @@ def wrong_transfer(busiest):
         n_s = letter.data.nbytes * self.world.beta_s_per_byte
         free_s, letter.arrived_s = busiest(self, receiver, start_s, n_s, self.world.alpha_s)
         receiver.card_free_s = max(receiver.card_free_s, letter.arrived_s)
-        self.recorder.sends.append(("world", receiver.rank, None, "u1", (), 0, start_s, free_s))
+        letter.number = len(self.log.messages)
+        self.log.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
+        self.log.received_s.append(None)
         return free_s
 
     return transfer
@@ -125,7 +127,9 @@ WRONG_MODELS = {
     "latency keeps the sender busy": lambda me, to, s, n, alpha: (
         s + alpha + n, max(s + alpha, to.card_free_s) + n
     ),
-    "latency once per queue": lambda me, to, s, n, alpha: (s + n, max(s, to.card_free_s) + alpha + n),
+    "latency again in the queue": lambda me, to, s, n, alpha: (
+        s + n, max(s, to.card_free_s) + alpha + n
+    ),
     "no latency": lambda me, to, s, n, alpha: (s + n, max(s, to.card_free_s) + n),
     "free of charge to send": lambda me, to, s, n, alpha: (s, max(s + alpha, to.card_free_s) + n),
 }  # fmt: skip
@@ -152,7 +156,13 @@ def test_a_planted_model_that_is_right_would_pass(monkeypatch):
 def test_messages_wait_for_their_receive_above_eager_bytes_alone():
     for n_bytes, sender_returns in ((EAGER_BYTES, EAGER_BYTES), (EAGER_BYTES + 1, 99_000.0)):
         values = run(
-            one_message, n_bytes, 0.0, 99_000.0 - n_bytes, workers=2, backend="simulated", network=SLOW
+            one_message,
+            n_bytes,
+            0.0,
+            99_000.0 - n_bytes,
+            workers=2,
+            backend="simulated",
+            network=SLOW,
         ).values
         assert values[0] == sender_returns
 

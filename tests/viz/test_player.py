@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -115,7 +116,9 @@ def test_a_committed_cell_without_its_widget_view_passes_nbval(tmp_path):
         nbformat.v4.new_code_cell("player(ring(4))"),
         nbformat.v4.new_code_cell("ring(4)"),
     ]
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(REPOSITORY)}}).execute()
+    NotebookClient(
+        notebook, timeout=60, resources={"metadata": {"path": str(REPOSITORY)}}
+    ).execute()
     shown = notebook.cells[1].outputs[0].data
     assert shown.pop(WIDGET_VIEW)
     assert set(shown) == {"text/plain", "image/png"}
@@ -133,8 +136,16 @@ def test_a_committed_cell_without_its_widget_view_passes_nbval(tmp_path):
 
 def run_nbval(path):
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-cell-timeout=120", "-q"]
-    command += ["-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(path.parent), str(path)]
+    command += [
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        "/dev/null",
+        "--rootdir",
+        str(path.parent),
+        str(path),
+    ]
     return subprocess.run(
         command, cwd=path.parent, capture_output=True, text=True, check=False, timeout=120,
-        env={**__import__("os").environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
     )  # fmt: skip

@@ -1,1 +1,44 @@
-"""Real worker processes on this computer, talking through shared memory."""
+"""Real worker processes on this computer, talking through shared memory.
+
+**Channels.** One block of shared memory holds, for each ordered pair of ranks, a ring of bytes: the
+sender copies a message in, the receiver copies (or adds, with ``op``) it out, and both count what
+they have done. A message of more than ``EAGER_BYTES`` streams through in steps of a quarter ring,
+so that both ends work at once; a smaller one is put in whole, and ``send`` returns. Nothing is ever
+pickled in a message. What one rank tells another (how far a counter has come) goes into the other's
+*mailbox*, which a semaphore guards; a second semaphore, the *bell*, wakes the owner if it sleeps.
+Two semaphores a rank are all there is: a rank reads what others wrote only after it has taken its
+mailbox's lock, so the order of memory accesses is right on every kind of processor without a trick.
+A rank whose small message finds its ring full asks the receiver to make room, and a receiver that
+waits for somebody else then moves such messages into memory of its own: small messages are
+never the reason for a deadlock.
+
+The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header`` and
+``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out, one in),
+``waiting``, ``communicator`` (the verbs).
+
+**Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
+from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook
+has), by ``spawn`` elsewhere; never by ``fork``, which hangs once torch has computed. A worker never
+imports the notebook or the script it comes from. It reports *attached*, *loaded*, and then *done*
+or *failed*; when all have loaded, they start together, and that is the run's time 0. Only these
+records count: a process that ends without *done* has not finished, whatever its exit code. The
+first failure by time becomes the error. Then the others are asked where they are, ended (politely,
+after half a second by force, with the processes they have started), and named in a line each.
+Names in the system's tables of shared memory and semaphores are gone as soon as all workers are
+attached, so a computer that dies in the middle keeps nothing.
+
+The files: ``contexts`` (how processes start), ``setup`` and ``worker`` (a worker's life),
+``records`` (what is reported), ``member`` (one worker as the launcher sees it), ``team`` (all of
+them), ``launcher``, ``reports`` (the sentences), ``output`` (what workers print), ``interrupts``.
+
+**Watch.** A thread in every worker waits for questions of the launcher; when the line breaks, the
+launcher is gone and the worker ends. It also answers where the main thread is. If compiled code
+holds Python's lock, the fault handler answers in its place, and on Linux the kernel ends the worker
+with its parent (``watch``). What a rank waits for stands on a *board* in the shared memory. A
+rank that waits for one which has returned gets a ``PeerFinishedError`` at once; ranks that wait
+for each other are ended, and explained, at the time limit.
+
+**What is not covered.** On macOS and Windows a worker whose compiled code holds Python's lock
+outlives a killed launcher until that code returns. On Windows the stack of a crash in compiled code
+is lost. A process that a worker has started outlives that worker if it is killed by a signal.
+"""

@@ -52,6 +52,11 @@ def context(method: str, *, nothing_runs: bool) -> Any:
     nothing_runs : bool
         Whether no other run is under way, so that the fork server may be replaced by one that has
         torch loaded, once the notebook has loaded it.
+
+    Returns
+    -------
+    multiprocess context
+        With ``Process``, ``Pipe`` and the like.
     """
     if method == "forkserver":
         with PROCESS_LOCK:

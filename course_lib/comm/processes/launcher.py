@@ -43,6 +43,11 @@ def launch(job: Job, start_method: str | None) -> Result:
     start_method : {"forkserver", "spawn"} or None
         How to start processes; None takes the best there is.
 
+    Returns
+    -------
+    Result
+        What each rank returned, the trace, and the time from the common start to the last return.
+
     Raises
     ------
     RunError

@@ -19,6 +19,8 @@ from course_lib.comm.processes.setup import Pipes, Setup, enter
 
 __all__ = ["Member", "Phase"]
 
+# On Windows one can wait for 63 things at most, so there the output travels with the records.
+_OUTPUTS = () if sys.platform == "win32" else ("stdout", "stderr", "crash")
 _DEATH_S = 0.2
 _MOMENTS = 200
 
@@ -53,6 +55,8 @@ class Member:
         Its report, if it raised.
     frames : tuple of Frame or None
         Where it was when it was last asked.
+    call : str or None
+        The verb it waited in then.
     gone : bool
         Whether its process has ended.
     gone_s : float
@@ -71,6 +75,7 @@ class Member:
         self.done: Done | None = None
         self.failure: Failed | None = None
         self.frames: tuple[Frame, ...] | None = None
+        self.call: str | None = None
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
@@ -80,16 +85,10 @@ class Member:
         self._context = context
         self._process: Any = None
         self._crash = b""
-        requests, self.requests = context.Pipe(duplex=False)
-        records, worker_records = context.Pipe(duplex=False)
-        self._inbox = Inbox(records)
+        self._inbox: Inbox | None = None
         self._taps: dict[str, Tap] = {}
-        outputs = {}
-        if sys.platform != "win32":
-            for name in ("stdout", "stderr", "crash"):
-                pipe, outputs[name] = context.Pipe(duplex=False)
-                self._taps[name] = Tap(pipe)
-        self.worker_ends = Pipes(requests, worker_records, outputs)
+        self._requests: Any = None
+        self._worker_ends: list[Any] = []
 
     @property
     def pid(self) -> int:
@@ -101,12 +100,29 @@ class Member:
         """Whether it has raised, or can no longer report."""
         if self.failure is not None:
             return True
-        return self.done is None and self._process is not None and not self._inbox.open
+        return self.done is None and self._inbox is not None and not self._inbox.open
 
     @property
     def crash(self) -> tuple[Frame, ...]:
         """The stack that the fault handler wrote."""
         return frames_of_dump(self._crash.decode("utf-8", "replace"))
+
+    def open_pipes(self) -> Pipes:
+        """Make the pipes; return the worker's ends of them."""
+        requests, self._requests = self._pipe()
+        records, worker_records = self._pipe()
+        self._worker_ends += [requests, worker_records]
+        self._inbox = Inbox(records)
+        outputs = {}
+        for name in _OUTPUTS:
+            pipe, outputs[name] = self._pipe()
+            self._worker_ends.append(outputs[name])
+            self._taps[name] = Tap(pipe)
+        return Pipes(requests, worker_records, outputs)
+
+    def _pipe(self) -> tuple[Any, Any]:
+        read, write = self._context.Pipe(duplex=False)
+        return read, write
 
     def start(self, setup: Setup) -> None:
         """Start its process."""
@@ -118,13 +134,17 @@ class Member:
 
     def ask(self, request: Any) -> None:
         """Send a request, unless it has died."""
+        self.send(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
+
+    def send(self, request: bytes) -> None:
+        """Send a request that is pickled already, unless it has died."""
         with suppress(OSError):
-            self.requests.send_bytes(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
+            self._requests.send_bytes(request)
 
     def sources(self) -> list[Any]:
         """List what to wait for: pipes that are open, and the end of the process."""
         found = [tap.pipe for tap in self._taps.values() if tap.open]
-        if self._inbox.open:
+        if self._inbox is not None and self._inbox.open:
             found.append(self._inbox.pipe)
         if not self.gone and sys.platform != "win32":  # there, the end of the inbox tells as much
             found.append(self._process.sentinel)
@@ -135,15 +155,18 @@ class Member:
         for name, tap in self._taps.items():
             if tap.pipe in ready:
                 self._hear(name, tap.read())
-        if self._inbox.pipe in ready:
-            for record in self._inbox.read():
+        inbox = self._inbox
+        if inbox is None:
+            return
+        if inbox.pipe in ready:
+            for record in inbox.read():
                 self._note(record)
-        if not self.gone and (self._process.sentinel in ready or not self._inbox.open):
-            self._see_whether_gone()
+        if not self.gone and (self._process.sentinel in ready or not inbox.open):
+            self._see_whether_gone(inbox)
 
-    def _see_whether_gone(self) -> None:
+    def _see_whether_gone(self, inbox: Inbox) -> None:
         # A broken line comes first by a moment; a process that lives on without one is ended.
-        patience_s = 0 if self._inbox.open or self.done else _DEATH_S
+        patience_s = 0 if inbox.open or self.done else _DEATH_S
         if not connection.wait([self._process.sentinel], patience_s):
             return
         self.gone = True
@@ -152,9 +175,9 @@ class Member:
         for name, tap in self._taps.items():  # what it wrote last is still in the pipes
             self._hear(name, tap.read())
             tap.close()
-        for record in self._inbox.read():
+        for record in inbox.read():
             self._note(record)
-        self._inbox.close()
+        inbox.close()
 
     def _bury(self) -> int | None:
         # A dying process closes its files a moment before it can be buried, and one that has only
@@ -182,7 +205,7 @@ class Member:
             case Loaded():
                 self.phase = Phase.LOADED
             case Located():
-                self.frames = record.frames
+                self.frames, self.call = record.frames, record.call
             case Output():
                 self.printer.feed(record.stream, record.data)
             case Done() if not self.too_late:
@@ -214,15 +237,16 @@ class Member:
         self.printer.finish()
         for tap in self._taps.values():
             tap.close()
-        self._inbox.close()
-        self.requests.close()
+        if self._inbox is not None:
+            self._inbox.close()
+        if self._requests is not None:
+            self._requests.close()
         if self._process is not None and self.gone:
             with PROCESS_LOCK:
                 self._process.join()
                 self._process.close()
 
     def _close_worker_ends(self) -> None:
-        ends = self.worker_ends
-        for pipe in (ends.requests, ends.records, *ends.outputs.values()):
-            if not pipe.closed:
-                pipe.close()
+        for pipe in self._worker_ends:
+            pipe.close()
+        self._worker_ends.clear()

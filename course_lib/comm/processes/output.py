@@ -1,6 +1,7 @@
 """What workers print, shown by the launcher line by line with the rank in front, up to a limit."""
 
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 __all__ = ["MOST_BYTES", "MOST_LINES", "Printer"]
@@ -83,5 +84,6 @@ class Printer:
             return
         target: TextIO | None = getattr(sys, stream)
         if target is not None:
-            target.write("".join(lines))
-            target.flush()
+            with suppress(OSError, ValueError):  # nobody reads it any more; the run goes on
+                target.write("".join(lines))
+                target.flush()

@@ -43,9 +43,10 @@ class Loaded(NamedTuple):
 
 
 class Located(NamedTuple):
-    """From a worker: where its main thread is, outermost frame first."""
+    """From a worker: where its main thread is, outermost frame first, and the verb it waits in."""
 
     frames: tuple[Frame, ...]
+    call: str | None
 
 
 class Output(NamedTuple):

@@ -29,6 +29,11 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
         What each waited for.
     origin_s : float
         The run's time 0, on the clock that all processes share.
+
+    Returns
+    -------
+    RunError
+        The error to raise, with a line for every other rank.
     """
     failed = [m for m in members if m.failure is not None or (not m.done and not m.ended_by_us)]
     if failed:
@@ -56,7 +61,7 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
         )
     lines = [f"the run did not end within {limit_s:g} s (time_limit_s):"]
     lines += [f"  rank {m.rank} {_state(m, board, now=True)}" for m in members]
-    running = [m for m in members if m.done is None and board.call(m.rank) is None]
+    running = [m for m in members if m.done is None and _call(m, board) is None]
     for member in running[:_MOST_STACKS]:
         frames = member.frames or member.crash
         if frames:
@@ -129,10 +134,15 @@ def _state(member: Member, board: Board, *, now: bool = False) -> str:
         return f"had failed: {member.failure.failure.type_name}"
     if member.phase < Phase.RUNNING:
         return "was starting"
-    call = board.call(member.rank)
+    call = _call(member, board)
     if call is None:
         return f"{'is' if now else 'was'} running{_where(member)}"
     return f"{'waits' if now else 'waited'} in {call}{_where(member)}"
+
+
+def _call(member: Member, board: Board) -> str | None:
+    # What it said itself belongs to the place it named; the board knows of those that are silent.
+    return member.call if member.frames is not None else board.call(member.rank)
 
 
 def _where(member: Member) -> str:

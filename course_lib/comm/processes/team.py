@@ -74,11 +74,11 @@ class Team:
         for member in self.members:
             if self._interrupts.count:
                 return
-            setup = Setup(
-                member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
-                self._segment, self._locks, self._bells, member.worker_ends,
-            )  # fmt: skip
             try:
+                setup = Setup(
+                    member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
+                    self._segment, self._locks, self._bells, member.open_pipes(),
+                )  # fmt: skip
                 member.start(setup)
             except OSError as error:
                 raise LaunchError(
@@ -94,8 +94,7 @@ class Team:
 
     def _feed(self, request: bytes) -> None:
         for member in self.members:
-            with suppress(OSError):  # it has died, which the launcher sees for itself
-                member.requests.send_bytes(request)
+            member.send(request)
 
     def forget_names(self) -> None:
         """Remove the names of the semaphores; every worker has them open now."""

@@ -9,13 +9,22 @@ __all__ = ["descendants", "end_processes"]
 
 
 def descendants(pids: Iterable[int]) -> list[Any]:
-    """List the processes below the given ones, as ``psutil`` processes."""
-    import psutil  # only where a run is cut short: it takes a while to load
+    """List the processes below the given ones, as ``psutil`` processes.
 
+    Returns
+    -------
+    list of psutil.Process
+        None of them where the system has no room to look (no more files may be opened).
+    """
     children: dict[int, list[Any]] = defaultdict(list)
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            children[process.ppid()].append(process)
+    try:
+        import psutil  # only where a run is cut short: it takes a while to load
+
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                children[process.ppid()].append(process)
+    except (OSError, ImportError):
+        return []
     found = []
     open_pids = list(pids)
     while open_pids:
@@ -27,8 +36,6 @@ def descendants(pids: Iterable[int]) -> list[Any]:
 
 def end_processes(processes: Iterable[Any]) -> None:
     """Kill processes; those that are gone already do no harm."""
-    import psutil
-
     for process in processes:
-        with suppress(psutil.Error):
+        with suppress(Exception):  # psutil's own kinds; there is nothing more to be done
             process.kill()

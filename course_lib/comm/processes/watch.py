@@ -13,6 +13,8 @@ import pickle
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,12 +22,13 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.failures import frames_of_stack
-from course_lib.comm.processes.records import Locate, Located
+from course_lib.comm.processes.records import Locate, Located, Output
 from course_lib.comm.processes.setup import Pipes
 
-__all__ = ["Line", "die_with_launcher", "watch_for_crashes"]
+__all__ = ["Line", "Pump", "die_with_launcher", "watch_for_crashes"]
 
 _PR_SET_PDEATHSIG = 1
+_LAST_WORDS_S = 1.0
 
 
 class Line:
@@ -35,9 +38,12 @@ class Line:
     ----------
     pipes : Pipes
         The worker's ends.
+    call : callable
+        Says in which verb the worker waits, or None.
     """
 
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: Pipes, call: Callable[[], str | None]) -> None:
+        self._call = call
         self._records = pipes.records
         self._requests = pipes.requests
         self._sending = threading.Lock()
@@ -67,9 +73,41 @@ class Line:
                 os._exit(1)
             if isinstance(request, Locate):
                 stack = sys._current_frames().get(self._worker or 0)
-                self.report(Located(frames_of_stack(stack)))
+                self.report(Located(frames_of_stack(stack), self._call()))
             else:
                 self._arrived.put(request)
+
+
+class Pump:
+    """Where there are no pipes for the output, what is printed travels as records.
+
+    Parameters
+    ----------
+    line : Line
+        The line to the launcher.
+    """
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._threads = []
+        for fd, stream in ((1, "stdout"), (2, "stderr")):
+            read, write = os.pipe()
+            os.dup2(write, fd)
+            os.close(write)
+            thread = threading.Thread(target=self._run, args=(read, stream), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def finish(self) -> None:
+        """Send what has been printed last; nothing can be printed afterwards."""
+        for fd, thread in zip((1, 2), self._threads, strict=True):
+            with suppress(OSError):
+                os.close(fd)
+            thread.join(_LAST_WORDS_S)
+
+    def _run(self, read: int, stream: str) -> None:
+        while data := os.read(read, 65536):
+            self._line.report(Output(stream, data))
 
 
 def die_with_launcher() -> None:

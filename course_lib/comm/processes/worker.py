@@ -18,7 +18,8 @@ from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
-from course_lib.comm.processes.watch import Line, die_with_launcher, watch_for_crashes
+from course_lib.comm.processes.trees import descendants, end_processes
+from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, pack_value
 
 __all__ = ["work"]
@@ -29,20 +30,32 @@ def work(setup: Setup) -> None:
     die_with_launcher()
     watch_for_crashes(setup.pipes)
     os.environ[WORKER_VARIABLE] = str(setup.rank)
-    line = Line(setup.pipes)
-    _live(setup, line)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    line = Line(setup.pipes, lambda: channels.board.call(setup.rank))
+    pump = None if setup.pipes.outputs else Pump(line)
+    _live(setup, channels, line)
+    _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
             stream.flush()
+    if pump is not None:
+        pump.finish()
     # At once, with no atexit handlers or threads to wait for: all that matters has been reported.
     os._exit(0)
 
 
-def _live(setup: Setup, line: Line) -> None:
+def _end_children() -> None:
+    if sys.platform == "win32":
+        return
+    with suppress(ChildProcessError):  # raised where there are none, which costs next to nothing
+        os.waitpid(-1, os.WNOHANG)
+        end_processes(descendants([os.getpid()]))
+
+
+def _live(setup: Setup, channels: Channels, line: Line) -> None:
     comm: ProcessCommunicator | None = None
     origin_s = time.perf_counter()
     try:
-        channels = Channels(setup.segment.memory, setup.locks, setup.bells)
         line.report(Attached(setup.rank))
         fn, args = _load(line.next_request().data, setup.rank)
         line.report(Loaded(setup.rank))

@@ -8,6 +8,7 @@ import math
 from collections import deque
 from heapq import heappop, heappush, heapreplace
 from operator import attrgetter
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,8 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.failures import Failure
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.shipping import load_call
-from course_lib.comm.simulated.switching import refuse_inside_backward, switch_to
+from course_lib.comm.simulated.switching import TORCH, refuse_inside_backward, switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
-from course_lib.trace.recorder import Recorder
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.world import World
@@ -35,9 +35,10 @@ class Letter:
     """A message on its way: a copy of the data, who sent it, when, and when it will be there.
 
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
+    ``number`` is its place in the log, once it has started.
     """
 
-    __slots__ = ("arrived_s", "data", "posted_s", "sent", "src")
+    __slots__ = ("arrived_s", "data", "number", "posted_s", "sent", "src")
 
     def __init__(self, data: NDArray[Any], sent: Envelope, src: int, posted_s: float) -> None:
         self.data = data
@@ -45,6 +46,7 @@ class Letter:
         self.src = src
         self.posted_s = posted_s
         self.arrived_s = math.inf
+        self.number = -1
 
 
 class SimulatedCommunicator(Communicator):
@@ -79,7 +81,7 @@ class SimulatedCommunicator(Communicator):
         self.thread = greenlet(self._live)
         self.caller: greenlet | None = self.thread
         self.speed = world.flops_per_s[rank]
-        self.recorder = Recorder(rank) if world.tracing else None
+        self.log = world.log
         self.now_s = self.posted_s = self.done_s = self.card_free_s = 0.0
         self.verb = "start"
         self.tag: Tag = None
@@ -90,6 +92,8 @@ class SimulatedCommunicator(Communicator):
         self.letter: Letter | None = None
         self.value: Any = None
         self.finished = False
+        self.refusals = 0
+        self.n_collectives = 0
 
     # The life of a rank
 
@@ -103,15 +107,16 @@ class SimulatedCommunicator(Communicator):
         except (KeyboardInterrupt, TimeIsUp):
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
-            if world.ending is None:
+            if not world.ending:
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:
             self.caller = None
 
     def _begin(self, verb: str, tag: Tag = None) -> None:
         if getcurrent() is not self.caller:
-            self.world.refuse(self.rank, verb)
-        refuse_inside_backward(self.rank, verb)
+            self.world.refuse(self, verb)
+        if TORCH in modules:
+            refuse_inside_backward(self.rank, verb)
         self.verb = verb
         self.tag = tag
         self.posted_s = self.done_s = self.now_s
@@ -122,8 +127,8 @@ class SimulatedCommunicator(Communicator):
             self._sleep()
         else:
             self._advance(self.done_s)
-        if self.recorder is not None and self.now_s > self.posted_s:
-            self.recorder.waits.append((self.verb, peer, self.posted_s, self.now_s, "world"))
+        if self.log is not None and self.now_s > self.posted_s:
+            self.log.waits.append((self.rank, self.verb, peer, self.posted_s, self.now_s, "world"))
 
     def _advance(self, to_s: float) -> None:
         """Move the clock on; let others run first if that makes one of them the smallest."""
@@ -188,12 +193,14 @@ class SimulatedCommunicator(Communicator):
         busy_s = data.nbytes * self.world.beta_s_per_byte
         arrived_s = max(start_s + self.world.alpha_s, receiver.card_free_s) + busy_s
         letter.arrived_s = receiver.card_free_s = arrived_s
-        if self.recorder is not None:
+        if self.log is not None:
             tag, dtype, shape, _ = letter.sent
-            self.recorder.sends.append(
-                ("world", receiver.rank, tag, dtype, shape, data.nbytes,
-                 letter.posted_s, start_s + busy_s)
+            letter.number = len(self.log.messages)
+            self.log.messages.append(
+                (self.rank, receiver.rank, tag, dtype, shape, data.nbytes,
+                 letter.posted_s, start_s + busy_s, arrived_s)
             )  # fmt: skip
+            self.log.received_s.append(None)
         return start_s + busy_s
 
     def _take(
@@ -202,8 +209,8 @@ class SimulatedCommunicator(Communicator):
         """Open the letter that has been received."""
         letter, self.letter = self.letter, None
         assert letter is not None
-        if self.recorder is not None:
-            self.recorder.receives.append(("world", letter.src, letter.arrived_s, self.now_s))
+        if self.log is not None:
+            self.log.received_s[letter.number] = self.now_s
         check_match(letter.sent, letter.src, self.rank, tag, out)
         if out is None:
             return letter.data, letter.sent
@@ -281,17 +288,18 @@ class SimulatedCommunicator(Communicator):
     def _computed(self, label: str, flops: float, started_s: float) -> None:
         self._begin("compute")
         self._advance(started_s + flops / self.speed)
-        if self.recorder is not None:
-            self.recorder.computes.append((label, flops, started_s, self.now_s))
+        if self.log is not None:
+            self.log.computes.append((self.rank, label, flops, started_s, self.now_s))
 
     def _note(self, name: str, value: Any) -> None:
-        if self.recorder is not None:
-            self.recorder.notes.append((name, value, self.now_s))
+        if self.log is not None:
+            self.log.notes.append((self.rank, name, value, self.now_s))
 
     def _clock(self) -> float:
         return self.now_s
 
     def _collective(self, name: str, entered_s: float) -> None:
-        if self.recorder is not None:
-            number = len(self.recorder.collectives)
-            self.recorder.collectives.append((name, number, entered_s, self.now_s, "world"))
+        number = self.n_collectives
+        self.n_collectives += 1
+        if self.log is not None:
+            self.log.collectives.append((self.rank, name, number, entered_s, self.now_s, "world"))

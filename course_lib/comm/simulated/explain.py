@@ -87,8 +87,9 @@ def _peer_finished(
     else:
         text = f"{what}, but rank {peer.rank} has already returned"
         hint = f"let rank {peer.rank} send as many messages as rank {comm.rank} receives from it"
-        if peer.recorder is not None:
-            n_sent = sum(1 for _, dst, *_ in peer.recorder.sends if dst == comm.rank)
+        if world.log is not None:
+            pair = (peer.rank, comm.rank)
+            n_sent = sum(1 for row in world.log.messages if row[:2] == pair)
             text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {comm.rank}"
     return PeerFinishedError(
         "\n".join([text, *_unread(comm), hint]),

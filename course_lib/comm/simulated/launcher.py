@@ -5,11 +5,11 @@ from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.launch import Job, Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
 from course_lib.comm.simulated import explain, networks
+from course_lib.comm.simulated.communicator import ANY
 from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from course_lib.comm.simulated.world import World
 from course_lib.trace.events import Fault
-from course_lib.trace.recorder import assemble
 from course_lib.trace.trace import Trace
 
 __all__ = ["launch"]
@@ -52,7 +52,7 @@ def launch(job: Job, network: Network | None) -> Result:
             raise error from None
         warn_unreceived(world.unreceived())
         values = [comm.value for comm in world.ranks]
-        trace = _trace(world, []) if job.trace else None
+        trace = None if world.log is None else world.log.trace(job.workers, [])
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
         world.ranks.clear()  # breaks the circle of references: the ranks' arrays go now, not later
@@ -71,10 +71,8 @@ def _run(world: World, time_limit_s: float) -> RunError | None:
     except TimeIsUp as time_is_up:
         error = explain.timed_out(world, time_limit_s, frames_of(time_is_up.__traceback__))
     finally:
-        if error is not None and world.tracing:
-            summary = str(error.args[0]).splitlines()[0]
-            fault = Fault(error.rank, type(error).__name__, summary, world.virtual_time_s())
-            error.trace = _trace(world, [fault])
+        if error is not None:
+            error.trace = _trace(world, error)
         try:
             with Watchdog(_GRACE_S, lambda: None):
                 world.end()
@@ -83,14 +81,16 @@ def _run(world: World, time_limit_s: float) -> RunError | None:
     return error
 
 
-def _trace(world: World, faults: list[Fault]) -> Trace:
-    recorders = []
-    end_s = world.virtual_time_s()
+def _trace(world: World, error: RunError) -> Trace | None:
+    """Make the trace of a run that failed, with the failure and what ranks still wait for."""
+    log, end_s = world.log, world.virtual_time_s()
+    if log is None:
+        return None
     for comm in world.ranks:
-        assert comm.recorder is not None
-        if comm.open_parts and end_s > comm.posted_s:  # it waited to the end
+        if comm.open_parts and end_s > comm.posted_s:
             peer = comm.sends_to if comm.listens_to is None else comm.listens_to
-            peer = None if peer is None or peer < 0 else peer
-            comm.recorder.waits.append((comm.verb, peer, comm.posted_s, end_s, "world"))
-        recorders.append(comm.recorder)
-    return assemble(recorders, backend="simulated", clock="virtual", faults=faults)
+            peer = None if peer == ANY else peer
+            log.waits.append((comm.rank, comm.verb, peer, comm.posted_s, end_s, "world"))
+    summary = str(error.args[0]).splitlines()[0]
+    fault = Fault(error.rank, type(error).__name__, summary, end_s)
+    return log.trace(len(world.ranks), [fault])

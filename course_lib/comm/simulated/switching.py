@@ -13,26 +13,29 @@ from greenlet import greenlet
 
 from course_lib.comm.errors import SimulationError
 
-__all__ = ["refuse_inside_backward", "switch_to"]
+__all__ = ["TORCH", "refuse_inside_backward", "switch_to"]
+
+TORCH = "torch._C"
+"""The module to look for: loaded by whoever needs torch, never from here."""
 
 
 def switch_to(other: greenlet) -> None:
     """Let another greenlet go on; return when this one is switched to again."""
-    torch: Any = sys.modules.get("torch")
-    if not hasattr(torch, "is_grad_enabled"):
+    if TORCH not in sys.modules:
         other.switch()
         return
+    torch: Any = sys.modules[TORCH]
     records_gradients = torch.is_grad_enabled()
     try:
         other.switch()
     finally:
-        torch._C._set_grad_enabled(records_gradients)
+        torch._set_grad_enabled(records_gradients)
 
 
 def refuse_inside_backward(rank: int, verb: str) -> None:
-    """Raise ``SimulationError`` where a verb is called in an autograd hook."""
-    engine: Any = getattr(sys.modules.get("torch"), "_C", None)
-    if hasattr(engine, "_current_graph_task_id") and engine._current_graph_task_id() != -1:
+    """Raise ``SimulationError`` where a verb is called in an autograd hook; torch is loaded."""
+    torch: Any = sys.modules[TORCH]
+    if torch._current_graph_task_id() != -1:
         raise SimulationError(
             f"rank {rank} called {verb}() inside backward(), in an autograd hook; the simulator "
             "runs all ranks on one thread, and torch's engine cannot be left half-way: collect "

@@ -1,5 +1,6 @@
 """The event loop: who runs next, and how the run ends."""
 
+import ctypes
 from heapq import heappop
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -10,6 +11,7 @@ from course_lib.comm.launch import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.shipping import pack_call
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.log import Log
 from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.switching import switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
@@ -17,8 +19,6 @@ from course_lib.comm.simulated.watchdog import TimeIsUp
 __all__ = ["World"]
 
 _MOST_REFUSALS = 1_000
-_abandoned: list[greenlet] = []
-"""Ranks that could not be ended, kept: collecting a greenlet would try once more to end it."""
 
 
 class World:
@@ -42,7 +42,7 @@ class World:
         self.size = job.workers
         self.seed = job.seed
         self.eager_bytes = job.eager_bytes
-        self.tracing = job.trace
+        self.log = Log() if job.trace else None
         self.alpha_s = network.latency_s
         self.beta_s_per_byte = network.beta_s_per_byte
         self.flops_per_s = network.speeds(job.workers)
@@ -52,8 +52,7 @@ class World:
         self.in_barrier: list[SimulatedCommunicator] = []
         self.failure: Failure | None = None
         self.time_is_up = False
-        self.ending: greenlet | None = None
-        self.refusals = 0
+        self.ending = False
         self.ranks = [SimulatedCommunicator(rank, self) for rank in range(job.workers)]
 
     def run(self) -> bool:
@@ -94,33 +93,41 @@ class World:
 
     def end(self) -> None:
         """End the ranks that are still asleep, so that their ``finally`` blocks run."""
+        self.ending = True
         for comm in self.ranks:
             comm.caller = None
-        asleep = [comm.thread for comm in self.ranks if comm.thread and not comm.thread.dead]
+        asleep = [comm.thread for comm in self.ranks if not comm.thread.dead]
         try:
             while asleep:
-                self.ending, self.refusals = asleep[-1], 0
-                self.ending.throw(GreenletExit)
-                if not self.ending.dead:
-                    _abandoned.append(self.ending)
-                asleep.pop()
-        finally:
-            self.ending = None
-            _abandoned.extend(asleep)
+                asleep[-1].throw(GreenletExit)
+                if asleep[-1].dead:
+                    asleep.pop()
+                else:
+                    _leave_behind(asleep.pop())
+        finally:  # also when interrupted
+            for thread in asleep:
+                _leave_behind(thread)
 
-    def refuse(self, rank: int, verb: str) -> None:
+    def refuse(self, comm: SimulatedCommunicator, verb: str) -> None:
         """Say why ``verb`` cannot be called from here, or go on ending a rank that will not end."""
         here = getcurrent()
-        if here is self.ending or (self.time_is_up and here is self.ranks[rank].thread):
-            self.refusals += 1
-            while self.refusals > _MOST_REFUSALS:  # a rank that swallows its own end is left here
-                self.loop.switch()
-            raise GreenletExit if here is self.ending else TimeIsUp
-        if any(comm.caller for comm in self.ranks):
+        if here is comm.thread:
+            comm.refusals += 1
+            while comm.refusals > _MOST_REFUSALS:  # it swallows its own end: it is put to sleep
+                here.parent.switch()
+            raise GreenletExit if self.ending else TimeIsUp
+        if any(other.caller for other in self.ranks):
             raise SimulationError(
-                f"{verb}() of rank {rank} was called from another thread, greenlet or rank than "
-                "its own; on the simulator a rank is one flow of control: call verbs only from the "
-                "function that run was given",
-                rank=rank,
+                f"{verb}() of rank {comm.rank} was called from another thread, greenlet or rank "
+                "than its own; on the simulator a rank is one flow of control: call verbs only "
+                "from the function that run was given",
+                rank=comm.rank,
             )
-        raise SimulationError(f"rank {rank} called {verb}() after its run was over", rank=rank)
+        raise SimulationError(
+            f"rank {comm.rank} called {verb}() after its run was over", rank=comm.rank
+        )
+
+
+def _leave_behind(thread: greenlet) -> None:
+    """Keep a rank that could not be ended for ever: collecting it would try once more to end it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thread))

@@ -20,7 +20,9 @@ function render({ model, el }) {
   draw("path", { d: "M0 0V7", class: "lm-hatching" }, pattern);
   if (title) html("div", { class: "lm-title" }, root, title);
   const stageSvg = draw("svg", { class: "lm-stage", width: "100%", role: "img" }, root);
-  const lineSvg = draw("svg", { class: "lm-timeline", width: "100%", role: "img", "aria-label": `timeline of ${scene.total}` }, root);
+  const track = html("div", { class: "lm-track" }, root);
+  const lineSvg = draw("svg", { class: "lm-timeline", width: "100%", role: "img", "aria-label": `timeline of ${scene.total}` }, track);
+  const over = draw("svg", { class: "lm-head", "aria-hidden": "true" }, track);
   const bar = html("div", { class: "lm-bar" }, root);
   const button = (icon, label, act) => {
     const node = html("button", { type: "button", "aria-label": label, title: label }, bar);
@@ -58,7 +60,7 @@ function render({ model, el }) {
     root.classList.toggle("lm-large", large);
     mapping = makeMapping(scene, even);
     stage = makeStage(stageSvg, scene, width, k, hatch);
-    timeline = makeTimeline(lineSvg, scene, curves, width, k, mapping, even, hatch);
+    timeline = makeTimeline(lineSvg, over, scene, curves, width, k, mapping, even, hatch);
     aside.textContent = [even && "even steps: the time axis is not to scale", scene.thinned].filter(Boolean).join("; ");
     show();
   }
@@ -149,7 +151,7 @@ function render({ model, el }) {
   const ticks = (time_s) => +(time_s / scene.tick).toFixed(6);
   root.player = { scene, at: (time_s) => at(scene, ticks(time_s)), say: (time_s) => caption(scene, ticks(time_s), at(scene, ticks(time_s))),
     seek: (time_s) => seek(ticks(time_s)), time: () => tick * scene.tick, isPlaying: () => playing };
-  return () => { cancelAnimationFrame(request); clearInterval(timer); watch.disconnect(); model.off?.("change:time_s", follow); root.remove(); };
+  return () => { playing = false; cancelAnimationFrame(request); clearInterval(timer); watch.disconnect(); model.off?.("change:time_s", follow); root.remove(); };
 }
 
 export default { render };

@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"];
-const BOXES = [[150, 76], [116, 64], [80, 50], [60, 42], [44, 34], [32, 26], [22, 19], [15, 14]];
+const BOXES = [[150, 76], [116, 64], [100, 58], [80, 50], [60, 42], [44, 34], [32, 26], [22, 19], [15, 14]];
 
 function draw(name, attributes, parent, text) {
   const node = document.createElementNS(SVG, name);
@@ -148,7 +148,7 @@ function makeBox(svg, scene, rank, spot, [w, h], k, hatch) {
   shape(0, "lm-ground");
   shape(0, "lm-hatch", { fill: `url(#${hatch})` });
   if (role && w > 40) shape(4, "lm-inner");
-  const roomy = w >= 80 * k, big = w >= 116 * k;
+  const roomy = w >= 80 * k, big = w >= 100 * k;
   const name = draw("text", { class: "lm-rank", y: roomy ? -h * 0.13 : 0,
     "font-size": roomy ? h * 0.36 : Math.min(h * 0.62, w * 0.55) }, g);
   if (big) {

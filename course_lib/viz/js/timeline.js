@@ -24,7 +24,7 @@ function niceTimes(scene) {
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch) {
+function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch) {
   svg.replaceChildren();
   const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : 5), top = 8 * k, font = 12 * k;
   const left = 46 * k, right = width - 100 * k, foot = top + n * lane;
@@ -64,16 +64,22 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch) {
   }
   text(`${scene.clock} ${scene.unit[1]}`, { x: right + 18 * k, y: foot + 14 * k });
   const legend = makeCurves(svg, scene, curves, x, left, right, low - graph + 8 * k, low - 4 * k, k);
-  const head = draw("g", { class: "lm-head" }, svg);
-  draw("path", { d: `M0 ${top}V${low}` }, head);
-  draw("path", { class: "lm-grip", d: `M${-6 * k} 0h${12 * k}l${-6 * k} ${9 * k}z` }, head);
+  // The playhead is a picture of its own, so that moving it does not paint the timeline again.
+  over.replaceChildren();
+  over.setAttribute("width", 14 * k);
+  over.setAttribute("height", low);
+  draw("path", { d: `M${7 * k} ${top}V${low}` }, over);
+  draw("path", { class: "lm-grip", d: `M${k} 0h${12 * k}l${-6 * k} ${9 * k}z` }, over);
   return {
-    update(tick) { head.setAttribute("transform", `translate(${x(tick).toFixed(1)} 0)`); legend(tick); },
+    update(tick) { over.style.transform = `translateX(${(x(tick) - 7 * k).toFixed(1)}px)`; legend(tick); },
     tickAt: (px) => mapping.from(clamp((px - left) / (right - left), 0, 1)),
     rankAt: (py) => { const rank = Math.floor((py - top) / lane); return rank >= 0 && rank < n ? rank : -1; },
     x,
   };
 }
+
+// The curves' order of colours begins with those that are seen best on white and on black.
+const CURVE_COLOURS = [5, 4, 2, 6, 0, 1, 3];
 
 function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
   const all = curves.flatMap((c) => c.v), least = Math.min(...all), most = Math.max(...all);
@@ -83,15 +89,18 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
     draw("text", { class: "lm-tick", "font-size": 11 * k, x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, +value.toPrecision(3));
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   const marks = curves.map((c, i) => {
-    const colour = COLOURS[(i + 4) % 7], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
+    const colour = COLOURS[CURVE_COLOURS[i % 7]], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
     draw("path", { class: "lm-curve", d: c.t.map((t, j) => `${j ? "L" : "M"}${x(t).toFixed(1)} ${y(c.v[j]).toFixed(1)}`).join(""), stroke: colour, "stroke-dasharray": dash }, svg);
     const dot = draw("circle", { r: 5 * k, fill: colour, class: "lm-dot" }, svg);
     const name = draw("text", { class: "lm-legend", "font-size": 12 * k, x: right - 8 * k, y: top + (6 + 15 * i) * k, "text-anchor": "end" }, svg);
-    return { c, dot, name };
+    return { c, dot, name, shown: null };
   });
-  return (tick) => marks.forEach(({ c, dot, name }) => {
+  return (tick) => marks.forEach((mark) => {
+    const { c, dot, name } = mark;
     let j = -1;
     while (j + 1 < c.t.length && c.t[j + 1] <= tick) j++;
+    if (j === mark.shown) return;
+    mark.shown = j;
     dot.setAttribute("display", j < 0 ? "none" : "");
     name.textContent = j < 0 ? c.name : `${c.name} ${c.v[j].toPrecision(4)}`;
     if (j >= 0) { dot.setAttribute("cx", x(c.t[j])); dot.setAttribute("cy", y(c.v[j])); }

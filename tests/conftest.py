@@ -1,0 +1,38 @@
+"""What holds for all tests: worker functions travel by value, and nothing is left behind."""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+import cloudpickle
+import pytest
+
+from tests.residue import assert_nothing_left, names_in_shared_memory, residue
+
+
+@pytest.fixture(autouse=True)
+def _travel_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
+    # Else every worker would import the test's module, and pytest with it.
+    module = getattr(request, "module", None)
+    if module is None or module.__name__ not in sys.modules:
+        yield
+        return
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.fixture(autouse=True)
+def _leave_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compare names in shared memory and threads (cheap); with real processes, everything."""
+    if {"start_method", "usual_method"} & set(request.fixturenames):
+        before = residue()
+        yield
+        assert_nothing_left(before)
+        return
+    threads = set(threading.enumerate())
+    yield
+    assert names_in_shared_memory(os.getpid()) == []
+    extra = [t for t in threading.enumerate() if t not in threads and not t.daemon]
+    assert extra == []

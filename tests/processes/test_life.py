@@ -1,0 +1,196 @@
+"""A run that goes well: results by rank, code by value, one world for each run."""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_lib import run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 5, 8])
+def test_values_come_back_by_rank(usual_method, workers):
+    def work(comm, factor):
+        comm.barrier()
+        return comm.rank * factor, comm.size
+
+    result = run(work, 10, workers=workers, start_method=usual_method)
+    assert result.values == [(10 * rank, workers) for rank in range(workers)]
+    assert result.backend == "processes"
+    assert 0 <= result.elapsed_s < 60
+
+
+def test_sixty_four_workers_all_talk(usual_method):
+    def work(comm):
+        token = np.array([comm.rank])
+        for _ in range(2):
+            token = comm.sendrecv(token, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+        comm.barrier()
+        return int(token[0])
+
+    most = 61 if sys.platform == "win32" else 64
+    values = run(work, workers=most, start_method=usual_method).values
+    assert values == [(rank - 2) % most for rank in range(most)]
+
+
+def test_code_that_was_edited_is_the_code_that_runs(start_method):
+    for answer in (1, 2):
+        scope: dict[str, object] = {}
+        exec(f"def work(comm): return helper()\ndef helper(): return {answer}", scope)
+        assert run(scope["work"], workers=1, start_method=start_method).values == [answer]
+
+
+def test_a_worker_sees_the_launchers_folder_path_and_environment(
+    start_method, tmp_path, monkeypatch
+):
+    (tmp_path / "a_module_beside.py").write_text("ANSWER = 42\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("A_VARIABLE_OF_THIS_TEST", "seen")
+    monkeypatch.delenv("HOME", raising=False)
+
+    def work(comm):
+        import a_module_beside
+
+        environment = (os.environ.get("A_VARIABLE_OF_THIS_TEST"), os.environ.get("HOME"))
+        return a_module_beside.ANSWER, str(Path.cwd()), environment
+
+    values = run(work, workers=1, start_method=start_method).values
+    assert values == [(42, str(tmp_path), ("seen", None))]
+
+
+def test_results_of_classes_made_here_come_back_as_these_classes(start_method):
+    class Pair:
+        def __init__(self, a):
+            self.a = a
+
+    (value,) = run(lambda comm: Pair(5), workers=1, start_method=start_method).values
+    assert type(value) is Pair
+    assert value.a == 5
+
+
+def test_large_arguments_and_results_travel(start_method):
+    data = np.arange(3_000_000.0)
+
+    def work(comm, given):
+        given += comm.rank
+        return given
+
+    values = run(work, data, workers=2, start_method=start_method).values
+    assert np.array_equal(values[0], data)
+    assert np.array_equal(values[1], data + 1)
+    assert data[0] == 0
+
+
+def test_a_worker_computes_with_one_thread(start_method):
+    def work(comm):
+        import torch
+        from threadpoolctl import threadpool_info
+
+        np.ones((300, 300)) @ np.ones((300, 300))
+        pools = {pool["num_threads"] for pool in threadpool_info()}
+        return torch.get_num_threads(), pools
+
+    assert run(work, workers=1, start_method=start_method).values == [(1, {1})]
+
+
+def test_it_works_after_torch_and_blas_threads_ran_here(start_method):
+    import torch
+
+    weights = torch.ones(500, 500, requires_grad=True)
+    (weights @ weights).sum().backward()
+
+    def work(comm, w):
+        (w.detach() @ w.detach()).sum()
+        return tuple(w.shape)
+
+    values = run(work, weights.detach(), workers=2, start_method=start_method).values
+    assert values == [(500, 500), (500, 500)]
+
+
+def test_runs_from_two_threads_at_once_do_not_meet(start_method):
+    results = {}
+
+    def work(comm, base):
+        total = 0.0
+        for step in range(50):
+            array = np.full(1000, base + step)
+            got = comm.sendrecv(array, dst=1 - comm.rank, src=1 - comm.rank, tag=step)
+            total += float(got[0]) - base
+        return total
+
+    def launch(base):
+        results[base] = run(work, base, workers=2, start_method=start_method).values
+
+    threads = [threading.Thread(target=launch, args=(1000.0 * k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert results == {1000.0 * k: [1225.0, 1225.0] for k in range(3)}
+
+
+def test_all_ranks_share_one_clock(start_method):
+    def work(comm):
+        times = []
+        for _ in range(20):
+            if comm.rank == 0:
+                comm.send(np.array(comm.clock()), dst=1)
+                comm.recv(src=1)
+            else:
+                sent_s = float(comm.recv(src=0))
+                times.append((sent_s, comm.clock()))
+                comm.send(np.zeros(0), dst=0)
+        return times
+
+    times = run(work, workers=2, start_method=start_method).values[1]
+    assert all(0 < sent_s < seen_s for sent_s, seen_s in times)
+    assert min(seen_s - sent_s for sent_s, seen_s in times) < 0.05
+
+
+def test_the_trace_holds_messages_computing_waiting_notes(start_method):
+    def work(comm):
+        if comm.rank == 0:
+            with comm.compute("nap", flops=10):
+                time.sleep(0.05)
+            comm.note("loss", 0.5)
+            comm.send(np.zeros(4), dst=1, tag="t")
+        else:
+            comm.recv(src=0)
+
+    trace = run(work, workers=2, start_method=start_method).trace
+    (message,) = trace.messages
+    assert message[:6] == (0, 1, "t", "<f8", (4,), 32)
+    assert message.posted_s <= message.sent_s
+    assert message.posted_s <= message.arrived_s <= message.received_s
+    (nap,) = trace.computes
+    assert (nap.rank, nap.label, nap.flops) == (0, "nap", 10.0)
+    assert 0.05 <= nap.end_s - nap.start_s < 5
+    assert nap.end_s <= message.posted_s
+    assert [(n.rank, n.name, n.value) for n in trace.notes] == [(0, "loss", 0.5)]
+    waited = [wait for wait in trace.waits if wait.rank == 1]
+    assert {(wait.verb, wait.peer) for wait in waited} == {("recv", 0)}
+    assert waited[-1].end_s <= message.received_s
+
+
+def test_a_run_without_trace_records_nothing(start_method):
+    def work(comm):
+        comm.sendrecv(np.zeros(3), dst=1 - comm.rank, src=1 - comm.rank)
+        comm.note("x", 1)
+        recorder = comm.recorder
+        return [recorder.sends, recorder.receives, recorder.notes, recorder.waits]
+
+    result = run(work, workers=2, trace=False, start_method=start_method)
+    assert result.values == [[[], [], [], []]] * 2
+    assert result.recorded is None
+
+
+def test_an_unknown_way_of_starting_is_refused():
+    with pytest.raises(ValueError, match="start_method must be one of"):
+        run(lambda comm: None, start_method="fork")

@@ -1,0 +1,351 @@
+"""The player in a real browser, on an exported page: no kernel, no network."""
+
+from itertools import pairwise
+
+import pytest
+
+from course_lib.viz import export_page, loss_curve
+from course_lib.viz.moments import boundaries, steps, what_is_where
+from course_lib.viz.scene import make_scene
+from course_lib.viz.script import read_esm
+from tests.viz.traces import accident, map_reduce, ring
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PLAYER = "document.querySelector('.lm-player').player"
+
+# Counts the frames of two seconds, and those in which a message stood somewhere else than before.
+COUNT_FRAMES = """() => new Promise((done) => {
+  let frames = 0, moved = 0, last = "", begin = null;
+  const look = (now) => {
+    begin ??= now;
+    const ms = now - begin;
+    if (ms >= 2000) return done({ fps: frames * 1000 / ms, moved: moved / frames });
+    const here = document.querySelector(".lm-head").style.transform;
+    frames += 1; moved += here !== last; last = here;
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open the page of a trace; it fails where the page asks for anything or reports an error."""
+    contexts, complaints = [], []
+
+    def open_page(trace, *, width=1000, reduced_motion="no-preference", **options):
+        path = export_page(trace, tmp_path / "page.html", **options)
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, reduced_motion=reduced_motion, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text))
+        own = (path.as_uri(), "blob:")
+        page.on("request", lambda r: r.url.startswith(own) or complaints.append(r.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector(".lm-player")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def time_s(page):
+    return page.evaluate(f"{PLAYER}.time()")
+
+
+def playing(page):
+    return page.evaluate(f"{PLAYER}.isPlaying()")
+
+
+def caption(page):
+    return page.locator(".lm-caption").inner_text()
+
+
+def press(page, *keys):
+    page.locator(".lm-player").focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def wait_until(page, condition):
+    page.wait_for_function(condition.replace("player.", f"{PLAYER}."))
+
+
+CASES = [
+    pytest.param(lambda: ring(4), "ring", id="ring"),
+    pytest.param(lambda: map_reduce(4, 3), "star", id="star"),
+    pytest.param(lambda: ring(16), "line", id="line"),
+    pytest.param(accident, "line", id="accident"),
+]
+
+
+@pytest.mark.parametrize(("trace", "layout"), CASES)
+def test_the_browser_says_what_is_where_as_python_does(opened, trace, layout):
+    scene = make_scene(trace(), layout)
+    page = opened(trace(), layout=layout)
+    times = steps(scene) + [tick * scene.tick_s for tick in boundaries(scene)]
+    seen = page.evaluate(
+        f"""(times) => times.map((time) => {{
+          const moment = {PLAYER}.at(time);
+          return [
+            moment.tokens.map((t) => [t.m.index, t.position, t.state]),
+            moment.workers.map((w) => [w.state, w.word, w.progress]),
+            {PLAYER}.say(time),
+          ];
+        }})""",
+        times,
+    )
+    assert len(times) > 3
+    for time, (tokens, workers, sentence) in zip(times, seen, strict=True):
+        moment = what_is_where(scene, time)
+        assert sentence == moment.caption
+        assert [tuple(worker) for worker in workers] == [
+            (w.state, w.word, pytest.approx(w.progress, abs=1e-9)) for w in moment.workers
+        ]
+        assert [tuple(token) for token in tokens] == [
+            (t.number, pytest.approx(t.position, abs=1e-9), t.state) for t in moment.tokens
+        ]
+
+
+def test_a_token_is_drawn_where_it_is(opened):
+    """Its way from the sender's to the receiver's box is covered evenly, and only once."""
+    trace = map_reduce(4, 1)
+    page = opened(trace, layout="star")
+    scene = make_scene(trace, "star")
+    first = min(range(6), key=lambda number: scene.messages[number].posted)
+    flight = scene.messages[first]
+    spots = []
+    for part in (0.0, 0.25, 0.5, 0.75, 0.999):
+        tick = flight.posted + part * (flight.arrived - flight.posted)
+        page.evaluate(f"{PLAYER}.seek({tick * scene.tick_s!r})")
+        box = page.locator(f'.lm-token[data-index="{first}"] rect').bounding_box()
+        spots.append((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))
+    steps_px = [((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5 for a, b in pairwise(spots)]
+    assert min(steps_px) > 20
+    assert max(steps_px) < 1.3 * min(steps_px)
+    sender, receiver = (
+        page.locator(".lm-box .lm-ground").nth(rank).bounding_box() for rank in (flight.src, 0)
+    )
+    for (x, y), box in ((spots[0], sender), (spots[-1], receiver)):
+        assert box["x"] - 20 < x < box["x"] + box["width"] + 20
+        assert box["y"] - 20 < y < box["y"] + box["height"] + 20
+
+
+def test_it_never_starts_by_itself(opened):
+    page = opened(ring(4))
+    page.wait_for_timeout(300)
+    assert (time_s(page), playing(page)) == (0, False)
+
+
+def test_play_runs_to_the_end_and_plays_again_from_the_start(opened):
+    trace = ring(4)
+    page = opened(trace)
+    page.get_by_label("speed").select_option("4")
+    page.get_by_label("play", exact=True).click()
+    assert playing(page)
+    assert page.get_by_label("pause").count() == 1
+    wait_until(page, "() => !player.isPlaying()")
+    assert time_s(page) == pytest.approx(trace.end_s, rel=1e-6)
+    assert caption(page) == "the run is over: 24 messages, 393 KB"
+    page.get_by_label("play", exact=True).click()
+    wait_until(page, f"() => player.time() < {trace.end_s / 2}")
+
+
+def test_speed_sets_the_pace(opened):
+    page = opened(map_reduce(4, 5), layout="star")  # 20 s at 1x
+    went = {}
+    for speed in ("0.25", "4"):
+        page.get_by_label("to start").click()
+        page.get_by_label("speed").select_option(speed)
+        went[speed] = page.evaluate(
+            f"""() => new Promise((done) => {{
+              document.querySelector('[aria-label=play]').click();
+              let begin = null;
+              const look = (now) => {{
+                begin ??= now;
+                if (now - begin < 700) return requestAnimationFrame(look);
+                document.querySelector('[aria-label=pause]').click();
+                done({PLAYER}.time() / (now - begin));
+              }};
+              requestAnimationFrame(look);
+            }})"""
+        )
+    assert 8 < went["4"] / went["0.25"] < 32
+
+
+def test_pause_holds_the_time(opened):
+    page = opened(ring(4))
+    press(page, "Space")
+    wait_until(page, "() => player.time() > 0")
+    press(page, "Space")
+    held = time_s(page)
+    page.wait_for_timeout(200)
+    assert 0 < held == time_s(page)
+    assert not playing(page)
+
+
+def test_keys_step_jump_and_change_the_speed_inside_the_player_only(opened):
+    trace = ring(4)
+    scene = make_scene(trace)
+    page = opened(trace)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("End")
+    assert time_s(page) == 0, "keys outside the player are not its own"
+    press(page, "End")
+    assert time_s(page) == pytest.approx(scene.end_s)
+    press(page, "Home")
+    assert time_s(page) == 0
+    first, second = steps(scene)[:2]
+    press(page, "ArrowRight")
+    wait_until(page, f"() => Math.abs(player.time() - {first}) < 1e-9")
+    press(page, "ArrowRight", "ArrowRight", "ArrowLeft")
+    wait_until(page, f"() => Math.abs(player.time() - {second}) < 1e-9")
+    press(page, "+", "+")
+    assert page.get_by_label("speed").input_value() == "4"
+    press(page, "-", "-", "-")
+    assert page.get_by_label("speed").input_value() == "0.5"
+
+
+def test_the_scrubber_and_the_playhead_can_be_dragged(opened):
+    trace = ring(4)
+    page = opened(trace)
+    page.get_by_label("time", exact=True).fill("500")
+    assert time_s(page) == pytest.approx(trace.end_s / 2, rel=1e-3)
+    assert page.locator(".lm-clock").inner_text() == "99.32 µs virtual"
+    lanes = page.locator(".lm-timeline").bounding_box()
+    page.mouse.move(lanes["x"] + 60, lanes["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(lanes["x"] + 800, lanes["y"] + 40, steps=5)
+    page.mouse.up()
+    assert 0.7 * trace.end_s < time_s(page) < 0.95 * trace.end_s
+
+
+def test_hovering_tells_who_what_and_how_long(opened):
+    page = opened(map_reduce(4, 1), layout="star")
+    lanes = page.locator(".lm-timeline").bounding_box()
+    page.mouse.move(lanes["x"] + 300, lanes["y"] + 8 + 2.5 * 24)
+    assert page.locator(".lm-tip").inner_text().startswith("rank 2 waits for rank 0; from ")
+    page.mouse.move(lanes["x"] + 300, lanes["y"] - 50)
+    assert page.locator(".lm-tip").is_hidden()
+
+
+def test_the_caption_is_live_and_changes_only_when_something_happens(opened):
+    page = opened(ring(4))
+    assert page.locator(".lm-caption").get_attribute("aria-live") == "polite"
+    page.get_by_label("speed").select_option("4")
+    page.evaluate(
+        """() => {
+          window.changes = 0;
+          new MutationObserver((list) => { window.changes += list.length; })
+            .observe(document.querySelector(".lm-caption"), { childList: true });
+        }"""
+    )
+    press(page, "Space")
+    wait_until(page, "() => !player.isPlaying()")
+    assert page.evaluate("window.changes") == 6  # five changes of round, and the end
+
+
+def test_even_steps_are_labelled_and_keep_the_time(opened):
+    page = opened(map_reduce(4, 1), layout="star")
+    page.evaluate(f"{PLAYER}.seek(3e-5)")
+    before = page.locator(".lm-head").get_attribute("style")
+    button = page.get_by_role("button", name="even steps")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert time_s(page) == pytest.approx(3e-5)
+    assert page.locator(".lm-head").get_attribute("style") != before
+    assert "not to scale" in page.locator(".lm-aside").inner_text()
+
+
+def test_thinning_is_said_beside_the_caption(opened):
+    page = opened(ring(64))
+    assert "of 8,064 messages; totals count all" in page.locator(".lm-aside").inner_text()
+
+
+def test_with_reduced_motion_play_goes_in_steps(opened):
+    scene = make_scene(ring(4))
+    page = opened(ring(4), reduced_motion="reduce")
+    press(page, "ArrowRight")
+    assert time_s(page) == pytest.approx(steps(scene)[0]), "a step jumps"
+    press(page, "Home", "+", "+", "Space")
+    seen = page.evaluate(
+        f"""() => new Promise((done) => {{
+          const seen = new Set(), begin = performance.now();
+          const look = (now) => {{
+            seen.add({PLAYER}.time());
+            if (now - begin < 700) requestAnimationFrame(look); else done([...seen]);
+          }};
+          requestAnimationFrame(look);
+        }})"""
+    )
+    assert 2 <= len(seen) <= 5
+    assert all(min(abs(time - step) for step in steps(scene)) < 1e-9 for time in seen)
+
+
+def test_two_views_share_their_time_and_one_can_be_taken_away(opened):
+    page = opened(ring(4))
+    result = page.evaluate(
+        """async ([esm, end]) => {
+          const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+          const { default: widget } = await import(url);
+          const data = document.querySelector(".lm-slot script").textContent;
+          const traits = JSON.parse(data), heard = [];
+          const model = {
+            get: (name) => traits[name],
+            set(name, value) { traits[name] = value; for (const act of heard) act(); },
+            on: (_, act) => heard.push(act),
+            off: (_, act) => heard.splice(heard.indexOf(act), 1),
+            save_changes() {},
+          };
+          const [a, b] = [1, 2].map(() => document.body.appendChild(document.createElement("div")));
+          const takeAway = widget.render({ model, el: a });
+          widget.render({ model, el: b });
+          const one = a.firstChild.player, two = b.firstChild.player;
+          one.seek(end / 2);
+          const shared = two.time();
+          takeAway();
+          return { shared, left: a.childElementCount, listeners: heard.length };
+        }""",
+        [read_esm(), ring(4).end_s],
+    )
+    assert result["shared"] == pytest.approx(ring(4).end_s / 2)
+    assert (result["left"], result["listeners"]) == (0, 1)
+
+
+@pytest.mark.parametrize("width", [600, 1000])
+@pytest.mark.parametrize("size", [4, 16, 64])
+def test_no_box_touches_another_or_leaves_the_stage(opened, width, size):
+    page = opened(ring(size), width=width)
+    stage = page.locator(".lm-stage").bounding_box()
+    boxes = page.eval_on_selector_all(
+        ".lm-box .lm-ground",
+        "(all) => all.map((n) => n.getBoundingClientRect())"
+        ".map((r) => [r.x, r.y, r.right, r.bottom])",
+    )
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        assert stage["x"] <= left < right <= stage["x"] + stage["width"]
+        assert stage["y"] <= top < bottom <= stage["y"] + stage["height"]
+        for other in boxes[:number]:
+            apart = right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+            assert apart, (size, width)
+
+
+@pytest.mark.parametrize(
+    ("trace", "layout"),
+    [(lambda: map_reduce(4, 5), "star"), (lambda: ring(16), "ring"), (lambda: ring(64), "ring")],
+)
+def test_it_moves_smoothly(opened, trace, layout, capsys):
+    curves = {"loss": loss_curve(trace())} if trace().notes else None
+    page = opened(trace(), layout=layout, curves=curves)
+    press(page, "Space")
+    frames = page.evaluate(COUNT_FRAMES)
+    with capsys.disabled():
+        print(f"\n  {trace().size} ranks on a {layout}: {frames['fps']:.1f} frames a second")
+    assert frames["fps"] >= 30, "the goal is 55; 30 leaves room for a busy machine"
+    assert frames["moved"] > 0.9, "each frame must show another time"

@@ -1,0 +1,62 @@
+"""The prediction form: what it says before, after and without a prediction."""
+
+import pytest
+
+from course_lib.viz.prediction import predict
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"), [("6", 6.0), ("1,200", 1200.0), ("1 200", 1200.0), ("1e3", 1000.0), (6, 6)]
+)
+def test_a_number_is_kept(typed: str | float, number: float) -> None:
+    guess = predict("How many?", "messages")
+    assert guess.commit(typed).startswith("You predict ")
+    assert guess.committed == number
+
+
+def test_what_is_no_number_is_asked_for_again() -> None:
+    guess = predict("How many?")
+    assert guess.commit("six") == "'six' is no number: write digits, for example 12"
+    assert guess.committed is None
+    assert guess.commit("6") == "You predict 6. Now run on."
+
+
+def test_the_first_prediction_counts() -> None:
+    guess = predict("How many?", "bytes")
+    guess.commit("500")
+    guess.commit("528")
+    assert guess.compare(528) == "It is 528 bytes; you said 500: not what was predicted."
+
+
+def test_comparison_with_and_without_a_prediction() -> None:
+    guess = predict("How many?", "messages")
+    assert guess.compare(6) == "It is 6 messages. (No prediction was made.)"
+    guess.commit("6")
+    assert guess.compare(6) == "It is 6 messages; you said 6: as predicted."
+
+
+def test_it_shows_a_form_whose_text_is_the_same_in_every_run() -> None:
+    texts = {predict("How many?", "messages")._repr_mimebundle_()["text/plain"] for _ in range(2)}
+    assert texts == {"Your prediction: How many? ____ messages"}
+    assert "application/vnd.jupyter.widget-view+json" in predict("How many?")._repr_mimebundle_()
+
+
+def test_pressing_the_button_commits_and_closes_the_form() -> None:
+    guess = predict("How many?", "messages")
+    guess._repr_mimebundle_()
+    box, button, said = guess._form.children[1].children
+    box.value = "no idea"
+    button.click()
+    assert not box.disabled
+    assert "is no number" in said.value
+    box.value = "6"
+    button.click()
+    assert box.disabled
+    assert button.disabled
+    assert said.value == "You predict 6 messages. Now run on."
+
+
+@pytest.mark.parametrize("bad", [{"question": 5}, {"question": "x", "unit": None}])
+def test_texts_must_be_texts(bad: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match="must be a str"):
+        predict(**bad)  # type: ignore[arg-type]

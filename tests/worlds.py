@@ -1,0 +1,31 @@
+"""The worlds that one suite holds to one contract."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from course_lib import run
+
+
+class World:
+    """``run`` on one backend; launching processes takes a while, so tests batch their cases."""
+
+    def __init__(self, backend: str) -> None:
+        self.backend = backend
+
+    def __call__(self, fn: Callable[..., Any], *args: Any, workers: int = 2, **options: Any) -> Any:
+        options.setdefault("time_limit_s", 60.0)
+        return run(fn, *args, workers=workers, backend=self.backend, **options)
+
+
+@pytest.fixture(params=["simulated", pytest.param("processes", marks=pytest.mark.slow)])
+def world(request: pytest.FixtureRequest) -> World:
+    """Give a test each backend in turn."""
+    return World(request.param)
+
+
+@pytest.fixture
+def both_worlds() -> list[World]:
+    """Give a test all backends at once, to compare them."""
+    return [World("simulated"), World("processes")]
