@@ -32,9 +32,23 @@ def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
         raise SerializationError(_culprit(fn, args, error)) from error
 
 
-def load_call(data: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Load what ``pack_call`` packed; every call makes new copies."""
-    fn, args = pickle.loads(data)
+def load_call(data: bytes, rank: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Load what ``pack_call`` packed; every call makes new copies.
+
+    Raises
+    ------
+    SerializationError
+        If loading runs into an exception, of any kind.
+    """
+    try:
+        fn, args = pickle.loads(data)
+    except Exception as error:
+        raise SerializationError(
+            f"rank {rank} could not load the function or its arguments: {_reason(error)}; "
+            "the worker must be able to import what they use, and to make its own copy of every "
+            "argument",
+            rank=rank,
+        ) from error
     return fn, args
 
 
