@@ -114,7 +114,7 @@ def test_an_exception_names_the_rank_and_the_cell_and_nothing_of_the_launcher(no
     number = int(text.split("failed at cell In[")[1].split("]")[0])
     assert f"rank 1 failed at cell In[{number}], line 3: ZeroDivisionError" in text
     assert "return y / x" in text
-    assert f"cell In[{number + 2}], line 2, in failing" in text
+    assert f"cell In[{number + 1}], line 2, in failing" in text
     assert "launcher.py" not in text
     assert "rank 0 waited in barrier(), at cell In[" in text or "rank 0 was running" in text
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import multiprocess
-from multiprocess import forkserver, resource_tracker, spawn
+from multiprocess import spawn
 
 __all__ = ["PROCESS_LOCK", "choose_method", "context", "interrupts_held_back", "start_process"]
 
@@ -65,9 +65,13 @@ def context(method: str, *, nothing_runs: bool) -> Any:
 
 
 def _start_fork_server(nothing_runs: bool) -> None:
+    from multiprocess import forkserver  # there is none on Windows
+
     global _preloaded
     wanted = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
-    if _preloaded not in (None, wanted) and nothing_runs:
+    # It ends when all its children have; those that the notebook has started itself may stay.
+    replaceable = nothing_runs and not multiprocess.active_children()
+    if _preloaded not in (None, wanted) and replaceable:
         forkserver._forkserver._stop()
         _preloaded = None
     if _preloaded is None:
@@ -108,6 +112,8 @@ def interrupts_held_back() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows: a worker ignores it when it is ready
         yield
         return
+    from multiprocess import resource_tracker
+
     resource_tracker.ensure_running()  # it unblocks the signal when it has to start
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

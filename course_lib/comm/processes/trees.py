@@ -11,6 +11,11 @@ __all__ = ["descendants", "end_processes"]
 def descendants(pids: Iterable[int]) -> list[Any]:
     """List the processes below the given ones, as ``psutil`` processes.
 
+    Parameters
+    ----------
+    pids : iterable of int
+        The processes whose children, and theirs, are wanted.
+
     Returns
     -------
     list of psutil.Process

@@ -100,7 +100,10 @@ class Waiter:
                 inlet.publish()
 
     def _refuse_finished(self, verb: str, src: int, dst: int) -> None:
-        finished = {p for p in self._inlets if self.seen[self._slots.finished + p]}
+        first = self._slots.finished
+        if not any(self.seen[first : first + len(self._inlets) + 1]):
+            return
+        finished = {peer for peer in self._inlets if self.seen[first + peer]}
         if verb == "barrier":
             # Rank 0 counts. To the others, a rank that has returned may have passed this barrier.
             gone = finished if self._rank == 0 else finished & {0}
