@@ -31,7 +31,7 @@ def layout_of(array, layout):
     if layout == "F":
         return np.asfortranarray(array)
     if layout == "reversed":
-        return array[tuple(slice(None, None, -1) for _ in array.shape)]
+        return array[(..., *(slice(None, None, -1) for _ in array.shape))]  # 0-d stays an array
     if layout == "strided" and array.ndim:
         return np.repeat(array, 2, axis=-1)[..., ::2]
     if layout == "broadcast":
