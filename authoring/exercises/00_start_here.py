@@ -15,6 +15,7 @@ import numpy as np
 
 from course_lib import checks, networks, run
 from course_lib.checks.set_00.predict_gather import sum_at_rank_0
+from course_lib.viz import player
 
 # No seed is needed: every check draws data of its own.
 
@@ -136,7 +137,7 @@ checks.pass_around(pass_around)
 # Now on real processes:
 
 # %% tags=["raises-exception"]
-run(lambda comm: pass_around(comm, np.array([comm.rank + 1])), workers=4).values
+run(lambda comm: pass_around(comm, np.array([comm.rank + 1])), workers=4, time_limit_s=10).values
 
 # %% [markdown]
 # **Without code.** With P workers, how many are at work at the same moment?
@@ -164,9 +165,11 @@ def monday(comm, x):
     return comm.recv(src=(comm.rank - 1) % comm.size)
 
 
-run(monday, np.zeros(1_000), workers=4, backend="simulated")
+# %% name="monday-run"
+on_monday = run(monday, np.zeros(1_000), workers=4, backend="simulated")
+player(on_monday.trace, layout="ring", title="Monday: 8,000 bytes leave at once")
 
-# %% name="tuesday" tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"] name="tuesday"
 checks.shift_right(monday)
 
 # %% [markdown]
@@ -219,9 +222,14 @@ checks.shift_right(shift_right)
 #
 # Now on real processes, with messages of 8 MB:
 
+
 # %% tags=["raises-exception"]
-result = run(lambda comm: shift_right(comm, np.full(1_000_000, comm.rank)), workers=4)
-[int(x[0]) for x in result.values]
+def large(comm):
+    """Shift a million numbers."""
+    return shift_right(comm, np.full(1_000_000, comm.rank))
+
+
+[int(x[0]) for x in run(large, workers=4, time_limit_s=10).values]
 
 # %% [markdown]
 # **Without code.** Only rank 0 receives first, all others send first. Is there a deadlock? How long
@@ -300,7 +308,9 @@ checks.ping_pong(ping_pong)
 # Now on real processes, in microseconds, for a small message and for one of 1 MB:
 
 # %% tags=["raises-exception", "nbval-ignore-output"]
-[round(run(ping_pong, n, 100, workers=2).values[0] * 1e6, 1) for n in (8, 1_000_000)]
+for n_bytes in (8, 1_000_000):
+    seconds = run(ping_pong, n_bytes, 100, workers=2, time_limit_s=10).values[0]
+    print(f"{n_bytes:9,} bytes: {seconds * 1e6:.1f} µs")
 
 # %% [markdown]
 # **Without code.** A message of 8 bytes takes 20 µs, one of 1 MB takes 820 µs. What are the

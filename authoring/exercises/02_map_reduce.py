@@ -14,7 +14,7 @@ import numpy as np
 
 from course_lib import checks, run
 from course_lib.data.diabetes import load_diabetes
-from course_lib.models.linear_regression import LinearRegression, check_examples
+from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.schemes.serial import check_training, gradient_descent
 from course_lib.shards import split_evenly
 
@@ -312,7 +312,9 @@ checks.combine(combine)
 
 # %% tags=["raises-exception"]
 ones = np.ones(3)
-run(lambda comm: combine(comm, (comm.rank + 1) * ones, ones, 0.05), workers=4).values
+run(
+    lambda comm: combine(comm, (comm.rank + 1) * ones, ones, 0.05), workers=4, time_limit_s=10
+).values
 
 # %% [markdown]
 # **Without code.** Could every rank send its new model instead, and rank 0 average the models?
@@ -385,7 +387,7 @@ checks.map_reduce(map_reduce)
 # Now on real processes, on the 400 patients of the lecture:
 
 # %% tags=["raises-exception"]
-trained = run(map_reduce, X, y, workers=4).values
+trained = run(map_reduce, X, y, workers=4, time_limit_s=10).values
 serial = gradient_descent(X, y).w
 print("equal to one process:", all(np.abs(w - serial).max() < 1e-9 for w in trained))
 
@@ -458,7 +460,7 @@ checks.predict_map_reduce(predict_map_reduce)
 # Now on real processes; your own training, measured:
 
 # %% tags=["raises-exception"]
-measured = run(map_reduce, X, y, 0.1, 100, workers=4).trace
+measured = run(map_reduce, X, y, 0.1, 100, workers=4, time_limit_s=10).trace
 print(predict_map_reduce(4, 10, 100))
 print("measured:", measured.n_messages, measured.n_bytes, measured.bytes_received()[0])
 

@@ -132,9 +132,12 @@ print(guess_number.compare(real.values[0][0]))
 #
 # Every run keeps a record of what was sent, when, and by whom. The player draws nothing else. Press
 # play, or put the focus on it and use the space bar and the arrows.
+#
+# A message of 8 bytes is quick: most of the time here is waiting. So the player goes from event to
+# event in *even steps*. Its button of that name switches to true time and back.
 
 # %% tags=["nbval-ignore-output"]
-player(real.trace, layout="ring", title="A number goes round, on four real processes")
+player(real.trace, layout="ring", title="A number on four real processes", even_steps=True)
 
 # %% [markdown]
 # Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4: three doublings, so 8 comes back. Four

@@ -120,7 +120,14 @@ def difference(
 def first_difference(
     expected: Sequence[Any], got: Sequence[Any], **options: Any
 ) -> Difference | None:
-    """Compare the results of all ranks, in rank order; options as in ``difference``.
+    """Compare the results of all ranks, in rank order.
+
+    Parameters
+    ----------
+    expected, got : sequence
+        The right values and the learner's, by rank.
+    **options
+        As for ``difference``.
 
     Returns
     -------

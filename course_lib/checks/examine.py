@@ -159,7 +159,7 @@ room: list[tuple[bytes, Task, Case]] = []
 def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
     """Call the learner's function on one simulated rank, and watch its arguments."""
     packed, task, case = room[0]
-    fn, _ = load_call(packed)
+    fn, _ = load_call(packed, comm.rank)
     values: list[Any] = []
     changed: list[tuple[int, int]] = []
     shared: list[tuple[int, int]] = []

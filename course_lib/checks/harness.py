@@ -18,7 +18,8 @@ from secrets import randbits
 from typing import Any
 
 from course_lib.checks.examine import Mishap, Observation, examine, mishap_of
-from course_lib.checks.judge import Fault, judge, measured_price, mishap_fault
+from course_lib.checks.faults import Fault, mishap_fault
+from course_lib.checks.judge import judge, measured_price
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
 from course_lib.checks.task import Case, Hint, Task
 from course_lib.comm.errors import RunError

@@ -2,46 +2,35 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference, difference, first_difference
-from course_lib.checks.examine import Mishap, Observation
+from course_lib.checks.examine import Observation
+from course_lib.checks.faults import Fault, mishap_fault
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
-__all__ = ["Fault", "judge", "measured_price", "mishap_fault"]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """The first failing case, told.
-
-    Attributes
-    ----------
-    says : str
-        What is wrong.
-    hint : Hint
-        What may be behind it.
-    expected, got : str
-        Both sides; empty where nothing was compared.
-    rank : int or None
-        Where.
-    step : str
-        When: which call, or what happened there.
-    """
-
-    says: str
-    hint: Hint
-    expected: str = ""
-    got: str = ""
-    rank: int | None = None
-    step: str = ""
+__all__ = ["judge", "measured_price"]
 
 
 def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
-    """Find the first thing that is wrong in one case; None if all is right."""
+    """Find the first thing that is wrong in one case.
+
+    Parameters
+    ----------
+    task : Task
+        Knows the right answers, the budget and the usual mistakes.
+    case : Case
+        What was run.
+    seen : Observation
+        What was seen.
+
+    Returns
+    -------
+    Fault or None
+        None if all is right.
+    """
     if seen.mishap is not None:
         return mishap_fault(task, case, seen.mishap)
     return (
@@ -53,7 +42,20 @@ def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
 
 
 def measured_price(seen: Observation, calls: int) -> Price:
-    """Count what one of ``calls`` equal calls cost."""
+    """Count what one call cost.
+
+    Parameters
+    ----------
+    seen : Observation
+        A run that gave results.
+    calls : int
+        How many equal calls there were in it.
+
+    Returns
+    -------
+    Price
+        Rounded up where the calls were not equal after all.
+    """
     trace = seen.trace
     assert trace is not None
     busiest = max([*trace.bytes_sent(), *trace.bytes_received()])
@@ -63,47 +65,6 @@ def measured_price(seen: Observation, calls: int) -> Price:
         math.ceil(busiest / calls),
         seen.elapsed_s / calls,
     )
-
-
-def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
-    """Explain a run that gave no results."""
-    hint = _mishap_hint(task, case, mishap)
-    says = mishap.text
-    if hint.id == "library-answer":
-        says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
-    return Fault(says, hint, rank=mishap.rank)
-
-
-def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
-    if "LibraryAnswerError" in (mishap.original, mishap.kind) or "LibraryAnswer" in mishap.text:
-        return Hint("library-answer", "write it yourself: that is the task")
-    if mishap.kind == "DeadlockError" and case is not None and case.rendezvous:
-        return Hint(
-            "hidden-deadlock",
-            "it worked only because small messages are copied at once and send did not have to "
-            f"wait; {task.deadlock_hint}",
-        )
-    if mishap.kind == "DeadlockError":
-        return Hint("deadlock", task.deadlock_hint)
-    if mishap.kind == "PeerFinishedError":
-        return Hint(
-            "peer-finished",
-            "one rank waits for a message that nobody sends any more: count, for each pair of "
-            "ranks, the sends and the receives",
-        )
-    if mishap.kind == "MessageMismatchError":
-        return Hint("mismatch", "sender and receiver do not agree on what this message is")
-    if mishap.kind == "LaunchTimeout":
-        return Hint("too-slow", "it did not end in time: is there a loop whose end never comes?")
-    if mishap.kind in ("WorkerExited", "WorkerKilled", "WorkerStartError"):
-        return Hint("exited", "a worker ends by returning: leave out exit() and the like")
-    if mishap.kind == "SerializationError":
-        return Hint("cannot-travel", "make it inside the function instead of in the notebook")
-    if mishap.original == "TypeError" and "positional argument" in mishap.text:
-        return Hint("arguments", "compare the arguments with those in the docstring of the task")
-    if case is not None and case.workers == 1 and not case.alone:
-        return Hint("one-worker", "with one worker there is nobody to send to or receive from")
-    return Hint("exception", "the last lines say where; run that line by itself in a new cell")
 
 
 def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:

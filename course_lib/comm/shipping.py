@@ -32,9 +32,38 @@ def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
         raise SerializationError(_culprit(fn, args, error)) from error
 
 
-def load_call(data: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Load what ``pack_call`` packed; every call makes new copies."""
-    fn, args = pickle.loads(data)
+def load_call(data: bytes, rank: int | None = None) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Load what ``pack_call`` packed; every call makes new copies.
+
+    Parameters
+    ----------
+    data : bytes
+        What ``pack_call`` returned.
+    rank : int or None, default: None
+        Who loads it, for the error.
+
+    Returns
+    -------
+    fn : callable
+        The function.
+    args : tuple
+        Its arguments.
+
+    Raises
+    ------
+    SerializationError
+        If loading runs into an exception, of any kind.
+    """
+    try:
+        fn, args = pickle.loads(data)
+    except Exception as error:
+        raise SerializationError(
+            f"{'a process' if rank is None else f'rank {rank}'} could not load the function or its "
+            f"arguments: {_reason(error)}; "
+            "the worker must be able to import what they use, and to make its own copy of every "
+            "argument",
+            rank=rank,
+        ) from error
     return fn, args
 
 

@@ -25,7 +25,8 @@ class Recorder:
     sends : list of tuple
         ``(comm, dst, tag, dtype, shape, n_bytes, posted_s, sent_s)`` in the order sent.
     receives : list of tuple
-        ``(comm, src, arrived_s, received_s)`` in the order received.
+        ``(comm, src, arrived_s, received_s)`` in the order received; ``arrived_s`` is None for a
+        message that was there as soon as its sender had copied it.
     waits : list of tuple
         ``(verb, peer, start_s, end_s, comm)``.
     computes, notes, collectives : list of tuple
@@ -71,6 +72,8 @@ def assemble(
         for comm, dst, tag, dtype, shape, n_bytes, posted_s, sent_s in recorder.sends:
             waiting = arrivals[comm, recorder.rank, dst]
             arrived_s, received_s = waiting.popleft() if waiting else (None, None)
+            if arrived_s is None and received_s is not None:
+                arrived_s = min(sent_s, received_s)
             messages.append(
                 Message(
                     recorder.rank, dst, tag, dtype, shape, n_bytes,

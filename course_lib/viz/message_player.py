@@ -12,8 +12,8 @@ import anywidget
 import traitlets
 
 from course_lib.viz.curves import Curve, check_curves, pack_curves
-from course_lib.viz.scene import check_size, make_scene
 from course_lib.viz.script import read_css, read_esm
+from course_lib.viz.staging import check_size, make_scene
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace

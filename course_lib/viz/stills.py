@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 
 from course_lib.viz.curves import Curve, check_curves
 from course_lib.viz.moments import telling_moments, what_is_where
-from course_lib.viz.scene import Scene, check_size, make_scene
+from course_lib.viz.scene import Scene
+from course_lib.viz.staging import check_size, make_scene
 from course_lib.viz.still_parts import Still, draw_curves, draw_timeline
 from course_lib.viz.still_stage import draw_stage
 

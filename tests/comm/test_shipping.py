@@ -30,13 +30,13 @@ def test_mutually_recursive_helpers_and_closures_travel() -> None:
     def odd(n: int) -> bool:
         return n != 0 and even(n - 1)
 
-    fn, args = load_call(pack_call(lambda comm, n: (even(n), scale * n), (10,)))
+    fn, args = load_call(pack_call(lambda comm, n: (even(n), scale * n), (10,)), 0)
     assert fn(None, *args) == (True, 30)
 
 
 def test_every_load_is_a_copy_of_its_own() -> None:
     data = pack_call(lambda comm, x: x, (np.zeros(3),))
-    first, second = load_call(data)[1][0], load_call(data)[1][0]
+    first, second = load_call(data, 0)[1][0], load_call(data, 1)[1][0]
     first[0] = 1
     assert second[0] == 0
 

@@ -10,6 +10,7 @@ from course_lib.comm.errors import (
     DeadlockError,
     LaunchTimeout,
     NestedLaunchError,
+    SerializationError,
     UnreceivedMessagesWarning,
     WorkerError,
     WorkerExited,
@@ -197,6 +198,25 @@ def test_an_exception_names_the_rank_and_the_line(world, bad_rank):
     assert len(raised.value.consequences) == 2
 
 
+def explode():
+    raise ValueError("not to be loaded")
+
+
+class Trap:
+    """Packs well, and fails when it is loaded."""
+
+    def __reduce__(self):
+        return explode, ()
+
+
+def test_what_cannot_be_loaded_is_said_to_be_so(world):
+    def idle(comm, trap):
+        return comm.rank
+
+    with pytest.raises(SerializationError, match=r"rank \d could not load the function or its arg"):
+        world(idle, Trap())
+
+
 @pytest.mark.parametrize("code", [0, 3, "enough"])
 def test_sys_exit_is_not_a_result(world, code):
     def leave(comm):
@@ -230,6 +250,7 @@ def test_unreceived_messages_are_counted_in_a_warning(world):
     with pytest.warns(UnreceivedMessagesWarning, match="2 messages from rank 1 to rank 0") as seen:
         result = world(send_too_much)
     assert "tag=3" in str(seen[0].message)
+    assert seen[0].filename.endswith("worlds.py")  # the line that called run
     assert [(m.src, m.dst) for m in result.trace.unreceived()] == [(1, 0), (1, 0)]
     assert result.trace.messages_received() == [0, 0]
 

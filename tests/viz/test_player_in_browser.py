@@ -4,10 +4,12 @@ from itertools import pairwise
 
 import pytest
 
+from course_lib.trace.events import Compute, Message
+from course_lib.trace.trace import Trace
 from course_lib.viz import export_page, loss_curve
 from course_lib.viz.moments import boundaries, steps, what_is_where
-from course_lib.viz.scene import make_scene
 from course_lib.viz.script import read_esm
+from course_lib.viz.staging import make_scene
 from tests.viz.traces import accident, map_reduce, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -349,3 +351,14 @@ def test_it_moves_smoothly(opened, trace, layout, capsys):
         print(f"\n  {trace().size} ranks on a {layout}: {frames['fps']:.1f} frames a second")
     assert frames["fps"] >= 30, "the goal is 55; 30 leaves room for a busy machine"
     assert frames["moved"] > 0.9, "each frame must show another time"
+
+
+def test_messages_too_short_to_be_seen_bring_a_hint(opened):
+    work = Trace(
+        "simulated", "virtual", 2,
+        messages=[Message(0, 1, 0, "<f8", (1,), 8, 1.0, 1.0, 1.001, 1.001, "world")],
+        computes=[Compute(0, "work", 1.0, 0.0, 1.0), Compute(1, "work", 1.0, 1.001, 2.0)],
+    )  # fmt: skip
+    assert "even steps show them" in opened(work).locator(".lm-aside").inner_text()
+    assert opened(ring(4)).locator(".lm-aside").inner_text() == ""
+    assert "not to scale" in opened(work, even_steps=True).locator(".lm-aside").inner_text()

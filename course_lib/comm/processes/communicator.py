@@ -179,8 +179,8 @@ class ProcessCommunicator(Communicator):
         assert header is not None, "a message that has arrived has a header"
         if self._trace:
             now_s = self._clock()
-            # A message that did not wait lay ready in the ring from the moment it was sent.
-            arrived_s = now_s if header.waits else header.posted_s
+            # A message that did not wait lay ready in the ring when its sender had copied it.
+            arrived_s = now_s if header.waits else None
             self.recorder.receives.append((_WORLD, coming.inlet.src, arrived_s, now_s))
         return header.sent
 

@@ -7,11 +7,9 @@ has not finished, whatever it says when it exits.
 import os
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from course_lib.comm.errors import SerializationError
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
 from course_lib.comm.processes.channels import Channels
@@ -57,7 +55,7 @@ def _live(setup: Setup, channels: Channels, line: Line) -> None:
     origin_s = time.perf_counter()
     try:
         line.report(Attached(setup.rank))
-        fn, args = _load(line.next_request().data, setup.rank)
+        fn, args = load_call(line.next_request().data, setup.rank)
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s
         comm = ProcessCommunicator(
@@ -72,18 +70,6 @@ def _live(setup: Setup, channels: Channels, line: Line) -> None:
         recorder = comm.recorder if comm is not None else None
         record = Failed(Failure.of(error, setup.rank, now_s), recorder)
     line.report(record)
-
-
-def _load(data: bytes, rank: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    try:
-        return load_call(data)
-    except Exception as error:
-        raise SerializationError(
-            f"rank {rank} could not load the function or its arguments: "
-            f"{type(error).__name__}: {error}; the worker must be able to import what they use, "
-            "and to make its own copy of every argument",
-            rank=rank,
-        ) from error
 
 
 def _done(comm: ProcessCommunicator, value: bytes, ended_s: float) -> Done:

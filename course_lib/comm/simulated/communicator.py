@@ -11,7 +11,6 @@ from operator import attrgetter
 from sys import modules
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from greenlet import getcurrent, greenlet
 from numpy.typing import NDArray
 
@@ -19,34 +18,14 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.failures import Failure
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.shipping import load_call
+from course_lib.comm.simulated.letters import ANY, Letter
 from course_lib.comm.simulated.switching import TORCH, refuse_inside_backward, switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.world import World
 
-__all__ = ["ANY", "Letter", "SimulatedCommunicator"]
-
-ANY = -1
-"""In place of a source: whoever comes first."""
-
-
-class Letter:
-    """A message on its way: a copy of the data, who sent it, when, and when it will be there.
-
-    ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
-    ``number`` is its place in the log, once it has started.
-    """
-
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sent", "src")
-
-    def __init__(self, data: NDArray[Any], sent: Envelope, src: int, posted_s: float) -> None:
-        self.data = data
-        self.sent = sent
-        self.src = src
-        self.posted_s = posted_s
-        self.arrived_s = math.inf
-        self.number = -1
+__all__ = ["SimulatedCommunicator"]
 
 
 class SimulatedCommunicator(Communicator):
@@ -101,7 +80,7 @@ class SimulatedCommunicator(Communicator):
         world = self.world
         try:
             switch_to(world.loop)  # begun, and back in the loop until it is this rank's turn
-            fn, args = load_call(world.packed_call)
+            fn, args = load_call(world.packed_call, self.rank)
             self.value = fn(self, *args)
             self.finished = True
         except (KeyboardInterrupt, TimeIsUp):
@@ -215,7 +194,7 @@ class SimulatedCommunicator(Communicator):
         if out is None:
             return letter.data, letter.sent
         if op is None:
-            np.copyto(out, letter.data)
+            out[...] = letter.data
         else:
             OPS[op](out, letter.data, out=out)
         return out, letter.sent

@@ -4,7 +4,8 @@ import math
 
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
-from course_lib.comm.simulated.communicator import ANY, SimulatedCommunicator
+from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.world import World
 
 __all__ = ["others", "stuck", "timed_out"]
@@ -14,20 +15,23 @@ _MOST_LINES = 10
 
 def stuck(world: World) -> RunError:
     """Explain why no rank can go on: a circle of ranks, or one that has returned too early."""
-    path = [next(comm for comm in world.ranks if not comm.finished)]
-    while True:
-        peer = world.ranks[_waits_for(world, path[-1])[0]]
+    comm = next(comm for comm in world.ranks if not comm.finished)
+    path: dict[int, SimulatedCommunicator] = {}  # by rank, in the order of who waits for whom
+    while comm.rank not in path:
+        path[comm.rank] = comm
+        peer = world.ranks[_waits_for(world, comm)[0]]
         if peer.finished:
-            return _peer_finished(world, path[-1], peer)
-        if peer in path:
-            return _deadlock(world, path[path.index(peer) :])
-        path.append(peer)
+            return _peer_finished(world, comm, peer)
+        comm = peer
+    start = list(path).index(comm.rank)
+    return _deadlock(world, list(path.values())[start:])
 
 
 def _waits_for(world: World, comm: SimulatedCommunicator) -> list[int]:
     """List the ranks without which ``comm`` cannot go on, those that have returned first."""
     if comm.verb == "barrier":
-        peers = [c.rank for c in world.ranks if c not in world.in_barrier]
+        inside = {c.rank for c in world.in_barrier}
+        peers = [c.rank for c in world.ranks if c.rank not in inside]
     elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
         others = [c.rank for c in world.ranks if c is not comm]
         return sorted(others, key=lambda rank: world.ranks[rank].finished)
@@ -135,7 +139,8 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
 
 def others(world: World, named: list[int]) -> list[str]:
     """Say in one line each where the ranks were that an error does not name; at most ten lines."""
-    rest = [comm for comm in world.ranks if comm.rank not in named]
+    known = set(named)
+    rest = [comm for comm in world.ranks if comm.rank not in known]
     lines = [f"rank {comm.rank} {_state(comm)}" for comm in rest[:_MOST_LINES]]
     if len(rest) > _MOST_LINES:
         lines.append(f"and {len(rest) - _MOST_LINES:,} more ranks")

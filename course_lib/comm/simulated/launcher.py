@@ -5,7 +5,7 @@ from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.launch import Job, Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
 from course_lib.comm.simulated import explain, networks
-from course_lib.comm.simulated.communicator import ANY
+from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from course_lib.comm.simulated.world import World

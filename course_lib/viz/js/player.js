@@ -50,10 +50,12 @@ function render({ model, el }) {
   const aside = html("div", { class: "lm-aside" }, root);
   const tip = html("div", { class: "lm-tip", hidden: "" }, root);
 
+  const flights = scene.messages.filter((m) => m.arrived >= 0).map((m) => m.arrived - m.posted).sort((a, b) => a - b);
+  const tooShort = flights[flights.length >> 1] < scene.end / 400;  // under 50 ms of a show of 20 s
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const unit = (tick) => `${(tick * scene.tick / scene.unit[0]).toFixed(2)} ${scene.unit[1]}`;
   let tick = clamp(Math.round(model.get("time_s") / scene.tick), 0, scene.end);
-  let speed = 1, playing = false, goal = null, request = 0, timer = 0, last = 0, said = null, stage, timeline, mapping;
+  let speed = 1, playing = false, goal = null, request = 0, timer = 0, telling = 0, last = 0, said = null, stage, timeline, mapping;
 
   function build() {
     const width = Math.max(320, root.clientWidth - 2), k = large ? 1.5 : 1;
@@ -61,7 +63,7 @@ function render({ model, el }) {
     mapping = makeMapping(scene, even);
     stage = makeStage(stageSvg, scene, width, k, hatch);
     timeline = makeTimeline(lineSvg, over, scene, curves, width, k, mapping, even, hatch);
-    aside.textContent = [even && "even steps: the time axis is not to scale", scene.thinned].filter(Boolean).join("; ");
+    aside.textContent = [even ? "even steps: the time axis is not to scale" : tooShort && "most messages are too short to be seen at this scale: even steps show them", scene.thinned].filter(Boolean).join("; ");
     show();
   }
   function show() {
@@ -75,7 +77,8 @@ function render({ model, el }) {
   }
   const duration = () => clamp(0.6 * scene.steps.length, 8, even ? 60 : 20) / speed;
   function frame(now) {
-    const seconds = Math.min(0.1, (now - last) / 1000), f = mapping.to(tick);
+    // A frame's time may lie before the moment that asked for it.
+    const seconds = clamp((now - last) / 1000, 0, 0.1), f = mapping.to(tick);
     last = now;
     if (goal !== null) {
       const aim = mapping.to(goal), rest = aim - f, pace = Math.max(Math.abs(rest) * 6, 0.02) * seconds;
@@ -85,10 +88,16 @@ function render({ model, el }) {
     if (goal === null && (!playing || tick >= scene.end)) rest(); else request = requestAnimationFrame(frame);
   }
   function move() { if (!request) { last = performance.now(); request = requestAnimationFrame(frame); } }
-  function rest() {
+  function halt() {
     cancelAnimationFrame(request); clearInterval(timer);
     request = timer = 0; goal = null; playing = false; face();
-    model.set("time_s", tick * scene.tick); model.save_changes?.();
+  }
+  // Other views hear of the time at once, the kernel when the motion is over.
+  function rest() {
+    halt();
+    model.set("time_s", tick * scene.tick);
+    clearTimeout(telling);
+    telling = setTimeout(() => model.save_changes?.(), 150);
   }
   function face() {
     playButton.setAttribute("aria-label", playing ? "pause" : "play");
@@ -97,13 +106,13 @@ function render({ model, el }) {
   }
   function toggle() {
     if (playing) return rest();
-    rest();
+    halt();
     if (tick >= scene.end) tick = 0;
     playing = true; face();
     if (still.matches) { hop(1); timer = setInterval(() => { if (!hop(1)) rest(); }, 1000 / speed); }
     else move();
   }
-  function seek(to) { rest(); tick = clamp(to, 0, scene.end); show(); rest(); }
+  function seek(to) { halt(); tick = clamp(to, 0, scene.end); show(); rest(); }
   function next(way, from) {
     const slack = scene.end * 1e-9;
     return way > 0 ? scene.steps.find((s) => s > from + slack) ?? scene.end : scene.steps.findLast((s) => s < from - slack) ?? 0;
@@ -111,11 +120,11 @@ function render({ model, el }) {
   function hop(way) { tick = next(way, tick); show(); return tick < scene.end; }
   function step(way) {
     const to = next(way, goal ?? tick);
-    if (playing || still.matches) { rest(); tick = to; show(); rest(); } else { goal = to; move(); }
+    if (playing || still.matches) { halt(); tick = to; show(); rest(); } else { goal = to; move(); }
   }
   function setSpeed(value) {
     speed = value; pick.value = value;
-    if (playing && still.matches) { rest(); toggle(); }
+    if (playing && still.matches) { halt(); toggle(); }
   }
 
   pick.addEventListener("change", () => setSpeed(+pick.value));
@@ -151,7 +160,7 @@ function render({ model, el }) {
   const ticks = (time_s) => +(time_s / scene.tick).toFixed(6);
   root.player = { scene, at: (time_s) => at(scene, ticks(time_s)), say: (time_s) => caption(scene, ticks(time_s), at(scene, ticks(time_s))),
     seek: (time_s) => seek(ticks(time_s)), time: () => tick * scene.tick, isPlaying: () => playing };
-  return () => { playing = false; cancelAnimationFrame(request); clearInterval(timer); watch.disconnect(); model.off?.("change:time_s", follow); root.remove(); };
+  return () => { halt(); clearTimeout(telling); watch.disconnect(); model.off?.("change:time_s", follow); root.remove(); };
 }
 
 export default { render };

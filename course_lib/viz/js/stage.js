@@ -71,7 +71,7 @@ function makeStage(svg, scene, width, k, hatch) {
   const height = Math.round(k * (rows === 1 ? 210 : n <= 8 ? 300 : n <= 20 ? 380 : 470));
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
-  const box = chooseBox(scene, width, height, k), [w, h] = box, noted = w >= 80 * k && n <= 8;
+  const box = chooseBox(scene, width, height, k), [w, h] = box, noted = w >= 80 * k && n <= (width < 700 * k ? 5 : 8);
   const spots = place(scene, width, height, box);
   const thick = clamp(h * 0.32, 9 * k, 22 * k), edges = new Map();
   for (const { src, dst } of scene.messages)

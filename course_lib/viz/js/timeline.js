@@ -102,7 +102,7 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
     if (j === mark.shown) return;
     mark.shown = j;
     dot.setAttribute("display", j < 0 ? "none" : "");
-    name.textContent = j < 0 ? c.name : `${c.name} ${c.v[j].toPrecision(4)}`;
+    name.textContent = j < 0 ? c.name : `${c.name} ${+c.v[j].toPrecision(4)}`;
     if (j >= 0) { dot.setAttribute("cx", x(c.t[j])); dot.setAttribute("cy", y(c.v[j])); }
   });
 }

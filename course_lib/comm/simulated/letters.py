@@ -1,0 +1,31 @@
+"""What lies in a letter box: a message, from the moment it is posted until it is read."""
+
+import math
+from typing import Any
+
+from numpy.typing import NDArray
+
+from course_lib.comm.messages import Envelope
+
+__all__ = ["ANY", "Letter"]
+
+ANY = -1
+"""In place of a source: whoever comes first."""
+
+
+class Letter:
+    """A message on its way: a copy of the data, who sent it, when, and when it will be there.
+
+    ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
+    ``number`` is its place in the log, once it has started.
+    """
+
+    __slots__ = ("arrived_s", "data", "number", "posted_s", "sent", "src")
+
+    def __init__(self, data: NDArray[Any], sent: Envelope, src: int, posted_s: float) -> None:
+        self.data = data
+        self.sent = sent
+        self.src = src
+        self.posted_s = posted_s
+        self.arrived_s = math.inf
+        self.number = -1

@@ -1,0 +1,180 @@
+"""How a trace is put on a layout: its events become the rows of a scene."""
+
+import math
+from typing import TYPE_CHECKING
+
+from course_lib.viz.colours import OKABE_ITO
+from course_lib.viz.layouts import BENDS, places
+from course_lib.viz.scene import Doing, Flight, Scene, Span
+from course_lib.viz.thin import MAX_EVENTS, pick, thin
+from course_lib.viz.units import format_bytes
+
+if TYPE_CHECKING:
+    from course_lib.trace.trace import Trace
+
+__all__ = ["check_size", "make_scene"]
+
+_MOST_RANKS = 128
+_TICK_DIGITS = 7
+_LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
+
+
+def make_scene(
+    trace: "Trace",
+    layout: str = "ring",
+    *,
+    center: int = 0,
+    roles: dict[int, str] | None = None,
+    max_events: int = MAX_EVENTS,
+) -> Scene:
+    """Put a trace on a layout.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    layout : {"ring", "star", "line"}, default: "ring"
+        Where the workers stand.
+    center : int, default: 0
+        The rank in the middle of a star.
+    roles : dict of int to str or None, default: None
+        What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    max_events : int, default: 2500
+        The most messages and spans to draw; of longer traces a fair part is drawn, and the scene
+        says how much. Totals are always those of the whole trace.
+
+    Returns
+    -------
+    Scene
+        The table that all pictures are drawn from.
+
+    Raises
+    ------
+    ValueError
+        If ``layout``, ``center`` or a rank in ``roles`` does not exist.
+    """
+    for rank in roles or {}:
+        if not 0 <= rank < trace.size:
+            raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
+    spot = places(layout, trace.size, center)
+    tick_s = _tick(trace.end_s)
+    labels, sizes = _labels(trace), _sizes(trace)
+    spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
+    flights = _flights(trace, tick_s, labels, sizes, _LOOKED_AT * max_events)
+    kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
+    messages = "message" if trace.n_messages == 1 else "messages"
+    largest = max(sizes, default=0) or 1
+    return Scene(
+        size=trace.size,
+        clock=trace.clock,
+        layout=layout,
+        tick_s=tick_s,
+        end=round(trace.end_s / tick_s),
+        places=spot,
+        bend=BENDS[layout],
+        roles=[(roles or {}).get(rank, "") for rank in range(trace.size)],
+        labels=labels,
+        sizes=[(format_bytes(n_bytes), n_bytes / largest) for n_bytes in sizes],
+        doings=doings,
+        messages=kept_flights,
+        spans=kept_spans,
+        faults=[
+            (f.rank, round(f.time_s / tick_s), f.kind) for f in trace.faults if f.rank is not None
+        ],
+        shares=_shares(trace),
+        total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}",
+        thinned=thinned,
+    )
+
+
+def check_size(size: int) -> None:
+    """Refuse more ranks than a stage has room for."""
+    if size > _MOST_RANKS:
+        raise ValueError(
+            f"trace must have at most {_MOST_RANKS} ranks to be put on a stage, got {size:,}; "
+            "timeline(trace) and table(trace) take any number"
+        )
+
+
+def _tick(end_s: float) -> float:
+    if end_s <= 0:
+        return 1.0
+    return float(f"1e{math.ceil(math.log10(end_s)) - _TICK_DIGITS}")
+
+
+def _labels(trace: "Trace") -> list[tuple[int | str | None, int]]:
+    tags = list(dict.fromkeys(message.tag for message in trace.messages))
+    names = [tag for tag in tags if isinstance(tag, str)]
+    colours = {name: number for number, name in enumerate(names)}
+    return [
+        (tag, (tag if isinstance(tag, int) else colours.get(tag or "", 1)) % len(OKABE_ITO))
+        for tag in tags
+    ]
+
+
+def _sizes(trace: "Trace") -> list[int]:
+    return sorted({message.n_bytes for message in trace.messages})
+
+
+def _flights(
+    trace: "Trace",
+    tick_s: float,
+    labels: list[tuple[int | str | None, int]],
+    sizes: list[int],
+    most: int,
+) -> list[Flight]:
+    label_of = {label[0]: index for index, label in enumerate(labels)}
+    size_of = {n_bytes: index for index, n_bytes in enumerate(sizes)}
+    flights = []
+    for m in pick(trace.messages, most):
+        posted, arrived, received = round(m.posted_s / tick_s), -1, -1
+        if m.received_s is not None:
+            # On measured clocks a receiver may note a time just before the sender's.
+            arrived_s = m.received_s if m.arrived_s is None else m.arrived_s
+            arrived = max(posted, round(arrived_s / tick_s))
+            received = max(arrived, round(m.received_s / tick_s))
+        flights.append(
+            Flight(
+                m.src, m.dst, label_of[m.tag], size_of[m.n_bytes], posted, arrived, received
+            )
+        )  # fmt: skip
+    return sorted(flights, key=lambda flight: flight.posted)
+
+
+def _spans(trace: "Trace", tick_s: float, most: int) -> tuple[list[Span], list[Doing]]:
+    doings: dict[Doing, int] = {}
+    spans = []
+    events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in pick(trace.computes, most)]
+    events += [
+        (w.rank, _waits(w.verb, w.peer), w.start_s, w.end_s) for w in pick(trace.waits, most)
+    ]
+    for rank, doing, start_s, end_s in events:
+        start, end = round(start_s / tick_s), round(end_s / tick_s)
+        spans.append(Span(rank, doings.setdefault(doing, len(doings)), start, max(start, end)))
+    return sorted(spans, key=lambda span: (span.start, span.rank)), list(doings)
+
+
+def _computes(label: str) -> Doing:
+    return Doing("compute", label, f"computes {label}", f"compute {label}")
+
+
+def _waits(verb: str, peer: int | None) -> Doing:
+    if verb == "barrier":
+        return Doing("wait", "barrier", "waits at the barrier", "wait at the barrier")
+    if peer is None:
+        return Doing("wait", "waits", "waits for anybody", "wait for anybody")
+    if verb == "send":
+        goal = f"for rank {peer} to receive"
+    else:
+        goal = f"for rank {peer}"
+    return Doing("wait", f"waits for {peer}", f"waits {goal}", f"wait {goal}")
+
+
+def _shares(trace: "Trace") -> list[tuple[float, float]]:
+    whole = trace.end_s or 1.0
+    computed, waited = [0.0] * trace.size, [0.0] * trace.size
+    for compute in trace.computes:
+        computed[compute.rank] += (compute.end_s - compute.start_s) / whole
+    for wait in trace.waits:
+        waited[wait.rank] += (wait.end_s - wait.start_s) / whole
+    return list(zip(computed, waited, strict=True))
