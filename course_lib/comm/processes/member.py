@@ -65,6 +65,8 @@ class Member:
         How, once it is gone: a negative number is a signal.
     ended_by_us : bool
         Whether the launcher ended it.
+    silent : bool
+        Whether it did not answer when it was asked where it is; a later answer no longer counts.
     too_late : bool
         Whether the run is over for it: what it reports from now on no longer counts.
     """
@@ -80,6 +82,7 @@ class Member:
         self.gone_s = 0.0
         self.exit_code: int | None = None
         self.ended_by_us = False
+        self.silent = False
         self.too_late = False
         self.printer = Printer(rank)
         self._context = context
@@ -204,7 +207,7 @@ class Member:
                 self.phase = Phase.ATTACHED
             case Loaded():
                 self.phase = Phase.LOADED
-            case Located():
+            case Located() if not self.silent:
                 self.frames, self.call = record.frames, record.call
             case Output():
                 self.printer.feed(record.stream, record.data)

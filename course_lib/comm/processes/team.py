@@ -140,13 +140,16 @@ class Team:
         for member in asked:
             member.ask(Locate("where are you?"))
         self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
+        board = read_board(self._segment.memory, self.size)
         silent = [m for m in asked if m.frames is None and not m.gone]
         if silent and sys.platform != "win32":
-            # Compiled code holds Python's lock there; the fault handler does not need it.
+            # Compiled code holds Python's lock there; the fault handler does not need it. The
+            # signal may end a sleep in that code, so what they say afterwards does not count.
             for member in silent:
+                member.silent = True
                 member.signal(signal.SIGUSR1)
             self._listen_until(lambda: all(m.crash or m.gone for m in silent), _ANSWER_S)
-        return read_board(self._segment.memory, self.size)
+        return board
 
     def end(self, leave_s: float) -> None:
         """End all workers, show the last they printed, and let go of everything.
