@@ -78,7 +78,8 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"No matching distribution found for torch|torch==\S+ has no wheels|"
-        r"no version of torch==|torch.{0,200}no wheels with a matching",
+        r"no version of torch==|torch.{0,200}no wheels with a matching|"
+        r"Cannot install torch==\S+ because these package versions have conflicting dependencies",
         "no PyTorch 2.13 can be had from the package index: it cannot be reached, or has none for "
         "this system and Python (there are builds for 64-bit Linux with glibc, for Windows, and "
         "for macOS 14 or newer on M processors).",

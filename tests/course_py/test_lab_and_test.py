@@ -53,13 +53,15 @@ def test_everything_after_test_goes_to_pytest():
     assert arguments.pytest_words == ["-k", "ring", "--port", "-x"]
 
 
-def test_the_whole_suite_runs_unless_a_path_is_named(tmp_path):
-    for name in ("tests", "notebooks", "solutions"):
-        (tmp_path / name).mkdir()
+def test_the_whole_suite_runs_in_parallel_unless_a_path_is_named(tmp_path, monkeypatch):
+    (tmp_path / "tests").mkdir()
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     whole = commands.pytest_words(tmp_path, ["-k", "ring"])
-    assert whole[-5:] == ["tests", "notebooks", "solutions", "-k", "ring"]
-    assert any(word.startswith("--nbval") for word in whole)
-    assert "notebooks" not in commands.pytest_words(tmp_path, ["tests::test_x"])
+    assert whole == ["-n", "2", "--dist", "worksteal", "-k", "ring"]
+    assert commands.pytest_words(tmp_path, ["tests::test_x"]) == ["tests::test_x"]
+    assert commands.pytest_words(tmp_path, ["-n", "0"]) == ["-n", "0"]
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert commands.pytest_words(tmp_path, []) == []
 
 
 @pytest.mark.slow
