@@ -124,9 +124,10 @@ def test(root: Path, words: list[str]) -> int:
         pytest's exit status.
     """
     python = ensure(root)
-    environ = {"MPLBACKEND": "Agg", **clean_environ()}
     print("Running the tests; more arguments go to pytest.", flush=True)
-    return hand_over([str(python), "-m", "pytest", *pytest_words(root, words)], root, environ)
+    return hand_over(
+        [str(python), "-m", "pytest", *pytest_words(root, words)], root, clean_environ()
+    )
 
 
 def pytest_words(root: Path, words: list[str]) -> list[str]:
