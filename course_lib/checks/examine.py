@@ -19,7 +19,7 @@ from course_lib.checks.comparator import plain
 from course_lib.checks.task import Case, Task
 from course_lib.comm.communicator import EAGER_BYTES, Communicator
 from course_lib.comm.errors import RunError, WorkerError
-from course_lib.comm.launch import Job
+from course_lib.comm.job import Job
 from course_lib.comm.shipping import load_call
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace

@@ -5,7 +5,8 @@ rank, what happened, at which cell and line, and what to do next. In a notebook 
 shown, not the launcher's own frames.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,7 +28,26 @@ __all__ = [
     "WorkerExited",
     "WorkerKilled",
     "WorkerStartError",
+    "told_briefly",
 ]
+
+
+@contextmanager
+def told_briefly() -> Iterator[None]:
+    """Let IPython show a refused argument, or an interrupt, as one text without our own frames.
+
+    Yields
+    ------
+    None
+        While arguments are checked and workers run.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, KeyboardInterrupt) as error:
+        if not isinstance(error, RunError):  # which does so by itself
+            text = f"{type(error).__name__}: {error}"
+            vars(error)["_render_traceback_"] = lambda: [text]
+        raise
 
 
 class RunError(RuntimeError):

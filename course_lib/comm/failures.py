@@ -178,8 +178,9 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
     where = place(user_frame(failure.frames))
     original = _load(failure.original)
     if isinstance(original, RunError):
-        at = f"rank {failure.rank}, {where}: " if failure.frames else ""
-        message = f"{at}{original.args[0]}"
+        text = str(original.args[0])
+        who = "" if text.startswith(f"rank {failure.rank} ") else f"rank {failure.rank}, "
+        message = f"{who}{where}: {text}" if failure.frames else text
         return type(original)(message, rank=failure.rank, consequences=consequences)
     if failure.type_name == "SystemExit":
         return WorkerExited(

@@ -1,61 +1,26 @@
 """``run``: the only way to start workers."""
 
-import inspect
-import math
-import operator
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from course_lib.comm.communicator import EAGER_BYTES
-from course_lib.comm.errors import NestedLaunchError
+from course_lib.comm.errors import NestedLaunchError, told_briefly
+from course_lib.comm.job import check_job
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
 
-__all__ = ["WORKER_VARIABLE", "Job", "Result", "run"]
+__all__ = ["WORKER_VARIABLE", "Result", "run"]
 
 WORKER_VARIABLE = "COURSE_LIB_WORKER"
 """The environment variable that marks a worker process; its value is the rank."""
 
-_BACKENDS = ("processes", "simulated")
-_MOST_WORKERS = {"processes": 61 if sys.platform == "win32" else 64, "simulated": 10_000}
 _START_METHODS = (None, "forkserver", "spawn")
 _here = threading.local()
-
-
-@dataclass(frozen=True)
-class Job:
-    """A checked call of ``run``, as a world receives it.
-
-    Attributes
-    ----------
-    fn, args : callable and tuple
-        What every rank calls, after its communicator.
-    workers : int
-        How many ranks.
-    eager_bytes : int
-        Up to what size ``send`` returns after copying.
-    trace : bool
-        Whether to record what happens.
-    time_limit_s : float
-        Wall seconds after which the run is ended.
-    seed : int
-        For the ranks' random generators.
-    """
-
-    fn: Callable[..., Any]
-    args: tuple[Any, ...]
-    workers: int
-    eager_bytes: int
-    trace: bool
-    time_limit_s: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -94,10 +59,7 @@ class Result:
 
     def __repr__(self) -> str:
         """Summarise without any time, so that two runs of the same code print the same."""
-        traffic = ""
-        if self.recorded is not None:
-            n_messages, n_bytes = self.recorded.n_messages, self.recorded.n_bytes
-            traffic = f": {n_messages:,} messages, {n_bytes:,} bytes"
+        traffic = "" if self.recorded is None else f": {self.recorded.traffic}"
         return f"Result({len(self.values)} ranks, {self.backend}{traffic})"
 
 
@@ -166,34 +128,27 @@ def run(
     >>> run(pass_on, workers=2, backend="simulated").values
     [0, 3]
     """
-    if backend not in _BACKENDS:
-        raise ValueError(f"backend must be one of {_BACKENDS}, got {backend!r}")
-    _check_function(fn, args)
-    job = Job(
-        fn=fn,
-        args=args,
-        workers=_check_workers(workers, backend),
-        eager_bytes=0 if _check_flag("rendezvous", rendezvous) else EAGER_BYTES,
-        trace=_check_flag("trace", trace),
-        time_limit_s=_check_limit(time_limit_s),
-        seed=_check_seed(seed),
-    )
-    if start_method not in _START_METHODS:
-        raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
-    _refuse_nested()
-    if backend == "simulated":
-        if start_method is not None:
+    with told_briefly():
+        job = check_job(
+            fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
+            time_limit_s=time_limit_s, seed=seed,
+        )  # fmt: skip
+        if start_method not in _START_METHODS:
+            raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
+        if start_method is not None and backend != "processes":
             raise ValueError('start_method is only for backend="processes"')
-        from course_lib.comm.simulated import launcher as simulated
+        if network is not None and backend != "simulated":
+            raise ValueError(
+                'network is only for backend="simulated"; real processes are what they are'
+            )
+        _refuse_nested()
+        if backend == "simulated":
+            from course_lib.comm.simulated import launcher as simulated
 
-        return simulated.launch(job, network)
-    if network is not None:
-        raise ValueError(
-            'network is only for backend="simulated"; real processes are what they are'
-        )
-    from course_lib.comm.processes import launcher as processes
+            return simulated.launch(job, network)
+        from course_lib.comm.processes import launcher as processes
 
-    return processes.launch(job, start_method)
+        return processes.launch(job, start_method)
 
 
 @contextmanager
@@ -223,71 +178,3 @@ def _refuse_nested() -> None:
             "run was called inside a worker; workers cannot start workers: "
             "call run once, outside, with as many workers as are needed"
         )
-
-
-def _check_workers(workers: Any, backend: str) -> int:
-    most = _MOST_WORKERS[backend]
-    if isinstance(workers, bool) or not hasattr(workers, "__index__"):
-        raise TypeError(
-            f"workers must be an int from 1 to {most}, got {workers!r} ({type(workers).__name__})"
-        )
-    workers = operator.index(workers)
-    if workers < 1 or (workers > most and backend == "simulated"):
-        raise ValueError(f"workers must be an int from 1 to {most:,}, got {workers:,}")
-    if workers > most:
-        raise ValueError(
-            f"workers must be an int from 1 to {most} on real processes, got {workers:,}: each one "
-            'is a process of about 50 MB; backend="simulated" goes to 10,000'
-        )
-    return int(workers)
-
-
-def _check_function(fn: Any, args: tuple[Any, ...]) -> None:
-    if not callable(fn):
-        raise TypeError(
-            f"fn must be a function that takes a communicator, got {fn!r} ({type(fn).__name__}); "
-            "pass the function itself, without calling it"
-        )
-    kind = inspect.unwrap(fn)
-    if inspect.iscoroutinefunction(kind) or inspect.isasyncgenfunction(kind):
-        raise TypeError(f"fn must be a plain function, got the async function {kind.__name__}")
-    if inspect.isgeneratorfunction(kind):
-        raise TypeError(f"fn must be a plain function, got the generator function {kind.__name__}")
-    try:
-        signature = inspect.signature(fn)
-    except ValueError:  # some built-in functions have no signature to look at
-        return
-    try:
-        signature.bind(None, *args)
-    except TypeError as error:
-        name = getattr(fn, "__name__", type(fn).__name__)
-        raise TypeError(
-            f"fn is called as {name}(comm, *args) with {len(args)} further argument(s), but its "
-            f"signature is {name}{signature}: {error}"
-        ) from None
-
-
-def _check_flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__})")
-    return value
-
-
-def _check_limit(limit_s: Any) -> float:
-    if isinstance(limit_s, bool) or not isinstance(limit_s, int | float):
-        raise TypeError(
-            f"time_limit_s must be a number of seconds, got {limit_s!r} "
-            f"({type(limit_s).__name__}); there is always a limit"
-        )
-    if not (limit_s > 0 and math.isfinite(limit_s)):
-        raise ValueError(f"time_limit_s must be above 0 and finite, got {limit_s!r}")
-    return float(limit_s)
-
-
-def _check_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"seed must be an int of 0 or more, got {seed!r} ({type(seed).__name__})")
-    seed = operator.index(seed)
-    if seed < 0:
-        raise ValueError(f"seed must be an int of 0 or more, got {seed}")
-    return int(seed)

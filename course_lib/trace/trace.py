@@ -67,6 +67,12 @@ class Trace:
         return sum(message.n_bytes for message in self.messages)
 
     @property
+    def traffic(self) -> str:
+        """The messages and bytes in words, ``"1 message, 8 bytes"``."""
+        plural = "" if self.n_messages == 1 else "s"
+        return f"{self.n_messages:,} message{plural}, {self.n_bytes:,} bytes"
+
+    @property
     def end_s(self) -> float:
         """The time of the last event, in seconds."""
         times = [message.sent_s for message in self.messages]
@@ -294,10 +300,7 @@ class Trace:
 
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
-        return (
-            f"Trace({self.size} ranks, {self.backend}: {self.n_messages:,} messages, "
-            f"{self.n_bytes:,} bytes, {self.clock} time)"
-        )
+        return f"Trace({self.size} ranks, {self.backend}: {self.traffic}, {self.clock} time)"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from course_lib.viz import mimebundle

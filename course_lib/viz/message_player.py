@@ -65,10 +65,8 @@ class Player(anywidget.AnyWidget):
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
         trace = self._trace
-        return (
-            f"Player({trace.size} ranks, {self.scene['layout']}: {trace.n_messages:,} messages, "
-            f"{trace.n_bytes:,} bytes, {trace.clock} time)"
-        )
+        layout = self.scene["layout"]
+        return f"Player({trace.size} ranks, {layout}: {trace.traffic}, {trace.clock} time)"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Add the still picture, for wherever no widget can be shown."""

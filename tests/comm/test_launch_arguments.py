@@ -96,6 +96,19 @@ def test_backend_and_its_own_options_are_checked() -> None:
         run(hello, backend="simulated", start_method="spawn")
 
 
+def test_a_notebook_shows_a_refusal_without_the_librarys_frames() -> None:
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
+    told: list[str] = []
+    shell._showtraceback = lambda kind, value, lines: told.extend(lines)
+    try:
+        shell.run_cell("from course_lib import run\nrun(len, workers=0, backend='simulated')")
+        shell.run_cell("int('x')")  # anybody else's error keeps its frames
+    finally:
+        shell.clear_instance()
+    assert told[0] == "ValueError: workers must be an int from 1 to 10,000, got 0"
+    assert len("".join(told[1:]).splitlines()) > 2
+
+
 def test_a_run_without_trace_says_so_when_asked_for_it() -> None:
     result = run(hello, workers=2, backend="simulated", trace=False)
     assert result.values == [0, 1]

@@ -189,7 +189,7 @@ def test_a_long_run_within_its_limit_is_left_alone():
     assert simulate(nap, time_limit_s=5.0).values == [0, 1]
 
 
-def test_an_interrupt_passes_through():
+def test_an_interrupt_ends_the_run_and_says_where_every_rank_was():
     def interrupted(comm):
         if comm.rank == 0:
             comm.recv(src=1)
@@ -197,8 +197,12 @@ def test_an_interrupt_passes_through():
         while True:
             pass
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         simulate(interrupted)
+    head, *ranks = str(caught.value).splitlines()
+    assert head == "the run was interrupted and has ended"
+    assert "rank 1 was running, at test_how_runs_end.py, line" in ranks[0]
+    assert "rank 0 waited in recv(src=1), at test_how_runs_end.py, line" in ranks[1]
 
 
 def test_verbs_from_another_thread_are_refused():

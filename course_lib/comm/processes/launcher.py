@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from course_lib.comm.errors import RunError, SerializationError
-from course_lib.comm.launch import Job, Result
+from course_lib.comm.job import Job
+from course_lib.comm.launch import Result
 from course_lib.comm.leftovers import warn_unreceived
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes import contexts, reports, segment

@@ -13,7 +13,7 @@ from typing import Any
 from multiprocess import connection
 
 from course_lib.comm.errors import LaunchError
-from course_lib.comm.launch import Job
+from course_lib.comm.job import Job
 from course_lib.comm.processes.channels import prepare, read_board, total_bytes
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.mailbox import Board

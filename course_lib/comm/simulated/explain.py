@@ -8,7 +8,7 @@ from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.world import World
 
-__all__ = ["others", "stuck", "timed_out"]
+__all__ = ["interrupted", "others", "stuck", "timed_out"]
 
 _MOST_LINES = 10
 
@@ -119,22 +119,50 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
     LaunchTimeout
         The error to raise.
     """
-    can_go_on = {rank for _, rank in world.heap}
-    running = [c for c in world.ranks if not (c.finished or c.open_parts or c.rank in can_go_on)]
-    virtual_s = world.virtual_time_s()
-    lines = [
+    running = _running(world, frames)
+    head = (
         f"the run was not over after {limit_s:g} s of wall time (time_limit_s); in virtual time it "
-        f"had come to {virtual_s:.3g} s"
-    ]
-    for comm in running:
-        here = user_frame(frames_of_stack(comm.thread.gr_frame) or frames)
-        lines.append(f"  rank {comm.rank} was running, at {place(here)}")
-    lines.append("look for a loop that does not end, or raise time_limit_s")
-    return LaunchTimeout(
-        "\n".join(lines),
-        rank=running[0].rank if running else None,
-        consequences=others(world, [comm.rank for comm in running]),
+        f"had come to {world.virtual_time_s():.3g} s"
     )
+    hint = "look for a loop that does not end, or raise time_limit_s"
+    return LaunchTimeout(
+        "\n".join([head, *(f"  {line}" for line in running.values()), hint]),
+        rank=next(iter(running), None),
+        consequences=others(world, list(running)),
+    )
+
+
+def interrupted(world: World, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
+    """Say where every rank was when the user pressed Ctrl-C.
+
+    Parameters
+    ----------
+    world : World
+        The run.
+    frames : tuple of Frame
+        Where the rank was that was running.
+
+    Returns
+    -------
+    KeyboardInterrupt
+        The exception to raise.
+    """
+    running = _running(world, frames)
+    lines = [*running.values(), *others(world, list(running))]
+    return KeyboardInterrupt(
+        "\n".join(["the run was interrupted and has ended", *(f"  {line}" for line in lines)])
+    )
+
+
+def _running(world: World, frames: tuple[Frame, ...]) -> dict[int, str]:
+    """Say of the rank whose turn it was, by its number, where it was."""
+    can_go_on = {rank for _, rank in world.heap}
+    lines = {}
+    for comm in world.ranks:
+        if not (comm.finished or comm.open_parts or comm.rank in can_go_on):
+            here = user_frame(frames_of_stack(comm.thread.gr_frame) or frames)
+            lines[comm.rank] = f"rank {comm.rank} was running, at {place(here)}"
+    return lines
 
 
 def others(world: World, named: list[int]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import frames_of, to_error
-from course_lib.comm.launch import Job, Result, inside_worker
+from course_lib.comm.job import Job
+from course_lib.comm.launch import Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
 from course_lib.comm.simulated import explain, networks
 from course_lib.comm.simulated.letters import ANY
@@ -36,6 +37,8 @@ def launch(job: Job, network: Network | None) -> Result:
     ------
     RunError
         If the run failed; it carries the trace up to then.
+    KeyboardInterrupt
+        If the user interrupted it; it says where each rank was.
     """
     if network is None:
         network = networks.DEFAULT
@@ -58,9 +61,9 @@ def launch(job: Job, network: Network | None) -> Result:
         world.ranks.clear()  # breaks the circle of references: the ranks' arrays go now, not later
 
 
-def _run(world: World, time_limit_s: float) -> RunError | None:
+def _run(world: World, time_limit_s: float) -> RunError | KeyboardInterrupt | None:
     """Run the world to its end; explain a bad end; end the ranks that are left."""
-    error: RunError | None = None
+    error: RunError | KeyboardInterrupt | None = None
     try:
         with Watchdog(time_limit_s, world.close):
             well = world.run()
@@ -70,8 +73,10 @@ def _run(world: World, time_limit_s: float) -> RunError | None:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:
         error = explain.timed_out(world, time_limit_s, frames_of(time_is_up.__traceback__))
+    except KeyboardInterrupt as interrupt:
+        error = explain.interrupted(world, frames_of(interrupt.__traceback__))
     finally:
-        if error is not None:
+        if isinstance(error, RunError):
             error.trace = _trace(world, error)
         try:
             with Watchdog(_GRACE_S, lambda: None):

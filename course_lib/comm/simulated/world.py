@@ -7,7 +7,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
-from course_lib.comm.launch import Job
+from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.shipping import pack_call
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
