@@ -31,4 +31,4 @@ bench: setup
 	$(VENV) -m benchmarks
 
 soak: setup
-	@$(PYTHON) course.py test tests -m soak --timeout=0
+	@$(PYTHON) course.py test tests -m soak --timeout=0 -o faulthandler_timeout=0

@@ -1,0 +1,1 @@
+"""Measurements, each against its peer in the same run. Nothing here is asserted in the tests."""

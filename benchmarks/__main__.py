@@ -1,0 +1,5 @@
+"""All measurements: ``python -m benchmarks``, or ``make bench``."""
+
+from benchmarks import launch
+
+launch.main()
