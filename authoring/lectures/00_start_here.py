@@ -22,7 +22,7 @@ from course_lib.viz.prediction import predict
 # Nothing here is random: no seed is needed.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For the lecturer</summary>
+# <details><summary>For lecturers: timing, misconceptions</summary>
 #
 # Timing: four workers 5 minutes, messages 8, simulator 4, crash 3, deadlock 5.
 # Start by asking who has several computers at hand; then run the first cell on a laptop.
@@ -133,17 +133,25 @@ print(guess_number.compare(real.values[0][0]))
 # Every run keeps a record of what was sent, when, and by whom. The player draws nothing else. Press
 # play, or put the focus on it and use the space bar and the arrows.
 #
-# A message of 8 bytes is quick: most of the time here is waiting. So the player goes from event to
-# event in *even steps*. Its button of that name switches to true time and back.
+# In true time some of this may pass too quickly to see, and some may seem to stand still. So the
+# player goes from event to event in *even steps*. Its button of that name switches to true time and
+# back.
 
 # %% tags=["nbval-ignore-output"]
 player(real.trace, layout="ring", title="A number on four real processes", even_steps=True)
 
 # %% [markdown]
 # Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4: three doublings, so 8 comes back. Four
-# messages of one number, 8 bytes each. The hatched bars are waiting: while the number is with one
-# worker, the others have nothing to do. A ring like this is no way to be fast; lecture 05 knows a
-# better one.
+# messages of one number, 8 bytes each.
+#
+# A hatched bar is a rank that waits for its message. Real processes do not start at the same
+# instant: a rank has no bar before it starts, and the first milliseconds may be nothing but such
+# differences. No two runs look alike.
+
+# %% [markdown]
+# One thing is the same in all runs: only the worker that has the number can do something. The
+# others wait, are done, or have not begun. A ring like this is no way to be fast; a later lecture
+# has a better one.
 #
 # **Your turn:** change the function above, for example to add its rank, and run the cells again.
 
@@ -358,4 +366,5 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 # - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and
 #   `sendrecv`.
 #
-# Next: the exercise set 00, then lecture 02: four workers compute one gradient.
+# Next: the exercise set 00, then lecture 02: four workers compute one gradient. (Lecture 01 is to
+# come; you do not need it for 02.)

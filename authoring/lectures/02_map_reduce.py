@@ -28,7 +28,7 @@ from course_lib.viz.prediction import predict
 rng = np.random.default_rng(seed=2)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For the lecturer</summary>
+# <details><summary>For lecturers: timing, misconceptions</summary>
 #
 # Timing: data and model 6 minutes, the two misprints 7, map and reduce 12, limits 6, the shortcut
 # 4. Ask for a show of hands before every prediction, and wait: the wrong answers carry the
@@ -40,6 +40,18 @@ rng = np.random.default_rng(seed=2)
 #
 # If time is short, leave out the cells on back-propagation and on who uses the scheme.
 # </details>
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Whose word do we take?
+#
+# Nobody's. The scheme of this lecture comes from two sources: *the note*, an anonymous note on
+# distributed learning, and *the slides* of a distributed-systems lecture from 2019 ("lecture 22").
+# Some of what they claim is right, some imprecise, some wrong. So we run it, and then give a
+# verdict.
+#
+# Each verdict has a number. It is the row of the claim in the course's claims ledger,
+# `docs/claims.json`, where the reason and a citation stand: rows 0.1 to 0.8 are from the note, 4.1
+# to 4.4 from the slides. We meet them in the order of our experiments, not of the ledger.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 400 patients on one machine
@@ -121,7 +133,7 @@ print(f"standardised {(y.var() / 2 - loss(fast.w)) / (y.var() / 2 - best):.1%}")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Spot the bug, part one
 #
-# The document that this course began with prints the update like this:
+# The note prints the update like this:
 #
 # $$\theta_j := \theta_j - \alpha\,\frac{1}{400}\sum_{i=1}^{400}
 # \bigl(h_\theta(x^{(i)} - y^{(i)})\,x^{(i)}_j$$
@@ -156,6 +168,8 @@ assert len(set(from_zero)) == 1, "it should not move at all"
 assert from_ones[-1] > 100 * from_ones[0], "it should move away"
 
 # %% [markdown]
+# **The claim:** each step goes against the sum of $h_\theta(x^{(i)} - y^{(i)})\,x^{(i)}_j$.
+#
 # **Verdict on 0.2: wrong as printed.** From zero the model answers 0 whatever it is fed, so the
 # step is 0 and training stands still. From anywhere else the targets are never compared with a
 # prediction, and the loss runs away. With the parenthesis closed after $x^{(i)}$ we have the
@@ -164,9 +178,8 @@ assert from_ones[-1] > 100 * from_ones[0], "it should move away"
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Spot the bug, part two
 #
-# Lecture slides that we also build on give the squared error as
-# $L = \sum_i |\,y_i\, f(w, x_i)|^2$. What is the smallest value this loss can have, and which model
-# has it?
+# The slides give the squared error as $L = \sum_i |\,y_i\, f(w, x_i)|^2$. What is the smallest
+# value this loss can have, and which model has it?
 
 
 # %%
@@ -184,10 +197,13 @@ assert loss_of_slides(nothing) == 0 < loss_of_slides(fitted)
 assert loss(fitted) < loss(nothing) / 10
 
 # %% [markdown]
+# **The claim:** the loss of a model is the sum of all $|\,y_i\, f(w, x_i)|^2$.
+#
 # **Verdict on 4.1: wrong as printed.** A minus sign was lost: it must be $|y_i - f(w, x_i)|^2$. As
 # printed, the model that answers 0 for every patient is perfect, and our best fit is the worse one.
-#
-# The same slides write the step as $w_{t+1} = w_t - \eta\,\Delta L(w_t)$ and call $\Delta L$ the
+
+# %% [markdown]
+# The slides write the step as $w_{t+1} = w_t - \eta\,\Delta L(w_t)$ and call $\Delta L$ the
 # gradient. The usual sign for that is $\nabla L$. Does the sign matter? We take $\Delta L$ at its
 # word, as a difference between two losses.
 
@@ -206,6 +222,8 @@ assert len(set(w_delta)) == 1
 assert loss(w_nabla) < loss(model.initial()) < loss(w_delta)
 
 # %% [markdown]
+# **The claim:** a step of training subtracts $\eta\,\Delta L$ from the weights.
+#
 # **Verdict on 4.3: imprecise.** The words beside the formula are right (partial derivatives), the
 # sign is not. A difference is one number and cannot say which of eleven parameters to change, or in
 # which direction.
@@ -214,7 +232,7 @@ assert loss(w_nabla) < loss(model.initial()) < loss(w_delta)
 # ## Map: four machines, four sums
 #
 # Now we cut the 400 rows into four shards of 100. Each machine has the whole model and its own
-# rows. It computes its part of the sum, which the document calls $temp_j$:
+# rows. It computes its part of the sum, which the note calls $temp_j$:
 #
 # $$temp^1_j = \sum_{i=1}^{100} \bigl(h_\theta(x^{(i)}) - y^{(i)}\bigr)\,x^{(i)}_j
 # \qquad\dots\qquad temp^4_j = \sum_{i=301}^{400} \dots$$
@@ -228,8 +246,8 @@ print("sum:   ", *(f"{value:8.0f}" for value in sum(temps)[:4]), " ...")
 print("serial:", *(f"{value:8.0f}" for value in model.gradient_sum(w, train)[1][:4]), " ...")
 
 # %% [markdown]
-# The document says the whole point is "to check if we can combine the calculations … and still make
-# sense". A sum does not care who added which part, in which order, or how many parts there were. We
+# The whole point, says the note, is that what the machines compute can be combined and still makes
+# sense. A sum does not care who added which part, in which order, or how many parts there were. We
 # try it with shuffled rows and random cuts.
 
 # %% name="claim-0-6"
@@ -244,12 +262,15 @@ print("200 random splits into 2 to 9 parts, all equal to 1e-12:", worst < 1e-12)
 assert worst < 1e-12
 
 # %% [markdown]
+# **The claim:** the results of the machines can be combined and still make sense.
+#
 # **Verdict on 0.6: right.** The gradient is linear in the examples; that is the whole secret of
 # data parallelism. Chu and others (2006) call it the *summation form* and list ten algorithms
 # that have it.
-#
-# The document calls each machine's work *back-propagation*. Is there anything here to propagate
-# back through?
+
+# %% [markdown]
+# The note calls each machine's work *back-propagation*. Is there anything here to propagate back
+# through?
 
 
 # %%
@@ -267,6 +288,8 @@ print("one product of data and error is the whole gradient:", agree)
 assert agree
 
 # %% [markdown]
+# **The claim:** each machine calculates the back-propagation of its rows.
+#
 # **Verdict on 0.4: imprecise.** It is a gradient, in one product. Back-propagation (Rumelhart,
 # Hinton and Williams 1986) hands errors back through hidden layers, and linear regression has
 # none.
@@ -274,8 +297,8 @@ assert agree
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Reduce, update, broadcast
 #
-# "Another machine will combine those gradients, calculate the new weights and update the model in
-# all machines." We let rank 0 be that combiner. It works on its own 100 rows as well.
+# In the note one more machine combines the gradients, calculates the new weights and updates the
+# model on all machines. We let rank 0 be that *combiner*. It works on its own 100 rows as well.
 #
 # Every vector holds 11 numbers of 8 bytes. Predict one step with four workers:
 
@@ -318,9 +341,11 @@ player(
 )
 
 # %% [markdown]
-# One step takes two latencies, and the combiner's card is busy with six vectors. In numbers: $2
-# \times 20\,\mu s + 6 \times 88\,B \,/\, 1.25\,GB/s = 40 + 0.42\,\mu s$. The rest is arithmetic.
-# With messages this small the network's *latency* is the price, not its bandwidth.
+# A machine's *network card* is its plug to the network. It is full duplex: it can send while it
+# receives. In one step the combiner's card carries six vectors, three in and then three out, and
+# the way in and the way out take a latency each. In numbers: $2 \times 20\,\mu s + 6 \times
+# 88\,B \,/\, 1.25\,GB/s = 40 + 0.42\,\mu s$. What is left is computing. With messages this small
+# the network's *latency* is the price, not its bandwidth.
 
 # %%
 network = networks.ethernet_10g
@@ -331,7 +356,7 @@ print(f"one step {one.elapsed_s * 1e6:.2f} µs = wire {wire_s * 1e6:.2f} + work 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Four real processes, 100 steps
 #
-# The same function, not a line changed, on real worker processes of this computer. The document's
+# The same function, not a line changed, on real worker processes of this computer. The note's
 # five steps in one call: split, give a quarter to each, compute, combine, update everywhere.
 
 # %% name="claim-0-1"
@@ -350,9 +375,14 @@ print(f"wall time: {real.elapsed_s:.3f} s for 100 steps on 4 processes")
 print(f"simulated on ten-gigabit Ethernet: {100 * one.elapsed_s:.4f} s")
 
 # %% [markdown]
+# **The claim:** training takes five steps: split the data by the number of workers, give each its
+# share, compute everywhere with the same model, combine and update, send the new model to all.
+#
 # **Verdict on 0.1: right.** 600 messages later every rank holds the model that one process finds.
 # The last digits may differ: floating-point addition is not associative, so $(a+b)+c$ can round
 # differently from $a+(b+c)$ (Goldberg 1991). Four partial sums are another order of adding.
+#
+# Are four workers special? We try one to eight.
 
 
 # %%
@@ -369,9 +399,11 @@ print("1e-12?", *(f"{difference(result) < 1e-12!s:>5}" for result in runs))
 assert all(difference(result) < 1e-12 for result in runs)
 
 # %% [markdown]
-# **Verdict on 0.3: right.** Sums over the shards, added up and divided by 400 at the end. It
-# holds for 3, 5, 6 and 7 workers too, where the shards cannot be equal. Why? Because *sums*
-# travel.
+# **The claim:** four partial sums over 100 rows each, added up and divided by 400, are the gradient
+# of all 400.
+#
+# **Verdict on 0.3: right.** And it holds for 3, 6 and 7 workers too, where the shards cannot be
+# equal. Why? Because *sums* travel.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What if each machine sends its mean?
@@ -400,11 +432,11 @@ assert off > 0.01
 
 # %% [markdown]
 # A row in the small shard now counts 25 times as much as one in the large shard ($250 / 10$). The
-# model is another one, and its loss on the 400 rows is higher. The document never says that its
-# mean of four works only because the shards are equal. Send sums, and divide once.
+# model is another one, and its loss on the 400 rows is higher. So a mean
+# of means works only where the shards are equal. Send sums, and divide once.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The combiner's card
+# ## The combiner's network card
 #
 # One machine talks to all others. What does it carry when the farm grows?
 
@@ -417,11 +449,15 @@ for P in (2, 4, 8, 16):
     assert combiner == 2 * (P - 1) * 88 == (P - 1) * other
 
 # %% [markdown]
+# **The claim:** one more machine combines the gradients, calculates the new weights and updates the
+# model everywhere.
+#
 # **Verdict on 0.5: right.** It combines and updates; but its traffic grows with the number of
 # workers while theirs stays. A machine of this kind got a name later: the *parameter server* (Li
-# and others 2014). Lecture 04 measures what it costs, lecture 05 does without.
-#
-# The document names Caffe and Torch as users of the scheme. Did they do it like this? Caffe's own
+# and others 2014). Later lectures measure what it costs, and do without.
+
+# %% [markdown]
+# The note names Caffe and Torch as users of the scheme. Did they do it like this? Caffe's own
 # manual describes a tree. We count what rank 0 sends to update eight machines:
 
 # %% name="claim-0-7"
@@ -433,6 +469,8 @@ print(f"star: rank 0 sends {star.messages_sent()[0]} models; tree: {tree.message
 assert (star.messages_sent()[0], tree.messages_sent()[0]) == (7, 3)
 
 # %% [markdown]
+# **The claim:** Caffe and Torch (its parallel layer) work this way.
+#
 # **Verdict on 0.7: imprecise.** Caffe added gradients up a tree of GPUs and sent the model down
 # again: the same sums, another pattern (and each GPU took the *full* batch size). Torch's
 # `nn.Parallel` gives every slice of the input a module of its own; the replicas with summed
@@ -441,9 +479,9 @@ assert (star.messages_sent()[0], tree.messages_sent()[0]) == (7, 3)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When the model is large
 #
-# "The complete model must fit on every machine", and a big one "will take time to update". We run
-# the reduce-update-broadcast step with vectors of a hundred to a million numbers, on the
-# simulated network.
+# The note names two problems: the complete model must fit on every machine, and a large one takes
+# long to update. We run the reduce-update-broadcast step with vectors of a hundred to a million
+# numbers, on the simulated network.
 #
 # Predict: at which size does the time start to grow with the size?
 
@@ -474,12 +512,19 @@ axis.set(xlabel="bytes of the model", ylabel="ms a step")
 axis.legend()
 plt.show()
 # %%
+times_s = np.array([step.elapsed_s for step in steps])
+print("two latencies, part of the step:", *(f"{2 * network.latency_s / s:6.1%}" for s in times_s))
+print("ten times the size costs:             ", *(f"{r:5.1f}x" for r in times_s[1:] / times_s[:-1]))
 print(f"a billion parameters: {6 * 8e9 * network.beta_s_per_byte:.1f} s a step")
 
 # %% [markdown]
-# **Verdict on 0.8: right, both.** Up to a thousand parameters the two latencies are most of the
-# price. Beyond that the six vectors on the combiner's card are, and ten times the size costs ten
-# times as much. A billion parameters would spend half a minute a step on the wire: the reason for
+# **The claim:** the complete model must fit on every machine, and a large one takes long to be
+# updated everywhere.
+#
+# **Verdict on 0.8: right, both.** With a hundred parameters the two latencies are 91 % of the step,
+# with a thousand half of it, with ten thousand 9 %. Then the six vectors on the combiner's card are
+# the price. Ten times the size costs 1.8 times as much at first, then 5.9, 8.5 and 9.8 times: it
+# approaches ten. A billion parameters would spend 38 seconds a step on the wire: the reason for
 # most of the lectures to come.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -510,15 +555,17 @@ one_pass = gradient_descent(X, y, learning_rate=0.1, steps=5)
 print(f"each row looked at 5 times: batch {loss(one_pass.w):.0f}, mini-batches of 20 {loss(w):.0f}")
 
 # %% [markdown]
+# **The claim:** stochastic gradient descent takes the gradient of a subset, a mini-batch.
+#
 # **Verdict on 4.4: right.** Each mini-batch gives a noisy gradient whose mean is the full one, at a
 # fraction of the work. After the same number of looks at the data, 100 rough steps are far ahead of
-# 5 exact ones. Lecture 03 distributes exactly this.
+# 5 exact ones. A later lecture distributes exactly this.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The tempting shortcut
 #
 # The slides go another way: process 0 finds the minimum on the first half, $w_1$; process 1 on the
-# second, $w_2$; then the question is "how to combine $w_1$ and $w_2$?". Averaging them once would
+# second, $w_2$; then the question is how to combine the two. Averaging them once would
 # save 594 of our 600 messages with four workers. Is the average the best model of all rows?
 #
 # First with two halves that hold the *same measurements* and different targets.
@@ -545,8 +592,11 @@ for P in (2, 4, 10, 20, 36):
 # the mean of the solutions solves the whole problem. Otherwise it does not. Two halves come
 # near (0.3 % above the best); with 11 rows for 11 parameters each part fits its own noise.
 #
+# **The claim:** each process finds the minimum on its own part, then the weights are combined; this
+# is data parallelism.
+#
 # **Verdict on 4.2: imprecise.** This is *one-shot averaging* (Zinkevich and others 2010; Zhang,
-# Duchi and Wainwright 2012), not the gradient scheme above. (The printed sums, 0 to N/2 and N/2
+# Duchi and Wainwright 2012), not the gradient scheme above. (The slides' sums, 0 to N/2 and N/2
 # to N, also count one row twice.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -591,4 +641,5 @@ for P in (2, 4, 10, 20, 36):
 # - We predicted $2(P-1)$ messages a step, and 6 were counted: 3 sums in, 3 models out, 528 bytes.
 # - We moved one parenthesis and put back one minus sign, and two printed formulas began to descend.
 #
-# Next: the exercise set 02, then lecture 03, where a neural network takes the place of the line.
+# Next: the exercise set 02, then lecture 03 (to come), where a neural network takes the place of
+# the line.

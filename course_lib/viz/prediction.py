@@ -1,8 +1,13 @@
 """A small form in which a learner commits to a number before the cell below is run."""
 
+import math
+import re
 from typing import Any
 
 __all__ = ["Prediction", "predict"]
+
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
 
 
 class Prediction:
@@ -30,13 +35,15 @@ class Prediction:
     def commit(self, text: str | float) -> str:
         """Keep a prediction, and answer with what the form then says.
 
-        The first number counts: a second one does not change it. What is no number is asked for
-        again.
+        The first number counts: a second one does not change it. What is no finite number, or
+        could mean two numbers, is asked for again.
 
         Parameters
         ----------
         text : str or float
-            What the learner typed; "1 200", "1,200" and "1e3" are numbers.
+            What the learner typed. The decimal sign is a point. A comma or a space may part
+            thousands, in groups of three: "4.5", "1,200", "1 200" and "1e3" are numbers, "4,5" is
+            asked for again.
 
         Returns
         -------
@@ -44,10 +51,10 @@ class Prediction:
             One sentence.
         """
         if self.committed is None:
-            try:
-                self.committed = float(str(text).replace(",", "").replace(" ", ""))
-            except ValueError:
-                return f"{text!r} is no number: write digits, for example 12"
+            number = _read(str(text).strip())
+            if isinstance(number, str):
+                return number
+            self.committed = number
         return f"You predict {_number(self.committed)} {self.unit}".rstrip() + ". Now run on."
 
     def compare(self, actual: float) -> str:
@@ -124,3 +131,13 @@ def predict(question: str, unit: str = "") -> Prediction:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+
+
+def _read(text: str) -> float | str:
+    """Return the number that was typed, or the sentence that asks for it again."""
+    if _PLAIN.fullmatch(text) or _GROUPED.fullmatch(text):
+        number = float(re.sub(r"[,\s]", "", text))
+        return number if math.isfinite(number) else f"{text!r} is too large: write a finite number"
+    if re.fullmatch(r"[+-]?\d[\d,.\s]*", text):
+        return f"{text!r} is not clear: write decimals as 4.5 and thousands as 1000 or 1,000"
+    return f"{text!r} is no number: write digits, for example 12"

@@ -6,7 +6,13 @@ from course_lib.viz.prediction import predict
 
 
 @pytest.mark.parametrize(
-    ("typed", "number"), [("6", 6.0), ("1,200", 1200.0), ("1 200", 1200.0), ("1e3", 1000.0), (6, 6)]
+    ("typed", "number"),
+    [
+        *[("6", 6.0), (" 6 ", 6.0), (6, 6.0), (20.0064, 20.0064), ("0", 0.0), ("-3", -3.0)],
+        *[("4.5", 4.5), (".5", 0.5), ("0.500", 0.5), ("1e3", 1000.0), ("2.5e-3", 0.0025)],
+        *[("1,200", 1200.0), ("1 200", 1200.0), ("1\u00a0200", 1200.0), ("12,345,678", 12345678.0)],
+        *[("1 234 567", 1234567.0), ("1,200.5", 1200.5)],
+    ],
 )
 def test_a_number_is_kept(typed: str | float, number: float) -> None:
     guess = predict("How many?", "messages")
@@ -19,6 +25,35 @@ def test_what_is_no_number_is_asked_for_again() -> None:
     assert guess.commit("six") == "'six' is no number: write digits, for example 12"
     assert guess.committed is None
     assert guess.commit("6") == "You predict 6. Now run on."
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *["4,5", "0,500", "1,00", "1,0000", "1000,000", "1,2.5", "1,200 300"],
+        *["1 00", "4 5", "1.200.300"],
+    ],
+)
+def test_what_could_mean_two_numbers_is_asked_for_again(typed: str) -> None:
+    guess = predict("How many?", "messages")
+    clear = "is not clear: write decimals as 4.5 and thousands as 1000 or 1,000"
+    assert guess.commit(typed) == f"{typed!r} {clear}"
+    assert guess.committed is None
+    assert guess.commit("4.5") == "You predict 4.5 messages. Now run on."
+
+
+@pytest.mark.parametrize("typed", ["1e400", "-1e400", "9" * 400])
+def test_what_is_not_finite_is_asked_for_again(typed: str) -> None:
+    guess = predict("How many?", "apples")
+    assert guess.commit(typed) == f"{typed!r} is too large: write a finite number"
+    assert guess.committed is None
+
+
+@pytest.mark.parametrize("typed", ["", "six", "inf", "nan", "1e", "0x10", "--1", "6 apples"])
+def test_what_has_no_number_in_its_digits_is_no_number(typed: str) -> None:
+    guess = predict("How many?", "apples")
+    assert "is no number" in guess.commit(typed)
+    assert guess.committed is None
 
 
 def test_the_first_prediction_counts() -> None:
