@@ -5,27 +5,19 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-
+from course_lib._package_examination import AGAIN, CHECKOUT, installed_version
 from course_lib.doctor import Finding
 
 if TYPE_CHECKING:
     from course_lib.comm.communicator import Communicator
-
-CHECKOUT = Path(__file__).resolve().parents[1]
-AGAIN = "run `python course.py setup` in the course's folder"
-SAFE_TORCH = (2, 10)  # older ones can be attacked through checkpoint files, even weights_only
 
 
 def python(version: tuple[int, ...] = sys.version_info[:3]) -> Iterator[Finding]:
@@ -37,39 +29,6 @@ def python(version: tuple[int, ...] = sys.version_info[:3]) -> Iterator[Finding]
         yield Finding(
             "Python", "problem", found, "install Python 3.11 to 3.14, delete .venv, " + AGAIN
         )
-
-
-def packages(checkout: Path = CHECKOUT) -> Iterator[Finding]:
-    """Compare the installed packages with the lock."""
-    if not (checkout / "requirements.lock").is_file():
-        yield Finding("packages", "ok", "there is no requirements.lock to compare with")
-        return
-    settings = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))
-    pins = _pins(checkout / "requirements.lock")
-    missing, different, fitting = [], [], 0
-    for text in settings["project"]["dependencies"]:
-        name = re.split(r"[<>=!~ ;\[]", text, maxsplit=1)[0]
-        installed, wanted = _installed(name), pins.get(_canonical(name))
-        if installed is None:
-            missing.append(name)
-        elif wanted is not None and installed.split("+")[0] != wanted:
-            different.append(f"{name} {installed} (locked: {wanted})")
-        else:
-            fitting += 1
-    if missing:
-        yield Finding("packages", "problem", f"not installed: {', '.join(missing)}", AGAIN)
-    if different:
-        yield Finding("packages", "warning", f"not as locked: {', '.join(different)}", AGAIN)
-    if fitting:
-        yield Finding("packages", "ok", f"{fitting} as locked")
-    yield from torch_is_safe(_installed("torch"))
-
-
-def torch_is_safe(version: str | None) -> Iterator[Finding]:
-    """Look whether torch reads checkpoint files safely."""
-    if version is not None and tuple(map(int, version.split(".")[:2])) < SAFE_TORCH:
-        found = f"{version}: a prepared checkpoint file can run code in it"
-        yield Finding("torch", "problem", found, AGAIN)
 
 
 def cores(count: int | None = None) -> Iterator[Finding]:
@@ -86,6 +45,8 @@ def cores(count: int | None = None) -> Iterator[Finding]:
 
 def memory(wanted_bytes: int = 2 * 10**9) -> Iterator[Finding]:
     """Look how much memory is available, in a container too."""
+    import psutil
+
     free, total = psutil.virtual_memory().available, psutil.virtual_memory().total
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.is_file() and (text := limit.read_text().strip()).isdecimal():
@@ -183,7 +144,7 @@ def gpu(program: str = "nvidia-smi") -> Iterator[Finding]:
         names = []
     if not names:
         yield Finding("GPU", "ok", "none found, none needed")
-    elif (_installed("torch") or "").endswith("+cpu"):
+    elif (installed_version("torch") or "").endswith("+cpu"):
         mend = "only for lectures that use it: delete .venv and " + AGAIN
         yield Finding("GPU", "warning", f"{', '.join(names)}, but torch is the CPU build", mend)
     else:
@@ -203,6 +164,7 @@ def chromium(search_path: str | None = None) -> Iterator[Finding]:
 
 def jupyter_servers() -> Iterator[Finding]:
     """Look whether running Jupyter servers are closed to others."""
+    import psutil
     from jupyter_core.paths import jupyter_runtime_dir
 
     open_ones, closed = [], 0
@@ -226,22 +188,6 @@ def jupyter_servers() -> Iterator[Finding]:
         yield Finding("JupyterLab", "warning", "; ".join(open_ones), mend)
     else:
         yield Finding("JupyterLab", "ok", f"{closed} running, all for this computer with a token")
-
-
-def _pins(lock: Path) -> dict[str, str]:
-    found = re.findall(r"^([\w.-]+)==([\w.]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
-    return {_canonical(name): version for name, version in found}
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _gigabytes(n_bytes: int) -> str:

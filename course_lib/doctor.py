@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -96,21 +96,33 @@ def examine() -> Report:
         starts two workers.
     """
     from course_lib import _examinations as examinations
+    from course_lib import _package_examination
 
-    looks: Sequence[Iterator[Finding]] = (
-        examinations.python(),
-        examinations.packages(),
-        examinations.cores(),
-        examinations.memory(),
-        examinations.shared_memory(),
-        examinations.disk(),
-        examinations.start_methods(),
-        examinations.workers(),
-        examinations.gpu(),
-        examinations.chromium(),
-        examinations.jupyter_servers(),
+    looks: Sequence[Callable[[], Iterator[Finding]]] = (
+        examinations.python,
+        _package_examination.packages,
+        examinations.cores,
+        examinations.memory,
+        examinations.shared_memory,
+        examinations.disk,
+        examinations.start_methods,
+        examinations.workers,
+        examinations.gpu,
+        examinations.chromium,
+        examinations.jupyter_servers,
     )
-    return Report(tuple(finding for look in looks for finding in look))
+    return Report(tuple(finding for look in looks for finding in _findings(look)))
+
+
+def _findings(look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Yield what a look finds; what it needs itself may be missing, too."""
+    try:
+        yield from look()
+    except ImportError as error:
+        from course_lib._package_examination import AFRESH
+
+        topic = look.__name__.replace("_", " ")
+        yield Finding(topic, "problem", f"cannot be examined: {error}", AFRESH)
 
 
 def _wrapped(text: str, start: str) -> list[str]:

@@ -84,11 +84,16 @@ def is_root() -> bool:
 
 
 def lab_environ(root: Path) -> dict[str, str]:
-    """Return JupyterLab's variables: the course's settings first, this environment's kernel."""
+    """Return JupyterLab's variables: the course's settings first, this environment's kernel.
+
+    The tabs that JupyterLab opens again are the course's own (its workspaces); what the user has
+    chosen, such as a theme, stays where JupyterLab keeps it for everything.
+    """
     environ = clean_environ()
     paths = [str(root / "lab_settings"), environ.get("JUPYTER_CONFIG_PATH", "")]
     environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    environ["JUPYTERLAB_WORKSPACES_DIR"] = str(root / "workbook" / ".jupyterlab" / "workspaces")
     return environ
 
 
@@ -152,7 +157,7 @@ def _trust(root: Path, python: Path, environ: dict[str, str], changes: workbook.
 def hand_over(command: list[str], cwd: Path, environ: dict[str, str]) -> int:
     """Become another program, or where that cannot be (Windows) run it and wait for its end.
 
-    Ctrl-C then belongs to that program: JupyterLab asks whether to stop, pytest ends its run.
+    Ctrl-C then belongs to that program: JupyterLab and pytest end in an orderly way.
     """
     sys.stdout.flush()
     os.chdir(cwd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import re
 import shutil
@@ -13,6 +14,7 @@ from collections import deque
 from pathlib import Path
 
 from course_setup.problems import SetupError, explain_installer
+from course_setup.progress import Progress
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # pip settings that do not say where packages come from; any other one means "configured".
@@ -115,7 +117,7 @@ def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
 
 
 def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:
-    """Run an installer; show one changing line, and explain a failure by its last words."""
+    """Run an installer; show how far it is, and explain a failure by its last words."""
     process = subprocess.Popen(
         command,
         env=environ,
@@ -145,32 +147,21 @@ def _read_into(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -
 
 
 def _show(lines: queue.Queue[str | None], what: str) -> list[str]:
-    """Show the installer's present line until it ends; return the last ones it printed."""
-    is_terminal = sys.stdout.isatty()
+    """Show what the installer does until it ends; return the last lines it printed."""
     last_words: deque[str] = deque(maxlen=40)
-    started, told = time.monotonic(), 0.0
-    while True:
-        try:
-            line = lines.get(timeout=1.0)
-        except queue.Empty:
-            pass
-        else:
-            if line is None:
-                break
-            if line:
-                last_words.append(line)
-        seconds = time.monotonic() - started
-        telling = (line for line in reversed(last_words) if not line.startswith("WARNING"))
-        now = next(telling, "starting")
-        if is_terminal:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r{f'  {what}, {seconds:3.0f} s: {now}'[:width]:<{width}}", end="", flush=True)
-        elif seconds - told >= 30:
-            told = seconds
-            print(f"  {what}, {seconds:.0f} s: {now[:80]}", flush=True)
-    if is_terminal:
-        print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", flush=True)
-    return list(last_words)
+    progress = Progress(what)
+    try:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                line = lines.get(timeout=1.0)
+                if line is None:
+                    return list(last_words)
+                if line:
+                    last_words.append(line)
+                    progress.hear(line)
+            progress.tick()
+    finally:
+        progress.end()
 
 
 def _end(process: subprocess.Popen[str]) -> None:

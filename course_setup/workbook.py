@@ -147,9 +147,15 @@ def fingerprint(path: Path) -> str:
 
 
 def first_lecture(root: Path) -> Path | None:
-    """Return the workbook's copy of the first lecture, if there is one."""
-    lectures = sorted((root / "workbook" / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    return lectures[0] if lectures else None
+    """Return the workbook's copy of the first lecture, if there is one.
+
+    The course says which that is: in the workbook, backups and duplicates stand before it.
+    """
+    for lecture in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        copy = root / "workbook" / lecture.relative_to(root)
+        if copy.exists():
+            return copy
+    return None
 
 
 def _course_files(root: Path) -> list[Path]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from course_lib import _examinations as examinations
+from course_lib import _package_examination as package_examination
 from course_lib import doctor
 from course_lib.doctor import Finding, Report
 
@@ -39,7 +40,7 @@ def test_a_python_that_cannot_run_the_course_is_a_problem(version):
 
 
 def test_packages_as_locked_are_in_order(checkout):
-    assert {finding.verdict for finding in examinations.packages(checkout)} <= {"ok"}
+    assert {finding.verdict for finding in package_examination.packages(checkout)} <= {"ok"}
 
 
 def test_a_package_of_another_version_than_locked_is_a_warning(checkout):
@@ -48,7 +49,7 @@ def test_a_package_of_another_version_than_locked_is_a_warning(checkout):
     start = text.index("numpy==")
     line = text[start : text.index("\n", start)]
     lock.write_text(text.replace(line, "numpy==1.0.0"))
-    found = {finding.verdict: finding for finding in examinations.packages(checkout)}
+    found = {finding.verdict: finding for finding in package_examination.packages(checkout)}
     assert "numpy" in found["warning"].found
     assert "locked: 1.0.0" in found["warning"].found
     assert "course.py setup" in found["warning"].mend
@@ -57,18 +58,77 @@ def test_a_package_of_another_version_than_locked_is_a_warning(checkout):
 def test_a_missing_package_is_a_problem(checkout):
     settings = checkout / "pyproject.toml"
     settings.write_text(settings.read_text().replace('"tqdm', '"no-such-package-anywhere'))
-    found = {finding.verdict: finding for finding in examinations.packages(checkout)}
+    found = {finding.verdict: finding for finding in package_examination.packages(checkout)}
     assert "no-such-package-anywhere" in found["problem"].found
 
 
+def install(folder: Path, name: str, version: str) -> None:
+    """Lay down a package as an installer would: a module, a file of data, and the record."""
+    info = folder / f"{name}-{version}.dist-info"
+    (folder / name).mkdir()
+    info.mkdir()
+    for file in (f"{name}/__init__.py", f"{name}/data.txt"):
+        (folder / file).write_text("")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    record = [f"{name}/__init__.py,,", f"{name}/data.txt,,", f"{name}/__pycache__/x.pyc,,"]
+    (info / "RECORD").write_text("\n".join(record) + "\n")
+
+
+@pytest.fixture
+def locked(tmp_path, monkeypatch):
+    """Return a checkout with two packages in its lock, and one that is for another system."""
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    install(packages, "planted_one", "1.0")
+    install(packages, "planted_two", "2.0")
+    monkeypatch.syspath_prepend(str(packages))
+    lock = "planted-one==1.0\nplanted-two==2.0 ; python_version > '3'\n"
+    (tmp_path / "requirements.lock").write_text(lock + "elsewhere==1.0 ; os_name == 'planted'\n")
+    return tmp_path
+
+
+def test_in_the_courses_own_environment_every_pin_counts(locked):
+    finding = only(package_examination.packages(locked, has_own_environment=True))
+    assert finding.verdict == "ok"
+    assert "all 2 of requirements.lock for this system" in finding.found
+
+
+def test_a_package_whose_files_are_gone_is_a_problem(locked):
+    shutil.rmtree(locked / "site-packages" / "planted_one")  # its dist-info stays
+    (locked / "site-packages" / "planted_two" / "data.txt").unlink()
+    finding = only(package_examination.packages(locked, has_own_environment=True))
+    assert finding.verdict == "problem"
+    assert "planted-one (2 files, such as planted_one/__init__.py)" in finding.found
+    assert "planted-two (1 file, such as planted_two/data.txt)" in finding.found
+    assert "delete the folder .venv" in finding.mend
+
+
+def test_a_pin_that_is_not_installed_is_a_problem_only_in_the_courses_own_environment(locked):
+    with (locked / "requirements.lock").open("a") as lock:
+        lock.write("no-such-package-anywhere==1.0\n")
+    (locked / "pyproject.toml").write_text('[project]\ndependencies = ["planted-one>=1"]\n')
+    problem = only(package_examination.packages(locked, has_own_environment=True))
+    assert problem.found == "not installed: no-such-package-anywhere"
+    elsewhere = only(package_examination.packages(locked, has_own_environment=False))
+    assert elsewhere.verdict == "ok"
+    assert "all 1 the course uses" in elsewhere.found
+
+
+def test_what_the_doctor_itself_needs_may_be_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    found = list(doctor._findings(examinations.memory))
+    assert only(found).verdict == "problem"
+    assert "psutil" in only(found).found
+
+
 def test_outside_a_checkout_there_is_nothing_to_compare(tmp_path):
-    assert only(examinations.packages(tmp_path)).verdict == "ok"
+    assert only(package_examination.packages(tmp_path)).verdict == "ok"
 
 
 def test_a_torch_that_checkpoints_can_attack_is_a_problem():
-    assert only(examinations.torch_is_safe("2.9.1+cpu")).verdict == "problem"
-    assert list(examinations.torch_is_safe("2.10.0")) == []
-    assert list(examinations.torch_is_safe("2.13.0+cpu")) == []
+    assert only(package_examination.torch_is_safe("2.9.1+cpu")).verdict == "problem"
+    assert list(package_examination.torch_is_safe("2.10.0")) == []
+    assert list(package_examination.torch_is_safe("2.13.0+cpu")) == []
 
 
 def test_one_core_is_a_warning():
@@ -141,7 +201,7 @@ def test_a_gpu_is_named_and_a_cpu_build_of_torch_told(tmp_path):
     program.chmod(0o755)
     finding = only(examinations.gpu(str(program)))
     assert "NVIDIA H200" in finding.found
-    is_cpu_build = (examinations._installed("torch") or "").endswith("+cpu")
+    is_cpu_build = (package_examination.installed_version("torch") or "").endswith("+cpu")
     assert finding.verdict == ("warning" if is_cpu_build else "ok")
     program.write_text("#!/bin/sh\necho broken driver\nexit 9\n")
     assert "none found" in only(examinations.gpu(str(program))).found

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import course
-from course_setup import commands
+from course_setup import commands, workbook
 from tests.course_py.checkout import (
     FOLDER,
     assert_one_sentence,
@@ -25,6 +26,8 @@ from tests.course_py.checkout import (
     make_checkout,
     offline,
 )
+
+EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 
 def test_a_taken_port_is_told_in_one_sentence(checkout, wheels):
@@ -78,10 +81,9 @@ def test_test_exits_with_pytests_status(made, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="ends the server with a signal")
 def test_lab_serves_the_workbook_to_this_computer_with_its_token_on(tmp_path):
     root = make_checkout(tmp_path / FOLDER)
-    (root / "workbook" / "notebooks").mkdir(parents=True)
-    (root / "workbook" / "notebooks" / "00_start_here.ipynb").write_text(
-        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
-    )
+    (root / "notebooks").mkdir()
+    (root / "notebooks" / "00_start_here.ipynb").write_text(EMPTY)
+    workbook.synchronise(root)
     command = commands.lab_command(root, Path(sys.executable), None, open_browser=False)
     env = {**commands.lab_environ(root), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, cwd=root) as lab:
@@ -108,8 +110,39 @@ def test_lab_serves_the_workbook_to_this_computer_with_its_token_on(tmp_path):
             plugin = "@jupyter-widgets/jupyterlab-manager:plugin"
             widgets = fetch(f"{base}/lab/api/settings/{plugin}?token={token}")["schema"]
             assert widgets["properties"]["saveState"]["default"] is True
+            tabs = json.dumps({"data": {}, "metadata": {"id": "default"}}).encode()
+            send(f"{base}/lab/api/workspaces/default?token={token}", tabs, "PUT")
+            assert list((root / "workbook" / ".jupyterlab" / "workspaces").iterdir())
+            send(f"{base}/api/kernels?token={token}", b"{}", "POST")
         finally:
             lab.terminate()
+            rest = lab.stderr.read() if lab.stderr else ""
+    assert "without encryption" not in rest
+    assert "websocket_ping" not in rest
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal; Windows asks no question")
+def test_one_ctrl_c_ends_lab(tmp_path):
+    root = make_checkout(tmp_path / FOLDER)
+    (root / "workbook").mkdir()
+    command = commands.lab_command(root, Path(sys.executable), None, open_browser=False)
+    env = {**commands.lab_environ(root), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    ours, its = os.openpty()
+    with subprocess.Popen(
+        command, env=env, stdin=its, stderr=subprocess.PIPE, text=True, cwd=root
+    ) as lab:
+        try:
+            assert lab.stderr is not None
+            address = next(line for line in lab.stderr if line.strip().startswith("http://"))
+            wait_until_it_listens(address.strip().split("/lab")[0])
+            lab.send_signal(signal.SIGINT)  # what Ctrl-C is
+            assert lab.wait(timeout=60) == 0
+            assert "Shutting down" in lab.stderr.read()
+        finally:
+            lab.kill()
+            os.close(ours)
+            os.close(its)
 
 
 def wait_until_it_listens(base: str) -> None:
@@ -121,6 +154,12 @@ def wait_until_it_listens(base: str) -> None:
             return
         time.sleep(0.01 * attempt)
     raise AssertionError(f"nothing listens at {base}")
+
+
+def send(address: str, body: bytes, method: str) -> None:
+    kind = {"Content-Type": "application/json"}
+    request = urllib.request.Request(address, body, kind, method=method)
+    urllib.request.urlopen(request, timeout=30).close()
 
 
 def fetch(address: str):

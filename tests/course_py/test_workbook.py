@@ -163,3 +163,14 @@ def test_after_a_reset_the_copy_follows_the_course_again(root):
     workbook.reset(root, "02")
     write_notebook(root / "exercises" / "02_map_reduce.ipynb", "todo, clearer")
     assert workbook.synchronise(root).refreshed == ["exercises/02_map_reduce.ipynb"]
+
+
+def test_lab_opens_the_lecture_and_not_a_backup_or_duplicate_of_it(root):
+    assert workbook.first_lecture(root) is None
+    workbook.synchronise(root)
+    lecture = copied(root, "notebooks/00_start_here.ipynb")
+    write_notebook(lecture, "mine")
+    workbook.reset(root, "00")
+    write_notebook(lecture.with_name("00_start_here-Copy1.ipynb"), "mine, too")
+    assert lecture.with_name("00_start_here.backup-1.ipynb").exists()
+    assert workbook.first_lecture(root) == lecture

@@ -1,0 +1,59 @@
+"""What is told while packages are installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from course_setup import progress
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Collecting torch==2.13.0", "looking up torch"),
+        ("Collecting anyio==4.16.0 (from -r requirements.lock (line 10))", "looking up anyio"),
+        ("Downloading https://x/y/idna-3.20-py3-none-any.whl.metadata (8 kB)", "looking up idna"),
+        (
+            "Downloading torch-2.13.0%2Bcpu-cp312-cp312-manylinux_2_28_x86_64.whl (181.0 MB)",
+            "downloading torch (181.0 MB)",
+        ),
+        ("Using cached numpy-2.4.0-cp312-cp312-win_amd64.whl (16 MB)", "unpacking numpy (16 MB)"),
+        ("Downloading torch (180.0MiB)", "downloading torch (180.0 MiB)"),  # uv
+        ("Resolved 159 packages in 1.02s", "downloading 159 packages"),
+        ("Prepared 1 package in 30s", "installing 1 package"),
+        ("Installing collected packages: a, b, c", "installing 3 packages"),
+        ("Attempting uninstall: setuptools", ""),
+        ("Successfully uninstalled setuptools-65.5.0", ""),
+        ("WARNING: something about a cache", ""),
+        ("", ""),
+    ],
+)
+def test_an_installers_line_in_plain_words(line, words):
+    assert progress.in_plain_words(line) == words
+
+
+def test_a_long_line_is_cut_between_words():
+    assert progress.shortened("short", 5) == "short"
+    assert progress.shortened("installing many packages", 20) == "installing many …"
+    assert progress.shortened("x" * 30, 10) == "x" * 8 + " …"
+    for width in range(4, 40):
+        assert len(progress.shortened("  PyTorch,  12 s: downloading torch", width)) <= width
+
+
+def test_where_no_line_can_change_each_step_is_told_once_and_silence_broken(capsys, monkeypatch):
+    shown = progress.Progress("PyTorch")
+    for name in ("a", "b"):
+        shown.hear(f"Collecting {name}==1.0")
+        shown.hear(f"Downloading {name}-1.0-py3-none-any.whl (2 kB)")
+    shown.hear("Installing collected packages: a, b")
+    shown.hear("Successfully uninstalled setuptools-65.5.0")
+    shown.tick()
+    monkeypatch.setattr(progress, "SILENCE_SECONDS", 0.0)
+    shown.tick()
+    shown.end()
+    assert capsys.readouterr().out.splitlines() == [
+        "  PyTorch: looking up a",
+        "  PyTorch: downloading a (2 kB)",
+        "  PyTorch: installing 2 packages",
+        "  PyTorch: installing 2 packages, 0 s so far",
+    ]

@@ -1,0 +1,40 @@
+"""What README.md counts and lists is what the tree holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def answers(folder: str) -> dict[str, list[Path]]:
+    """Return the answers in a folder of the tests, by task."""
+    tasks = [task for task in (REPOSITORY / "tests" / folder).iterdir() if task.is_dir()]
+    found = {task.name: sorted(task.glob("[!_]*.py")) for task in tasks}
+    return {task: files for task, files in found.items() if files}
+
+
+def test_the_planted_answers_are_counted_right():
+    (told,) = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|$", README, re.MULTILINE)
+    wrong, right = answers("mutants"), answers("right_answers")
+    assert set(wrong) == set(right)
+    counts = [len(wrong), sum(map(len, wrong.values())), sum(map(len, right.values()))]
+    assert list(map(int, told)) == counts
+
+
+def test_the_lectures_told_to_be_there_are_there():
+    told = set(re.findall(r"^\| (\d\d) \|.*\| lecture, exercises and solutions \|$", README, re.M))
+    for folder in ("notebooks", "exercises", "solutions"):
+        there = {file.name[:2] for file in (REPOSITORY / folder).glob("[0-9][0-9]_*.ipynb")}
+        assert there == told, folder
+
+
+def test_every_file_named_is_there():
+    for name in re.findall(r"`((?:docs|notebooks|authoring|tests|course_lib)/[\w./]*)`", README):
+        assert (REPOSITORY / name).exists(), name
+
+
+def test_the_text_stays_short():
+    assert len(README.splitlines()) <= 120
