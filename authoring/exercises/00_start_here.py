@@ -52,7 +52,9 @@ checks.hello(hello)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `comm` has two numbers for you. Type `comm.` in a cell of lecture 00 and look at the list.
+# `comm` has two numbers for you. In a new cell, write
+# `from course_lib.comm.communicator import Communicator` and then `help(Communicator)`. Which of
+# its attributes are they?
 # </details>
 #
 # <details><summary>Hint 2</summary>

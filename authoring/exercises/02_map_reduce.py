@@ -260,8 +260,12 @@ print(f"colleague {colleague(means, n_rows):.4f}, mine {mine:.4f}")
 # 20 minutes.*
 #
 # **Spec:** every rank returns `w - step_size * sum(grad_partial of all ranks)`, with the same
-# bits on every rank. **Budget:** P − 1 messages in and P − 1 out, each of the size of `w`;
-# virtual time at most P times the reference's. Only `send`, `recv`, `recv_any` and `sendrecv`.
+# bits on every rank. **Budget:** P − 1 messages in and P − 1 out, each of the size of `w`. On the
+# simulator's clock a solution may take P times as long as the library's own, so that the order of
+# the messages is up to you. Only `send`, `recv`, `recv_any` and `sendrecv`.
+#
+# New here: `src, part = comm.recv_any()` takes the message that comes first, whoever sent it, and
+# returns two values: the sender's rank and the array.
 
 # %% tags=["exercise"] name="combine"
 COMBINER = 0

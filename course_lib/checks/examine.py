@@ -5,6 +5,7 @@ plain copies of what was returned go back to the notebook, and the verdict is ma
 """
 
 import contextlib
+import importlib
 import io
 import re
 import sys
@@ -91,7 +92,7 @@ def examine(_: Communicator, packed: bytes, task: Task, cases: Sequence[Case]) -
         One for each case, up to the first mishap.
     """
     observations = []
-    with forbidding(task.forbidden):
+    with forbidding(task.forbidden, task.forbidden_functions, task.enough):
         for case in cases:
             observations.append(_observe(packed, task, case))
             if observations[-1].mishap is not None:
@@ -129,8 +130,15 @@ def _observe(packed: bytes, task: Task, case: Case) -> Observation:
 def mishap_of(error: RunError) -> Mishap:
     """Write down a failed run, without the frames that only called the learner's function."""
     original = "" if error.original is None else type(error.original).__name__
-    text = str(error.args[0]) if isinstance(error, WorkerError) else str(error)
+    text = _told_once(str(error.args[0])) if isinstance(error, WorkerError) else str(error)
     return Mishap(type(error).__name__, _OUR_FRAMES.sub("", text), original, error.rank)
+
+
+def _told_once(text: str) -> str:
+    """Leave out the end of a traceback where it repeats what the first line says."""
+    head, title, frames = text.partition(" (most recent call last):\n")
+    found = re.match(r"rank \d+ failed at .*?: (.*)\n\nTraceback of rank \d+$", head, re.DOTALL)
+    return head + title + frames.replace("\n" + found[1], "", 1) if found else text
 
 
 _OUR_FRAMES = re.compile(
@@ -208,8 +216,24 @@ def _overlap(value: Any, argument: Any) -> bool:
 
 
 @contextlib.contextmanager
-def forbidding(names: Sequence[str]) -> Iterator[None]:
-    """Let no code import the named modules, or what lies in them, until the block ends."""
+def forbidding(
+    names: Sequence[str], functions: Sequence[str] = (), enough: str = Task.enough
+) -> Iterator[None]:
+    """Let no code use the named modules, what lies in them, or the named functions, in the block.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Modules.
+    functions : sequence of str, default: ()
+        Functions with their module, ``"numpy.array_split"``.
+    enough : str, default: "send and receive are enough"
+        What the refusal says that will do instead.
+
+    Yields
+    ------
+    None
+    """
     hidden = {
         name: module
         for name, module in sys.modules.items()
@@ -217,10 +241,13 @@ def forbidding(names: Sequence[str]) -> Iterator[None]:
     }
     for name in hidden:
         del sys.modules[name]
-    guard = _Guard(tuple(names))
+    guard = _Guard(tuple(names), enough)
     sys.meta_path.insert(0, guard)
     try:
-        yield
+        with contextlib.ExitStack() as refusals:
+            for function in functions:
+                refusals.enter_context(_refusing(function, enough))
+            yield
     finally:
         sys.meta_path.remove(guard)
         sys.modules.update(hidden)
@@ -230,13 +257,32 @@ class LibraryAnswerError(ImportError):
     """The learner's function uses a module that holds the answer."""
 
 
+def _refusal(name: str, enough: str) -> LibraryAnswerError:
+    return LibraryAnswerError(f"this task is to be written without {name}: {enough}")
+
+
+@contextlib.contextmanager
+def _refusing(function: str, enough: str) -> Iterator[None]:
+    """Put a function in the place of the named one that only refuses."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise _refusal(function, enough)
+
+    home, _, name = function.rpartition(".")
+    module = importlib.import_module(home)
+    original = getattr(module, name)
+    setattr(module, name, refuse)
+    try:
+        yield
+    finally:
+        setattr(module, name, original)
+
+
 class _Guard:
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
+    def __init__(self, names: tuple[str, ...], enough: str) -> None:
+        self.names, self.enough = names, enough
 
     def find_spec(self, name: str, *_: Any) -> None:
         """Refuse a forbidden module; leave all others to the usual finders."""
         if any(name == banned or name.startswith(f"{banned}.") for banned in self.names):
-            raise LibraryAnswerError(
-                f"this task is to be written without {name}: send and receive are enough"
-            )
+            raise _refusal(name, self.enough)

@@ -59,6 +59,14 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
         says = says.splitlines()[0].partition("TypeError: ")[2]
     elif hint.id == "too-slow":
         says = says.replace(" (time_limit_s)", "").replace(", or raise time_limit_s", "")
+    elif hint.id == "starts-workers":
+        says = "run was called in the function"
+    elif mishap.kind == "DeadlockError" and "sendrecv" not in task.verbs:
+        says = "\n".join(line for line in says.splitlines() if "use sendrecv" not in line)
+    if case is not None and case.alone:
+        says = says.replace("rank 0 failed at", "the function failed at", 1)
+        says = says.replace("\n\nTraceback of rank 0 (", "\n\nTraceback (", 1)
+        return Fault(says, hint)
     return Fault(says, hint, rank=mishap.rank)
 
 
@@ -89,6 +97,20 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
         return Hint("cannot-travel", "make it inside the function instead of in the notebook")
     if mishap.original == "TypeError" and "positional argument" in mishap.text:
         return Hint("arguments", "compare the arguments with those in the docstring of the task")
+    if mishap.kind == "NestedLaunchError":
+        return Hint("starts-workers", task.nested_run_hint)
+    if task.talks and ("inhomogeneous shape" in mishap.text or "'tuple' object" in mishap.text):
+        return Hint(
+            "pair-for-array",
+            "a tuple stands where an array should: recv_any returns two values, "
+            "src, part = comm.recv_any()",
+        )
+    if mishap.original == "NameError":
+        return Hint("unknown-name", "is it misspelt, or set in a cell that has not been run yet?")
     if case is not None and case.workers == 1 and not case.alone:
         return Hint("one-worker", "with one worker there is nobody to send to or receive from")
-    return Hint("exception", "the last lines say where; run that line by itself in a new cell")
+    return Hint(
+        "exception",
+        "print the values that this line uses, just before it, and check again: the report shows "
+        "what was printed",
+    )

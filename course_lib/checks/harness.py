@@ -10,9 +10,12 @@ files of ``solutions/``, and a function that searches the examining process's me
 Grading other people's work needs a fresh process that the work itself did not start.
 """
 
+import linecache
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import randbits
 from typing import Any
@@ -77,11 +80,11 @@ def _examined(task: Task, fn: Callable[..., Any], cases: list[Case]) -> list[Obs
         workers=1, backend="processes", trace=False, time_limit_s=TIME_LIMIT_S,
     )  # fmt: skip
     observations: list[Observation] = result.values[0]
-    return [_with_cell_numbers(seen) for seen in observations]
+    return [_with_cells(seen) for seen in observations]
 
 
-def _with_cell_numbers(seen: Observation) -> Observation:
-    """Say ``cell In[5], line 3`` for a line of a cell: only the notebook knows its number."""
+def _with_cells(seen: Observation) -> Observation:
+    """Say ``cell In[5], line 3``, and what stands there: only the notebook knows its cells."""
     if seen.mishap is None or "IPython" not in sys.modules:
         return seen
     from IPython import get_ipython
@@ -89,8 +92,16 @@ def _with_cell_numbers(seen: Observation) -> Observation:
     compiler = getattr(get_ipython(), "compile", None)
     text = seen.mishap.text
     for filename, number in getattr(compiler, "_filename_map", {}).items():
-        text = text.replace(f"{Path(filename).name}, line ", f"cell In[{number}], line ")
+        name = Path(filename).name
+        frame = re.compile(rf"^  {re.escape(name)}, line (\d+), in .*$(?!\n    )", re.MULTILINE)
+        text = frame.sub(partial(_with_source, filename), text)
+        text = text.replace(f"{name}, line ", f"cell In[{number}], line ")
     return replace(seen, mishap=replace(seen.mishap, text=text))
+
+
+def _with_source(filename: str, frame: re.Match[str]) -> str:
+    source = linecache.getline(filename, int(frame[1])).strip()
+    return f"{frame[0]}\n    {source}" if source else frame[0]
 
 
 def _is_unwritten(mishap: Mishap) -> bool:
@@ -117,6 +128,7 @@ def _failed(
     printed = seen.printed if seen is not None else ""
     return Report(
         task.name, task.title, FAILED, n_cases, str(case or ""), fault, prices, trace, printed,
+        task.layout, task.roles,
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
     assert trace is not None
     if trace.collectives:
         names = ", ".join(sorted({event.name for event in trace.collectives}))
-        hint = Hint("library-answer", "use send, recv and sendrecv only")
+        hint = Hint("library-answer", f"of comm, use {', '.join(task.verbs)} only")
         return Fault(f"the library's own {names} was called", hint)
     results = seen.values[0]
     if all(value is None for value in results) and any(
@@ -187,15 +187,18 @@ def _nearly(expected: Any, got: Any) -> bool:
 def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
     if seen.changed:
         rank, _, position = seen.changed[0]
-        hint = Hint("changes-input", "work on a copy: x = x.copy(), or x + y instead of x += y")
-        return Fault(
-            f"rank {rank}: {_ordinal(position)} argument was changed by the call", hint, rank=rank
+        name = task.takes[position]
+        hint = Hint(
+            "changes-input",
+            f"work on a copy: begin with total = {name}.copy(), or write {name} + part instead of "
+            f"{name} += part",
         )
+        return Fault(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
     if task.fresh and seen.shared:
         rank, _, position = seen.shared[0]
         hint = Hint("shares-memory", "return a copy: then changing one leaves the other alone")
         return Fault(
-            f"rank {rank}: the result shares memory with {_ordinal(position)} argument",
+            f"rank {rank}: the result shares memory with the argument {task.takes[position]}",
             hint, rank=rank,
         )  # fmt: skip
     assert seen.trace is not None
@@ -208,10 +211,6 @@ def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
             hint, rank=left[0].src,
         )  # fmt: skip
     return None
-
-
-def _ordinal(position: int) -> str:
-    return ("the first", "the second", "the third", "the fourth")[min(position, 3)]
 
 
 def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:

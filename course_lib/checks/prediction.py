@@ -24,6 +24,11 @@ class PredictTask(Task):
     """
 
     talks = False
+    enough = "arithmetic is enough"
+    nested_run_hint = (
+        "this check wants arithmetic: compute the numbers from the arguments; the cell after the "
+        "hints measures them"
+    )
     questions: ClassVar[tuple[str, ...]]
 
     @abstractmethod

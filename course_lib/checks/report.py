@@ -1,8 +1,8 @@
 """What a check gives back: the verdict, the first failing case, a hint and the price, drawn."""
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
 
@@ -54,6 +54,10 @@ class Report:
         The messages of the failing case.
     printed : str
         What the function printed in the failing case.
+    layout : {"ring", "star", "line"}
+        Where the workers stand when the failing run is played.
+    roles : mapping of int to str
+        What some ranks are besides workers.
     """
 
     name: str
@@ -65,6 +69,8 @@ class Report:
     prices: tuple[PriceRow, ...] = ()
     trace: Trace | None = None
     printed: str = ""
+    layout: str = "ring"
+    roles: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -124,7 +130,8 @@ class Report:
         if self.trace is not None and self.trace.messages:
             from course_lib.viz import player
 
-            show(player(self.trace, title=f"{self.name}: {self.case}"))
+            title = f"{self.name}: {self.case}"
+            show(player(self.trace, self.layout, title=title, roles=dict(self.roles)))
 
 
 def price_rows(yours: Price, budget: Price, reference: Price) -> tuple[PriceRow, ...]:

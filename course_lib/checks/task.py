@@ -113,27 +113,50 @@ class Task(ABC):
         Whether a solution sends messages at all. Where ``price`` has some, none is a failure.
     fresh : bool
         Whether the result must not share memory with an argument.
+    takes : tuple of str
+        The names of the arguments of the learner's function, without the communicator.
+    verbs : tuple of str
+        The methods of the communicator that a solution may use.
     forbidden : tuple of str
         Modules of the library that the learner's function may not use.
+    forbidden_functions : tuple of str
+        Other functions that it may not use, with their module: ``"numpy.array_split"``.
+    enough : str
+        What a solution can do with instead.
+    nested_run_hint : str
+        What to say to a function that calls ``run``.
     deadlock_hint : str
         What to say when the ranks wait for each other.
     rounding_terms : int
         How many rounded operations lie on the way to one number of the result.
     empty_results : bool
         Whether a right result may have no elements.
+    layout : {"ring", "star", "line"}
+        Where the workers stand when a failing run is played.
+    roles : mapping of int to str
+        What some ranks are besides workers.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     talks: ClassVar[bool] = True
     fresh: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ()
+    verbs: ClassVar[tuple[str, ...]] = ("send", "recv", "recv_any", "sendrecv")
     forbidden: ClassVar[tuple[str, ...]] = ("course_lib.collectives", "course_lib.schemes")
+    forbidden_functions: ClassVar[tuple[str, ...]] = ()
+    enough: ClassVar[str] = "send and receive are enough"
+    nested_run_hint: ClassVar[str] = (
+        "the check starts the workers, and calls this function on each of them: leave out run"
+    )
     deadlock_hint: ClassVar[str] = (
         "write down, for every rank, its first send or recv: somebody has to send first while "
         "somebody else receives"
     )
     rounding_terms: ClassVar[int] = 8
     empty_results: ClassVar[bool] = False
+    layout: ClassVar[str] = "ring"
+    roles: ClassVar[Mapping[int, str]] = {}
 
     @abstractmethod
     def cases(self, secret: int) -> Iterator[Case]:

@@ -48,6 +48,8 @@ def test_exception_names_rank_line_and_reason_and_not_our_own_frames() -> None:
     assert "'SimulatedCommunicator' object has no attribute 'nothing'" in repr(report)
     assert "examine.py" not in repr(report)
     assert "in call" not in repr(report)
+    assert repr(report).count("has no attribute") == 1, "the reason is told once"
+    assert "return x / comm.nothing" in repr(report)
 
 
 def test_exception_that_cannot_be_printed_is_a_report_too() -> None:
@@ -117,8 +119,8 @@ def test_starting_workers_inside_a_worker_is_refused() -> None:
         return str(run(lambda comm: comm.rank, workers=2).values)
 
     report = checks.hello(hello)
-    assert hint_of(report) == "exception"
-    assert "inside a worker" in repr(report)
+    assert hint_of(report) == "starts-workers"
+    assert "the check starts the workers" in repr(report)
 
 
 def test_what_the_function_prints_is_in_the_report_and_nowhere_else(

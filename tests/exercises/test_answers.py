@@ -1,12 +1,15 @@
 """Solutions pass, stubs are not written yet, every planted wrong answer meets its hint."""
 
+import inspect
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from course_lib import checks
 from course_lib.checks.harness import check
+from course_lib.checks.prediction import PredictTask
 from course_lib.checks.task import Task
 from tests.exercises.answers import (
     MUTANTS,
@@ -63,6 +66,14 @@ def test_stub_is_not_written_yet(
     assert not report.passed
     assert repr(report).startswith(f"{name}: not written yet.")
     assert "Traceback" not in repr(report) + report._html() + "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_task_knows_the_names_of_the_arguments(name: str, stubs: dict[str, object]) -> None:
+    stub: Any = stubs[name]
+    task = task_of(name)
+    names = tuple(key for key in inspect.signature(stub).parameters if key != "comm")
+    assert names == (task.questions if isinstance(task, PredictTask) else task.takes)
 
 
 @pytest.mark.parametrize("path", MUTANTS, ids=name_of)

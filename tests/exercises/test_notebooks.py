@@ -54,4 +54,5 @@ def test_a_wrong_answer_in_a_cell_is_told_with_the_number_of_the_cell() -> None:
     assert "pass_around: not right yet." in said
     assert "1 worker" in said
     assert f"cell In[{written.execution_count}], line" in said
+    assert f"cell In[{written.execution_count}], line 8, in pass_around\n    comm.send(" in said
     assert "nobody to send to" in said

@@ -16,6 +16,8 @@ class PassAround(Task):
 
     name = "pass_around"
     title = "Pass a message around; everybody adds to it."
+    takes = ("x",)
+    verbs = ("send", "recv")
     deadlock_hint = "somebody has to begin: rank 0 sends before it receives, the others after"
 
     def cases(self, secret: int) -> Iterator[Case]:

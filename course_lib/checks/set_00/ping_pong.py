@@ -13,6 +13,8 @@ class PingPong(Task):
 
     name = "ping_pong"
     title = "Measure how long one message takes."
+    takes = ("n_bytes", "n_trips")
+    verbs = ("send", "recv")
     rounding_terms = 1 << 20  # a clock that has counted n round trips has rounded 4n times
     deadlock_hint = "rank 0 sends, then receives; rank 1 receives, then sends"
 

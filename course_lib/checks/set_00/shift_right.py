@@ -14,6 +14,7 @@ class ShiftRight(Task):
 
     name = "shift_right"
     title = "Hand your numbers to the right while the left hands you its own: no deadlock."
+    takes = ("x",)
     deadlock_hint = (
         "if all send first, nobody receives: use sendrecv, or let one rank receive before it sends"
     )

@@ -16,6 +16,8 @@ class Combine(Task):
 
     name = "combine"
     title = "Add the partial sums on rank 0, update the model there, and send it to all."
+    takes = ("grad_partial", "w", "step_size")
+    layout, roles = "star", {0: "combiner"}
     deadlock_hint = (
         "rank 0 receives P - 1 partial sums and then sends P - 1 models; any other rank sends one "
         "and then receives one"

@@ -20,6 +20,8 @@ class MapReduce(Task):
     name = "map_reduce"
     title = "Train a linear regression on all ranks together, as one process would."
     forbidden = ("course_lib.collectives", "course_lib.schemes.map_reduce")
+    takes = ("X", "y", "learning_rate", "steps")
+    layout, roles = "star", {0: "combiner"}
     rounding_terms = 512
     deadlock_hint = "every rank takes part in every step, even without rows: its sum is zeros then"
 

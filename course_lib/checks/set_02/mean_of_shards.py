@@ -15,6 +15,8 @@ class MeanOfShards(Task):
     name = "mean_of_shards"
     title = "Find the bug: combine the means of unequal parts into the mean of all rows."
     talks = False
+    takes = ("means", "n_rows")
+    enough = "NumPy is enough"
     rounding_terms = 32
 
     def cases(self, secret: int) -> Iterator[Case]:

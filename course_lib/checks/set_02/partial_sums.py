@@ -16,6 +16,8 @@ class PartialSums(Task):
     name = "partial_sums"
     title = "Sum the gradient over your own rows."
     talks = False
+    takes = ("w", "X_local", "y_local")
+    enough = "NumPy is enough"
     forbidden = ("course_lib.collectives", "course_lib.models", "course_lib.schemes")
     rounding_terms = 64
 
@@ -68,6 +70,8 @@ class PartialSums(Task):
         right, rows = gradient_sum(w, X, y), design(X)
         predicted = rows @ w
         no_intercept = np.concatenate([[0.0], right[1:]])
+        ones_last = np.column_stack([X, np.ones(len(X))])
+        error_last = ones_last @ w - y
         for hint_id, text, value in (
             ("misplaced-parenthesis", "this is h(x - y) x, as the misprint has it: predict first, "
              "then subtract y", rows.T @ (w[0] + (X - y[:, None]) @ w[1:])),
@@ -82,8 +86,9 @@ class PartialSums(Task):
             ("no-intercept", "w[0] is the intercept: it belongs to every prediction",
              rows.T @ (X @ w[1:] - y)),
             ("no-intercept", "the intercept has one too, the sum of the errors", no_intercept),
-            ("intercept-last", "the intercept comes first, in w and in the gradient",
-             np.roll(right, -1)),
+            *(("intercept-last", "the intercept comes first, in w and in the gradient: the column "
+               "of ones stands before X_local", value)
+              for value in (np.roll(right, -1), ones_last.T @ error_last, rows.T @ error_last)),
             ("loss", "these are squared errors; the gradient has error times x",
              rows.T @ (predicted - y) ** 2),
         ):  # fmt: skip

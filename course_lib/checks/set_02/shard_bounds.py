@@ -7,7 +7,6 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference, show
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Price, Task
-from course_lib.shards import split_evenly
 
 
 class ShardBounds(Task):
@@ -16,6 +15,9 @@ class ShardBounds(Task):
     name = "shard_bounds"
     title = "Cut the rows of a table into one part for each worker; none lost, none twice."
     talks = False
+    takes = ("n_rows", "rank", "size")
+    enough = "whole-number arithmetic is enough"
+    forbidden_functions = ("numpy.array_split",)
     forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.shards")
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -35,9 +37,10 @@ class ShardBounds(Task):
         return fn(*arguments)
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
-        """Give one right answer; ``compare`` takes others too."""
-        parts = split_evenly(case.settings["n_rows"], case.workers)
-        return [[part.start, part.stop] for part in parts]
+        """Give the one of the spec; ``compare`` takes all other even cuts too."""
+        parts = np.array_split(np.arange(case.settings["n_rows"]), case.workers)
+        stops = np.cumsum([len(part) for part in parts]).tolist()
+        return [[start, stop] for start, stop in zip([0, *stops[:-1]], stops, strict=True)]
 
     def price(self, case: Case) -> Price:
         """Cost nothing."""
@@ -55,17 +58,30 @@ class ShardBounds(Task):
         says, rank = _wrong_cover(bounds, n_rows)
         if not says:
             return None
-        right = self.expected(case, arguments)
-        return Difference(says, show(right), show([list(pair) for pair in bounds]), "rows", rank)
+        right = f"for example {show(self.expected(case, arguments))}"
+        return Difference(says, right, show([list(pair) for pair in bounds]), "rows", rank)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Name the kind of mistake."""
+        n_rows, size = case.settings["n_rows"], case.workers
+        bounds = [pair for value in got if (pair := _whole_pair(value)) is not None]
+        if len(bounds) == size and _last_rows_left_out(bounds, n_rows):
+            return Hint(
+                "stop-included",
+                "stop is one past the last row of the part: (0, 100) has the rows 0 to 99",
+            )
+        whole = n_rows // size
+        if bounds == [(rank * whole, (rank + 1) * whole) for rank in range(size)]:
+            return Hint(
+                "rows-lost", "n_rows // size drops the remainder: who takes the rows that are left?"
+            )
         kinds = {
             "(start, stop)": ("not-a-pair", "return start, stop: two numbers of type int"),
             "in no part": (
-                "rows-lost", "n_rows // size drops the remainder: who takes the rows that are left?"
+                "rows-lost", "each part begins where the one before it stops, and the last stops "
+                "at n_rows"
             ),
             "more than one": (
                 "rows-twice", "stop is the first row that is not mine: the next rank's start"
@@ -92,6 +108,11 @@ def _whole_pair(value: Any) -> tuple[int, int] | None:
             return None
         numbers.append(item)
     return numbers[0], numbers[1]
+
+
+def _last_rows_left_out(bounds: Sequence[tuple[int, int]], n_rows: int) -> bool:
+    """Whether all would be right if each stop were one more, up to the end of the table."""
+    return not _wrong_cover([(start, min(stop + 1, n_rows)) for start, stop in bounds], n_rows)[0]
 
 
 def _wrong_cover(bounds: Sequence[tuple[int, int]], n_rows: int) -> tuple[str, int | None]:

@@ -1,3 +1,5 @@
+# class: A3
+# hint: library-answer
 import numpy as np
 
 

@@ -1,0 +1,107 @@
+"""What a report says about a run without results, or with bad manners: once, and to be followed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from course_lib import checks
+from course_lib.viz import Player
+from tests.checks.test_harness import hint_of
+
+
+def test_line_of_a_cell_is_shown_with_its_number_and_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shell = InteractiveShell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    for source in ("x = 1", "def hello(comm):\n    print('now')\n    return misspelt"):
+        shell.run_cell(source, store_history=True).raise_error()
+    report = checks.hello(shell.user_ns["hello"])
+    assert "failed at cell In[2], line 3: NameError" in repr(report)
+    assert "  cell In[2], line 3, in hello\n    return misspelt\n" in repr(report)
+    assert report.fault is not None
+    assert report.fault.says.count("not defined") == 1
+    assert hint_of(report) == "unknown-name"
+    assert "  printed   now" in repr(report), "the hint says that what is printed is shown"
+
+
+def test_error_that_names_a_rank_is_told_once() -> None:
+    def pass_around(comm: Any, x: Any) -> None:
+        comm.send(x, dst=comm.size)
+
+    report = checks.pass_around(pass_around)
+    assert report.fault is not None
+    assert report.fault.says.count("must be a rank") == 1
+    assert report.fault.says.endswith("    comm.send(x, dst=comm.size)")
+
+
+def test_advice_of_a_deadlock_keeps_to_the_verbs_of_the_task() -> None:
+    def waits(comm: Any, x: Any) -> Any:
+        return comm.recv(src=(comm.rank - 1) % comm.size) if comm.size > 1 else x.copy()
+
+    passing, shifting = checks.pass_around(waits), checks.shift_right(waits)
+    assert hint_of(passing) == hint_of(shifting) == "deadlock"
+    assert "rank 1 waits in recv(src=0)" in repr(passing)
+    assert "sendrecv" not in repr(passing)
+    assert "or use sendrecv" in repr(shifting)
+
+
+def test_refusal_says_what_is_enough_for_this_task() -> None:
+    def shard_bounds(n_rows: int, rank: int, size: int) -> tuple[int, int]:
+        part = np.array_split(np.arange(n_rows), size)[rank]
+        return int(part[0]), int(part[-1]) + 1
+
+    report = checks.shard_bounds(shard_bounds)
+    assert hint_of(report) == "library-answer"
+    assert report.fault is not None
+    assert "without numpy.array_split: whole-number arithmetic is" in report.fault.says
+    assert len(np.array_split(np.arange(3), 3)) == 3, "it works again outside"
+
+
+def test_changed_argument_is_named() -> None:
+    def pass_around(comm: Any, x: Any) -> Any:
+        if comm.rank > 0:
+            x += comm.recv(src=comm.rank - 1)
+        if comm.size > 1:
+            comm.send(x, dst=(comm.rank + 1) % comm.size)
+        return comm.recv(src=comm.size - 1) if comm.rank == 0 and comm.size > 1 else x.copy()
+
+    report = checks.pass_around(pass_around)
+    assert hint_of(report) == "changes-input"
+    assert "rank 1: the call changed its argument x" in repr(report)
+    assert "total = x.copy()" in repr(report)
+
+
+def test_other_even_cuts_are_right_and_the_expected_one_is_an_example() -> None:
+    report = checks.shard_bounds(lambda n_rows, rank, size: (0, 0))
+    assert "for example [[0, 100], [100, 200], [200, 300], [300, 400]]" in repr(report)
+
+
+def test_failing_run_of_a_star_is_played_as_a_star(monkeypatch: pytest.MonkeyPatch) -> None:
+    def combine(comm: Any, grad_partial: Any, w: Any, step_size: float) -> Any:
+        if comm.rank > 0:
+            comm.send(grad_partial, dst=0)
+        return w
+
+    report = checks.combine(combine)
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda value, **_: shown.append(value))
+    report._ipython_display_()
+    player = shown[1]
+    assert isinstance(player, Player)
+    assert player.scene["layout"] == "star"
+    assert player.scene["roles"] == ["combiner", "", "", ""]
+
+
+def test_prediction_that_measures_is_sent_to_its_arithmetic() -> None:
+    def predict_gather(n_workers: int, n_numbers: int) -> None:
+        from course_lib import run
+
+        run(lambda comm: comm.rank, workers=n_workers, backend="simulated")
+
+    report = checks.predict_gather(predict_gather)
+    assert hint_of(report) == "starts-workers"
+    assert "this check wants arithmetic" in repr(report)
+    assert "rank" not in repr(report), "there are no ranks in a prediction"
