@@ -156,7 +156,7 @@ BAD_SCRIPTS = {
         GOOD.replace("    return twice", "    # SOLUTION FROM course_lib.no:x"), 14, "no source",
     ),
     "from no function": (
-        GOOD.replace("    return twice", "    # SOLUTION FROM course_lib.comm.launch:Job"),
+        GOOD.replace("    return twice", "    # SOLUTION FROM course_lib.comm.job:Job"),
         14, "expected a function",
     ),
     "region outside a function": (

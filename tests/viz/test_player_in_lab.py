@@ -158,7 +158,10 @@ def test_keys_do_not_reach_the_notebook_and_a_second_run_leaves_one_player(page)
         page.keyboard.press(key)
     assert page.locator(".jp-Notebook .jp-Cell").count() == 1, "no cell was deleted or added"
     page.keyboard.press("Space")
-    page.wait_for_function("() => document.querySelector('.lm-player').player.isPlaying()")
+    page.wait_for_function(
+        "() => { const { player } = document.querySelector('.lm-player');"
+        " return player.isPlaying() && player.time() > 0; }"  # it has drawn a frame
+    )
     page.evaluate("() => { window.firstPlayer = document.querySelector('.lm-player'); }")
     run_all(page)
     page.wait_for_function(
