@@ -2,7 +2,8 @@
 
 import array_api_compat
 
-from course_lib.comm.communicator import Communicator, collective
+from course_lib.comm.collective import collective
+from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
 
 __all__ = ["broadcast_tree"]

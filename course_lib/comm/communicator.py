@@ -5,15 +5,16 @@ every argument once, here, and hands the checked call to the world it lives in, 
 methods whose names begin with an underscore.
 """
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.functions import check_function
 from course_lib.comm.messages import (
     Array,
     Envelope,
@@ -24,15 +25,19 @@ from course_lib.comm.messages import (
     to_numpy,
     wrap_like,
 )
+from course_lib.comm.notes import plain
+from course_lib.comm.pending import Pending
 
-__all__ = ["EAGER_BYTES", "Communicator", "collective"]
+__all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
 
 EAGER_BYTES = 16 * 1024
 """Messages up to this size are copied by ``send``, which then returns at once; larger ones wait
 until their receive is posted. The same in every world; ``run(..., rendezvous=True)`` makes it 0."""
 
-P = ParamSpec("P")
-R = TypeVar("R")
+WORLD = "world"
+"""The name of the communicator that ``run`` hands out."""
+
+T = TypeVar("T")
 
 
 class Communicator(ABC):
@@ -49,6 +54,10 @@ class Communicator(ABC):
         How many workers there are.
     seed : int, default: 0
         The run's seed, for ``rng``.
+    name : str, default: "world"
+        Which communicator this is, the same on all its ranks; traces and errors use it.
+    members : sequence of int or None, default: None
+        The rank in the whole run of each rank of this communicator; None where they are the same.
 
     Attributes
     ----------
@@ -60,17 +69,29 @@ class Communicator(ABC):
     size: int
     device: str = "cpu"
 
-    def __init__(self, rank: int, size: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        seed: int = 0,
+        name: str = WORLD,
+        members: Sequence[int] | None = None,
+    ) -> None:
         self.rank = rank
         self.size = size
+        self.name = name
+        self._members = range(size) if members is None else members
         self._seed = seed
         self._computing: str | None = None
+        self._n_splits = 0
+        self._n_started = 0
 
     @property
     def rng(self) -> np.random.Generator:
         """This rank's own random generator, made from the run's seed and the rank."""
         if not hasattr(self, "_rng"):
-            self._rng = np.random.default_rng([self._seed, self.rank])
+            own = [] if self.name == WORLD else [*self.name.encode()]
+            self._rng = np.random.default_rng([self._seed, self._members[self.rank], *own])
         return self._rng
 
     def send(self, array: Array, dst: int, tag: Tag = None) -> None:
@@ -197,6 +218,127 @@ class Communicator(ABC):
         self._no_compute("barrier")
         self._barrier()
 
+    def split(self, color: int | None, key: int = 0) -> "Communicator | None":
+        """Divide the ranks into groups, each with a communicator of its own.
+
+        Every rank of this communicator must call. Those that name the same color form a group, in
+        which they are numbered from 0 by (key, rank). The groups can be used at the same time. A
+        split does not count as a message.
+
+        Parameters
+        ----------
+        color : int or None
+            Which group this rank joins; None joins none.
+        key : int, default: 0
+            The order inside the group; ranks with equal keys keep their order.
+
+        Returns
+        -------
+        Communicator or None
+            This rank's group; None where ``color`` is None.
+
+        Examples
+        --------
+        >>> from course_lib import run
+        >>> def halves(comm):
+        ...     half = comm.split(color=comm.rank // 2)
+        ...     return half.rank, half.size
+        >>> run(halves, workers=4, backend="simulated").values
+        [(0, 2), (1, 2), (0, 2), (1, 2)]
+        """
+        self._no_compute("split")
+        if color is not None:
+            color = _whole("color", color, " or None")
+        key = _whole("key", key)
+        self._n_splits += 1
+        return self._split(color, key)
+
+    def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
+        """Run ``fn(child, *args)`` beside what this rank goes on to do.
+
+        ``child`` is a communicator over the same ranks whose messages never mix with those of this
+        one. Every rank must call ``start`` equally often and in the same order: the first call of
+        one rank belongs to the first call of the others. If ``fn`` raises, the run fails at once.
+        A run is over when all that was started has returned, whether waited for or not.
+
+        Parameters
+        ----------
+        fn : callable
+            What to run; its first argument is the child communicator.
+        *args
+            Further arguments. They are not copied: leave them alone until ``wait`` has returned.
+
+        Returns
+        -------
+        Pending
+            Its ``wait()`` returns what ``fn`` returned.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from course_lib import run
+        >>> def swap(comm, x):
+        ...     return comm.sendrecv(x, dst=1 - comm.rank, src=1 - comm.rank)
+        >>> def beside(comm):
+        ...     pending = comm.start(swap, np.array([comm.rank]))
+        ...     with comm.compute("meanwhile", flops=1e6):
+        ...         pass
+        ...     return int(pending.wait()[0])
+        >>> run(beside, workers=2, backend="simulated").values
+        [1, 0]
+        """
+        self._no_compute("start")
+        check_function(fn, args, first="child")
+        self._n_started += 1
+        return self._start(fn, args)
+
+    def shared_array(self, shape: int | Sequence[int], dtype: Any = "float64") -> NDArray[Any]:
+        """Return an array of zeros whose memory all ranks of this communicator share.
+
+        Every rank must call, with the same shape and dtype. What one rank writes the others see,
+        with no lock and no order but the computer's own: use messages or ``barrier`` to be sure
+        that something has been written. The memory goes with the run; a copy may be returned.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+            The array's shape.
+        dtype : numpy dtype, default: "float64"
+            Its dtype; plain numbers only.
+
+        Returns
+        -------
+        numpy.ndarray
+            The same memory on every rank.
+
+        Raises
+        ------
+        MessageMismatchError
+            If ranks ask for different shapes or dtypes; it names both sides.
+        SharedMemoryFull
+            If there is not that much shared memory.
+
+        Examples
+        --------
+        >>> from course_lib import run
+        >>> def write_and_look(comm):
+        ...     seats = comm.shared_array(comm.size, dtype="int64")
+        ...     seats[comm.rank] = comm.rank + 1
+        ...     comm.barrier()
+        ...     return seats.tolist()
+        >>> run(write_and_look, workers=3, backend="simulated").values[0]
+        [1, 2, 3]
+        """
+        self._no_compute("shared_array")
+        lengths = shape if isinstance(shape, Sequence) else [shape]
+        sizes = tuple(_whole("shape", length) for length in lengths)
+        if any(length < 0 for length in sizes):
+            raise ValueError(f"shape must have no negative number, got {shape!r}")
+        kind = np.dtype(dtype)
+        if kind.kind not in "biufc":
+            raise TypeError(f"dtype must be one of plain numbers, got {kind}")
+        return self._shared_array(sizes, kind)
+
     def compute(self, label: str, flops: float | None = None) -> AbstractContextManager[None]:
         """Mark the arithmetic in a ``with`` block as work.
 
@@ -235,7 +377,7 @@ class Communicator(ABC):
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, got {name!r} ({type(name).__name__})")
-        self._note(name, _plain(value))
+        self._note(name, plain(value))
 
     def clock(self) -> float:
         """Return the time on the run's clock.
@@ -289,6 +431,15 @@ class Communicator(ABC):
     @abstractmethod
     def _barrier(self) -> None: ...
 
+    def _split(self, color: int | None, key: int) -> "Communicator | None":
+        raise NotImplementedError
+
+    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
+        raise NotImplementedError
+
+    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        raise NotImplementedError
+
     @abstractmethod
     def _computed(self, label: str, flops: float, started_s: float) -> None:
         """Put a finished compute block on the trace; the simulator lets its time pass first."""
@@ -304,40 +455,9 @@ class Communicator(ABC):
         """Put on the trace that this rank has just left the collective ``name``."""
 
 
-def collective(fn: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function as a collective, so that the trace shows who was in it and when.
-
-    Parameters
-    ----------
-    fn : callable
-        A function whose first argument is a communicator.
-
-    Returns
-    -------
-    callable
-        The same function, traced.
-    """
-
-    @wraps(fn)
-    def traced(*args: P.args, **kwargs: P.kwargs) -> R:
-        comm: Any = args[0]
-        entered_s = comm.clock()
-        result = fn(*args, **kwargs)
-        comm._collective(fn.__name__, entered_s)
-        return result
-
-    return traced
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "detach"):
-        return np.asarray(value).tolist()
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(
-        f"a note's value must be a number, a text, an array or lists of them, got {type(value)}"
-    )
+def _whole(argument: str, value: Any, or_what: str = "") -> int:
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise TypeError(
+            f"{argument} must be an int{or_what}, got {value!r} ({type(value).__name__})"
+        )
+    return operator.index(value)

@@ -1,6 +1,5 @@
 """A call of ``run``, checked: every argument is refused by name before anything is started."""
 
-import inspect
 import math
 import operator
 import sys
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.comm.communicator import EAGER_BYTES
+from course_lib.comm.functions import check_function
 
 __all__ = ["Job", "check_job"]
 
@@ -65,7 +65,7 @@ def check_job(
     """
     if backend not in _BACKENDS:
         raise ValueError(f"backend must be one of {_BACKENDS}, got {backend!r}")
-    _check_function(fn, args)
+    check_function(fn, args)
     return Job(
         fn=fn,
         args=args,
@@ -92,31 +92,6 @@ def _check_workers(workers: Any, backend: str) -> int:
             'is a process of about 50 MB; backend="simulated" goes to 10,000'
         )
     return int(workers)
-
-
-def _check_function(fn: Any, args: tuple[Any, ...]) -> None:
-    if not callable(fn):
-        raise TypeError(
-            f"fn must be a function that takes a communicator, got {fn!r} ({type(fn).__name__}); "
-            "pass the function itself, without calling it"
-        )
-    kind = inspect.unwrap(fn)
-    if inspect.iscoroutinefunction(kind) or inspect.isasyncgenfunction(kind):
-        raise TypeError(f"fn must be a plain function, got the async function {kind.__name__}")
-    if inspect.isgeneratorfunction(kind):
-        raise TypeError(f"fn must be a plain function, got the generator function {kind.__name__}")
-    try:
-        signature = inspect.signature(fn)
-    except ValueError:  # some built-in functions have no signature to look at
-        return
-    try:
-        signature.bind(None, *args)
-    except TypeError as error:
-        name = getattr(fn, "__name__", type(fn).__name__)
-        raise TypeError(
-            f"fn is called as {name}(comm, *args) with {len(args)} further argument(s), but its "
-            f"signature is {name}{signature}: {error}"
-        ) from None
 
 
 def _check_flag(name: str, value: Any) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.comm.processes.mailbox import Board, Mailbox, Slots, awake, mailbox_words
+from course_lib.comm.processes.board import Board, RankState
+from course_lib.comm.processes.mailbox import Mailbox, Slots, awake, is_asleep, mailbox_words
 from course_lib.comm.processes.rings import Bytes, Inlet, Outlet
 
-__all__ = ["Channels", "prepare", "read_board", "ring_bytes", "total_bytes"]
+__all__ = ["Channels", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes"]
 
 _PAGE = 4096
 _ALL_RINGS = 16 * 1024 * 1024
@@ -93,3 +94,10 @@ def read_board(memory: memoryview, size: int) -> Board:
     start = 8 * size * mailbox_words(size)
     copy = bytes(memory[start : start + 8 * size * Board.WORDS])
     return Board(memoryview(copy).cast("q"))
+
+
+def rank_states(memory: memoryview, size: int) -> list[RankState]:
+    """Return what each rank does or waits for now, by rank."""
+    board, step = read_board(memory, size), mailbox_words(size)
+    with memory[: _front_bytes(size)] as front, front.cast("q") as words:
+        return [board.state(rank, asleep=is_asleep(words, rank * step)) for rank in range(size)]

@@ -8,7 +8,7 @@ of a message) is visible to whoever was told, on every kind of processor.
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ANYONE", "NOBODY", "Board", "Mailbox", "Slots", "awake", "mailbox_words"]
+__all__ = ["ANYONE", "NOBODY", "Mailbox", "Slots", "awake", "is_asleep", "mailbox_words"]
 
 NOBODY = -1
 ANYONE = -2
@@ -42,6 +42,11 @@ def mailbox_words(size: int) -> int:
 def awake(words: memoryview, start: int) -> None:
     """Mark the mailbox that begins at word ``start`` as one whose owner does not sleep."""
     words[start + _AWAITED_SRC] = words[start + _AWAITED_DST] = NOBODY
+
+
+def is_asleep(words: memoryview, start: int) -> bool:
+    """Tell whether the owner of the mailbox sleeps, and nobody has woken it yet."""
+    return bool(words[start + _AWAITED_SRC] != NOBODY or words[start + _AWAITED_DST] != NOBODY)
 
 
 class Mailbox:
@@ -142,35 +147,3 @@ class Mailbox:
         self._release()
         if wake:
             self._ring()
-
-
-class Board:
-    """Where each rank writes what it waits for, so that the launcher can say so at a time limit.
-
-    It is read for reports only, so it needs no lock: a torn entry costs a wrong word in a sentence.
-    """
-
-    VERBS = ("", "send", "recv", "recv_any", "sendrecv", "barrier")
-    WORDS = 3
-
-    def __init__(self, words: memoryview) -> None:
-        self._words = words
-
-    def waits(self, rank: int, verb: str, src: int, dst: int) -> None:
-        """Write that ``rank`` waits in ``verb`` for ``src`` and ``dst``."""
-        first = self.WORDS * rank
-        self._words[first + 1], self._words[first + 2] = src, dst
-        self._words[first] = self.VERBS.index(verb)
-
-    def goes_on(self, rank: int) -> None:
-        """Write that ``rank`` no longer waits."""
-        self._words[self.WORDS * rank] = 0
-
-    def call(self, rank: int) -> str | None:
-        """Write the verb that ``rank`` waits in as a call; None if it does not wait."""
-        code, src, dst = self._words[self.WORDS * rank : self.WORDS * (rank + 1)]
-        if code == 0:
-            return None
-        open_parts = [f"src={src}"] if src >= 0 else []
-        open_parts += [f"dst={dst}"] if dst >= 0 else []
-        return f"{self.VERBS[code]}({', '.join(open_parts)})"

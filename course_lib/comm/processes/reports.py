@@ -10,7 +10,7 @@ from course_lib.comm.errors import (
     WorkerStartError,
 )
 from course_lib.comm.failures import place, render, to_error, user_frame
-from course_lib.comm.processes.mailbox import Board
+from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.member import Member, Phase
 
 __all__ = ["explain_failure", "explain_interrupt", "explain_timeout"]

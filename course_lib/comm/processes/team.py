@@ -14,9 +14,9 @@ from multiprocess import connection
 
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
+from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, read_board, total_bytes
 from course_lib.comm.processes.interrupts import Interrupts
-from course_lib.comm.processes.mailbox import Board
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.processes.records import Call, Go, Locate
 from course_lib.comm.processes.segment import Segment, Semaphore

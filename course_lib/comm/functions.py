@@ -1,0 +1,47 @@
+"""Whether a function can be called by a worker: asked before anything is started."""
+
+import inspect
+from typing import Any
+
+__all__ = ["check_function"]
+
+
+def check_function(fn: Any, args: tuple[Any, ...], first: str = "comm") -> None:
+    """Refuse what cannot be called as ``fn(communicator, *args)`` and return a value.
+
+    Parameters
+    ----------
+    fn : Any
+        What the caller handed over.
+    args : tuple
+        Its further arguments.
+    first : str, default: "comm"
+        What an error calls the communicator.
+
+    Raises
+    ------
+    TypeError
+        If ``fn`` is no plain function, or takes other arguments.
+    """
+    if not callable(fn):
+        raise TypeError(
+            f"fn must be a function that takes a communicator, got {fn!r} ({type(fn).__name__}); "
+            "pass the function itself, without calling it"
+        )
+    kind = inspect.unwrap(fn)
+    if inspect.iscoroutinefunction(kind) or inspect.isasyncgenfunction(kind):
+        raise TypeError(f"fn must be a plain function, got the async function {kind.__name__}")
+    if inspect.isgeneratorfunction(kind):
+        raise TypeError(f"fn must be a plain function, got the generator function {kind.__name__}")
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:  # some built-in functions have no signature to look at
+        return
+    try:
+        signature.bind(None, *args)
+    except TypeError as error:
+        name = getattr(fn, "__name__", type(fn).__name__)
+        raise TypeError(
+            f"fn is called as {name}({first}, *args) with {len(args)} further argument(s), but its "
+            f"signature is {name}{signature}: {error}"
+        ) from None
