@@ -1,9 +1,11 @@
 """What holds for all tests: worker functions travel by value, and nothing is left behind."""
 
 import os
+import statistics
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import cloudpickle
 import pytest
@@ -36,3 +38,22 @@ def _leave_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert names_in_shared_memory(os.getpid()) == []
     extra = [t for t in threading.enumerate() if t not in threads and not t.daemon]
     assert extra == []
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how soon faults were reported, over all tests that measured it."""
+    properties = [
+        value
+        for report in terminalreporter.stats.get("passed", [])
+        for name, value in report.user_properties
+        if name == "from fault to report"
+    ]
+    times_s = sorted(seconds for _, _, seconds in properties)
+    if not times_s:
+        return
+    p99_s = times_s[int(0.99 * (len(times_s) - 1))]
+    terminalreporter.section("from fault to report")
+    terminalreporter.write_line(
+        f"{len(times_s)} faults: median {statistics.median(times_s):.3f} s (promised 0.2 s), "
+        f"99 % within {p99_s:.3f} s (promised 1 s), all within {times_s[-1]:.3f} s"
+    )
