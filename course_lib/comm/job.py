@@ -9,8 +9,12 @@ from typing import Any
 
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
+from course_lib.comm.memory import in_words, worker_bytes
 
-__all__ = ["Job", "check_job"]
+__all__ = ["USUAL_METHOD", "Job", "check_job"]
+
+USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
+"""How processes are started where nobody says otherwise."""
 
 _BACKENDS = ("processes", "simulated")
 _MOST_WORKERS = {"processes": 61 if sys.platform == "win32" else 64, "simulated": 10_000}
@@ -55,6 +59,7 @@ def check_job(
     trace: Any,
     time_limit_s: Any,
     seed: Any,
+    max_workers: Any = None,
 ) -> Job:
     """Check the arguments of ``run`` that every world shares; they are described there.
 
@@ -69,7 +74,7 @@ def check_job(
     return Job(
         fn=fn,
         args=args,
-        workers=_check_workers(workers, backend),
+        workers=_check_workers(workers, backend, max_workers),
         eager_bytes=0 if _check_flag("rendezvous", rendezvous) else EAGER_BYTES,
         trace=_check_flag("trace", trace),
         time_limit_s=_check_limit(time_limit_s),
@@ -77,21 +82,42 @@ def check_job(
     )
 
 
-def _check_workers(workers: Any, backend: str) -> int:
+def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
     most = _MOST_WORKERS[backend]
-    if isinstance(workers, bool) or not hasattr(workers, "__index__"):
+    if max_workers is not None:
+        most = _check_most(max_workers, backend)
+    workers = _whole("workers", workers, most)
+    if 1 <= workers <= most:
+        return workers
+    problem = f"workers must be an int from 1 to {most:,}, got {workers:,}"
+    if workers < 1 or backend == "simulated":
+        raise ValueError(problem)
+    memory = in_words(workers * worker_bytes(USUAL_METHOD))
+    allowed = "" if sys.platform == "win32" else f"max_workers={workers} allows it all the same, "
+    raise ValueError(
+        f"{problem}: each one is a process, together they would take about {memory} of memory "
+        f'before they have any data; {allowed}backend="simulated" goes to 10,000'
+    )
+
+
+def _check_most(max_workers: Any, backend: str) -> int:
+    if backend != "processes":
+        raise ValueError('max_workers is only for backend="processes"')
+    if sys.platform == "win32":
+        raise ValueError("max_workers cannot be raised on Windows: a program waits for 63 things")
+    most = _whole("max_workers", max_workers)
+    if most < 1:
+        raise ValueError(f"max_workers must be an int of 1 or more, got {most:,}")
+    return most
+
+
+def _whole(name: str, value: Any, most: int | None = None) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        allowed = "of 1 or more" if most is None else f"from 1 to {most}"
         raise TypeError(
-            f"workers must be an int from 1 to {most}, got {workers!r} ({type(workers).__name__})"
+            f"{name} must be an int {allowed}, got {value!r} ({type(value).__name__})"
         )
-    workers = operator.index(workers)
-    if workers < 1 or (workers > most and backend == "simulated"):
-        raise ValueError(f"workers must be an int from 1 to {most:,}, got {workers:,}")
-    if workers > most:
-        raise ValueError(
-            f"workers must be an int from 1 to {most} on real processes, got {workers:,}: each one "
-            'is a process of about 50 MB; backend="simulated" goes to 10,000'
-        )
-    return int(workers)
+    return operator.index(value)
 
 
 def _check_flag(name: str, value: Any) -> bool:

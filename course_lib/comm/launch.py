@@ -74,6 +74,7 @@ def run(
     time_limit_s: float = 60.0,
     seed: int = 0,
     start_method: str | None = None,
+    max_workers: int | None = None,
 ) -> Result:
     """Call ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
 
@@ -103,6 +104,10 @@ def run(
         For each rank's ``comm.rng``.
     start_method : {None, "forkserver", "spawn"}, default: None
         How processes are started; None takes forkserver where there is one, else spawn.
+    max_workers : int or None, default: None
+        How many processes are allowed, if it is to be other than 64; not on Windows. Each takes
+        10 MB of memory or more (25 MB with spawn, 160 MB with spawn and torch), and every pair of
+        them a ring of 20 KiB.
 
     Returns
     -------
@@ -131,7 +136,7 @@ def run(
     with told_briefly():
         job = check_job(
             fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
-            time_limit_s=time_limit_s, seed=seed,
+            time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
         )  # fmt: skip
         if start_method not in _START_METHODS:
             raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")

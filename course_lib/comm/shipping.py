@@ -15,7 +15,10 @@ import cloudpickle
 
 from course_lib.comm.errors import SerializationError
 
-__all__ = ["load_call", "pack_call", "pack_value"]
+__all__ = ["largest_part", "load_call", "pack_call", "pack_value"]
+
+_FAILURES = (Exception, SystemExit)
+"""What a learner's own packing and loading may raise; an interrupt is none of its doing."""
 
 
 def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
@@ -28,7 +31,14 @@ def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     """
     try:
         return _dumps((fn, args))
-    except Exception as error:
+    except MemoryError as error:
+        what, n_bytes = largest_part(fn, args)
+        raise SerializationError(
+            f"there is not enough memory to pack {_name(fn)} and its arguments for the workers; "
+            f"the largest part is {what} ({n_bytes:,} bytes): let each rank make or load its own "
+            "part of the data"
+        ) from error
+    except _FAILURES as error:
         raise SerializationError(_culprit(fn, args, error)) from error
 
 
@@ -52,14 +62,21 @@ def load_call(data: bytes, rank: int | None = None) -> tuple[Callable[..., Any],
     Raises
     ------
     SerializationError
-        If loading runs into an exception, of any kind.
+        If loading runs into an exception of any kind, or into ``sys.exit``.
     """
+    who = "a process" if rank is None else f"rank {rank}"
     try:
         fn, args = pickle.loads(data)
-    except Exception as error:
+    except MemoryError as error:
         raise SerializationError(
-            f"{'a process' if rank is None else f'rank {rank}'} could not load the function or its "
-            f"arguments: {_reason(error)}; "
+            f"{who} ran out of memory while it loaded its own copy of the function and its "
+            f"arguments ({len(data):,} bytes packed); use fewer workers, or let each rank make or "
+            "load its own part of the data",
+            rank=rank,
+        ) from error
+    except _FAILURES as error:
+        raise SerializationError(
+            f"{who} could not load the function or its arguments: {_reason(error)}; "
             "the worker must be able to import what they use, and to make its own copy of every "
             "argument",
             rank=rank,
@@ -77,7 +94,7 @@ def pack_value(value: Any, rank: int) -> bytes:
     """
     try:
         return _dumps(value)
-    except Exception as error:
+    except _FAILURES as error:
         raise SerializationError(
             f"rank {rank} returned a {type(value).__name__}, which cannot travel back: "
             f"{_reason(error)}; return arrays, numbers, texts or lists and dicts of them",
@@ -87,8 +104,12 @@ def pack_value(value: Any, rank: int) -> bytes:
 
 def _dumps(value: Any) -> bytes:
     buffer = io.BytesIO()
-    cloudpickle.Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
+    _pack(value, buffer)
     return buffer.getvalue()
+
+
+def _pack(value: Any, file: Any) -> None:
+    cloudpickle.Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
 
 
 def _reason(error: BaseException) -> str:
@@ -136,7 +157,67 @@ def _captured(fn: Any) -> dict[str, Any]:
 
 def _travels(value: Any) -> bool:
     try:
-        _dumps(value)
-    except Exception:
+        _size(value)
+    except _FAILURES:
         return False
     return True
+
+
+def largest_part(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, int]:
+    """Find what makes a function large to copy.
+
+    Parameters
+    ----------
+    fn, args : callable and tuple
+        What ``pack_call`` packs.
+
+    Returns
+    -------
+    what : str
+        The argument, or the variable that the function uses, in words.
+    n_bytes : int
+        How large it is, packed.
+    """
+    parts = {f"argument {k + 1}, {_kind(value)}": _n_bytes(value) for k, value in enumerate(args)}
+    for name, value in {_name(fn): fn, **_captured(fn)}.items():
+        if isinstance(value, types.FunctionType):  # its own variables are in the list themselves
+            defaults = (value.__defaults__, value.__kwdefaults__)
+            parts[f"the default arguments of {name}"] = _n_bytes(defaults)
+        else:
+            parts[f"the variable {name!r} that it uses, {_kind(value)}"] = _n_bytes(value)
+    return max(parts.items(), key=lambda part: part[1])
+
+
+def _n_bytes(value: Any) -> int:
+    try:
+        return _size(value)
+    except _FAILURES:  # no room for a copy of it, for one
+        return int(getattr(value, "nbytes", 0))
+
+
+def _kind(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"of type {type(value).__name__}{f' and shape {tuple(shape)}' if shape else ''}"
+
+
+class _Count(io.RawIOBase):
+    """A file that only counts what is written to it."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+
+    def writable(self) -> bool:
+        """Take everything."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Count it."""
+        n_bytes = memoryview(data).nbytes
+        self.n_bytes += n_bytes
+        return n_bytes
+
+
+def _size(value: Any) -> int:
+    count = _Count()
+    _pack(value, count)
+    return count.n_bytes

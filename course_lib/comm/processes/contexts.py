@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 
 import multiprocess
 from multiprocess import spawn
+
+from course_lib.comm.job import USUAL_METHOD
 
 __all__ = ["PROCESS_LOCK", "choose_method", "context", "interrupts_held_back", "start_process"]
 
@@ -27,6 +30,8 @@ _PRELOAD = (
     "numpy",
     "course_lib.comm.processes.worker",
 )
+_FILES_TO_START = 16
+_DEATH_S = 1.0
 _starting = threading.local()
 _preloaded: tuple[str, ...] | None = None
 _spawn_data = spawn.get_preparation_data
@@ -36,7 +41,7 @@ def choose_method(start_method: str | None) -> str:
     """Return how to start processes here, or say why the wish cannot be granted."""
     available = [name for name in multiprocess.get_all_start_methods() if name != "fork"]
     if start_method is None:
-        return "forkserver" if sys.platform.startswith("linux") else "spawn"
+        return USUAL_METHOD
     if start_method not in available:
         raise ValueError(f"start_method must be one of {available} here, got {start_method!r}")
     return start_method
@@ -58,6 +63,7 @@ def context(method: str, *, nothing_runs: bool) -> Any:
     multiprocess context
         With ``Process``, ``Pipe`` and the like.
     """
+    _check_room_for_files()
     if method == "forkserver":
         with PROCESS_LOCK:
             _start_fork_server(nothing_runs)
@@ -84,13 +90,49 @@ def _start_fork_server(nothing_runs: bool) -> None:
 
 
 def start_process(process: Any) -> None:
-    """Start a ``multiprocess`` process that never imports this program's main script."""
+    """Start a ``multiprocess`` process that never imports this program's main script.
+
+    Raises
+    ------
+    OSError
+        If the system has no room for it.
+    """
+    _check_room_for_files()
     with PROCESS_LOCK, interrupts_held_back():
         _starting.without_main = True
         try:
             process.start()
+        except EOFError as error:
+            _see_fork_server_end()
+            raise OSError("the fork server could not make another process") from error
         finally:
             _starting.without_main = False
+
+
+def _check_room_for_files() -> None:
+    """Raise ``OSError`` unless some more files can be opened.
+
+    Where ``multiprocess`` runs out of them half-way, it leaves some open and loses the fork server.
+    """
+    opened: list[int] = []
+    try:
+        while len(opened) < _FILES_TO_START:
+            opened += os.pipe()
+    finally:
+        for fd in opened:
+            os.close(fd)
+
+
+def _see_fork_server_end() -> None:
+    """Wait until a fork server that had to give up is gone: the next run starts another."""
+    from multiprocess import forkserver
+
+    pid = forkserver._forkserver._forkserver_pid
+    deadline = time.monotonic() + _DEATH_S
+    while pid is not None and time.monotonic() < deadline:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+        time.sleep(0.001)
 
 
 def _data_without_main(name: str) -> dict[str, Any]:

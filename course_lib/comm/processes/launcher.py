@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from course_lib.comm.errors import RunError, SerializationError
+from course_lib.comm.errors import LaunchError, RunError, SerializationError
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result
 from course_lib.comm.leftovers import warn_unreceived
+from course_lib.comm.memory import warn_of_memory
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes import contexts, reports, segment
 from course_lib.comm.processes.interrupts import Interrupts
@@ -58,7 +59,8 @@ def launch(job: Job, start_method: str | None) -> Result:
     """
     method = contexts.choose_method(start_method)
     call = pack_call(job.fn, job.args)
-    with Interrupts() as interrupts:
+    warn_of_memory(job.fn, job.args, len(call), job.workers, method)
+    with _refusals_told(), Interrupts() as interrupts:
         with _context(method) as context:
             team = Team(job, context, interrupts)
             members = team.members
@@ -101,6 +103,20 @@ def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
     if ending is Ending.TIMEOUT:
         return reports.explain_timeout(team.members, board, limit_s)
     return reports.explain_interrupt(team.members, board)
+
+
+@contextmanager
+def _refusals_told() -> Iterator[None]:
+    """Say what it means if the operating system refuses the launcher something it needs."""
+    try:
+        yield
+    except RunError:
+        raise
+    except OSError as error:
+        raise LaunchError(
+            f"the operating system refused what is needed to start workers: {error}; "
+            "close other programs, raise the limit (ulimit -a shows them) or use fewer workers"
+        ) from error
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """The shared memory of one run, and the semaphores beside it.
 
-A segment has a name for a few microseconds only: workers inherit its file descriptor, so the name
-goes as soon as the memory is mapped and nothing is left behind, however the run ends. Semaphores
-can be handed on by name alone; theirs go when every worker has attached. Windows frees both when
-the last process closes them.
+On Linux the memory never has a name, so nothing is left behind however the run ends, and it does
+not matter how large ``/dev/shm`` is. On macOS it has one for a few microseconds: workers inherit
+the file descriptor, so the name goes as soon as the memory is mapped. Semaphores can be handed on
+by name alone; theirs go when every worker has attached. Where a system has no room for such names
+(a container whose ``/dev/shm`` is full, read-only or missing), a counter of the kernel takes the
+place of each: a few microseconds slower. Windows frees both when the last process closes them.
 """
 
 import errno
@@ -11,17 +13,23 @@ import itertools
 import mmap
 import os
 import secrets
+import select
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-from multiprocess import reduction, shared_memory, synchronize
+from multiprocess import connection, reduction, shared_memory, synchronize
 
 from course_lib.comm.errors import SharedMemoryFull
+from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
-__all__ = ["Segment", "Semaphore", "sweep"]
+__all__ = ["Event", "Segment", "Semaphore", "new_semaphore", "sweep"]
 
 _FOLDER = Path("/dev/shm")
+_WITHOUT_NAME = hasattr(os, "memfd_create")
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
+_ONE = (1).to_bytes(8, sys.byteorder)
 _launches = itertools.count()
 
 
@@ -35,6 +43,89 @@ class Semaphore(synchronize.Semaphore):  # type: ignore[misc]
     @staticmethod
     def _make_name() -> str:
         return f"/{_name()}"
+
+
+class Event:
+    """A semaphore that needs no name: a counter in the kernel, handed on as a file (Linux).
+
+    Parameters
+    ----------
+    value : int
+        How many may pass before the first has to wait.
+    """
+
+    def __init__(self, value: int) -> None:
+        flags = os.EFD_SEMAPHORE | os.EFD_NONBLOCK | os.EFD_CLOEXEC
+        # A connection, because it travels to a worker and is closed when nobody needs it.
+        self._counter = connection.Connection(os.eventfd(value, flags))
+
+    def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
+        """Take one, waiting for it if there is none; return whether there was one in time."""
+        fd = self._counter.fileno()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            try:
+                os.read(fd, 8)
+            except BlockingIOError:
+                if not block or (deadline is not None and time.monotonic() >= deadline):
+                    return False
+            else:
+                return True
+            news = select.poll()
+            news.register(fd, select.POLLIN)
+            news.poll(None if deadline is None else max(deadline - time.monotonic(), 0) * 1000)
+
+    def release(self) -> None:
+        """Give one back, or add one."""
+        os.write(self._counter.fileno(), _ONE)
+
+
+def new_semaphore(value: int, context: Any) -> Any:
+    """Make a semaphore that can be handed to workers while they are started.
+
+    Parameters
+    ----------
+    value : int
+        How many may pass before the first has to wait.
+    context : multiprocess context
+        How processes are started.
+
+    Returns
+    -------
+    Semaphore or Event
+        With ``acquire`` and ``release``.
+    """
+    try:
+        return Semaphore(value, ctx=context)
+    except OSError:
+        if not hasattr(os, "eventfd"):
+            raise
+        return Event(value)
+
+
+class _Nameless:
+    """Memory like ``SharedMemory``, which never has a name."""
+
+    def __init__(self, n_bytes: int) -> None:
+        self._fd = os.memfd_create("course_lib")
+        try:
+            os.posix_fallocate(self._fd, 0, n_bytes)
+            self._map = mmap.mmap(self._fd, n_bytes)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self.buf = memoryview(self._map)
+
+    def close(self) -> None:
+        self.buf.release()
+        self._map.close()
+        os.close(self._fd)
+
+
+def _named(n_bytes: int) -> Any:
+    block = shared_memory.SharedMemory(_name(), create=True, size=n_bytes)
+    block.unlink()  # does nothing on Windows
+    return block
 
 
 class Segment:
@@ -58,21 +149,14 @@ class Segment:
 
     def __init__(self, n_bytes: int) -> None:
         self.n_bytes = n_bytes
-        free = _free_bytes()
-        if free is not None and free < n_bytes:
-            raise _full(n_bytes, free)
+        if n_bytes > MUCH_BYTES and n_bytes > available_bytes():  # else the system kills programs
+            raise _full(n_bytes)
         try:
-            self._block = shared_memory.SharedMemory(_name(), create=True, size=n_bytes)
-        except OSError as error:
-            raise _full(n_bytes, free, error) from error
-        try:
-            if hasattr(os, "posix_fallocate"):  # else a full disk would show as SIGBUS, later
-                os.posix_fallocate(self._block._fd, 0, n_bytes)
-        except OSError as error:
-            self._block.close()
-            raise _full(n_bytes, _free_bytes(), error) from error
-        finally:
-            self._block.unlink()  # does nothing on Windows
+            self._block = _Nameless(n_bytes) if _WITHOUT_NAME else _named(n_bytes)
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", None) in _NO_MORE_FILES:
+                raise
+            raise _full(n_bytes, error) from error
         self.memory: memoryview = self._block.buf
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,18 +201,9 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _free_bytes() -> int | None:
-    if not _FOLDER.is_dir():
-        return None
-    status = os.statvfs(_FOLDER)
-    return status.f_bavail * status.f_frsize
-
-
-def _full(n_bytes: int, free: int | None, error: OSError | None = None) -> SharedMemoryFull:
-    reason = "" if error is None or error.errno == errno.ENOSPC else f" ({error})"
-    left = "an unknown amount" if free is None else f"{free:,} bytes"
+def _full(n_bytes: int, error: Exception | None = None) -> SharedMemoryFull:
+    reason = "" if error is None else f" ({error})"
     return SharedMemoryFull(
-        f"the channels need {n_bytes:,} bytes of shared memory, {left} are free{reason}; "
-        "use fewer workers, free memory (on Linux: look at df /dev/shm), or start a container with "
-        "a larger --shm-size"
+        f"the ranks need {n_bytes:,} bytes of shared memory, {available_bytes():,} bytes of memory "
+        f"are free{reason}; use fewer workers or smaller arrays, or close other programs"
     )

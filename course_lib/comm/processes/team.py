@@ -19,7 +19,7 @@ from course_lib.comm.processes.channels import prepare, read_board, total_bytes
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.processes.records import Call, Go, Locate
-from course_lib.comm.processes.segment import Segment, Semaphore
+from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.trees import descendants, end_processes
 
@@ -61,11 +61,17 @@ class Team:
         self.size = job.workers
         self.origin_s = time.perf_counter()
         self._interrupts = interrupts
-        self._segment = Segment(total_bytes(self.size))
+        self._locks: list[Any] = []
+        self._bells: list[Any] = []
+        try:
+            for _ in range(self.size):  # a lock starts free, a bell starts silent
+                self._locks.append(new_semaphore(1, context))
+                self._bells.append(new_semaphore(0, context))
+            self._segment = Segment(total_bytes(self.size))
+        except OSError:
+            self.forget_names()
+            raise
         prepare(self._segment.memory, self.size)
-        # A lock starts free, a bell starts silent.
-        self._locks = [Semaphore(1, ctx=context) for _ in range(self.size)]
-        self._bells = [Semaphore(0, ctx=context) for _ in range(self.size)]
         self.members = [Member(rank, context) for rank in range(self.size)]
         self._feeder: threading.Thread | None = None
 
@@ -89,8 +95,12 @@ class Team:
         # In a thread: a function with large arguments does not fit into a pipe at once, and a
         # worker that is stuck would otherwise hold up the launcher.
         request = pickle.dumps(Call(call), pickle.HIGHEST_PROTOCOL)
-        self._feeder = threading.Thread(target=self._feed, args=(request,), daemon=True)
-        self._feeder.start()
+        feeder = threading.Thread(target=self._feed, args=(request,), daemon=True)
+        try:
+            feeder.start()
+        except RuntimeError as error:
+            raise LaunchError(f"the operating system did not let a thread start: {error}") from error
+        self._feeder = feeder
 
     def _feed(self, request: bytes) -> None:
         for member in self.members:
