@@ -7,6 +7,7 @@ shown, not the launcher's own frames.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -100,10 +101,10 @@ class RunError(RuntimeError):
 
 
 def _rebuild(
-    cls: type[RunError], message: str, rank: int | None, consequences: tuple[str, ...]
+    cls: type[RunError], message: str, rank: int | None, consequences: tuple[str, ...], **more: Any
 ) -> RunError:
     first_part = message.removesuffix("".join(f"\n  {line}" for line in consequences))
-    return cls(first_part, rank=rank, consequences=consequences)
+    return cls(first_part, rank=rank, consequences=consequences, **more)
 
 
 class WorkerError(RunError):
@@ -139,13 +140,28 @@ class DeadlockError(RunError):
         As for ``RunError``.
     cycle : sequence of int, default: ()
         The ranks of the circle, each waiting for the next and the last for the first.
+    graph : sequence of (int, int, str, str), default: ()
+        Everybody's waiting: a rank, one that it waits for, its call and its place in the code.
     **details : Any
         As for ``RunError``.
     """
 
-    def __init__(self, message: str, *, cycle: Sequence[int] = (), **details: Any) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        cycle: Sequence[int] = (),
+        graph: Sequence[tuple[int, int, str, str]] = (),
+        **details: Any,
+    ) -> None:
         super().__init__(message, **details)
         self.cycle = list(cycle)
+        self.graph = list(graph)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with the circle and the graph."""
+        rebuild, arguments = super().__reduce__()
+        return partial(rebuild, cycle=self.cycle, graph=self.graph), arguments
 
 
 class PeerFinishedError(RunError):
