@@ -28,6 +28,7 @@ __all__ = [
     "WorkerError",
     "WorkerExited",
     "WorkerKilled",
+    "WorkerStalled",
     "WorkerStartError",
     "told_briefly",
 ]
@@ -117,6 +118,10 @@ class WorkerExited(RunError):
 
 class WorkerKilled(RunError):
     """A rank's process was ended by a signal, often because memory ran out."""
+
+
+class WorkerStalled(RunError):
+    """A rank's process was stopped, by a signal or a debugger, and has not run for seconds."""
 
 
 class WorkerStartError(RunError):
