@@ -13,7 +13,7 @@ from typing import NamedTuple
 from course_lib.comm.processes.board import RankState, Waiting
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 
-__all__ = ["Circle", "DeadlockWatch", "awaited", "find_circle", "stuck_ranks"]
+__all__ = ["DeadlockWatch", "Link", "awaited", "find_circle", "stuck_ranks", "written"]
 
 PATIENCE_S = 0.2
 _LEAST_LOOKS = 3
@@ -24,9 +24,6 @@ class Link(NamedTuple):
 
     rank: int
     waiting: Waiting
-
-
-Circle = list[Link]
 
 
 def stuck_ranks(states: Sequence[RankState], returned: Collection[int]) -> frozenset[int]:
@@ -77,7 +74,13 @@ def awaited(rank: int, waiting: Waiting, states: Sequence[RankState]) -> list[in
     return others
 
 
-def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> Circle | None:
+def written(waiting: Waiting) -> str:
+    """Write an entry of the board as a call, as far as the board knows it."""
+    sides = {"src": waiting.src, "dst": waiting.dst}
+    return f"{waiting.verb}({', '.join(f'{k}={v}' for k, v in sides.items() if v >= 0)})"
+
+
+def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link] | None:
     """Find the smallest circle of stuck ranks, each waiting for the next.
 
     Parameters
@@ -145,7 +148,7 @@ class DeadlockWatch:
 
     def __init__(self) -> None:
         self.states: list[RankState] = []
-        self.circle: Circle | None = None
+        self.circle: list[Link] | None = None
         self.all_wait = False
         self._stamps: dict[int, int] = {}
         self._since_s = 0.0

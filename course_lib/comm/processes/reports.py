@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Collection
+from dataclasses import replace
 
 from course_lib.comm import wait_graph
 from course_lib.comm.errors import (
@@ -16,7 +17,7 @@ from course_lib.comm.errors import (
 from course_lib.comm.failures import place, render, to_error, user_frame
 from course_lib.comm.processes import stalls
 from course_lib.comm.processes.board import Board, Waiting
-from course_lib.comm.processes.deadlock import DeadlockWatch, awaited
+from course_lib.comm.processes.deadlock import DeadlockWatch, awaited, written
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank
 
@@ -112,11 +113,11 @@ def explain_deadlock(
     ranks = [link.rank for link in circle]
     told = []
     for link, following in zip(circle, [*ranks[1:], *ranks[:1]], strict=True):
-        peers = awaited(link.rank, link.waiting, watch.states)
-        peers.sort(key=lambda peer, following=following: peer != following)
-        told.append(_waiting(members[link.rank], link.waiting, peers, board))
+        waiting = _waiting(members[link.rank], link.waiting, watch, board)
+        rest_of_them = (peer for peer in waiting.waits_for if peer != following)
+        told.append(replace(waiting, waits_for=(following, *rest_of_them)))
     others = [
-        _waiting(member, waiting, awaited(member.rank, waiting, watch.states), board)
+        _waiting(member, waiting, watch, board)
         for member in members
         for waiting in watch.states[member.rank].waiting
         if member.rank not in ranks and not watch.states[member.rank].at_work
@@ -133,14 +134,15 @@ def explain_deadlock(
     )
 
 
-def _waiting(member: Member, waiting: Waiting, peers: list[int], board: Board) -> WaitingRank:
+def _waiting(member: Member, waiting: Waiting, watch: DeadlockWatch, board: Board) -> WaitingRank:
+    alone = len(watch.states[member.rank].waiting) == 1
     frames = member.frames or member.crash
     return WaitingRank(
         rank=member.rank,
         verb=waiting.verb,
-        call=_call(member, board) or f"{waiting.verb}()",
+        call=(alone and _call(member, board)) or written(waiting),
         place=place(user_frame(frames)) if frames else "a place that it did not tell",
-        waits_for=tuple(peers),
+        waits_for=tuple(awaited(member.rank, waiting, watch.states)),
     )
 
 

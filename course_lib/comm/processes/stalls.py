@@ -79,6 +79,6 @@ def _switches_if_stopped(pid: int) -> int | None:
         process = psutil.Process(pid)
         if process.status() != psutil.STATUS_STOPPED:
             return None
-        return sum(process.num_ctx_switches())
+        return int(sum(process.num_ctx_switches()))
     except psutil.Error:
         return None  # it has just ended
