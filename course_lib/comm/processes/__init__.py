@@ -49,6 +49,6 @@ nor for the time limit.
 
 **What is not covered.** On macOS and Windows a worker whose compiled code holds Python's lock
 outlives a killed launcher until that code returns. On Windows the stack of a crash in compiled code
-is lost. A process that a worker has started outlives that worker if it is killed by a signal. A rank
+is lost. A process that a worker has started outlives that worker if a signal kills it. A rank
 that waits in vain for one that is busy for ever is ended at the time limit: there is no circle.
 """
