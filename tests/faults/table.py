@@ -158,3 +158,7 @@ class Case:
             moment.unlink()
         assert begun_s is not None, "nobody noted the moment of the fault"
         self.times_s.append(now_s - begun_s)
+
+    def forget(self) -> None:
+        """Forget the moment of a fault that came too late to be reported."""
+        Path(self.fault.path).unlink(missing_ok=True)

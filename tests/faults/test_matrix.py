@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from course_lib import run
-from tests.faults import worker_dies
+from tests.faults import early_and_late, random_kills, worker_dies, worker_hangs
 from tests.faults.elsewhere import ELSEWHERE
 from tests.faults.table import ROWS, Case, Row
 from tests.residue import assert_nothing_left, residue
 
 pytestmark = pytest.mark.slow
 
-SECTIONS = [worker_dies]
+SECTIONS = [worker_dies, early_and_late, random_kills, worker_hangs]
 """The modules that hold the rows."""
 
 NUMBERS = range(1, 64)
