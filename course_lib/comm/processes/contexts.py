@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,7 +103,10 @@ def start_process(process: Any) -> None:
         _starting.without_main = True
         try:
             process.start()
-        except EOFError as error:
+        except (OSError, EOFError) as error:
+            traceback.clear_frames(error.__traceback__)  # they hold pipes that were to be used
+            if isinstance(error, OSError):
+                raise
             _see_fork_server_end()
             raise OSError("the fork server could not make another process") from error
         finally:

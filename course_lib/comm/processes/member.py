@@ -17,11 +17,15 @@ from course_lib.comm.processes.output import Printer
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded, Located, Output
 from course_lib.comm.processes.setup import Pipes, Setup, enter
 
-__all__ = ["Member", "Phase"]
+__all__ = ["REST_S", "Member", "Phase"]
 
 # On Windows one can wait for 63 things at most, so there the output travels with the records.
 _OUTPUTS = () if sys.platform == "win32" else ("stdout", "stderr", "crash")
 _DEATH_S = 0.2
+REST_S = 0.002
+"""How long its output is left alone after a look: a launcher that woke up for every line of a flood
+would make the worker three times slower."""
+
 _MOMENTS = 200
 
 
@@ -90,6 +94,7 @@ class Member:
         self._crash = b""
         self._inbox: Inbox | None = None
         self._taps: dict[str, Tap] = {}
+        self._heard_s = 0.0
         self._requests: Any = None
         self._worker_ends: list[Any] = []
 
@@ -146,18 +151,24 @@ class Member:
 
     def sources(self) -> list[Any]:
         """List what to wait for: pipes that are open, and the end of the process."""
-        found = [tap.pipe for tap in self._taps.values() if tap.open]
+        found = [] if self.rests else [tap.pipe for tap in self._taps.values() if tap.open]
         if self._inbox is not None and self._inbox.open:
             found.append(self._inbox.pipe)
         if not self.gone and sys.platform != "win32":  # there, the end of the inbox tells as much
             found.append(self._process.sentinel)
         return found
 
+    @property
+    def rests(self) -> bool:
+        """Whether its output has been looked at a moment ago, and can wait."""
+        return time.monotonic() < self._heard_s + REST_S
+
     def listen(self, ready: list[Any]) -> None:
         """Take what has come."""
         for name, tap in self._taps.items():
             if tap.pipe in ready:
                 self._hear(name, tap.read())
+                self._heard_s = time.monotonic()
         inbox = self._inbox
         if inbox is None:
             return

@@ -18,7 +18,7 @@ from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, rank_states, read_board, total_bytes
 from course_lib.comm.processes.deadlock import DeadlockWatch
 from course_lib.comm.processes.interrupts import Interrupts
-from course_lib.comm.processes.member import Member, Phase
+from course_lib.comm.processes.member import REST_S, Member, Phase
 from course_lib.comm.processes.records import Call, Go, Locate
 from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
@@ -173,6 +173,8 @@ class Team:
     def _listen(self, limit_s: float) -> None:
         sources = [self._interrupts.wake] if not self._interrupts.count else []
         for member in self.members:
+            if member.rests:
+                limit_s = min(limit_s, REST_S)
             sources += member.sources()
         with suppress(InterruptedError):  # Ctrl-C on Windows; the next look sees it
             ready = connection.wait(sources, max(limit_s, 0))
