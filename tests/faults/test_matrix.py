@@ -7,14 +7,23 @@ from typing import Any
 import pytest
 
 from course_lib import run
-from tests.faults import early_and_late, random_kills, worker_dies, worker_hangs
+from tests.faults import (
+    early_and_late,
+    messages,
+    random_kills,
+    serialisation,
+    worker_dies,
+    worker_hangs,
+)
 from tests.faults.elsewhere import ELSEWHERE
 from tests.faults.table import ROWS, Case, Row
 from tests.residue import assert_nothing_left, residue
 
 pytestmark = pytest.mark.slow
 
-SECTIONS = [worker_dies, early_and_late, random_kills, worker_hangs]
+SECTIONS = [
+    worker_dies, early_and_late, random_kills, worker_hangs, messages, serialisation,
+]  # fmt: skip
 """The modules that hold the rows."""
 
 NUMBERS = range(1, 64)

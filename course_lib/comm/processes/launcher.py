@@ -143,7 +143,7 @@ def _result(job: Job, members: list[Member]) -> Result:
         elapsed_s = max(elapsed_s, member.done.ended_s)
         try:
             values.append(pickle.loads(member.done.value))
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # whatever a learner's class does
             raise SerializationError(
                 f"what rank {member.rank} returned could not be loaded here: "
                 f"{type(error).__name__}: {error}; return arrays, numbers, texts or lists of them",

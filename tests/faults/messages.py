@@ -1,0 +1,286 @@
+"""Messages that do not meet: circles of waiting ranks, wrong peers, tags, shapes, threads."""
+
+import time
+
+import numpy as np
+import pytest
+
+from course_lib.comm.communicator import EAGER_BYTES
+from course_lib.comm.errors import (
+    DeadlockError,
+    MessageMismatchError,
+    PeerFinishedError,
+    UnreceivedMessagesWarning,
+)
+from tests.faults.table import Case, row
+
+HERE = "at messages.py, line "
+LARGE = EAGER_BYTES // 8 + 1  # float64 elements that no eager message holds
+
+
+@row(21, "both receive first", limit_s=2.0, alone=True)
+def both_receiving_first_is_told_as_a_circle_with_both_lines(case: Case) -> None:
+    fault = case.fault
+
+    def work(comm):
+        fault()
+        comm.recv(src=1 - comm.rank)
+
+    error = case.failing(DeadlockError, work)
+    assert error.cycle == [0, 1]
+    for rank in (0, 1):
+        assert f"rank {rank} waits in recv(src={1 - rank}), {HERE}" in str(error)
+    assert "let one of them send first" in str(error)
+
+
+@row(
+    22,
+    "a ring that receives first",
+    limit_s=2.0,
+    alone=True,
+    variants={f"of {size}": size for size in (2, 3, 4, 5, 8)},
+)
+def a_ring_of_any_size_is_told_whole(case: Case) -> None:
+    fault, size = case.fault, case.variant
+
+    def work(comm):
+        comm.barrier()
+        fault()
+        got = comm.recv(src=(comm.rank + 1) % comm.size)
+        comm.send(got, dst=(comm.rank - 1) % comm.size)
+
+    error = case.failing(DeadlockError, work, workers=size)
+    assert error.cycle == list(range(size))
+    assert "no rank can go on" in str(error)
+    for rank in range(size):
+        assert f"rank {rank} waits in recv(src={(rank + 1) % size}), {HERE}" in str(error)
+
+
+def refusal(call):
+    """Return what ``call`` raises, in words; without pytest, which workers would import."""
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing was refused"
+
+
+def send_first(comm, size, fault=lambda: None):
+    fault()
+    comm.send(np.zeros(size), dst=1 - comm.rank)
+    return comm.recv(src=1 - comm.rank).size
+
+
+@row(
+    23,
+    "both send first",
+    limit_s=2.0,
+    alone=True,
+    variants={
+        "more than is eager": (LARGE, False),
+        "far more": (100 * LARGE, False),
+        "one number, rendezvous": (1, True),
+        "more, rendezvous": (LARGE, True),
+    },
+)
+def both_sending_first_is_a_deadlock_whenever_sends_wait(case: Case) -> None:
+    size, rendezvous = case.variant
+    error = case.failing(DeadlockError, send_first, size, case.fault, rendezvous=rendezvous)
+    assert error.cycle == [0, 1]
+    for rank in (0, 1):
+        assert f"rank {rank} waits in send(dst={1 - rank}), {HERE}" in str(error)
+    assert "use sendrecv" in str(error)
+    assert ("16,384 bytes" in str(error)) != rendezvous
+
+
+@row(23, "both send first, small enough", alone=True)
+def both_sending_first_passes_up_to_the_eager_size(case: Case) -> None:
+    for size in (0, 1, LARGE - 1):
+        assert case.run(send_first, size).values == [size, size]
+
+
+WAITS = {
+    "recv": lambda comm, peer: comm.recv(src=peer),
+    "a large send": lambda comm, peer: comm.send(np.zeros(100_000), dst=peer),
+    "small sends": lambda comm, peer: [comm.send(np.zeros(1000), dst=peer) for _ in range(5000)],
+    "sendrecv": lambda comm, peer: comm.sendrecv(np.zeros(1), dst=peer, src=peer),
+    "barrier": lambda comm, peer: comm.barrier(),
+}
+
+
+@row(24, "waiting for a rank that has returned", limit_s=1.0, alone=True, variants=WAITS)
+def waiting_for_a_rank_that_has_returned_is_an_error_at_once(case: Case) -> None:
+    fault, wait = case.fault, case.variant
+
+    def work(comm):
+        if comm.rank == 1:
+            wait(comm, 0)
+        fault()
+
+    error = case.failing(PeerFinishedError, work)
+    assert error.rank == 1
+    assert "rank 0" in str(error)
+    assert "has already returned" in str(error)
+    assert "messages.py, line " in str(error)
+    assert error.consequences == ("rank 0 had returned",)
+
+
+@row(24, "waiting for anybody when all others have returned", limit_s=1.0, least=2)
+def waiting_for_anybody_when_all_have_returned_is_an_error_at_once(case: Case) -> None:
+    fault, bad_rank = case.fault, case.bad_rank
+
+    def work(comm):
+        if comm.rank == bad_rank:
+            comm.recv_any()
+        fault()
+
+    error = case.failing(PeerFinishedError, work)
+    assert error.rank == bad_rank
+    assert "every other rank has already returned" in str(error)
+
+
+@row(24, "messages that nobody receives", least=2)
+def messages_that_nobody_receives_are_named_in_a_warning(case: Case) -> None:
+    src = case.bad_rank
+    dst = (src + 1) % case.workers
+
+    def work(comm):
+        if comm.rank == src:
+            for _ in range(2):
+                comm.send(np.zeros(4), dst=dst, tag=3)
+        comm.barrier()
+
+    words = rf"2 messages from rank {src} to rank {dst} \(tag=3\)"
+    with pytest.warns(UnreceivedMessagesWarning, match=words) as seen:
+        result = case.run(work)
+    assert seen[0].filename.endswith("table.py")  # the line that called run
+    assert len(result.trace.unreceived()) == 2
+
+
+@row(25, "another tag than was sent", limit_s=2.0, least=2)
+def another_tag_is_told_with_both(case: Case) -> None:
+    fault, bad_rank = case.fault, case.bad_rank
+    src = (bad_rank + 1) % case.workers
+
+    def work(comm):
+        if comm.rank == src:
+            comm.send(np.zeros((2, 3)), dst=bad_rank, tag="a")
+        elif comm.rank == bad_rank:
+            fault()
+            comm.recv(src=src, tag="b")
+
+    error = case.failing(MessageMismatchError, work)
+    assert error.rank == bad_rank
+    assert f"rank {src} sent dtype float64 and shape (2, 3) with tag='a'" in str(error)
+    assert f"rank {bad_rank} receives with tag='b'" in str(error)
+
+
+@row(25, "receiving from another rank than sends", limit_s=2.0, alone=True)
+def receiving_from_the_wrong_rank_is_told_as_a_circle(case: Case) -> None:
+    fault = case.fault
+
+    def work(comm):
+        if comm.rank == 0:
+            comm.send(np.zeros(2), dst=1, tag="x")
+        comm.barrier()
+        fault()
+        comm.recv(src={0: 1, 1: 2, 2: 1}[comm.rank])  # rank 1 should ask rank 0
+
+    error = case.failing(DeadlockError, work, workers=3)
+    assert error.cycle == [1, 2]
+    assert f"rank 1 waits in recv(src=2), {HERE}" in str(error)
+    assert any(line.startswith("rank 0 waited in recv(src=1)") for line in error.consequences)
+
+
+PEERS = {
+    "itself": ("rank", "ValueError", "this rank itself"),
+    "a negative rank": (-1, "ValueError", "got -1"),
+    "a rank too high": (2, "ValueError", "must be a rank from 0 to 1, got 2"),
+    "a fraction": (1.0, "TypeError", "got 1.0 of type float"),
+    "a text": ("1", "TypeError", "got '1' of type str"),
+    "nothing": (None, "TypeError", "got None"),
+}
+
+
+@row(26, "a peer that is none", limit_s=0.1, alone=True, variants=PEERS)
+def a_peer_that_is_none_is_refused_before_any_message(case: Case) -> None:
+    peer, kind, words = case.variant
+
+    def work(comm):
+        other = comm.rank if peer == "rank" else peer
+        found = []
+        for call in (
+            lambda: comm.send(np.zeros(1), dst=other),
+            lambda: comm.recv(src=other),
+            lambda: comm.sendrecv(np.zeros(1), dst=other, src=1 - comm.rank),
+            lambda: comm.sendrecv(np.zeros(1), dst=1 - comm.rank, src=other),
+        ):
+            begun_s = time.perf_counter()
+            text = refusal(call)
+            found.append((time.perf_counter() - begun_s, text))
+        return found
+
+    result = case.run(work)
+    assert result.trace.n_messages == 0
+    for taken_s, text in result.values[0] + result.values[1]:
+        case.times_s.append(taken_s)
+        assert text.startswith(f"{kind}: ")
+        assert words in text
+
+
+OUTS = {
+    "shape": (np.zeros((3, 2)), "shape (3, 2)"),
+    "dtype": (np.zeros((2, 3), "f4"), "dtype float32"),
+    "byte order": (np.zeros((2, 3), ">f8"), "dtype >f8"),
+    "too small": (np.zeros(1), "shape (1,)"),
+    "same bytes": (np.zeros((2, 3), "i8"), "dtype int64"),
+}
+
+
+@row(28, "out does not fit the message", limit_s=1.0, least=2, variants=OUTS)
+def a_message_that_does_not_fit_is_told_with_both_sides(case: Case) -> None:
+    fault, bad_rank = case.fault, case.bad_rank
+    out, words = case.variant
+    src = (bad_rank + 1) % case.workers
+
+    def work(comm):
+        if comm.rank == src:
+            comm.send(np.zeros((2, 3)), dst=bad_rank)
+        elif comm.rank == bad_rank:
+            fault()
+            comm.recv(src=src, out=out)
+
+    error = case.failing(MessageMismatchError, work)
+    assert error.rank == bad_rank
+    assert f"rank {src} sent dtype float64 and shape (2, 3)" in str(error)
+    assert f"rank {bad_rank} receives into out of dtype" in str(error)
+    assert words in str(error)
+
+
+@row(
+    29,
+    "one rank is not in the barrier",
+    limit_s=2.0,
+    workers=3,
+    least=2,
+    variants={
+        "waits for a message": (lambda comm, peer: comm.recv(src=peer), DeadlockError),
+        "has returned": (lambda comm, peer: None, PeerFinishedError),
+    },
+)
+def the_rank_that_is_missing_in_a_barrier_is_named(case: Case) -> None:
+    fault, missing = case.fault, case.bad_rank
+    instead, kind = case.variant
+
+    def work(comm):
+        fault()
+        if comm.rank == missing:
+            instead(comm, (missing + 1) % comm.size)
+        else:
+            comm.barrier()
+
+    error = case.failing(kind, work)
+    assert f"barrier() for rank {missing}" in str(error)
+    awaited = (missing + 1) % case.workers
+    does = "had returned" if kind is PeerFinishedError else f"waits in recv(src={awaited}), {HERE}"
+    assert f"rank {missing} {does}" in str(error)
