@@ -16,6 +16,8 @@ from typing import Any
 import multiprocess
 from multiprocess import spawn
 
+from course_lib.comm.processes.sockets import FOLDER_VARIABLE, folder_for_sockets
+
 __all__ = ["PROCESS_LOCK", "choose_method", "context", "interrupts_held_back", "start_process"]
 
 PROCESS_LOCK = threading.Lock()
@@ -25,6 +27,7 @@ all threads whenever one thread starts another, and two readers of one exit code
 _PRELOAD = (
     "course_lib.comm.processes.one_thread",  # first: it concerns what is loaded after it
     "numpy",
+    "course_lib.comm.processes.tidy",
     "course_lib.comm.processes.worker",
 )
 _starting = threading.local()
@@ -79,7 +82,12 @@ def _start_fork_server(nothing_runs: bool) -> None:
         _preloaded = wanted
     # The server imports what it preloads from its own path, which is not this process's sys.path.
     paths = [path or str(Path.cwd()) for path in sys.path]
-    with interrupts_held_back(), _variable("PYTHONPATH", os.pathsep.join(paths)):
+    with (
+        interrupts_held_back(),
+        folder_for_sockets() as folder,
+        _variable("PYTHONPATH", os.pathsep.join(paths)),
+        _variable(FOLDER_VARIABLE, str(folder)),
+    ):
         forkserver.ensure_running()
 
 

@@ -19,7 +19,7 @@ from multiprocess import reduction, shared_memory, synchronize
 
 from course_lib.comm.errors import SharedMemoryFull
 
-__all__ = ["Segment", "Semaphore", "sweep"]
+__all__ = ["Segment", "Semaphore", "is_alive", "sweep"]
 
 _FOLDER = Path("/dev/shm")
 _launches = itertools.count()
@@ -103,11 +103,12 @@ def sweep() -> None:
     for pattern in ("cl-*", "sem.cl-*"):
         for path in _FOLDER.glob(pattern):
             pid = path.name.removeprefix("sem.").split("-")[1]
-            if pid.isdigit() and not _is_alive(int(pid)):
+            if pid.isdigit() and not is_alive(int(pid)):
                 path.unlink(missing_ok=True)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Return whether there is a process with this number; not for Windows."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
