@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,12 @@ def _start_fork_server(nothing_runs: bool) -> None:
     wanted = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
     # It ends when all its children have; those that the notebook has started itself may stay.
     replaceable = nothing_runs and not multiprocess.active_children()
-    if _preloaded not in (None, wanted) and replaceable:
-        forkserver._forkserver._stop()
+    server = forkserver._forkserver
+    # Somebody who tidies up old temporary files may have removed its socket.
+    unreachable = server._forkserver_address and not Path(server._forkserver_address).exists()
+    if replaceable and (unreachable or _preloaded not in (None, wanted)):
+        with suppress(FileNotFoundError):  # the server removes its socket itself
+            server._stop()
         _preloaded = None
     if _preloaded is None:
         forkserver.set_forkserver_preload(list(wanted))
