@@ -10,11 +10,14 @@ import pickle
 import re
 import sys
 import sysconfig
+import threading
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import TypeVar
 
 import cloudpickle
 
@@ -42,6 +45,7 @@ _LIBRARIES = (
 )
 _LONGEST_TEXT = 2_000
 _MOST_FRAMES = 40
+_T = TypeVar("_T")
 
 Frame = tuple[str, int, str]
 """File name, line number, function name."""
@@ -73,15 +77,35 @@ class Failure:
     original: bytes | None = None
 
     @classmethod
-    def of(cls, error: BaseException, rank: int, time_s: float) -> "Failure":
-        """Write down an exception that ``rank``'s function raised."""
+    def of(
+        cls, error: BaseException, rank: int, time_s: float, patience_s: float | None = None
+    ) -> "Failure":
+        """Write down an exception that ``rank``'s function raised.
+
+        Parameters
+        ----------
+        error : BaseException
+            The exception.
+        rank : int
+            Who raised it.
+        time_s : float
+            When, on the run's clock.
+        patience_s : float or None, default: None
+            How long the exception's own code may take to say its text, and to be pickled. What does
+            not come back goes on in a thread, so this is for a process that ends soon.
+
+        Returns
+        -------
+        Failure
+            What can be told of it.
+        """
         return cls(
             rank=rank,
             type_name=type(error).__name__,
-            text=_safe_text(error),
+            text=_safe_text(error, patience_s),
             frames=frames_of(error.__traceback__),
             time_s=time_s,
-            original=_safe_pickle(error),
+            original=_safe_pickle(error, patience_s),
         )
 
 
@@ -200,15 +224,13 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
     return WorkerError(message, rank=failure.rank, consequences=consequences, original=original)
 
 
-def _safe_text(error: BaseException) -> str:
+def _safe_text(error: BaseException, patience_s: float | None) -> str:
     if isinstance(error, SystemExit):
         return "" if error.code is None else _shorten(repr(error.code))
     if isinstance(error, RunError):
         return _shorten(str(error.args[0]) if error.args else "")
-    try:
-        return _shorten(str(error))
-    except BaseException:  # a learner's __str__ may do anything
-        return "<unprintable>"
+    text = _attempt(lambda: str(error), patience_s)
+    return "<unprintable>" if text is None else _shorten(text)
 
 
 def _shorten(text: str) -> str:
@@ -217,13 +239,30 @@ def _shorten(text: str) -> str:
     return f"{text[:_LONGEST_TEXT]} ... ({len(text):,} characters)"
 
 
-def _safe_pickle(error: BaseException) -> bytes | None:
-    try:
+def _safe_pickle(error: BaseException, patience_s: float | None) -> bytes | None:
+    def there_and_back() -> bytes:
         data: bytes = cloudpickle.dumps(error)
         pickle.loads(data)
-    except BaseException:  # a learner's __reduce__ may do anything
-        return None
-    return data
+        return data
+
+    return _attempt(there_and_back, patience_s)
+
+
+def _attempt(step: Callable[[], _T], patience_s: float | None) -> _T | None:
+    """Do what calls a learner's code, which may raise, exit or never come back: then None."""
+    results: list[_T] = []
+
+    def attempt() -> None:
+        with suppress(BaseException):
+            results.append(step())
+
+    if patience_s is None:
+        attempt()
+    else:
+        thread = threading.Thread(target=attempt, daemon=True)
+        thread.start()
+        thread.join(patience_s)
+    return results[0] if results else None
 
 
 def _load(data: bytes | None) -> BaseException | None:

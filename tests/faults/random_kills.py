@@ -11,7 +11,7 @@ from contextlib import suppress
 import numpy as np
 import psutil
 
-from course_lib.comm.errors import LaunchError, WorkerKilled, WorkerStartError
+from course_lib.comm.errors import LaunchError, RunError, WorkerKilled, WorkerStartError
 from tests.faults.table import Case, Fault, row
 from tests.residue import assert_nothing_left, residue
 
@@ -50,6 +50,17 @@ def kill_one_after(delay_s: float, fault: Fault):
             victim.send_signal(signal.SIGKILL)
 
 
+def _run_or_error(case: Case) -> RunError | None:
+    try:
+        with warnings.catch_warnings():
+            # Killed after it had returned: the result is kept, and that is told.
+            warnings.filterwarnings("ignore", "rank . returned its result", RuntimeWarning)
+            assert case.run(busy, workers=3).values == [0, 1, 2]
+    except (WorkerKilled, WorkerStartError, LaunchError) as error:
+        return error
+    return None
+
+
 @row(
     13, "kills at random moments", limit_s=2.0, posix=True, alone=True, variants={"40 of them": 40}
 )
@@ -62,15 +73,11 @@ def a_kill_at_a_random_moment_is_told_and_leaves_nothing(case: Case) -> None:
         delay_s = moments.uniform(0.0, 0.08)
         killer = threading.Thread(target=kill_one_after, args=(delay_s, case.fault))
         killer.start()
-        try:
-            with warnings.catch_warnings():
-                # Killed after it had returned: the result is kept, and that is told.
-                warnings.filterwarnings("ignore", "rank . returned its result", RuntimeWarning)
-                assert case.run(busy, workers=3).values == [0, 1, 2]
-        except (WorkerKilled, WorkerStartError, LaunchError) as error:
+        told = _run_or_error(case)
+        if told is not None:
             case.reported()
-            assert error.rank in (0, 1, 2)
-            assert "SIGKILL" in str(error) or isinstance(error, LaunchError)
+            assert told.rank in (0, 1, 2)
+            assert "SIGKILL" in str(told) or isinstance(told, LaunchError)
         killer.join()
     assert_nothing_left(before)
     case.forget()

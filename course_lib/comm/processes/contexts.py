@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import multiprocess
 from multiprocess import spawn
 
 from course_lib.comm.job import USUAL_METHOD
+from course_lib.comm.processes.sockets import FOLDER_VARIABLE, folder_for_sockets
 
 __all__ = ["PROCESS_LOCK", "choose_method", "context", "interrupts_held_back", "start_process"]
 
@@ -29,6 +30,7 @@ all threads whenever one thread starts another, and two readers of one exit code
 _PRELOAD = (
     "course_lib.comm.processes.one_thread",  # first: it concerns what is loaded after it
     "numpy",
+    "course_lib.comm.processes.tidy",
     "course_lib.comm.processes.worker",
 )
 _FILES_TO_START = 16
@@ -78,15 +80,24 @@ def _start_fork_server(nothing_runs: bool) -> None:
     wanted = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
     # It ends when all its children have; those that the notebook has started itself may stay.
     replaceable = nothing_runs and not multiprocess.active_children()
-    if _preloaded not in (None, wanted) and replaceable:
-        forkserver._forkserver._stop()
+    server = forkserver._forkserver
+    # Somebody who tidies up old temporary files may have removed its socket.
+    unreachable = server._forkserver_address and not Path(server._forkserver_address).exists()
+    if replaceable and (unreachable or _preloaded not in (None, wanted)):
+        with suppress(FileNotFoundError):  # the server removes its socket itself
+            server._stop()
         _preloaded = None
     if _preloaded is None:
         forkserver.set_forkserver_preload(list(wanted))
         _preloaded = wanted
     # The server imports what it preloads from its own path, which is not this process's sys.path.
     paths = [path or str(Path.cwd()) for path in sys.path]
-    with interrupts_held_back(), _variable("PYTHONPATH", os.pathsep.join(paths)):
+    with (
+        interrupts_held_back(),
+        folder_for_sockets() as folder,
+        _variable("PYTHONPATH", os.pathsep.join(paths)),
+        _variable(FOLDER_VARIABLE, str(folder)),
+    ):
         forkserver.ensure_running()
 
 
@@ -95,8 +106,8 @@ def start_process(process: Any) -> None:
 
     Raises
     ------
-    OSError
-        If the system has no room for it.
+    OSError, EOFError
+        If the system has no room for it, or the fork server has ended.
     """
     _check_room_for_files()
     with PROCESS_LOCK, interrupts_held_back():
@@ -105,10 +116,9 @@ def start_process(process: Any) -> None:
             process.start()
         except (OSError, EOFError) as error:
             traceback.clear_frames(error.__traceback__)  # they hold pipes that were to be used
-            if isinstance(error, OSError):
-                raise
-            _see_fork_server_end()
-            raise OSError("the fork server could not make another process") from error
+            if isinstance(error, EOFError | ConnectionRefusedError | ConnectionResetError):
+                _see_fork_server_end()
+            raise
         finally:
             _starting.without_main = False
 

@@ -14,7 +14,7 @@ from course_lib.comm.launch import Result
 from course_lib.comm.leftovers import warn_unreceived
 from course_lib.comm.memory import warn_of_memory
 from course_lib.comm.messages import Tag
-from course_lib.comm.processes import contexts, reports, segment
+from course_lib.comm.processes import contexts, reports, segment, sockets
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.processes.team import Ending, Team
@@ -33,6 +33,7 @@ _running_lock = threading.Lock()
 _n_running = 0
 
 segment.sweep()
+sockets.sweep()
 
 
 def launch(job: Job, start_method: str | None) -> Result:

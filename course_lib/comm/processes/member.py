@@ -15,6 +15,7 @@ from course_lib.comm.processes.contexts import PROCESS_LOCK, start_process
 from course_lib.comm.processes.inbox import Inbox, Tap
 from course_lib.comm.processes.output import Printer
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded, Located, Output
+from course_lib.comm.processes.resident import resident_bytes
 from course_lib.comm.processes.setup import Pipes, Setup, enter
 
 __all__ = ["REST_S", "Member", "Phase"]
@@ -67,6 +68,8 @@ class Member:
         When that was noticed, on the clock that all processes share.
     exit_code : int or None
         How, once it is gone: a negative number is a signal.
+    resident_bytes : int or None
+        How much memory it held when it was last looked at.
     ended_by_us : bool
         Whether the launcher ended it.
     silent : bool
@@ -85,6 +88,7 @@ class Member:
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
+        self.resident_bytes: int | None = None
         self.ended_by_us = False
         self.silent = False
         self.too_late = False
@@ -109,6 +113,11 @@ class Member:
         if self.failure is not None:
             return True
         return self.done is None and self._inbox is not None and not self._inbox.open
+
+    @property
+    def left_well(self) -> bool:
+        """Whether it has done all that a worker does before it leaves."""
+        return self.done is not None and self.exit_code == 0
 
     @property
     def crash(self) -> tuple[Frame, ...]:
@@ -176,13 +185,22 @@ class Member:
             for record in inbox.read():
                 self._note(record)
         if not self.gone and (self._process.sentinel in ready or not inbox.open):
-            self._see_whether_gone(inbox)
+            # A broken line comes first by a moment; a process that lives on without one is ended.
+            patience_s = 0 if inbox.open or self.done else _DEATH_S
+            if connection.wait([self._process.sentinel], patience_s):
+                self._end(inbox)
 
-    def _see_whether_gone(self, inbox: Inbox) -> None:
-        # A broken line comes first by a moment; a process that lives on without one is ended.
-        patience_s = 0 if inbox.open or self.done else _DEATH_S
-        if not connection.wait([self._process.sentinel], patience_s):
+    def look(self) -> None:
+        """See how much memory it holds, and whether it has ended and a copy keeps its line open."""
+        if self.gone or self._inbox is None:
             return
+        self.resident_bytes = resident_bytes(self.pid) or self.resident_bytes
+        with PROCESS_LOCK:
+            ended = self._process.exitcode is not None
+        if ended:
+            self._end(self._inbox)
+
+    def _end(self, inbox: Inbox) -> None:
         self.gone = True
         self.gone_s = time.perf_counter()
         self.exit_code = self._bury()

@@ -185,6 +185,8 @@ def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
         hint = ""
         if -code == getattr(signal, "SIGKILL", 9):
             hint = "; often: the computer ran out of memory"
+            if member.resident_bytes is not None:
+                hint += f" (it held {member.resident_bytes / 2**20:,.0f} MiB when last seen)"
         return WorkerKilled(
             f"rank {rank} was killed by {_signal_name(-code)}{at}{hint}{stack}",
             rank=rank,

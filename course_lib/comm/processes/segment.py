@@ -24,7 +24,7 @@ from multiprocess import connection, reduction, shared_memory, synchronize
 from course_lib.comm.errors import SharedMemoryFull
 from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
-__all__ = ["Event", "Segment", "Semaphore", "new_semaphore", "sweep"]
+__all__ = ["Event", "Segment", "Semaphore", "is_alive", "new_semaphore", "sweep"]
 
 _FOLDER = Path("/dev/shm")
 _WITHOUT_NAME = hasattr(os, "memfd_create")
@@ -187,11 +187,12 @@ def sweep() -> None:
     for pattern in ("cl-*", "sem.cl-*"):
         for path in _FOLDER.glob(pattern):
             pid = path.name.removeprefix("sem.").split("-")[1]
-            if pid.isdigit() and not _is_alive(int(pid)):
+            if pid.isdigit() and not is_alive(int(pid)):
                 path.unlink(missing_ok=True)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Return whether there is a process with this number; not for Windows."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

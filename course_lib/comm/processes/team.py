@@ -1,6 +1,8 @@
 """The launcher's side of a run: its workers, from birth to burial."""
 
 import enum
+import itertools
+import os
 import pickle
 import signal
 import sys
@@ -12,18 +14,23 @@ from typing import Any
 
 from multiprocess import connection
 
-from course_lib.comm.errors import LaunchError
+from course_lib.comm.errors import LaunchError, WorkerStartError
 from course_lib.comm.job import Job
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, rank_states, read_board, total_bytes
 from course_lib.comm.processes.deadlock import DeadlockWatch
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import REST_S, Member, Phase
+from course_lib.comm.processes.offspring import (
+    RUN_VARIABLE,
+    descendants,
+    end_processes,
+    marked,
+)
 from course_lib.comm.processes.records import Call, Go, Locate
 from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.stalls import StallWatch, WakingClock
-from course_lib.comm.processes.trees import descendants, end_processes
 
 __all__ = ["Ending", "Team"]
 
@@ -31,6 +38,7 @@ _ANSWER_S = 0.3
 _LEAVE_S = 0.5
 _BURIAL_S = 5.0
 _LOOK_EVERY_S = 0.1
+_runs = itertools.count()
 
 
 class Ending(enum.Enum):
@@ -74,6 +82,7 @@ class Team:
     def __init__(self, job: Job, context: Any, interrupts: Interrupts) -> None:
         self.size = job.workers
         self.origin_s = time.perf_counter()
+        self._name = f"{os.getpid()}-{next(_runs)}"
         self._interrupts = interrupts
         self._locks: list[Any] = []
         self._bells: list[Any] = []
@@ -95,6 +104,7 @@ class Team:
 
     def start(self, job: Job, call: bytes, environment: dict[str, str]) -> None:
         """Start all workers and hand them the function."""
+        environment = {**environment, RUN_VARIABLE: self._name}
         for member in self.members:
             if self._interrupts.count:
                 return
@@ -104,6 +114,16 @@ class Team:
                     self._segment, self._locks, self._bells, member.open_pipes(),
                 )  # fmt: skip
                 member.start(setup)
+            except (ConnectionError, EOFError) as error:
+                kind = LaunchError if member.rank > 0 else WorkerStartError
+                raise kind(
+                    f"worker {member.rank} of {self.size} could not be started: the fork server, "
+                    "the process that starts workers, has ended: the system let it make no more "
+                    "processes (close other programs or use fewer workers), or it could not load "
+                    "NumPy and this package; what it printed tells why (in Jupyter: in the "
+                    "server's terminal)",
+                    rank=member.rank,
+                ) from error
             except OSError as error:
                 raise LaunchError(
                     f"the operating system did not let worker {member.rank} of {self.size} start: "
@@ -161,6 +181,8 @@ class Team:
         if now_s < self._next_look_s:
             return None
         self._next_look_s = now_s + _LOOK_EVERY_S
+        for member in self.members:
+            member.look()
         working = [m for m in self.members if not m.done and not m.gone]
         if all(member.phase >= Phase.RUNNING for member in self.members):
             states = rank_states(self._segment.memory, self.size)
@@ -220,6 +242,8 @@ class Team:
                 member.kill()
             end_processes(offspring)
             self._listen_until(self._all_gone, _BURIAL_S)
+        if not all(member.left_well for member in self.members):
+            end_processes(marked(self._name))
         self.forget_names()
         if self._feeder is not None:
             self._feeder.join()
@@ -233,4 +257,6 @@ class Team:
     def _listen_until(self, met: Callable[[], bool], limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         while not met() and (left_s := deadline - time.monotonic()) > 0:
-            self._listen(left_s)
+            self._listen(min(left_s, _LOOK_EVERY_S))
+            for member in self.members:
+                member.look()

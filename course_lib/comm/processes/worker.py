@@ -15,9 +15,13 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
 from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.offspring import (
+    descendants,
+    end_processes,
+    let_forks_end_with_the_run,
+)
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
-from course_lib.comm.processes.trees import descendants, end_processes
 from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, pack_value
 
@@ -26,11 +30,15 @@ __all__ = ["work"]
 _COLLECT_EVERY = 50_000
 """New objects between two looks of the garbage collector; every 700, as usual, traces cost 15 %."""
 
+_PATIENCE_S = 0.3
+"""How long an exception may take to say its text, and as long again to be pickled."""
+
 
 def work(setup: Setup) -> None:
     """Be rank ``setup.rank`` of a run; never returns."""
     die_with_launcher()
     watch_for_crashes(setup.pipes)
+    let_forks_end_with_the_run()
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     channels = Channels(setup.segment.memory, setup.locks, setup.bells)
     line = Line(setup.pipes, lambda: channels.board.call(setup.rank))
@@ -75,7 +83,7 @@ def _live(setup: Setup, channels: Channels, line: Line) -> None:
     except BaseException as error:  # sys.exit and the like are failures too
         now_s = time.perf_counter() - origin_s
         recorder = comm.recorder if comm is not None else None
-        record = Failed(Failure.of(error, setup.rank, now_s), recorder)
+        record = Failed(Failure.of(error, setup.rank, now_s, _PATIENCE_S), recorder)
     line.report(record)
 
 

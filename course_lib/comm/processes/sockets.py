@@ -1,0 +1,69 @@
+"""The folder with the socket of the fork server, which must not outlive the program.
+
+``multiprocess`` would remove one of its own when the program ends in an orderly way. A program that
+is killed cannot, so this folder is removed by the fork server as well, which ends with the program.
+If both are killed, the next program does it: the folder's name says whose it was.
+"""
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from multiprocess import process
+
+from course_lib.comm.processes.segment import is_alive
+
+__all__ = ["FOLDER_VARIABLE", "folder_for_sockets", "remove_at_exit", "sweep"]
+
+FOLDER_VARIABLE = "COURSE_LIB_SOCKETS"
+"""The environment variable that tells the fork server which folder it is to remove."""
+
+_folder: Path | None = None
+
+
+@contextmanager
+def folder_for_sockets() -> Iterator[Path]:
+    """Let ``multiprocess`` put a new socket into this process's folder.
+
+    Yields
+    ------
+    Path
+        The folder.
+    """
+    global _folder
+    if _folder is None or not _folder.is_dir():  # a fork server that was stopped has removed it
+        _folder = Path(tempfile.mkdtemp(prefix=f"cl-{os.getpid()}-"))
+        remove_at_exit(_folder)
+    configuration = process.current_process()._config
+    before = configuration.get("tempdir")
+    configuration["tempdir"] = str(_folder)
+    try:
+        yield _folder
+    finally:
+        configuration["tempdir"] = before
+
+
+def remove_at_exit(folder: Path) -> None:
+    """Remove a folder when this process, and no copy of it, ends."""
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+
+
+def sweep() -> None:
+    """Remove the folders of programs that were killed together with their fork servers."""
+    if sys.platform == "win32":  # where there is no fork server
+        return
+    for folder in Path(tempfile.gettempdir()).glob("cl-*-*"):
+        pid = folder.name.split("-")[1]
+        if pid.isdigit() and not is_alive(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)

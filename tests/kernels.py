@@ -1,0 +1,73 @@
+"""Real notebook kernels: functions, errors, interrupts and process groups differ there."""
+
+import os
+from pathlib import Path
+
+import psutil
+from jupyter_client.manager import KernelManager
+from jupyter_core.utils import ensure_event_loop
+
+__all__ = ["PATIENCE_S", "Kernel"]
+
+ensure_event_loop()  # jupyter_client keeps one for good; its files must not count as left behind
+REPOSITORY = Path(__file__).resolve().parents[1]
+PATIENCE_S = 60.0
+
+
+class Kernel:
+    """A kernel, and the cells that it runs; a ``with`` block ends it."""
+
+    def __init__(self, folder):
+        self.manager = KernelManager(kernel_name="python3")
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        self.manager.start_kernel(cwd=str(folder), env=environment)
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=PATIENCE_S)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.stop_channels()
+        if self.manager.is_alive():
+            self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+
+    @property
+    def pid(self):
+        return self.manager.provisioner.pid
+
+    def descendants(self):
+        return psutil.Process(self.pid).children(recursive=True)
+
+    def start(self, text):
+        """Start a cell; return what ``result`` takes."""
+        return self.client.execute(text)
+
+    def run(self, text):
+        """Run a cell; return what it printed and its error (name, text), if any."""
+        return self.result(self.start(text))
+
+    def result(self, request):
+        """Wait for the end of a cell; return what it printed and its error, if any."""
+        printed, error = "", None
+        while True:
+            message = self.client.get_iopub_msg(timeout=PATIENCE_S)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            content = message["content"]
+            if message["msg_type"] == "stream":
+                printed += content["text"]
+            elif message["msg_type"] == "error":
+                error = (content["ename"], "\n".join(content["traceback"]))
+            elif message["msg_type"] == "status" and content["execution_state"] == "idle":
+                return printed, error
+
+    def wait_for_print(self, text):
+        """Wait until a cell has printed the text."""
+        printed = ""
+        while text not in printed:
+            message = self.client.get_iopub_msg(timeout=PATIENCE_S)
+            if message["msg_type"] == "stream":
+                printed += message["content"]["text"]
