@@ -99,11 +99,14 @@ class Failure:
         Failure
             What can be told of it.
         """
+        frames = frames_of(error.__traceback__)
+        if isinstance(error, MemoryError):  # what the function held goes: to tell it takes some room
+            traceback.clear_frames(error.__traceback__)
         return cls(
             rank=rank,
             type_name=type(error).__name__,
             text=_safe_text(error, patience_s),
-            frames=frames_of(error.__traceback__),
+            frames=frames,
             time_s=time_s,
             original=_safe_pickle(error, patience_s),
         )
@@ -260,8 +263,11 @@ def _attempt(step: Callable[[], _T], patience_s: float | None) -> _T | None:
         attempt()
     else:
         thread = threading.Thread(target=attempt, daemon=True)
-        thread.start()
-        thread.join(patience_s)
+        try:
+            thread.start()
+            thread.join(patience_s)
+        except RuntimeError:  # no room for a thread
+            attempt()
     return results[0] if results else None
 
 

@@ -8,11 +8,15 @@ import pytest
 
 from course_lib import run
 from tests.faults import (
+    arguments,
+    data,
     early_and_late,
     messages,
     notebook_life,
     notebook_uses,
+    output,
     random_kills,
+    room,
     serialisation,
     worker_dies,
     worker_hangs,
@@ -32,6 +36,10 @@ SECTIONS = [
     serialisation,
     notebook_life,
     notebook_uses,
+    output,
+    arguments,
+    data,
+    room,
 ]
 """The modules that hold the rows."""
 

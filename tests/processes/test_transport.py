@@ -270,3 +270,27 @@ def test_a_mismatch_leaves_the_message_for_the_right_receive(usual_method):
 
     values = run(work, workers=2, start_method=usual_method).values
     assert values[1] == sum(range(100_000))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("n_bytes", [2**31 + 2**27, 2**32 + 2**27], ids=["2.1 GiB", "4.1 GiB"])
+def test_a_message_larger_than_32_bits_can_count_arrives(usual_method, n_bytes):
+    import psutil
+
+    if psutil.virtual_memory().available < 3 * n_bytes:
+        pytest.skip(f"needs {3 * n_bytes:,} bytes of free memory, for both ranks")
+
+    def work(comm):
+        marks = [0, 2**31 - 1, 2**31, n_bytes - 1]
+        if comm.rank == 0:
+            array = np.zeros(n_bytes, "u1")
+            array[marks] = [1, 2, 3, 4]
+            comm.send(array, dst=1)
+            return None
+        array = comm.recv(src=0)
+        return array.nbytes, array[marks].tolist(), int(np.count_nonzero(array))
+
+    result = run(work, workers=2, start_method=usual_method, time_limit_s=300.0)
+    assert result.values[1] == (n_bytes, [1, 2, 3, 4], 4)
+    assert result.trace.messages[0].n_bytes == n_bytes
+    print(f"{n_bytes / 2**30:.2f} GiB in {result.elapsed_s:.1f} s")

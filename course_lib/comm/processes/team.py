@@ -86,13 +86,14 @@ class Team:
         self._interrupts = interrupts
         self._locks: list[Any] = []
         self._bells: list[Any] = []
+        self._segment = Segment(total_bytes(self.size))
         try:
             for _ in range(self.size):  # a lock starts free, a bell starts silent
                 self._locks.append(new_semaphore(1, context))
                 self._bells.append(new_semaphore(0, context))
-            self._segment = Segment(total_bytes(self.size))
         except OSError:
             self.forget_names()
+            self._segment.close()
             raise
         prepare(self._segment.memory, self.size)
         self.members = [Member(rank, context) for rank in range(self.size)]
