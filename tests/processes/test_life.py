@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -98,42 +97,6 @@ def test_a_worker_computes_with_one_thread(start_method):
         return torch.get_num_threads(), pools
 
     assert run(work, workers=1, start_method=start_method).values == [(1, {1})]
-
-
-def test_it_works_after_torch_and_blas_threads_ran_here(start_method):
-    import torch
-
-    weights = torch.ones(500, 500, requires_grad=True)
-    (weights @ weights).sum().backward()
-
-    def work(comm, w):
-        (w.detach() @ w.detach()).sum()
-        return tuple(w.shape)
-
-    values = run(work, weights.detach(), workers=2, start_method=start_method).values
-    assert values == [(500, 500), (500, 500)]
-
-
-def test_runs_from_two_threads_at_once_do_not_meet(start_method):
-    results = {}
-
-    def work(comm, base):
-        total = 0.0
-        for step in range(50):
-            array = np.full(1000, base + step)
-            got = comm.sendrecv(array, dst=1 - comm.rank, src=1 - comm.rank, tag=step)
-            total += float(got[0]) - base
-        return total
-
-    def launch(base):
-        results[base] = run(work, base, workers=2, start_method=start_method).values
-
-    threads = [threading.Thread(target=launch, args=(1000.0 * k,)) for k in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert results == {1000.0 * k: [1225.0, 1225.0] for k in range(3)}
 
 
 def test_all_ranks_share_one_clock(start_method):

@@ -69,6 +69,7 @@ def enter(setup: Setup) -> None:
     """
     # Jupyter interrupts the kernel's whole process group; the launcher alone decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server has a handler of its own
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _redirect(setup.pipes.outputs)
