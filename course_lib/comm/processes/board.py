@@ -8,14 +8,27 @@ board is read without a lock: of two readings with the same stamps, nothing has 
 
 from typing import NamedTuple
 
+from course_lib.comm.messages import Tag
 from course_lib.comm.processes.mailbox import FLOWS
 
-__all__ = ["Board", "RankState", "Waiting"]
+__all__ = ["GROUP_VERBS", "Board", "RankState", "Waiting", "call_text"]
 
-VERBS = ("", "go on", "send", "recv", "recv_any", "sendrecv", "barrier", "split", "shared_array",
-         "wait")  # fmt: skip
+GROUP_VERBS = ("barrier", "split", "shared_array")
+"""What all ranks of a communicator call together."""
+VERBS = ("", "go on", "send", "recv", "recv_any", "sendrecv", "wait", *GROUP_VERBS)
 _NO_FLOW, _GOES_ON = 0, 1
 _ENTRY = 3
+
+
+def call_text(verb: str, src: int, dst: int, tag: Tag = None) -> str:
+    """Write a verb as the learner did, with what of it is still open."""
+    if verb in GROUP_VERBS:
+        peer = max(src, dst)
+        return f"{verb}() for rank {peer}" if peer >= 0 else f"{verb}()"
+    parts = [f"src={src}"] if src >= 0 else []
+    parts += [f"dst={dst}"] if dst >= 0 else []
+    parts += [f"tag={tag!r}"] if tag is not None else []
+    return f"{verb}({', '.join(parts)})"
 
 
 class Waiting(NamedTuple):
@@ -79,10 +92,7 @@ class Board:
         waiting = self.state(rank, asleep=True).waiting
         if not waiting:
             return None
-        verb, src, dst = waiting[0]
-        open_parts = [f"src={src}"] if src >= 0 else []
-        open_parts += [f"dst={dst}"] if dst >= 0 else []
-        return f"{verb}({', '.join(open_parts)})"
+        return call_text(*waiting[0])
 
     def state(self, rank: int, *, asleep: bool) -> RankState:
         """Return what ``rank`` does, given whether its mailbox is asleep."""

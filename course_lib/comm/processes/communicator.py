@@ -17,6 +17,7 @@ from course_lib.comm.pending import Pending
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.port import Call, Flow
+from course_lib.comm.processes.small import receive_small, send_small
 from course_lib.comm.processes.started import Started
 from course_lib.comm.processes.transfers import Receiving, Sending
 
@@ -72,41 +73,59 @@ class ProcessCommunicator(Communicator):
 
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         self._begin("send")
-        to = self._members[dst]
-        posted_s = self._clock()
-        going = self._sending(data, sent, to, posted_s)
-        self._drive(Call("send", NOBODY, to, sent.tag), going, None)
+        to, posted_s = self._members[dst], self._clock()
+        if not self._send_small(data, sent, to, posted_s):
+            going = self._sending(data, sent, to, posted_s)
+            self._drive(Call("send", NOBODY, to, sent.tag), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
 
     def _recv(
         self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
         self._begin("recv")
-        from_ = self._members[src]
-        coming = self._receiving(from_, out, op, tag)
-        self._drive(Call("recv", from_, NOBODY, tag), None, coming)
-        return coming.result, self._received(coming)
+        return self._take("recv", None, self._members[src], out, op, tag)
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
         self._begin("recv_any")
         call = Call("recv_any", ANYONE, NOBODY, None, self._peers)
         src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
-        coming = self._receiving(src, None, None, None)
-        self._drive(call, None, coming)
-        return self._members.index(src), coming.result, self._received(coming)
+        data, sent = self._take("recv_any", None, src, None, None, None)
+        return self._members.index(src), data, sent
 
     def _sendrecv(
         self, data: NDArray[Any], sending: Envelope, dst: int, src: int,
         out: NDArray[Any] | None, op: str | None,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         self._begin("sendrecv")
-        to, from_ = self._members[dst], self._members[src]
-        posted_s = self._clock()
-        coming = self._receiving(from_, out, op, None)
+        to, from_, posted_s = self._members[dst], self._members[src], self._clock()
+        if self._send_small(data, sending, to, posted_s):
+            self._record_send(sending, to, data.nbytes, posted_s)
+            return self._take("sendrecv", None, from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
-        self._drive(Call("sendrecv", from_, to, sending.tag), going, coming)
+        taken = self._take("sendrecv", going, from_, out, op, None)
         self._record_send(sending, to, data.nbytes, posted_s)
-        return coming.result, self._received(coming)
+        return taken
+
+    def _send_small(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> bool:
+        if data.nbytes > self._home.eager_bytes:
+            return False
+        return send_small(self._port, data, sent, to, self._channel, posted_s)
+
+    def _take(
+        self, verb: str, going: Sending | None, from_: int,
+        out: NDArray[Any] | None, op: str | None, tag: Tag,
+    ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
+        """Receive a message, while another may be going out."""
+        if going is None:
+            small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag)
+            if small is not None:
+                self._record_receive(from_, waited=False)
+                return small
+        coming = Receiving(self._port.inlets[from_], self._channel, self._me, out, op, tag)
+        to = NOBODY if going is None else going.outlet.dst
+        self._drive(Call(verb, from_, to, tag), going, coming)
+        self._record_receive(from_, waited=coming.waited)
+        return coming.result, coming.sent
 
     def _begin(self, verb: str) -> None:
         if self._flow.thread != threading.get_ident():
@@ -123,11 +142,6 @@ class ProcessCommunicator(Communicator):
             beside=len(port.flows) > 1, flow=self._flow.number, channel=self._channel,
             number=next(port.numbers), posted_s=posted_s,
         )  # fmt: skip
-
-    def _receiving(
-        self, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
-    ) -> Receiving:
-        return Receiving(self._port.inlets[from_], self._channel, self._me, out, op, tag)
 
     def _drive(self, call: Call, going: Sending | None, coming: Receiving | None) -> None:
         self._port.drive(self._flow, call, going, coming)
@@ -233,17 +247,12 @@ class ProcessCommunicator(Communicator):
                 (self.name, to, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, self._clock())
             )
 
-    def _received(self, coming: Receiving) -> Envelope:
-        header = coming.header
-        assert header is not None, "a message that has arrived has a header"
-        from_ = coming.inlet.src
+    def _record_receive(self, from_: int, *, waited: bool) -> None:
         self.n_received[from_] += 1
         if self._home.trace:
             now_s = self._clock()
             # A message that did not wait lay ready in the ring when its sender had copied it.
-            arrived_s = now_s if header.waits else None
-            self._recorder.receives.append((self.name, from_, arrived_s, now_s))
-        return coming.sent
+            self._recorder.receives.append((self.name, from_, now_s if waited else None, now_s))
 
     def _note_waits(self, call: Call) -> None:
         awaited = call.dst if call.src == NOBODY else call.src

@@ -19,6 +19,7 @@ __all__ = [
     "aligned",
     "describe",
     "pack_into",
+    "pack_small_into",
     "understand",
     "unpack",
 ]
@@ -58,6 +59,14 @@ class Header(NamedTuple):
 def aligned(n_bytes: int) -> int:
     """Round up to a multiple of ``ALIGNMENT``."""
     return -(-n_bytes // ALIGNMENT) * ALIGNMENT
+
+
+def pack_small_into(
+    ring: memoryview, start: int, n_description: int, channel: int, number: int, n_bytes: int,
+    posted_s: float,
+) -> None:  # fmt: skip
+    """Write the fixed part for a message that does not wait, of a sender with one flow."""
+    _FIXED.pack_into(ring, start, _MAGIC, n_description, 0, 0, channel, number, n_bytes, posted_s)
 
 
 def pack_into(ring: memoryview, start: int, header: Header) -> None:

@@ -94,6 +94,25 @@ class Mailbox:
         self._release()
         return seen
 
+    def await_head(self, src: int, head: int, limit_s: float) -> int:
+        """Wait for a moment, awake, until ``src`` has put in more than ``head``; return its head."""
+        words, place = self._words, self._slots.heads + src
+        deadline_s = 0.0
+        while words[place] == head:
+            if not deadline_s:
+                deadline_s = time.perf_counter() + limit_s
+            for _ in range(_POLLS):
+                if words[place] != head:
+                    break
+            else:
+                if time.perf_counter() > deadline_s:
+                    return head
+                _yield()
+        self._acquire()  # only now is it sure that what it announces can be seen
+        head = words[place]
+        self._release()
+        return head
+
     def look_everywhere(self) -> tuple[int, list[int], bool]:
         """Return (count of news, heads of all ranks, stalled) as they are."""
         words, first = self._words, self._slots.heads

@@ -9,25 +9,24 @@ another communicator is in the way, and nobody waits for that, it is set aside.
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.processes.board import GROUP_VERBS, call_text
 from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.mailbox import ANYONE, FLOWS, NOBODY
 from course_lib.comm.processes.transfers import Receiving, Sending
 
-__all__ = ["Call", "Flow", "Port"]
+__all__ = ["POLL_S", "Call", "Flow", "Port"]
 
-_POLL_S = 100e-6
+POLL_S = 100e-6
 """How long a rank stays awake for news: a few times what waking up would take."""
 _WORTH_NOTING_S = 1e-4
 _NOTHING: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A verb that a flow is in, as the learner wrote it; ranks are those of the whole run."""
 
     verb: str
@@ -39,14 +38,11 @@ class Call:
 
     def still(self, src: int, dst: int) -> "Call":
         """Return the part of it that is still open."""
-        return replace(self, src=src, dst=dst)
+        return self._replace(src=src, dst=dst)
 
     def __str__(self) -> str:
         """Write it with what it waits for."""
-        parts = [f"src={self.src}"] if self.src >= 0 else []
-        parts += [f"dst={self.dst}"] if self.dst >= 0 else []
-        parts += [f"tag={self.tag!r}"] if self.tag is not None else []
-        return f"{self.verb}({', '.join(parts)})"
+        return call_text(self.verb, self.src, self.dst, self.tag)
 
 
 class Flow:
@@ -116,7 +112,7 @@ class Port:
         self.flows: dict[int, Flow] = {}
         self.numbers = count(1)
         self._mailboxes = channels.mailboxes
-        self._mailbox = channels.mailboxes[rank]
+        self.mailbox = channels.mailboxes[rank]
         self._board = channels.board
         self._changed = threading.Condition(self.turn)  # a flow has moved something, or has ended
         self._watched = False
@@ -188,7 +184,7 @@ class Port:
         src = NOBODY if coming is None or coming.done else coming.inlet.src
         dst = NOBODY if going is None or going.done else going.outlet.dst
         with self.turn:
-            news, head, tail, accepted, stalled = self._mailbox.look(src, dst, flow.number)
+            news, head, tail, accepted, stalled = self.mailbox.look(src, dst, flow.number)
             moved, done = False, True
             if going is not None and dst >= 0:
                 going.outlet.tail = tail
@@ -246,7 +242,7 @@ class Port:
         return {c.channel for c in others if c is not None and c.inlet.src == src and not c.done}
 
     def _look_everywhere(self) -> tuple[int, bool]:
-        news, heads, stalled = self._mailbox.look_everywhere()
+        news, heads, stalled = self.mailbox.look_everywhere()
         for src, inlet in self.inlets.items():
             inlet.head = heads[src]
         return news, stalled
@@ -256,7 +252,7 @@ class Port:
 
         A large message stays if its sender has nothing else to do than to wait for its receive.
         """
-        self._mailbox.take_stalled()
+        self.mailbox.take_stalled()
         self._look_everywhere()  # whoever stalls from now on says so again
         for inlet in self.inlets.values():
             while not inlet.busy:
@@ -274,16 +270,16 @@ class Port:
         if not flow.idle_since_s:
             flow.idle_since_s = time.perf_counter()
         if not flow.polled and len(self.flows) == 1:
-            flow.polled = not self._mailbox.poll(news, _POLL_S)
+            flow.polled = not self.mailbox.poll(news, POLL_S)
             return  # to look once more, under the lock, before falling asleep
-        if (gone := self._gone(call)) and self._mailbox.look(NOBODY, NOBODY, 0)[0] == news:
+        if (gone := self._gone(call)) and self.mailbox.look(NOBODY, NOBODY, 0)[0] == news:
             raise PeerFinishedError(explain_finished(self.rank, call, gone), rank=self.rank)
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if self._watched:
             self._doze(flow)
         elif len(self.flows) == 1:
-            self._mailbox.sleep(news, call.src, call.dst)
+            self.mailbox.sleep(news, call.src, call.dst)
         else:
             self._watch(news)
         flow.call = None
@@ -293,7 +289,7 @@ class Port:
         """Sleep on the bell for all flows."""
         self._watched = True
         self.turn.release()
-        self._mailbox.sleep(news, ANYONE, ANYONE)
+        self.mailbox.sleep(news, ANYONE, ANYONE)
         self.turn.acquire()
         self._watched = False
         self._wake_flows()
@@ -322,16 +318,16 @@ class Port:
     def _gone(self, call: Call) -> list[int]:
         """List the ranks that have returned without which ``call`` cannot end."""
         if call.src == ANYONE:
-            finished = self._mailbox.finished(call.missing)
+            finished = self.mailbox.finished(call.missing)
             return finished if len(finished) == len(call.missing) else []
         peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
-        return self._mailbox.finished(peers)
+        return self.mailbox.finished(peers)
 
 
 def explain_finished(rank: int, call: Call, gone: list[int]) -> str:
     """Say that ``rank`` waits in ``call`` for ranks that have returned."""
     peer = min(gone)
-    if call.verb in ("barrier", "split", "shared_array"):
+    if call.verb in GROUP_VERBS:
         whom, how = f"for rank {peer}", f"without calling {call.verb}()"
     elif call.src == ANYONE:
         whom, how = "for a message from anybody", "and sent nothing more"

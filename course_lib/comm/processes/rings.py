@@ -18,6 +18,7 @@ from course_lib.comm.processes.header import (
     Header,
     aligned,
     pack_into,
+    pack_small_into,
     understand,
     unpack,
 )
@@ -26,6 +27,9 @@ from course_lib.comm.processes.mailbox import Mailbox
 __all__ = ["Bytes", "Inlet", "Outlet", "Parcel", "flat_bytes", "new_array"]
 
 Bytes = NDArray[np.uint8]
+Small = tuple[Envelope, int, int]
+"""What a message says about itself, where in the ring its payload begins, its whole length."""
+
 _LARGE_RING = 256 * 1024
 
 
@@ -84,6 +88,28 @@ class Outlet:
             self._view[: n_bytes - first] = data[first:]
         self.head += aligned(n_bytes)
 
+    def put_small(
+        self, data: memoryview, description: bytes, channel: int, number: int, posted_s: float
+    ) -> bool:
+        """Put in a whole message in one piece and tell the receiver; False if it does not fit so.
+
+        This is ``begin`` and ``put`` for the message of most runs, without their cases.
+        """
+        n_bytes, n_description = len(data), len(description)
+        payload = FIXED + (n_description + 63 & -64)
+        needed = payload + (n_bytes + 63 & -64)
+        start = self.head % self.capacity
+        fits = start + needed <= self.capacity and self.capacity - self.head + self.tail >= needed
+        if self.busy or not fits:
+            return False
+        view = self._view
+        pack_small_into(view, start, n_description, channel, number, n_bytes, posted_s)
+        view[start + FIXED : start + FIXED + n_description] = description
+        view[start + payload : start + payload + n_bytes] = data
+        self.head += needed
+        self._mailbox.tell_head(self._rank, self.head)
+        return True
+
     def publish(self) -> None:
         """Tell the receiver what has been put in."""
         self._mailbox.tell_head(self._rank, self.head)
@@ -141,13 +167,15 @@ class Inlet:
         Bytes taken out so far.
     busy : bool
         Whether somebody is in the middle of receiving a message from it.
+    ring : numpy.ndarray of uint8
+        Its memory.
     parcels : dict of deque of Parcel
         Messages taken out of the ring before they were asked for, by channel, in order.
     """
 
     __slots__ = (
-        "_capacity", "_largest_step", "_mailbox", "_next", "_patience", "_rank", "_ring", "_told",
-        "_unfinished", "_view", "busy", "head", "parcels", "src", "tail",
+        "_capacity", "_largest_step", "_mailbox", "_next", "_patience", "_rank", "_told",
+        "_unfinished", "_view", "busy", "head", "parcels", "ring", "src", "tail",
     )  # fmt: skip
 
     def __init__(self, rank: int, src: int, ring: Bytes, mailbox: Mailbox) -> None:
@@ -159,7 +187,7 @@ class Inlet:
         self._next: Header | None = None
         self._unfinished: Parcel | None = None
         self._rank = rank
-        self._ring = ring
+        self.ring = ring
         self._view = ring.data
         self._capacity = len(ring)
         self._largest_step = largest_step(len(ring))
@@ -181,6 +209,26 @@ class Inlet:
         part = bytes(self._view[start : start + n_bytes])
         return understand(part + bytes(self._view[: n_bytes - len(part)]))
 
+    def peek_small(self, channel: int) -> Small | None:
+        """Find the next message if it is small, of this channel, and in one piece in the ring."""
+        if self.busy or self._unfinished is not None or self.parcels.get(channel):
+            return None
+        start = self.tail % self._capacity
+        header = self._next or unpack(self._view, start)
+        payload = start + FIXED + (header.n_description + 63 & -64)
+        end = payload + (header.n_bytes + 63 & -64)
+        if header.waits or header.channel != channel or end > self._capacity:
+            return None
+        description = bytes(self._view[start + FIXED : start + FIXED + header.n_description])
+        return understand(description), payload, end - start
+
+    def skip_small(self, length: int) -> None:
+        """Step behind a message that ``peek_small`` has found and that has been read."""
+        self._next = None
+        self.tail += length
+        if self.tail - self._told > self._patience:
+            self.publish()
+
     def begin(self, header: Header) -> None:
         """Step behind the header of the next message."""
         self._next = None
@@ -195,7 +243,7 @@ class Inlet:
         """View the next bytes: up to ``n_bytes``, one step, the ring's end, or what is there."""
         start = self.tail % self._capacity
         there = self.head - self.tail
-        return self._ring[start : start + min(n_bytes, self._largest_step, there)]
+        return self.ring[start : start + min(n_bytes, self._largest_step, there)]
 
     def skip(self, n_bytes: int) -> None:
         """Step over bytes that have been read."""

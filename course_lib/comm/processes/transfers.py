@@ -16,7 +16,7 @@ from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.processes.header import ALIGNMENT, FIXED, Header, aligned, describe
 from course_lib.comm.processes.rings import Inlet, Outlet, Parcel, flat_bytes, new_array
 
-__all__ = ["Receiving", "Sending"]
+__all__ = ["Receiving", "Sending", "check_op"]
 
 
 class Sending:
@@ -141,6 +141,11 @@ class Receiving:
         self._tag = tag
         self._next = 0
 
+    @property
+    def waited(self) -> bool:
+        """Whether its sender has waited for this receive."""
+        return self.header is not None and self.header.waits
+
     def advance(self, wanted: Set[int]) -> bool:
         """Take one step out of the ring if there is one; return whether anything moved.
 
@@ -178,7 +183,7 @@ class Receiving:
         out, op = self._out, self._op
         check_match(sent, self.inlet.src, self._rank, self._tag, out)
         if op is not None:
-            _check_op(op, sent.dtype)
+            check_op(op, sent.dtype)
         self.header, self.sent = header, sent
         direct = out is not None and out.flags.c_contiguous
         if op is not None and ALIGNMENT % max(np.dtype(sent.dtype).itemsize, 1):
@@ -235,7 +240,7 @@ class Receiving:
 
 
 @cache
-def _check_op(op: str, dtype: str) -> None:
+def check_op(op: str, dtype: str) -> None:
     """Refuse an operation that the dtype lacks, before any of the message has been combined."""
     nothing = np.empty(0, np.dtype(dtype))
     try:
