@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,6 +62,7 @@ class ProcessCommunicator(Communicator):
         self._home = home
         self._port = home.port
         self._recorder = home.recorder
+        self._origin_s = home.origin_s
         self._flow = flow
         self._me = me
         self._peers = [peer for peer in members if peer != me]
@@ -258,7 +260,7 @@ class ProcessCommunicator(Communicator):
         awaited = call.dst if call.src == NOBODY else call.src
         peer = awaited if awaited >= 0 else None
         if self._home.trace:
-            origin_s = self._home.origin_s
+            origin_s = self._origin_s
             for start_s, end_s in self._flow.waits:
                 self._recorder.waits.append(
                     (call.verb, peer, start_s - origin_s, end_s - origin_s, self.name)
@@ -279,4 +281,4 @@ class ProcessCommunicator(Communicator):
             self._recorder.collectives.append((name, number, entered_s, self._clock(), self.name))
 
     def _clock(self) -> float:
-        return self._home.clock()
+        return perf_counter() - self._origin_s

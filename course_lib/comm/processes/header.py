@@ -22,6 +22,7 @@ __all__ = [
     "pack_small_into",
     "understand",
     "unpack",
+    "unpack_small",
 ]
 
 ALIGNMENT = 64
@@ -81,6 +82,13 @@ def unpack(ring: memoryview, start: int) -> Header:
     magic, n_description, flags, flow, *rest = _FIXED.unpack_from(ring, start)
     assert magic == _MAGIC, "a ring must hold a header where the last message ended"
     return Header(n_description, bool(flags & _WAITS), bool(flags & _BESIDE), flow, *rest)
+
+
+def unpack_small(ring: memoryview, start: int) -> tuple[int, int, int, int]:
+    """Read of the fixed part the description's length, the payload's, whether it waits, channel."""
+    magic, n_description, flags, _, channel, _, n_bytes, _ = _FIXED.unpack_from(ring, start)
+    assert magic == _MAGIC, "a ring must hold a header where the last message ended"
+    return n_description, n_bytes, flags & _WAITS, channel
 
 
 @lru_cache(maxsize=4096)

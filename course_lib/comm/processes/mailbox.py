@@ -22,7 +22,7 @@ FLOWS = 16
 
 _NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _ACCEPTED = range(5)
 _FIRST_FREE = _ACCEPTED + FLOWS
-_POLLS = 16
+_POLLS = 8
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))  # Windows: sleep
 
 
@@ -95,7 +95,7 @@ class Mailbox:
         return seen
 
     def await_head(self, src: int, head: int, limit_s: float) -> int:
-        """Wait for a moment, awake, until ``src`` has put in more than ``head``; return its head."""
+        """Wait for a moment, awake, until ``src`` has put in more than ``head``; return the new."""
         words, place = self._words, self._slots.heads + src
         deadline_s = 0.0
         while words[place] == head:

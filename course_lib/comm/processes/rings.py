@@ -21,6 +21,7 @@ from course_lib.comm.processes.header import (
     pack_small_into,
     understand,
     unpack,
+    unpack_small,
 )
 from course_lib.comm.processes.mailbox import Mailbox
 
@@ -214,12 +215,12 @@ class Inlet:
         if self.busy or self._unfinished is not None or self.parcels.get(channel):
             return None
         start = self.tail % self._capacity
-        header = self._next or unpack(self._view, start)
-        payload = start + FIXED + (header.n_description + 63 & -64)
-        end = payload + (header.n_bytes + 63 & -64)
-        if header.waits or header.channel != channel or end > self._capacity:
+        n_description, n_bytes, waits, its_channel = unpack_small(self._view, start)
+        payload = start + FIXED + (n_description + 63 & -64)
+        end = payload + (n_bytes + 63 & -64)
+        if waits or its_channel != channel or end > self._capacity:
             return None
-        description = bytes(self._view[start + FIXED : start + FIXED + header.n_description])
+        description = bytes(self._view[start + FIXED : start + FIXED + n_description])
         return understand(description), payload, end - start
 
     def skip_small(self, length: int) -> None:
