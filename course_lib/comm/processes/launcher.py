@@ -98,6 +98,10 @@ def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
         return None
     if ending is Ending.FAILURE:
         return reports.explain_failure(team.members, board, team.origin_s)
+    if ending is Ending.DEADLOCK:
+        return reports.explain_deadlock(team.members, board, team.deadlock, job.eager_bytes)
+    if ending is Ending.STALL:
+        return reports.explain_stall(team.members, board, team.stalled)
     if ending is Ending.TIMEOUT:
         return reports.explain_timeout(team.members, board, limit_s)
     return reports.explain_interrupt(team.members, board)
