@@ -4,13 +4,22 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 
 from tests.residue import names_in_shared_memory
 
-__all__ = ["PATIENCE_S", "REPOSITORY", "Program", "assert_all_gone"]
+__all__ = [
+    "PATIENCE_S",
+    "REPOSITORY",
+    "Program",
+    "assert_all_gone",
+    "assert_gone",
+    "start_next_program",
+    "wait_until_ended",
+]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PATIENCE_S = 30.0
@@ -71,8 +80,35 @@ class Program:
         return out, err
 
 
-def assert_all_gone(processes, pid):
-    """Fail unless the processes end, and no shared memory of process ``pid`` is left."""
+def wait_until_ended(processes):
+    """Wait for processes to end; orphans stay in the system's table until it buries them."""
+    deadline = time.monotonic() + PATIENCE_S
+    while any(map(_runs, processes)):
+        assert time.monotonic() < deadline, processes
+        time.sleep(0.001)
+
+
+def _runs(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def assert_gone(processes):
+    """Fail unless the processes end and are buried."""
     _, alive = psutil.wait_procs(processes, timeout=PATIENCE_S)
     assert alive == []
+
+
+def assert_all_gone(processes, pid):
+    """Fail unless the processes end, and no shared memory of process ``pid`` is left."""
+    assert_gone(processes)
     assert names_in_shared_memory(pid) == []
+
+
+def start_next_program(folder):
+    """Start a program that removes what those left which were killed with all their helpers."""
+    with Program(folder, "from course_lib.comm.processes import launcher", "") as program:
+        _, err = program.finish()
+    assert err == ""

@@ -100,7 +100,7 @@ class Failure:
             What can be told of it.
         """
         frames = frames_of(error.__traceback__)
-        if isinstance(error, MemoryError):  # what the function held goes: to tell it takes some room
+        if isinstance(error, MemoryError):  # telling it takes room: let go of what the frames hold
             traceback.clear_frames(error.__traceback__)
         return cls(
             rank=rank,

@@ -86,14 +86,14 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
     most = _MOST_WORKERS[backend]
     if max_workers is not None:
         most = _check_most(max_workers, backend)
-    workers = _whole("workers", workers, most)
-    if 1 <= workers <= most:
-        return workers
-    problem = f"workers must be an int from 1 to {most:,}, got {workers:,}"
-    if workers < 1 or backend == "simulated":
+    n_workers = _whole("workers", workers, most)
+    if 1 <= n_workers <= most:
+        return n_workers
+    problem = f"workers must be an int from 1 to {most:,}, got {n_workers:,}"
+    if n_workers < 1 or backend == "simulated":
         raise ValueError(problem)
-    memory = in_words(workers * worker_bytes(USUAL_METHOD))
-    allowed = "" if sys.platform == "win32" else f"max_workers={workers} allows it all the same, "
+    memory = in_words(n_workers * worker_bytes(USUAL_METHOD))
+    allowed = "" if sys.platform == "win32" else f"max_workers={n_workers} allows it all the same, "
     raise ValueError(
         f"{problem}: each one is a process, together they would take about {memory} of memory "
         f'before they have any data; {allowed}backend="simulated" goes to 10,000'
@@ -114,10 +114,8 @@ def _check_most(max_workers: Any, backend: str) -> int:
 def _whole(name: str, value: Any, most: int | None = None) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         allowed = "of 1 or more" if most is None else f"from 1 to {most}"
-        raise TypeError(
-            f"{name} must be an int {allowed}, got {value!r} ({type(value).__name__})"
-        )
-    return operator.index(value)
+        raise TypeError(f"{name} must be an int {allowed}, got {value!r} ({type(value).__name__})")
+    return int(operator.index(value))
 
 
 def _check_flag(name: str, value: Any) -> bool:

@@ -60,7 +60,7 @@ def draw_wait_graph(graph: Sequence[Edge], cycle: Sequence[int] = (), *, title: 
         raise ValueError(f"graph must be among 1 to {MOST_RANKS} ranks, got {len(ranks)}")
     n_rows = -(-len(ranks) // 2)
     row_height = 0.7 if n_rows <= 4 else 0.52
-    height = (n_rows - 1) * row_height + (1.15 if n_rows > 1 else 1.35)
+    height = (n_rows - 1) * row_height + 1.35
     what = " → ".join(map(str, [*cycle, *cycle[:1]]))
     figure = Still(f"wait-for graph of ranks {', '.join(map(str, ranks))}", (_WIDTH, height))
     axes = figure.put(0, 0, _WIDTH, height)

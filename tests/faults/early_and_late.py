@@ -11,7 +11,7 @@ import pytest
 
 from course_lib.comm.errors import WorkerKilled, WorkerStartError
 from tests.faults.table import Case, row
-from tests.programs import Program, assert_all_gone
+from tests.programs import Program, assert_all_gone, wait_until_ended
 
 
 class Poison:
@@ -210,5 +210,6 @@ def a_rank_that_kills_the_program_takes_all_with_it(case: Case) -> None:
         assert len(below) >= 2
         program.process.wait()
         case.fault()
-        assert_all_gone(below, program.pid)
+        wait_until_ended(below)
         case.reported()
+        assert_all_gone(below, program.pid)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.table import Case, row
 from tests.kernels import Kernel
-from tests.programs import Program, assert_all_gone
+from tests.programs import Program, assert_all_gone, start_next_program, wait_until_ended
 
 INTERRUPTED = """
 import sys, time
@@ -122,8 +122,9 @@ def a_restarted_kernel_leaves_no_worker(case: Case) -> None:
         assert len(below) >= 2
         case.fault()
         kernel.manager.restart_kernel(now=True)
-        assert_all_gone(below, pid)
+        wait_until_ended(below)
         case.reported()
+        assert_all_gone(below, pid)
         kernel.client.wait_for_ready(timeout=60)
         printed, error = kernel.run(
             f"from course_lib import run\n"
@@ -153,8 +154,9 @@ def workers_do_not_outlive_a_killed_program(case: Case) -> None:
         case.fault()
         program.process.kill()
         program.process.wait()
-        assert_all_gone(below, program.pid)
+        wait_until_ended(below)
         case.reported()
+        assert_all_gone(below, program.pid)
 
 
 @row(40, "the program's whole group is killed", limit_s=2.0, posix=True, alone=True)
@@ -165,9 +167,10 @@ def killing_the_whole_group_leaves_no_worker_and_no_memory(case: Case) -> None:
         case.fault()
         os.killpg(program.pid, signal.SIGKILL)
         program.process.wait()
-        assert_all_gone(below, program.pid)
+        wait_until_ended(below)
         case.reported()
-    _next_program(case)
+        assert_all_gone(below, program.pid)
+    start_next_program(case.folder)  # nobody was left to remove the fork server's folder
 
 
 OWN_TERMINAL = """
@@ -191,12 +194,7 @@ def a_closed_terminal_ends_the_program_and_its_workers(case: Case) -> None:
         case.fault()
         os.close(ours)
         assert program.process.wait(30) == -signal.SIGHUP
-        assert_all_gone(below, program.pid)
+        wait_until_ended(below)
         case.reported()
-    _next_program(case)
-
-
-def _next_program(case: Case) -> None:
-    # When all are killed at once, nobody is left to remove the folder of the fork server's socket.
-    with Program(case.folder, "from course_lib.comm.processes import launcher", "") as program:
-        program.finish()
+        assert_all_gone(below, program.pid)
+    start_next_program(case.folder)

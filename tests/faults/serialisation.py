@@ -1,4 +1,4 @@
-"""What cannot travel: functions, arguments and results that cannot be packed, loaded or afforded."""
+"""What cannot travel: functions, arguments and results that nobody can pack, load or afford."""
 
 import dataclasses
 import functools

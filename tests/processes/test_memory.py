@@ -1,9 +1,13 @@
 """Shared memory: little of it, nameless, and a clear sentence when there is none."""
 
+import errno
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from course_lib import run
@@ -52,45 +56,39 @@ def test_names_of_dead_processes_are_swept_and_those_of_living_ones_kept():
             (SHARED_MEMORY / name).unlink(missing_ok=True)
 
 
-def test_more_than_is_free_is_refused_without_taking_any(monkeypatch):
-    free = segment._free_bytes()
-    assert free is not None
-    with pytest.raises(SharedMemoryFull) as raised:
-        segment.Segment(free + 2**30)
-    text = str(raised.value)
-    assert f"need {free + 2**30:,} bytes" in text
-    assert "bytes are free" in text
+@pytest.mark.slow
+def test_memory_that_has_a_name_for_a_moment_serves_as_well(start_method, monkeypatch):
+    monkeypatch.setattr(segment, "_WITHOUT_NAME", False)  # as on macOS
+
+    def work(comm):
+        array = comm.sendrecv(np.full(10_000, comm.rank), 1 - comm.rank, 1 - comm.rank)
+        return int(array[-1])
+
+    assert run(work, workers=2, start_method=start_method).values == [1, 0]
     assert names_in_shared_memory(os.getpid()) == []
 
 
-FULL = """
-import numpy as np
-from course_lib import run
-from course_lib.comm.errors import SharedMemoryFull
-from course_lib.comm.processes import segment
-if {blind}:
-    segment._free_bytes = lambda: None  # nobody warns: the allocation itself must notice
-try:
-    run(lambda comm: comm.barrier(), workers=4)
-except SharedMemoryFull as error:
-    print("refused:", error)
-print(run(lambda comm: comm.rank, workers=1).values)
-"""
+def test_an_event_counts_as_a_semaphore_does():
+    event = segment.Event(2)
+    assert event.acquire()
+    assert event.acquire(False)
+    assert not event.acquire(False)
+    assert not event.acquire(timeout=0.01)
+    event.release()
+    assert event.acquire(timeout=10.0)
+    waiting = threading.Thread(target=event.acquire)
+    waiting.start()
+    event.release()
+    waiting.join(10.0)
+    assert not waiting.is_alive()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("blind", [False, True])
-def test_a_full_shared_memory_is_an_error_and_never_a_crash(blind):
-    # A /dev/shm of one megabyte, seen by this child alone.
-    command = f"mount -t tmpfs -o size=1m tmpfs {SHARED_MEMORY} && exec {sys.executable} -"
-    child = subprocess.run(
-        ["unshare", "--mount", "--map-root-user", "sh", "-c", command],
-        input=FULL.format(blind=blind), capture_output=True, text=True, timeout=60,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p or "." for p in sys.path)},
-    )  # fmt: skip
-    if "unshare:" in child.stderr or "mount:" in child.stderr:
-        pytest.skip(f"this system allows no private mounts: {child.stderr.strip()}")
-    assert child.returncode == 0, child.stderr
-    refused, after = child.stdout.splitlines()
-    assert "the channels need 12,5" in refused
-    assert after == "[0]"
+def test_an_allocation_that_fails_is_told_with_its_reason(monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    before = set(Path("/proc/self/fd").iterdir())
+    with pytest.raises(SharedMemoryFull, match=r"need 4,096 bytes .* No space left on device"):
+        segment.Segment(4096)
+    assert set(Path("/proc/self/fd").iterdir()) <= before

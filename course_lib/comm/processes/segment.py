@@ -152,7 +152,7 @@ class Segment:
         if n_bytes > MUCH_BYTES and n_bytes > available_bytes():  # else the system kills programs
             raise _full(n_bytes)
         try:
-            self._block = _Nameless(n_bytes) if _WITHOUT_NAME else _named(n_bytes)
+            self._block: Any = _Nameless(n_bytes) if _WITHOUT_NAME else _named(n_bytes)
         except (OSError, OverflowError) as error:
             if getattr(error, "errno", None) in _NO_MORE_FILES:
                 raise

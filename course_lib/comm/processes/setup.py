@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from course_lib.comm.processes.segment import Segment, Semaphore
+from course_lib.comm.processes.arena import Arena
+from course_lib.comm.processes.segment import Event, Segment, Semaphore
 
 __all__ = ["Pipes", "Setup", "enter"]
 
@@ -44,7 +45,9 @@ class Setup:
         The launcher's environment variables; a fork server has older ones.
     segment : Segment
         The shared memory.
-    locks, bells : list of Semaphore
+    arena : Arena
+        Where shared arrays will lie.
+    locks, bells : list of Semaphore or Event
         Two for each rank.
     pipes : Pipes
         How to talk to the launcher.
@@ -57,8 +60,9 @@ class Setup:
     trace: bool
     environment: Mapping[str, str]
     segment: Segment
-    locks: list[Semaphore]
-    bells: list[Semaphore]
+    arena: Arena
+    locks: list[Semaphore | Event]
+    bells: list[Semaphore | Event]
     pipes: Pipes
 
 
@@ -69,6 +73,7 @@ def enter(setup: Setup) -> None:
     """
     # Jupyter interrupts the kernel's whole process group; the launcher alone decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server has a handler of its own
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _redirect(setup.pipes.outputs)

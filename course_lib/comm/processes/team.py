@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from multiprocess import connection
 
 from course_lib.comm.errors import LaunchError, WorkerStartError
 from course_lib.comm.job import Job
+from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, rank_states, read_board, total_bytes
 from course_lib.comm.processes.deadlock import DeadlockWatch
@@ -86,15 +87,16 @@ class Team:
         self._interrupts = interrupts
         self._locks: list[Any] = []
         self._bells: list[Any] = []
-        self._segment = Segment(total_bytes(self.size))
-        try:
+        with ExitStack() as undo:
+            self._segment = Segment(total_bytes(self.size))
+            undo.callback(self._segment.close)
+            self._arena = Arena()
+            undo.callback(self._arena.close)
+            undo.callback(self.forget_names)
             for _ in range(self.size):  # a lock starts free, a bell starts silent
                 self._locks.append(new_semaphore(1, context))
                 self._bells.append(new_semaphore(0, context))
-        except OSError:
-            self.forget_names()
-            self._segment.close()
-            raise
+            undo.pop_all()
         prepare(self._segment.memory, self.size)
         self.members = [Member(rank, context) for rank in range(self.size)]
         self.deadlock = DeadlockWatch()
@@ -112,7 +114,7 @@ class Team:
             try:
                 setup = Setup(
                     member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
-                    self._segment, self._locks, self._bells, member.open_pipes(),
+                    self._segment, self._arena, self._locks, self._bells, member.open_pipes(),
                 )  # fmt: skip
                 member.start(setup)
             except (ConnectionError, EOFError) as error:
@@ -138,7 +140,9 @@ class Team:
         try:
             feeder.start()
         except RuntimeError as error:
-            raise LaunchError(f"the operating system did not let a thread start: {error}") from error
+            raise LaunchError(
+                f"the operating system did not let a thread start: {error}; close other programs"
+            ) from error
         self._feeder = feeder
 
     def _feed(self, request: bytes) -> None:
@@ -251,6 +255,7 @@ class Team:
         for member in self.members:
             member.close()
         self._segment.close()
+        self._arena.close()
 
     def _all_gone(self) -> bool:
         return all(member.gone for member in self.members)
