@@ -57,8 +57,15 @@ second the system is asked; after five seconds the run ends with ``WorkerStalled
 The time in which the launcher itself is stopped, or the computer asleep, counts for none of this,
 nor for the time limit.
 
+**What is left behind** is nothing, also of processes that workers start: those below a worker are
+ended with it, and those whose worker has died are known by an environment variable, or are copies
+of it and end by themselves (``offspring``). The fork server and ``multiprocess``'s resource tracker
+stay while the program does, with a folder for the server's socket (``sockets``, ``tidy``). Names
+that a program leaves which is killed with all its helpers are removed when the next one starts.
+
 **What is not covered.** On macOS and Windows a worker whose compiled code holds Python's lock
 outlives a killed launcher until that code returns. On Windows the stack of a crash in compiled code
-is lost. A process that a worker has started outlives that worker if a signal kills it. A rank
-that waits in vain for one that is busy for ever is ended at the time limit: there is no circle.
+is lost. A rank that waits in vain for one that is busy for ever is ended at the time limit: there
+is no circle. A program that a worker has started outlives the run if it is a child of nobody and
+the worker returned well, if it has dropped its environment variables, or if the launcher is killed.
 """

@@ -4,10 +4,21 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 from course_lib.comm.processes.sockets import FOLDER_VARIABLE, remove_at_exit
 
+_owner = os.getpid()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    if os.getpid() == _owner:
+        sys.exit()
+    signal.signal(number, signal.SIG_DFL)  # a worker that is just being born
+    os.kill(os.getpid(), number)
+
+
 if FOLDER_VARIABLE in os.environ:
     remove_at_exit(Path(os.environ[FOLDER_VARIABLE]))
-    # A notebook's kernel that shuts down ends its children this way first. Workers undo it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    # A notebook's kernel that shuts down ends its children by this signal before it ends itself.
+    signal.signal(signal.SIGTERM, _leave)
