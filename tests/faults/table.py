@@ -139,14 +139,18 @@ class Case:
         return run(fn, *args, start_method=self.start_method, **options)
 
     def failing(
-        self, error: type[BaseException], fn: Callable[..., Any], *args: Any, **options: Any
+        self,
+        error: type[BaseException] | tuple[type[BaseException], ...],
+        fn: Callable[..., Any],
+        *args: Any,
+        **options: Any,
     ) -> Any:
         """Run ``fn``, expect the error, note how long it took to be reported, and return it."""
         begun_s = time.perf_counter()
         with pytest.raises(error) as raised:
             self.run(fn, *args, **options)
         self.reported(begun_s)
-        assert type(raised.value) is error
+        assert type(raised.value) in (error if isinstance(error, tuple) else (error,))
         return raised.value
 
     def reported(self, begun_s: float | None = None) -> None:
