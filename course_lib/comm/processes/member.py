@@ -3,6 +3,7 @@
 import enum
 import os
 import pickle
+import signal
 import sys
 import time
 from contextlib import suppress
@@ -256,6 +257,8 @@ class Member:
         if not self.gone:
             self.ended_by_us = True
             self._process.terminate()
+            if sys.platform != "win32":
+                self.signal(signal.SIGCONT)  # one that is stopped would not hear of it
 
     def kill(self) -> None:
         """End it whatever it does."""
