@@ -20,7 +20,7 @@ ANYONE = -2
 FLOWS = 16
 """How many flows of control a rank may have at once: its function and 15 that it has started."""
 
-_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _ACCEPTED = range(5)
+_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _OWN, _ACCEPTED = range(6)
 _FIRST_FREE = _ACCEPTED + FLOWS
 _POLLS = 8
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))  # Windows: sleep
@@ -159,6 +159,10 @@ class Mailbox:
         words[_AWAITED_SRC], words[_AWAITED_DST] = src, dst
         self._release()
         self._listen()
+
+    def tell_owner(self) -> None:
+        """Wake the flow of this rank that sleeps, because another has moved something."""
+        self._tell(_OWN, 0)
 
     def take_stalled(self) -> None:
         """Note that the rings are about to be emptied."""

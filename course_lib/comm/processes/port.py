@@ -304,6 +304,8 @@ class Port:
             self._board.goes_on(self.rank, flow.number)
         self._dozing.clear()
         self._changed.notify_all()
+        if self._watched:
+            self.mailbox.tell_owner()
 
     def _went_on(self, flow: Flow) -> None:
         flow.polled = False
@@ -316,12 +318,14 @@ class Port:
             self._wake_flows()
 
     def _gone(self, call: Call) -> list[int]:
-        """List the ranks that have returned without which ``call`` cannot end."""
+        """List the ranks that have returned, and left nothing, without which it cannot end."""
         if call.src == ANYONE:
-            finished = self.mailbox.finished(call.missing)
-            return finished if len(finished) == len(call.missing) else []
-        peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
-        return self.mailbox.finished(peers)
+            peers = list(call.missing)
+        else:
+            peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
+        # What is still in a ring may stand behind a message that another flow is receiving.
+        left = [peer for peer in self.mailbox.finished(peers) if self.inlets[peer].is_empty]
+        return [] if call.src == ANYONE and len(left) < len(peers) else left
 
 
 def explain_finished(rank: int, call: Call, gone: list[int]) -> str:

@@ -197,6 +197,11 @@ class Inlet:
         self._told = 0
         self._mailbox = mailbox
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that is known to be in the ring has been taken out."""
+        return self.head == self.tail
+
     def peek(self) -> Header | None:
         """Read the header of the next message in the ring; None if there is none yet."""
         if self._next is None and self.head > self.tail:
