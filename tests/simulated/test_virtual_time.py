@@ -106,11 +106,11 @@ def wrong_transfer(busiest):
 
     def transfer(self, letter, receiver, start_s):
         n_s = letter.data.nbytes * self.world.beta_s_per_byte
-        free_s, letter.arrived_s = busiest(self, receiver, start_s, n_s, self.world.alpha_s)
-        receiver.card_free_s = max(receiver.card_free_s, letter.arrived_s)
-        letter.number = len(self.log.messages)
-        self.log.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
-        self.log.received_s.append(None)
+        free_s, letter.arrived_s = busiest(self.card, receiver.card, start_s, n_s, self.world.alpha_s)
+        receiver.card.receives_free_s = max(receiver.card.receives_free_s, letter.arrived_s)
+        letter.number = len(self.mail.messages)
+        self.mail.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
+        self.mail.received_s.append(None)
         return free_s
 
     return transfer
@@ -119,19 +119,19 @@ def wrong_transfer(busiest):
 WRONG_MODELS = {
     "no queue at the receiver": lambda me, to, s, n, alpha: (s + n, s + alpha + n),
     "store and forward": lambda me, to, s, n, alpha: (
-        s + n, max(s + n + alpha, to.card_free_s) + n
+        s + n, max(s + n + alpha, to.receives_free_s) + n
     ),
     "half duplex": lambda me, to, s, n, alpha: (
-        max(s, me.card_free_s) + n, max(max(s, me.card_free_s) + alpha, to.card_free_s) + n
+        max(s, me.receives_free_s) + n, max(max(s, me.receives_free_s) + alpha, to.receives_free_s) + n
     ),
     "latency keeps the sender busy": lambda me, to, s, n, alpha: (
-        s + alpha + n, max(s + alpha, to.card_free_s) + n
+        s + alpha + n, max(s + alpha, to.receives_free_s) + n
     ),
     "latency again in the queue": lambda me, to, s, n, alpha: (
-        s + n, max(s, to.card_free_s) + alpha + n
+        s + n, max(s, to.receives_free_s) + alpha + n
     ),
-    "no latency": lambda me, to, s, n, alpha: (s + n, max(s, to.card_free_s) + n),
-    "free of charge to send": lambda me, to, s, n, alpha: (s, max(s + alpha, to.card_free_s) + n),
+    "no latency": lambda me, to, s, n, alpha: (s + n, max(s, to.receives_free_s) + n),
+    "free of charge to send": lambda me, to, s, n, alpha: (s, max(s + alpha, to.receives_free_s) + n),
 }  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def test_a_wrong_model_would_be_seen(monkeypatch, name):
 
 
 def test_a_planted_model_that_is_right_would_pass(monkeypatch):
-    right = wrong_transfer(lambda me, to, s, n, alpha: (s + n, max(s + alpha, to.card_free_s) + n))
+    right = wrong_transfer(lambda me, to, s, n, alpha: (s + n, max(s + alpha, to.receives_free_s) + n))
     monkeypatch.setattr(SimulatedCommunicator, "_transfer", right)
     for case in CASES.values():
         result, expected = simulate(case)
