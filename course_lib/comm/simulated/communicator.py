@@ -133,7 +133,7 @@ class SimulatedCommunicator(Communicator):
         assert letter is not None
         if self.mail is not None:
             self.mail.received_s[letter.number] = self.flow.now_s
-        check_match(letter.sent, letter.sender.run_rank, self.run_rank, tag, out)
+        check_match(letter.sent, letter.sender.run_rank, self.run_rank, tag, out, self.name)
         if out is None:
             return letter.data, letter.sent
         if op is None:
@@ -225,6 +225,7 @@ class SimulatedCommunicator(Communicator):
             group = self.world.open(name, members, self.group, n_running=0)
             for rank, comm in zip(ranks, group.comms, strict=True):
                 comm.flow = self.peers[rank].flow
+                comm._computing = self.peers[rank]._computing
                 mine[rank] = comm
         return mine
 
@@ -245,7 +246,7 @@ class SimulatedCommunicator(Communicator):
         child = group.comms[self.rank]
         flow = self.world.add_flow(child, partial(fn, child, *args), self.flow.now_s)
         self.flow.start_beside(flow)
-        return Started(child, self.flow)
+        return Started(child, self)
 
     # What only this rank sees
 

@@ -22,19 +22,21 @@ class Started(Pending[T]):
     ----------
     child : SimulatedCommunicator
         What the function was given.
-    starter : Flow
-        Who started it.
+    parent : SimulatedCommunicator
+        What it was started from.
     """
 
-    def __init__(self, child: "SimulatedCommunicator", starter: Flow) -> None:
+    def __init__(self, child: "SimulatedCommunicator", parent: "SimulatedCommunicator") -> None:
         self._child = child
-        self._starter = starter
+        self._parent = parent
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
-        flow, here = self._child.flow, getcurrent()
-        waiter = here if isinstance(here, Flow) and here.rank == flow.rank else self._starter
+        self._parent._no_compute("wait")
+        started, here = self._child.flow, getcurrent()
+        of_this_rank = isinstance(here, Flow) and here.rank == started.rank
+        waiter: Flow = here if of_this_rank else self._parent.flow
         waiter.begin(self._child, "wait")
-        waiter.wait_for(flow)
-        value: T = flow.value
+        waiter.wait_for(started)
+        value: T = started.value
         return value
