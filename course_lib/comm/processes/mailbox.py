@@ -78,12 +78,8 @@ class Mailbox:
     def look(self, src: int, dst: int, flow: int) -> tuple[int, int, int, int, int]:
         """Return (count of news, head of src, tail of dst, message accepted, stalled) as they are.
 
-        Parameters
-        ----------
-        src, dst : int
-            Ranks; with a negative number the value returned for it means nothing.
-        flow : int
-            Whose large message ``accepted`` is about.
+        What is returned for a negative ``src`` or ``dst`` means nothing; the message accepted is
+        the last one of ``flow``.
         """
         words, slots = self._words, self._slots
         self._acquire()

@@ -22,19 +22,7 @@ __all__ = ["receive_small", "send_small"]
 def send_small(
     port: Port, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float
 ) -> bool:
-    """Send a message that does not wait; return whether that is done.
-
-    Parameters
-    ----------
-    port : Port
-        The sender's.
-    data : numpy.ndarray
-        What to send.
-    sent : Envelope
-        What it says about itself.
-    to, channel, posted_s
-        The receiver, the communicator, the time.
-    """
+    """Send a message that does not wait to rank ``to``; return whether that is done."""
     if len(port.flows) > 1 or not data.flags.c_contiguous or not data.nbytes:
         return False
     flat = data.reshape(-1).view(np.uint8).data
@@ -45,17 +33,7 @@ def receive_small(
     port: Port, flow: Flow, from_: int, channel: int, out: NDArray[Any] | None, op: str | None,
     tag: Tag,
 ) -> tuple[NDArray[Any], Envelope] | None:  # fmt: skip
-    """Receive a small message if it comes now; None if another way has to be gone.
-
-    Parameters
-    ----------
-    port, flow : Port and Flow
-        The receiver's.
-    from_, channel
-        The sender, the communicator.
-    out, op, tag
-        As in ``Communicator.recv``.
-    """
+    """Receive a small message if it comes now; None if another way has to be gone."""
     if len(port.flows) > 1:
         return None
     inlet = port.inlets[from_]

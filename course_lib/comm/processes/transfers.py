@@ -32,8 +32,12 @@ class Sending:
         What the message says about itself.
     waits : bool
         Whether the sender waits until the receive is posted.
-    beside, flow, channel, number, posted_s
-        As in ``Header``.
+    beside : bool
+        Whether the sender has several flows.
+    flow, channel, number : int
+        Of the sender's flows which one this is, of its communicators, of its messages.
+    posted_s : float
+        The run's clock.
 
     Attributes
     ----------
