@@ -6,7 +6,8 @@ shown, not the launcher's own frames.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "WorkerError",
     "WorkerExited",
     "WorkerKilled",
+    "WorkerStalled",
     "WorkerStartError",
     "told_briefly",
 ]
@@ -100,10 +102,10 @@ class RunError(RuntimeError):
 
 
 def _rebuild(
-    cls: type[RunError], message: str, rank: int | None, consequences: tuple[str, ...]
+    cls: type[RunError], message: str, rank: int | None, consequences: tuple[str, ...], **more: Any
 ) -> RunError:
     first_part = message.removesuffix("".join(f"\n  {line}" for line in consequences))
-    return cls(first_part, rank=rank, consequences=consequences)
+    return cls(first_part, rank=rank, consequences=consequences, **more)
 
 
 class WorkerError(RunError):
@@ -116,6 +118,10 @@ class WorkerExited(RunError):
 
 class WorkerKilled(RunError):
     """A rank's process was ended by a signal, often because memory ran out."""
+
+
+class WorkerStalled(RunError):
+    """A rank's process was stopped, by a signal or a debugger, and has not run for seconds."""
 
 
 class WorkerStartError(RunError):
@@ -139,13 +145,48 @@ class DeadlockError(RunError):
         As for ``RunError``.
     cycle : sequence of int, default: ()
         The ranks of the circle, each waiting for the next and the last for the first.
+    graph : sequence of (int, int, str, str), default: ()
+        Everybody's waiting: a rank, one that it waits for, its call and its place in the code.
     **details : Any
         As for ``RunError``.
     """
 
-    def __init__(self, message: str, *, cycle: Sequence[int] = (), **details: Any) -> None:
+    _is_drawn = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cycle: Sequence[int] = (),
+        graph: Sequence[tuple[int, int, str, str]] = (),
+        **details: Any,
+    ) -> None:
         super().__init__(message, **details)
         self.cycle = list(cycle)
+        self.graph = list(graph)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with the circle and the graph."""
+        rebuild, arguments = super().__reduce__()
+        return partial(rebuild, cycle=self.cycle, graph=self.graph), arguments
+
+    def _render_traceback_(self) -> list[str]:
+        """Show who waits for whom, too, above the explanation."""
+        if not self._is_drawn:  # IPython asks again, to keep the text in its history
+            self._is_drawn = True
+            self._draw()
+        return super()._render_traceback_()
+
+    def _draw(self) -> None:
+        from IPython import display, get_ipython
+
+        if getattr(get_ipython(), "kernel", None) is None:  # a terminal shows no pictures
+            return
+        with suppress(Exception):  # the explanation must be told even if the picture fails
+            from course_lib.viz import draw_wait_graph
+
+            show: Any = display.display
+            show(draw_wait_graph(self.graph, self.cycle))
 
 
 class PeerFinishedError(RunError):

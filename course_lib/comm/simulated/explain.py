@@ -2,15 +2,17 @@
 
 import math
 
+from course_lib.comm import wait_graph
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.world import World
+from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, unread_note
 
 __all__ = ["interrupted", "others", "stuck", "timed_out"]
 
-_MOST_LINES = 10
+_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circle alone
 
 
 def stuck(world: World) -> RunError:
@@ -41,44 +43,32 @@ def _waits_for(world: World, comm: SimulatedCommunicator) -> list[int]:
 
 
 def _deadlock(world: World, cycle: list[SimulatedCommunicator]) -> DeadlockError:
-    start = min(range(len(cycle)), key=lambda index: cycle[index].rank)
-    cycle = cycle[start:] + cycle[:start]
-    ranks = [comm.rank for comm in cycle]
-    circle = " -> ".join(map(str, _shorten_ranks([*ranks, ranks[0]])))
-    lines = [f"deadlock: no rank can go on, each waits for the next in the circle {circle}:"]
-    for comm in cycle[:_MOST_LINES]:
-        missing = f" for rank {_waits_for(world, comm)[0]}" if comm.verb == "barrier" else ""
-        lines.append(f"  rank {comm.rank} waits in {_call(comm)}{missing}, {_place(comm)}")
-        lines += _unread(comm)
-    if len(cycle) > _MOST_LINES:
-        lines.append(f"  and {len(cycle) - _MOST_LINES:,} more ranks in the circle")
-    lines.append(_hint({comm.verb for comm in cycle}, world.eager_bytes))
-    return DeadlockError(
-        "\n".join(lines), rank=ranks[0], consequences=others(world, ranks), cycle=ranks
+    ranks = {comm.rank for comm in cycle}
+    rest = [comm for comm in world.ranks if comm.open_parts and comm.rank not in ranks]
+    return wait_graph.deadlock(
+        [_waiting(world, comm) for comm in cycle],
+        [_waiting(world, comm) for comm in rest] if world.size <= _MOST_DRAWN else [],
+        consequences=others(world, [*ranks]),
+        eager_bytes=world.eager_bytes,
     )
 
 
-def _hint(verbs: set[str], eager_bytes: int) -> str:
-    if "barrier" in verbs:
-        return "every rank must call barrier() equally often, and not while another waits for it"
-    if verbs == {"recv"} or verbs == {"recv_any"}:
-        return (
-            "each waits for a message before it sends its own: let one of them send first, "
-            "or use sendrecv, which does both at once"
-        )
-    if verbs == {"send"}:
-        limit = f" of more than {eager_bytes:,} bytes" if eager_bytes else ""
-        return (
-            f"a send{limit} returns when its receive is posted, and each sends before it receives: "
-            "use sendrecv, which does both at once, or let one of them receive first"
-        )
-    return "write down the messages of these ranks in order: each send needs its recv in that place"
+def _waiting(world: World, comm: SimulatedCommunicator) -> WaitingRank:
+    waits_for = _waits_for(world, comm)
+    return WaitingRank(
+        rank=comm.rank,
+        verb=comm.verb,
+        call=_call(comm),
+        place=_place(comm),
+        waits_for=tuple(waits_for if world.size <= _MOST_DRAWN else waits_for[:1]),
+        unread=tuple(_unread(comm)),
+    )
 
 
 def _peer_finished(
     world: World, comm: SimulatedCommunicator, peer: SimulatedCommunicator
 ) -> PeerFinishedError:
-    what = f"rank {comm.rank} waits in {_call(comm)}, {_place(comm)}"
+    what = f"rank {comm.rank} waits in {_call(comm)}, at {_place(comm)}"
     if comm.verb == "barrier":
         text = f"{what}, but rank {peer.rank} has already returned"
         hint = "every rank must call barrier() equally often"
@@ -96,7 +86,7 @@ def _peer_finished(
             n_sent = sum(1 for row in world.log.messages if row[:2] == pair)
             text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {comm.rank}"
     return PeerFinishedError(
-        "\n".join([text, *_unread(comm), hint]),
+        "\n".join([text, *(f"    ({note})" for note in _unread(comm)), hint]),
         rank=comm.rank,
         consequences=others(world, [comm.rank, peer.rank]),
     )
@@ -169,9 +159,9 @@ def others(world: World, named: list[int]) -> list[str]:
     """Say in one line each where the ranks were that an error does not name; at most ten lines."""
     known = set(named)
     rest = [comm for comm in world.ranks if comm.rank not in known]
-    lines = [f"rank {comm.rank} {_state(comm)}" for comm in rest[:_MOST_LINES]]
-    if len(rest) > _MOST_LINES:
-        lines.append(f"and {len(rest) - _MOST_LINES:,} more ranks")
+    lines = [f"rank {comm.rank} {_state(comm)}" for comm in rest[:MOST_LINES]]
+    if len(rest) > MOST_LINES:
+        lines.append(f"and {len(rest) - MOST_LINES:,} more ranks")
     return lines
 
 
@@ -179,10 +169,10 @@ def _state(comm: SimulatedCommunicator) -> str:
     if comm.finished:
         return "had returned"
     if comm.open_parts:
-        return f"waited in {_call(comm)}, {_place(comm)}"
+        return f"waited in {_call(comm)}, at {_place(comm)}"
     if comm.verb == "start":
         return "had not begun"
-    return f"could go on, {_place(comm)}"
+    return f"could go on, at {_place(comm)}"
 
 
 def _call(comm: SimulatedCommunicator) -> str:
@@ -198,20 +188,13 @@ def _call(comm: SimulatedCommunicator) -> str:
 
 
 def _place(comm: SimulatedCommunicator) -> str:
-    return f"at {place(user_frame(frames_of_stack(comm.thread.gr_frame)))}"
+    return place(user_frame(frames_of_stack(comm.thread.gr_frame)))
 
 
 def _unread(comm: SimulatedCommunicator) -> list[str]:
     """Name the messages that have arrived at a waiting rank, which listens to somebody else."""
     return [
-        f"    (an unread message from rank {src} is there: tag={letters[0].sent.tag!r}, "
-        f"shape {letters[0].sent.shape})"
+        unread_note(src, letters[0].sent.tag, letters[0].sent.shape)
         for src, letters in sorted(comm.inbox.items())
         if letters and letters[0].arrived_s < math.inf
     ][:3]
-
-
-def _shorten_ranks(ranks: list[int]) -> list[int | str]:
-    if len(ranks) <= _MOST_LINES + 1:
-        return list(ranks)
-    return [*ranks[: _MOST_LINES // 2], "...", *ranks[-2:]]

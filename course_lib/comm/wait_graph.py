@@ -1,0 +1,140 @@
+"""Who waits for whom, told as a deadlock: the same sentences in every world.
+
+A world that finds a circle of waiting ranks describes each of them as a :class:`WaitingRank`; the
+error, its hint and the graph it carries (to be drawn) are made here.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from course_lib.comm.errors import DeadlockError
+
+__all__ = ["MOST_LINES", "WaitingRank", "deadlock", "unread_note"]
+
+MOST_LINES = 10
+"""How many ranks an error describes in a line each; it counts the others."""
+
+_MEETINGS = ("barrier", "split", "shared_array")
+
+
+@dataclass(frozen=True)
+class WaitingRank:
+    """One rank that waits, as it is told in an error.
+
+    Attributes
+    ----------
+    rank : int
+        Who waits.
+    verb, call : str
+        What it is in, ``"recv"``, and that written as a call, ``"recv(src=1, tag=3)"``.
+    place : str
+        Where, ``"cell In[5], line 3"``.
+    waits_for : tuple of int
+        The ranks that could let it go on; of a rank in a circle, the next of the circle first.
+    unread : tuple of str
+        A note for each message that lies there from somebody it does not listen to.
+    """
+
+    rank: int
+    verb: str
+    call: str
+    place: str
+    waits_for: tuple[int, ...]
+    unread: tuple[str, ...] = ()
+
+    @property
+    def edges(self) -> list[tuple[int, int, str, str]]:
+        """Its part of the graph, as ``DeadlockError`` carries it."""
+        return [(self.rank, peer, self.call, self.place) for peer in self.waits_for]
+
+    def lines(self) -> list[str]:
+        """Say in which call it waits, and where."""
+        missing = f" for rank {self.waits_for[0]}" if self.verb in _MEETINGS else ""
+        told = f"  rank {self.rank} waits in {self.call}{missing}, at {self.place}"
+        return [told, *(f"    ({note})" for note in self.unread)]
+
+
+def unread_note(src: int, tag: object, shape: tuple[int, ...]) -> str:
+    """Name a message that has arrived at a waiting rank, which listens to somebody else."""
+    return f"an unread message from rank {src} is there: tag={tag!r}, shape {shape}"
+
+
+def deadlock(
+    cycle: Sequence[WaitingRank],
+    others: Iterable[WaitingRank] = (),
+    *,
+    consequences: Sequence[str] = (),
+    eager_bytes: int,
+    all_wait: bool = True,
+) -> DeadlockError:
+    """Return the error for ranks that wait for each other in a circle.
+
+    Parameters
+    ----------
+    cycle : sequence of WaitingRank
+        The circle, from any of its ranks on; each waits for the next and the last for the first.
+    others : iterable of WaitingRank, default: ()
+        Ranks outside of it that wait too, for the graph.
+    consequences : sequence of str, default: ()
+        A line for every rank outside of it.
+    eager_bytes : int
+        Up to what size ``send`` returns after copying; 0 where it never does.
+    all_wait : bool, default: True
+        Whether nobody else can go on either.
+
+    Returns
+    -------
+    DeadlockError
+        Told from the lowest rank of the circle on.
+    """
+    start = min(range(len(cycle)), key=lambda index: cycle[index].rank)
+    cycle = [*cycle[start:], *cycle[:start]]
+    ranks = [waiting.rank for waiting in cycle]
+    circle = " -> ".join(map(str, _shorten([*ranks, ranks[0]])))
+    who = "no rank can go on" if all_wait else f"{_list(ranks)} cannot go on"
+    lines = [f"deadlock: {who}, each waits for the next in the circle {circle}:"]
+    for waiting in cycle[:MOST_LINES]:
+        lines += waiting.lines()
+    if len(cycle) > MOST_LINES:
+        lines.append(f"  and {len(cycle) - MOST_LINES:,} more ranks in the circle")
+    lines.append(_hint({waiting.verb for waiting in cycle}, eager_bytes))
+    return DeadlockError(
+        "\n".join(lines),
+        rank=ranks[0],
+        consequences=consequences,
+        cycle=ranks,
+        graph=[edge for waiting in (*cycle, *others) for edge in waiting.edges],
+    )
+
+
+def _hint(verbs: set[str], eager_bytes: int) -> str:
+    for verb in _MEETINGS:
+        if verb in verbs:
+            return (
+                f"every rank must call {verb}() equally often, and not while another waits for it"
+            )
+    if verbs == {"recv"} or verbs == {"recv_any"}:
+        return (
+            "each waits for a message before it sends its own: let one of them send first, "
+            "or use sendrecv, which does both at once"
+        )
+    if verbs == {"send"}:
+        limit = f" of more than {eager_bytes:,} bytes" if eager_bytes else ""
+        return (
+            f"a send{limit} returns when its receive is posted, and each sends before it receives: "
+            "use sendrecv, which does both at once, or let one of them receive first"
+        )
+    return "write down the messages of these ranks in order: each send needs its recv in that place"
+
+
+def _list(ranks: list[int]) -> str:
+    shown = [str(rank) for rank in sorted(ranks)]
+    if len(shown) > MOST_LINES:
+        return f"{len(shown)} ranks"
+    return f"ranks {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _shorten(ranks: list[int]) -> list[int | str]:
+    if len(ranks) <= MOST_LINES + 1:
+        return list(ranks)
+    return [*ranks[: MOST_LINES // 2], "...", *ranks[-2:]]
