@@ -1,6 +1,7 @@
 """Copy the rows of ``results.json`` into README.md: ``python -m benchmarks.readme``."""
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def table(found: dict[str, Any]) -> str:
         "|---|---|---|---|",
         *(f"| {row.what} | {row.peer} | {row.measured} | {row.spread} |" for row in rows),
         "",
-        f"{found['rounds']} rounds, all in turns in one run: {describe(found['machine'])}.",
+        textwrap.fill(f"{found['rounds']} rounds in one run: {describe(found['machine'])}.", 120),
     ]
     return "\n".join(lines)
 

@@ -75,5 +75,8 @@ def _time(found: Spread) -> str:
     for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if found.median * scale >= 1 or unit == "µs":
             break
-    numbers = [f"{value * scale:.3g}" for value in (found.median, found.low, found.high)]
+    numbers = [
+        f"{value * scale:{'.0f' if value * scale >= 100 else '.3g'}}"
+        for value in (found.median, found.low, found.high)
+    ]
     return "{} {unit} ({} … {})".format(*numbers, unit=unit)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from benchmarks.exchange import Measured, Task
 from benchmarks.gloo import measure_gloo
 from benchmarks.mpich import measure_mpich, why_missing
-from benchmarks.ours import floor_seconds, measure_ours
+from benchmarks.ours import OursNew, floor_seconds, measure_ours, measure_ours_new
 from benchmarks.peers import PeerFailed
 from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
@@ -18,6 +18,7 @@ ENGINES: dict[str, Callable[[Task, int], Measured]] = {
     "ours": measure_ours,
     "gloo": measure_gloo,
     "MPICH": measure_mpich,
+    OursNew.name: measure_ours_new,
 }
 _PROBE = Task(sizes=(1024,), n_batches=1)
 
@@ -42,6 +43,8 @@ def measure_sums(plan: Plan, engines: list[str], progress: Progress, samples: Sa
         for processes in plan.processes
         if plan.sizes or processes == 2
     }
+    if not plan.sizes:
+        engines = [name for name in engines if name != OursNew.name]
     progress.expect(plan.rounds * (len(tasks) * len(engines) + bool(plan.sizes)))
     for _ in range(plan.rounds):
         for processes, task in tasks.items():
