@@ -18,7 +18,8 @@ __all__ = ["ROOT", "PeerFailed", "answer", "measure_peer", "running", "shared_na
 
 ROOT = Path(__file__).resolve().parents[1]
 _TIME_LIMIT_S = 600
-_LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+# Elsewhere gloo finds the way to this computer itself.
+_LOOPBACK = {"linux": "lo", "darwin": "lo0"}.get(sys.platform)
 
 
 class PeerFailed(RuntimeError):
@@ -55,7 +56,7 @@ def running(commands: list[list[str]], output: Path) -> Iterator[list[subprocess
     What they print goes to the file ``output``. A Ctrl-C in the terminal does not reach them: it
     ends the block, which ends them.
     """
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": _LOOPBACK}
+    environment = os.environ | ({"GLOO_SOCKET_IFNAME": _LOOPBACK} if _LOOPBACK else {})
     started: list[subprocess.Popen[bytes]] = []
     with output.open("ab") as file:
         try:
