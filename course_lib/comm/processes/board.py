@@ -23,8 +23,7 @@ _ENTRY = 3
 def call_text(verb: str, src: int, dst: int, tag: Tag = None) -> str:
     """Write a verb as the learner did, with what of it is still open."""
     if verb in GROUP_VERBS:
-        peer = max(src, dst)
-        return f"{verb}() for rank {peer}" if peer >= 0 else f"{verb}()"
+        return f"{verb}()"
     parts = [f"src={src}"] if src >= 0 else []
     parts += [f"dst={dst}"] if dst >= 0 else []
     parts += [f"tag={tag!r}"] if tag is not None else []
