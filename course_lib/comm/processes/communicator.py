@@ -15,9 +15,9 @@ from course_lib.comm.communicator import WORLD, Communicator
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.messages import Envelope, Tag
 from course_lib.comm.pending import Pending
+from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
-from course_lib.comm.processes.port import Call, Flow
 from course_lib.comm.processes.small import receive_small, send_small
 from course_lib.comm.processes.started import Started
 from course_lib.comm.processes.transfers import Receiving, Sending

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.header import describe
-from course_lib.comm.processes.port import POLL_S, Flow, Port
+from course_lib.comm.processes.port import POLL_S, Port
 from course_lib.comm.processes.transfers import check_op
 
 __all__ = ["receive_small", "send_small"]

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.processes.header import ALIGNMENT, FIXED, Header, aligned, describe
-from course_lib.comm.processes.rings import Inlet, Outlet, Parcel, flat_bytes, new_array
+from course_lib.comm.processes.parcels import Parcel, flat_bytes, new_array
+from course_lib.comm.processes.rings import Inlet, Outlet
 
 __all__ = ["Receiving", "Sending", "check_op"]
 
@@ -122,8 +123,8 @@ class Receiving:
     """
 
     __slots__ = (
-        "_comm", "_flat", "_fused", "_next", "_op", "_out", "_rank", "_tag", "_target", "channel", "done",
-        "header", "inlet", "result", "sent",
+        "_comm", "_flat", "_fused", "_next", "_op", "_out", "_rank", "_tag", "_target", "channel",
+        "done", "header", "inlet", "result", "sent",
     )  # fmt: skip
 
     result: NDArray[Any]
