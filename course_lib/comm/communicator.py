@@ -431,14 +431,14 @@ class Communicator(ABC):
     @abstractmethod
     def _barrier(self) -> None: ...
 
-    def _split(self, color: int | None, key: int) -> "Communicator | None":
-        raise NotImplementedError
+    @abstractmethod
+    def _split(self, color: int | None, key: int) -> "Communicator | None": ...
 
-    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
-        raise NotImplementedError
+    @abstractmethod
+    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]: ...
 
-    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]: ...
 
     @abstractmethod
     def _computed(self, label: str, flops: float, started_s: float) -> None:

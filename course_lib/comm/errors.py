@@ -6,7 +6,7 @@ shown, not the launcher's own frames.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "WorkerError",
     "WorkerExited",
     "WorkerKilled",
+    "WorkerStalled",
     "WorkerStartError",
     "told_briefly",
 ]
@@ -119,6 +120,10 @@ class WorkerKilled(RunError):
     """A rank's process was ended by a signal, often because memory ran out."""
 
 
+class WorkerStalled(RunError):
+    """A rank's process was stopped, by a signal or a debugger, and has not run for seconds."""
+
+
 class WorkerStartError(RunError):
     """A worker process died or failed before it could call the function."""
 
@@ -146,6 +151,8 @@ class DeadlockError(RunError):
         As for ``RunError``.
     """
 
+    _is_drawn = False
+
     def __init__(
         self,
         message: str,
@@ -162,6 +169,24 @@ class DeadlockError(RunError):
         """Travel with the circle and the graph."""
         rebuild, arguments = super().__reduce__()
         return partial(rebuild, cycle=self.cycle, graph=self.graph), arguments
+
+    def _render_traceback_(self) -> list[str]:
+        """Show who waits for whom, too, above the explanation."""
+        if not self._is_drawn:  # IPython asks again, to keep the text in its history
+            self._is_drawn = True
+            self._draw()
+        return super()._render_traceback_()
+
+    def _draw(self) -> None:
+        from IPython import display, get_ipython
+
+        if getattr(get_ipython(), "kernel", None) is None:  # a terminal shows no pictures
+            return
+        with suppress(Exception):  # the explanation must be told even if the picture fails
+            from course_lib.viz import draw_wait_graph
+
+            show: Any = display.display
+            show(draw_wait_graph(self.graph, self.cycle))
 
 
 class PeerFinishedError(RunError):

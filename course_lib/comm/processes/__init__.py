@@ -12,9 +12,19 @@ A rank whose small message finds its ring full asks the receiver to make room, a
 waits for somebody else then moves such messages into memory of its own: small messages are
 never the reason for a deadlock.
 
+**Ports.** All that a rank sends and receives goes through its *port*. The communicators of a rank
+(``world``, its groups, those of functions it has started) share the rings; each message carries the
+number of its communicator. Functions that a rank has started run in threads, its *flows*, up to 15
+at once; one at a time moves messages, and of those that wait one sleeps on the bell. A message of a
+communicator that nobody waits on, and that is in somebody's way, is set aside in memory of our own.
+A barrier, a split and the like are made of such messages too, on a quiet channel of the
+communicator that is neither counted nor recorded. A rank that waits stays awake for a tenth of a
+millisecond before it sleeps: a small message takes a few microseconds, waking up takes many.
+
 The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header`` and
 ``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out, one in),
-``waiting``, ``communicator`` (the verbs).
+``port``, ``small`` (the short way of small messages), ``started``, ``arena`` (shared arrays),
+``home`` and ``communicator`` (the verbs).
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook
@@ -34,11 +44,21 @@ them), ``launcher``, ``reports`` (the sentences), ``output`` (what workers print
 **Watch.** A thread in every worker waits for questions of the launcher; when the line breaks, the
 launcher is gone and the worker ends. It also answers where the main thread is. If compiled code
 holds Python's lock, the fault handler answers in its place, and on Linux the kernel ends the worker
-with its parent (``watch``). What a rank waits for stands on a *board* in the shared memory. A
-rank that waits for one which has returned gets a ``PeerFinishedError`` at once; ranks that wait
-for each other are ended, and explained, at the time limit.
+with its parent (``watch``).
+
+What a rank waits for stands on a *board* in the shared memory, which the launcher reads ten times a
+second; that costs the workers nothing. A rank that waits for one which has returned gets a
+``PeerFinishedError`` at once. Ranks that wait for each other are found by asking who can go on:
+those at work, then those that wait for them, and so on. If a circle is left over, and in three
+looks none of its ranks has moved, the run ends with a ``DeadlockError`` that names the circle
+(``deadlock``): after a quarter of a second, also while ranks outside of the circle are at work.
+A process that the system has stopped cannot be told from a slow one by its messages, so once a
+second the system is asked; after five seconds the run ends with ``WorkerStalled`` (``stalls``).
+The time in which the launcher itself is stopped, or the computer asleep, counts for none of this,
+nor for the time limit.
 
 **What is not covered.** On macOS and Windows a worker whose compiled code holds Python's lock
 outlives a killed launcher until that code returns. On Windows the stack of a crash in compiled code
-is lost. A process that a worker has started outlives that worker if it is killed by a signal.
+is lost. A process that a worker has started outlives that worker if a signal kills it. A rank
+that waits in vain for one that is busy for ever is ended at the time limit: there is no circle.
 """

@@ -98,6 +98,10 @@ def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
         return None
     if ending is Ending.FAILURE:
         return reports.explain_failure(team.members, board, team.origin_s)
+    if ending is Ending.DEADLOCK:
+        return reports.explain_deadlock(team.members, board, team.deadlock, job.eager_bytes)
+    if ending is Ending.STALL:
+        return reports.explain_stall(team.members, board, team.stalled)
     if ending is Ending.TIMEOUT:
         return reports.explain_timeout(team.members, board, limit_s)
     return reports.explain_interrupt(team.members, board)
@@ -151,9 +155,9 @@ def _unreceived(members: list[Member]) -> list[tuple[int, int, Tag]]:
     left: list[tuple[int, int, Tag]] = []
     reports_by_rank = {m.rank: m.done for m in members if m.done is not None}
     for src, sender in reports_by_rank.items():
-        for dst, n_sent in sender.sent.items():
-            n_left = n_sent - reports_by_rank[dst].received[src]
-            tags = sender.last_tags[dst][-n_left:] if n_left else ()
+        for (name, dst), n_sent in sender.sent.items():
+            n_left = n_sent - reports_by_rank[dst].received.get((name, src), 0)
+            tags = sender.last_tags[name, dst][-n_left:] if n_left else ()
             left += [(src, dst, tag) for tag in tags]
             left += [(src, dst, "unknown")] * (n_left - len(tags))
     return left

@@ -1,19 +1,33 @@
 """What the launcher says when a run ends badly: one error, and a line for every other rank."""
 
 import signal
+from collections.abc import Collection
+from dataclasses import replace
 
+from course_lib.comm import wait_graph
 from course_lib.comm.errors import (
+    DeadlockError,
     LaunchTimeout,
     RunError,
     WorkerExited,
     WorkerKilled,
+    WorkerStalled,
     WorkerStartError,
 )
 from course_lib.comm.failures import place, render, to_error, user_frame
-from course_lib.comm.processes.board import Board
+from course_lib.comm.processes import stalls
+from course_lib.comm.processes.board import Board, Waiting
+from course_lib.comm.processes.deadlock import DeadlockWatch, awaited, written
 from course_lib.comm.processes.member import Member, Phase
+from course_lib.comm.wait_graph import MOST_LINES, WaitingRank
 
-__all__ = ["explain_failure", "explain_interrupt", "explain_timeout"]
+__all__ = [
+    "explain_deadlock",
+    "explain_failure",
+    "explain_interrupt",
+    "explain_stall",
+    "explain_timeout",
+]
 
 _MOST_STACKS = 4
 
@@ -72,6 +86,77 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
     if not running:
         advice = "look for ranks that wait for each other: each send needs its recv in that place"
     return LaunchTimeout("\n".join([*lines, advice]))
+
+
+def explain_deadlock(
+    members: list[Member], board: Board, watch: DeadlockWatch, eager_bytes: int
+) -> DeadlockError:
+    """Return the error for ranks that wait for each other in a circle.
+
+    Parameters
+    ----------
+    members : list of Member
+        All ranks.
+    board : Board
+        What each waited for.
+    watch : DeadlockWatch
+        What has found the circle.
+    eager_bytes : int
+        Up to what size ``send`` returns after copying.
+
+    Returns
+    -------
+    DeadlockError
+        With the circle, every rank's call and place, and the graph.
+    """
+    circle = watch.circle or []
+    ranks = [link.rank for link in circle]
+    told = []
+    for link, following in zip(circle, [*ranks[1:], *ranks[:1]], strict=True):
+        waiting = _waiting(members[link.rank], link.waiting, watch, board)
+        rest_of_them = (peer for peer in waiting.waits_for if peer != following)
+        told.append(replace(waiting, waits_for=(following, *rest_of_them)))
+    others = [
+        _waiting(member, waiting, watch, board)
+        for member in members
+        for waiting in watch.states[member.rank].waiting
+        if member.rank not in ranks and not watch.states[member.rank].at_work
+    ]
+    rest = [f"rank {m.rank} {_fate(m, board)}" for m in members if m.rank not in ranks]
+    if len(rest) > MOST_LINES:
+        rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
+    return wait_graph.deadlock(
+        told,
+        others,
+        consequences=rest,
+        eager_bytes=eager_bytes,
+        all_wait=watch.all_wait,
+    )
+
+
+def _waiting(member: Member, waiting: Waiting, watch: DeadlockWatch, board: Board) -> WaitingRank:
+    alone = len(watch.states[member.rank].waiting) == 1
+    frames = member.frames or member.crash
+    return WaitingRank(
+        rank=member.rank,
+        verb=waiting.verb,
+        call=(alone and _call(member, board)) or written(waiting),
+        place=place(user_frame(frames)) if frames else "a place that it did not tell",
+        waits_for=tuple(awaited(member.rank, waiting, watch.states)),
+    )
+
+
+def explain_stall(members: list[Member], board: Board, stalled: Collection[int]) -> WorkerStalled:
+    """Return the error for ranks whose processes were stopped, and not continued for seconds."""
+    first, *more = [member for member in members if member.rank in stalled]
+    also = f"; so {'has' if len(more) == 1 else 'have'} rank {', '.join(str(m.rank) for m in more)}"
+    return WorkerStalled(
+        f"rank {first.rank} has not run for {stalls.STALL_LIMIT_S:g} s: its process is stopped "
+        f"(SIGSTOP, Ctrl-Z or the like){_where(first)}{also if more else ''}\n"
+        "continue in time what you stop, or stop the launcher with it: then no time counts",
+        rank=first.rank,
+        consequences=_others(members, first, board),
+    )
 
 
 def explain_interrupt(members: list[Member], board: Board) -> KeyboardInterrupt:

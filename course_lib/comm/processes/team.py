@@ -14,13 +14,16 @@ from multiprocess import connection
 
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
+from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.channels import prepare, read_board, total_bytes
+from course_lib.comm.processes.channels import prepare, rank_states, read_board, total_bytes
+from course_lib.comm.processes.deadlock import DeadlockWatch
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.processes.records import Call, Go, Locate
 from course_lib.comm.processes.segment import Segment, Semaphore
 from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.stalls import StallWatch, WakingClock
 from course_lib.comm.processes.trees import descendants, end_processes
 
 __all__ = ["Ending", "Team"]
@@ -28,6 +31,7 @@ __all__ = ["Ending", "Team"]
 _ANSWER_S = 0.3
 _LEAVE_S = 0.5
 _BURIAL_S = 5.0
+_LOOK_EVERY_S = 0.1
 
 
 class Ending(enum.Enum):
@@ -35,6 +39,8 @@ class Ending(enum.Enum):
 
     WELL = "every rank has got there"
     FAILURE = "a rank has failed or died"
+    DEADLOCK = "ranks wait for each other"
+    STALL = "the system has stopped a rank"
     TIMEOUT = "the time limit has passed"
     INTERRUPT = "the user has interrupted"
 
@@ -51,6 +57,15 @@ class Team:
     interrupts : Interrupts
         Whether the user has pressed Ctrl-C.
 
+    Attributes
+    ----------
+    members : list of Member
+        By rank.
+    deadlock : DeadlockWatch
+        Which circle of ranks it has found.
+    stalled : list of int
+        Ranks that were stopped for too long.
+
     Raises
     ------
     SharedMemoryFull
@@ -63,10 +78,15 @@ class Team:
         self._interrupts = interrupts
         self._segment = Segment(total_bytes(self.size))
         prepare(self._segment.memory, self.size)
+        self._arena = Arena()
         # A lock starts free, a bell starts silent.
         self._locks = [Semaphore(1, ctx=context) for _ in range(self.size)]
         self._bells = [Semaphore(0, ctx=context) for _ in range(self.size)]
         self.members = [Member(rank, context) for rank in range(self.size)]
+        self.deadlock = DeadlockWatch()
+        self.stalled: list[int] = []
+        self._stalls = StallWatch()
+        self._next_look_s = 0.0
         self._feeder: threading.Thread | None = None
 
     def start(self, job: Job, call: bytes, environment: dict[str, str]) -> None:
@@ -77,7 +97,7 @@ class Team:
             try:
                 setup = Setup(
                     member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
-                    self._segment, self._locks, self._bells, member.open_pipes(),
+                    self._segment, self._arena, self._locks, self._bells, member.open_pipes(),
                 )  # fmt: skip
                 member.start(setup)
             except OSError as error:
@@ -110,7 +130,9 @@ class Team:
 
     def wait(self, phase: Phase, limit_s: float) -> Ending:
         """Wait until every rank has come to ``phase``, showing what they print meanwhile."""
-        deadline = time.monotonic() + limit_s
+        clock = WakingClock()
+        now_s = clock.tick(0)
+        deadline = now_s + limit_s
         while True:
             if self._interrupts.count:
                 return Ending.INTERRUPT
@@ -118,12 +140,27 @@ class Team:
                 return Ending.FAILURE
             if all(member.phase >= phase for member in self.members):
                 return Ending.WELL
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
+            if ending := self._look_after(now_s) or (now_s >= deadline and Ending.TIMEOUT):
                 for member in self.members:
                     member.too_late = True
-                return Ending.TIMEOUT
-            self._listen(left_s)
+                return ending
+            patience_s = min(deadline - now_s, _LOOK_EVERY_S)
+            self._listen(patience_s)
+            now_s = clock.tick(patience_s)
+
+    def _look_after(self, now_s: float) -> Ending | None:
+        """Look, ten times a second, whether ranks have come to a stop that nobody reports."""
+        if now_s < self._next_look_s:
+            return None
+        self._next_look_s = now_s + _LOOK_EVERY_S
+        working = [m for m in self.members if not m.done and not m.gone]
+        if all(member.phase >= Phase.RUNNING for member in self.members):
+            states = rank_states(self._segment.memory, self.size)
+            returned = [member.rank for member in self.members if member.done]
+            if self.deadlock.look(states, returned, now_s):
+                return Ending.DEADLOCK
+        self.stalled = self._stalls.look({m.rank: m.pid for m in working}, now_s)
+        return Ending.STALL if self.stalled else None
 
     def _listen(self, limit_s: float) -> None:
         sources = [self._interrupts.wake] if not self._interrupts.count else []
@@ -136,18 +173,21 @@ class Team:
 
     def locate(self) -> Board:
         """Ask every running rank where it is; return what each waits for."""
-        asked = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
+        running = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
+        asked = [m for m in running if m.rank not in self.stalled]
         for member in asked:
             member.ask(Locate("where are you?"))
         self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
         board = read_board(self._segment.memory, self.size)
-        silent = [m for m in asked if m.frames is None and not m.gone]
+        silent = [m for m in running if m.frames is None and not m.gone]
         if silent and sys.platform != "win32":
             # Compiled code holds Python's lock there; the fault handler does not need it. The
             # signal may end a sleep in that code, so what they say afterwards does not count.
             for member in silent:
                 member.silent = True
                 member.signal(signal.SIGUSR1)
+                if member.rank in self.stalled:
+                    member.signal(signal.SIGCONT)  # it finds the other signal first
             self._listen_until(lambda: all(m.crash or m.gone for m in silent), _ANSWER_S)
         return board
 
@@ -176,6 +216,7 @@ class Team:
         for member in self.members:
             member.close()
         self._segment.close()
+        self._arena.close()
 
     def _all_gone(self) -> bool:
         return all(member.gone for member in self.members)

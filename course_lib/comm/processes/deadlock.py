@@ -1,0 +1,169 @@
+"""Which ranks can never go on, seen from outside while they wait.
+
+A rank can go on if it is at work, or if one thing that waits in it waits only for ranks that can go
+on. Whoever is left when this has been applied until nothing changes is stuck. A rank that waits for
+one which has returned is stuck too, but has been woken to say so itself; so only a circle of ranks
+is reported as a deadlock.
+"""
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from course_lib.comm.processes.board import RankState, Waiting
+from course_lib.comm.processes.mailbox import ANYONE, NOBODY
+
+__all__ = ["DeadlockWatch", "Link", "awaited", "find_circle", "stuck_ranks", "written"]
+
+PATIENCE_S = 0.2
+_LEAST_LOOKS = 3
+
+
+class Link(NamedTuple):
+    """One rank of a circle, and which of its waits leads to the next rank."""
+
+    rank: int
+    waiting: Waiting
+
+
+def stuck_ranks(states: Sequence[RankState], returned: Collection[int]) -> frozenset[int]:
+    """Find the ranks that have not returned and can never go on.
+
+    Parameters
+    ----------
+    states : sequence of RankState
+        What each rank does, by rank.
+    returned : collection of int
+        The ranks that have returned and will do nothing for anybody.
+
+    Returns
+    -------
+    frozenset of int
+        The stuck ranks. Every one of them waits, in all that it does, for a rank that is stuck or
+        has returned, or for all others where anyone would do.
+    """
+    here = {rank for rank in range(len(states)) if rank not in returned}
+    live = {rank for rank in here if states[rank].at_work or not states[rank].waiting}
+    while woken := {rank for rank in here - live if _can_go_on(rank, states[rank], live)}:
+        live |= woken
+    return frozenset(here - live)
+
+
+def _can_go_on(rank: int, state: RankState, live: set[int]) -> bool:
+    return any(
+        # Who waits for something it has started goes on with that, so not by this entry.
+        (waiting.src, waiting.dst) != (NOBODY, NOBODY)
+        and all(_is_live(peer, rank, live) for peer in (waiting.src, waiting.dst))
+        for waiting in state.waiting
+    )
+
+
+def _is_live(peer: int, rank: int, live: set[int]) -> bool:
+    if peer == ANYONE:
+        return bool(live - {rank})
+    return peer == NOBODY or peer in live
+
+
+def awaited(rank: int, waiting: Waiting, states: Sequence[RankState]) -> list[int]:
+    """List the ranks that ``waiting``, an entry of ``rank``, waits for."""
+    if ANYONE not in (waiting.src, waiting.dst):
+        return [peer for peer in (waiting.src, waiting.dst) if peer != NOBODY]
+    others = [peer for peer in range(len(states)) if peer != rank]
+    if waiting.verb == "barrier":  # those that are there already keep nobody waiting
+        others = [p for p in others if all(w.verb != "barrier" for w in states[p].waiting)]
+    return others
+
+
+def written(waiting: Waiting) -> str:
+    """Write an entry of the board as a call, as far as the board knows it."""
+    sides = {"src": waiting.src, "dst": waiting.dst}
+    return f"{waiting.verb}({', '.join(f'{k}={v}' for k, v in sides.items() if v >= 0)})"
+
+
+def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link] | None:
+    """Find the smallest circle of stuck ranks, each waiting for the next.
+
+    Parameters
+    ----------
+    states : sequence of RankState
+        What each rank does, by rank.
+    stuck : iterable of int
+        The ranks that cannot go on.
+
+    Returns
+    -------
+    list of Link or None
+        The circle, from its lowest rank on; of several that are equally small the first by rank.
+        None if all of them wait, perhaps by others, for ranks that have returned.
+    """
+    edges: dict[int, dict[int, Waiting]] = {rank: {} for rank in sorted(stuck)}
+    for rank, onward in edges.items():
+        for waiting in states[rank].waiting:
+            for peer in awaited(rank, waiting, states):
+                if peer in edges:
+                    onward.setdefault(peer, waiting)
+    circles = [found for rank in edges if (found := _shortest_way_back(rank, edges))]
+    if not circles:
+        return None
+    ranks = min(circles, key=len)
+    return [
+        Link(rank, edges[rank][following])
+        for rank, following in zip(ranks, [*ranks[1:], ranks[0]], strict=True)
+    ]
+
+
+def _shortest_way_back(start: int, edges: dict[int, dict[int, Waiting]]) -> list[int] | None:
+    before: dict[int, int] = {}
+    queue = deque([start])
+    while queue:
+        rank = queue.popleft()
+        for peer in sorted(edges[rank]):
+            if peer == start:
+                way = [rank]
+                while way[-1] != start:
+                    way.append(before[way[-1]])
+                return way[::-1]
+            if peer not in before:
+                before[peer] = rank
+                queue.append(peer)
+    return None
+
+
+class DeadlockWatch:
+    """Tells a deadlock from a moment in which everybody happens to wait.
+
+    The board is read without a lock, so one look can be wrong by a moment. Three looks with the
+    same stamps cannot: between the first and the last no stuck rank has done anything, so in the
+    middle all of them did wait as it says.
+
+    Attributes
+    ----------
+    states : list of RankState
+        What was seen last.
+    circle : list of Link or None
+        The circle, once there is one.
+    all_wait : bool
+        Whether nobody outside of it can go on either.
+    """
+
+    def __init__(self) -> None:
+        self.states: list[RankState] = []
+        self.circle: list[Link] | None = None
+        self.all_wait = False
+        self._stamps: dict[int, int] = {}
+        self._since_s = 0.0
+        self._n_looks = 0
+
+    def look(self, states: list[RankState], returned: Collection[int], now_s: float) -> bool:
+        """Take one look at the board; return whether there is a deadlock."""
+        stuck = stuck_ranks(states, returned)
+        stamps = {rank: states[rank].stamp for rank in stuck}
+        if not self._stamps or not self._stamps.items() <= stamps.items():
+            self._stamps, self._since_s, self._n_looks = stamps, now_s, 1
+            return False
+        self._n_looks += 1
+        if self._n_looks < _LEAST_LOOKS or now_s - self._since_s < PATIENCE_S:
+            return False
+        self.states, self.circle = states, find_circle(states, self._stamps)
+        self.all_wait = len(stuck) + len(returned) == len(states)
+        return self.circle is not None

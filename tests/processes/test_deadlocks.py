@@ -1,0 +1,191 @@
+"""Ranks that wait for each other are found soon and told by name and line."""
+
+import inspect
+import time
+
+import numpy as np
+import pytest
+
+from course_lib import run
+from course_lib.comm.communicator import EAGER_BYTES
+from course_lib.comm.errors import DeadlockError, PeerFinishedError
+
+pytestmark = pytest.mark.slow
+
+SOON_S = 20.0  # ten times what is promised, as the computer may be busy
+
+
+def deadlocked(start_method, fn, *args, workers=2, **options):
+    """Run ``fn``, expect a deadlock, return it; then show that the next run works."""
+    begun_s = time.monotonic()
+    with pytest.raises(DeadlockError) as raised:
+        run(fn, *args, workers=workers, start_method=start_method, **options)
+    taken_s = time.monotonic() - begun_s
+    print(f"{fn.__name__}, {workers} ranks: {taken_s:.2f} s with the launch (promised: 2 s)")
+    assert taken_s < SOON_S
+    assert run(lambda comm: comm.rank, workers=1, start_method=start_method).values == [0]
+    return raised.value
+
+
+def line_of(fn, text):
+    """Find the line of this file on which ``fn`` has ``text``."""
+    lines, start = inspect.getsourcelines(fn)
+    (offset,) = [k for k, line in enumerate(lines) if text in line]
+    return f"test_deadlocks.py, line {start + offset}"
+
+
+def both_receive_first(comm):
+    other = 1 - comm.rank
+    if comm.rank == 0:
+        comm.recv(src=other)  # rank 0
+        comm.send(np.zeros(1), dst=other)
+    else:
+        comm.recv(src=other)  # rank 1
+        comm.send(np.zeros(1), dst=other)
+
+
+def test_both_receive_first(start_method):
+    error = deadlocked(start_method, both_receive_first)
+    assert error.cycle == [0, 1]
+    assert error.rank == 0
+    first, second = (line_of(both_receive_first, f"# rank {rank}") for rank in (0, 1))
+    assert error.graph == [(0, 1, "recv(src=1)", first), (1, 0, "recv(src=0)", second)]
+    text = str(error)
+    assert "no rank can go on, each waits for the next in the circle 0 -> 1 -> 0" in text
+    assert f"rank 0 waits in recv(src=1), at {first}" in text
+    assert f"rank 1 waits in recv(src=0), at {second}" in text
+    assert "let one of them send first, or use sendrecv" in text
+    assert [fault.kind for fault in error.trace.faults] == ["DeadlockError"]
+
+
+def ring_receive_first(comm):
+    received = comm.recv(src=(comm.rank - 1) % comm.size)
+    comm.send(received, dst=(comm.rank + 1) % comm.size)
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4, 5])
+def test_a_ring_that_receives_first(start_method, workers):
+    error = deadlocked(start_method, ring_receive_first, workers=workers)
+    assert error.cycle == [0, *range(workers - 1, 0, -1)]  # each waits for its left neighbour
+    place = line_of(ring_receive_first, "comm.recv")
+    for rank in range(workers):
+        call = f"recv(src={(rank - 1) % workers})"
+        assert f"rank {rank} waits in {call}, at {place}" in str(error)
+
+
+def ring_send_first(comm, size):
+    comm.send(np.zeros(size), dst=(comm.rank + 1) % comm.size)
+    return comm.recv(src=(comm.rank - 1) % comm.size).size
+
+
+MOST = EAGER_BYTES // 8
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_all_send_first_hangs_exactly_where_send_waits(start_method, workers):
+    for size in (0, 1, MOST):
+        values = run(ring_send_first, size, workers=workers, start_method=start_method).values
+        assert values == [size] * workers
+    for size, rendezvous in ((MOST + 1, False), (10**6, False), (1, True)):
+        error = deadlocked(
+            start_method, ring_send_first, size, workers=workers, rendezvous=rendezvous
+        )
+        assert error.cycle == [*range(workers)]
+        assert "each sends before it receives: use sendrecv" in str(error)
+        assert ("of more than 16,384 bytes" in str(error)) == (not rendezvous)
+        assert f"rank 0 waits in send(dst=1), at {line_of(ring_send_first, 'comm.send')}" in str(
+            error
+        )
+
+
+def test_a_thousand_small_messages_that_nobody_takes_yet_are_no_deadlock(usual_method):
+    def flood(comm):
+        for _ in range(1000):
+            comm.send(np.zeros(MOST), dst=1 - comm.rank)
+        return sum(comm.recv(src=1 - comm.rank).size for _ in range(1000))
+
+    assert run(flood, workers=2, start_method=usual_method).values == [1000 * MOST] * 2
+
+
+def test_a_rank_that_waits_for_one_that_has_returned_is_told_that_instead(start_method):
+    def stop_early(comm):
+        if comm.rank == 0:
+            comm.recv(src=1)
+
+    for _ in range(5):
+        with pytest.raises(PeerFinishedError, match="rank 1, which has already returned"):
+            run(stop_early, workers=2, start_method=start_method)
+
+
+def test_the_wrong_peer(usual_method):
+    def wrong_peer(comm):
+        if comm.rank == 0:
+            comm.send(np.zeros(1), dst=1)
+            comm.recv(src=2)
+        elif comm.rank == 1:
+            comm.recv(src=2)  # it meant 0
+            comm.send(np.zeros(1), dst=2)
+        else:
+            comm.recv(src=1)
+            comm.send(np.zeros(1), dst=0)
+
+    error = deadlocked(usual_method, wrong_peer, workers=3)
+    assert error.cycle == [1, 2]
+    assert f"rank 1 waits in recv(src=2), at {line_of(wrong_peer, 'it meant')}" in str(error)
+    assert error.consequences[0].startswith("rank 0 waited in recv(src=2), at test_deadlocks.py")
+
+
+def test_sendrecv_with_partners_that_do_not_match(usual_method):
+    def skewed(comm):
+        comm.sendrecv(np.zeros(1), dst=(comm.rank + 1) % 3, src=(comm.rank + 1) % 3)
+
+    error = deadlocked(usual_method, skewed, workers=3)
+    assert error.cycle == [0, 1, 2]
+    assert "rank 0 waits in sendrecv(src=1)" in str(error)
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_a_barrier_that_one_rank_does_not_reach_names_it_and_its_place(start_method, missing):
+    def barrier_but_one(comm, missing):
+        if comm.rank == missing:
+            comm.recv(src=(missing + 1) % comm.size)  # not in the barrier
+        comm.barrier()
+        comm.send(np.zeros(1), dst=missing)
+
+    error = deadlocked(start_method, barrier_but_one, missing, workers=4)
+    assert missing in error.cycle
+    assert f", at {line_of(barrier_but_one, '# not in')}" in str(error)
+    assert f"waits in barrier() for rank {missing}" in str(error)
+    assert "every rank must call barrier() equally often" in str(error)
+
+
+def test_a_barrier_that_one_rank_never_calls_names_it(usual_method):
+    def skip(comm):
+        if comm.rank != 1:
+            comm.barrier()
+
+    with pytest.raises(PeerFinishedError, match="rank 1, which has already returned without call"):
+        run(skip, workers=3, start_method=usual_method)
+
+
+def test_recv_any_of_all_who_are_left(usual_method):
+    def all_listen(comm):
+        if comm.rank < 2:
+            comm.recv_any()
+
+    error = deadlocked(usual_method, all_listen, workers=4)
+    assert error.cycle == [0, 1]
+    assert "rank 0 waits in recv_any()" in str(error)
+    assert error.consequences == ("rank 2 had returned", "rank 3 had returned")
+
+
+def test_a_circle_is_found_while_others_work(usual_method):
+    def two_in_a_circle(comm):
+        if comm.rank < 2:
+            comm.recv(src=1 - comm.rank)
+        while comm.rank == 2:
+            pass
+
+    error = deadlocked(usual_method, two_in_a_circle, workers=3)
+    assert str(error).startswith("deadlock: ranks 0 and 1 cannot go on, each waits for the next")
+    assert error.consequences[0].startswith("rank 2 was running, at test_deadlocks.py, line ")
