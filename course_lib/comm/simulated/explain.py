@@ -5,7 +5,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from course_lib.comm import wait_graph
-from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -227,8 +226,7 @@ def _call(flow: Flow) -> str:
         parts.append(f"dst={comm.group.members[comm.sends_to]}")
     if flow.tag is not None:
         parts.append(f"tag={flow.tag!r}")
-    on = "" if comm.name == WORLD else f" on {comm.name!r}"
-    return f"{flow.verb}({', '.join(parts)}){on}"
+    return f"{flow.verb}({', '.join(parts)}){comm.group.told}"
 
 
 def _place(flow: Flow) -> str:
