@@ -273,3 +273,10 @@ def test_a_split_and_a_shared_array_end_when_the_last_rank_enters():
     assert [(w.rank, w.verb, w.peer) for w in result.trace.waits] == [
         (0, "split", None), (1, "split", None), (0, "shared_array", None), (1, "shared_array", None)
     ]  # fmt: skip
+
+
+def test_nested_starts_do_not_use_up_the_stack():
+    def deeper(comm, left):
+        return comm.start(deeper, left - 1).wait() + 1 if left else comm.rank
+
+    assert simulate(deeper, 500).values == [500, 501]

@@ -297,10 +297,3 @@ def test_many_started_functions_do_not_use_up_the_stack():
 
     values = simulate(main, workers=800, trace=False).values
     assert values == [[rank] * 6 for rank in range(800)]
-
-
-def test_nested_starts_do_not_use_up_the_stack():
-    def deeper(comm, left):
-        return comm.start(deeper, left - 1).wait() + 1 if left else swap(comm)
-
-    assert simulate(deeper, 500).values == [501, 501]
