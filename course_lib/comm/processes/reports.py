@@ -82,10 +82,8 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
             lines.append(
                 f"\nStack of rank {member.rank} (most recent call last):\n{render(frames)}"
             )
-    advice = "look for a loop that does not end, or raise time_limit_s"
-    if not running:
-        advice = "look for ranks that wait for each other: each send needs its recv in that place"
-    return LaunchTimeout("\n".join([*lines, advice]))
+    lines.append("look for a loop that does not end, or raise time_limit_s")
+    return LaunchTimeout("\n".join(lines))
 
 
 def explain_deadlock(
