@@ -6,7 +6,7 @@ import array_api_compat
 
 from course_lib.comm.messages import Array
 
-__all__ = ["finish", "flat_copy", "message_op"]
+__all__ = ["finish", "message_op", "working_copy"]
 
 _MESSAGE_OP = {"sum": "add", "mean": "add", "max": "max", "min": "min"}
 
@@ -41,21 +41,39 @@ def message_op(op: str, array: Array) -> str:
     return _MESSAGE_OP[op]
 
 
-def flat_copy(array: Array) -> Array:
-    """Copy an array of any shape and memory order into a new contiguous vector.
+def working_copy(array: Array, out: Array | None) -> Array:
+    """Copy an array of any shape and memory order into a contiguous vector to work on.
 
     Parameters
     ----------
     array : numpy.ndarray or torch.Tensor, any shape
         What to copy.
+    out : array or None
+        Where the result is wanted; the vector is a view of it where its elements lie in one run,
+        so that nothing has to be copied at the end.
 
     Returns
     -------
     numpy.ndarray or torch.Tensor, shape (n,)
         The elements in C order.
+
+    Raises
+    ------
+    ValueError
+        If ``out`` has another shape or dtype than ``array``.
     """
-    xp = array_api_compat.array_namespace(array)
-    return xp.reshape(array, (-1,), copy=True)
+    if out is None:
+        xp = array_api_compat.array_namespace(array)
+        return xp.reshape(array, (-1,), copy=True)
+    if out.shape != array.shape or out.dtype != array.dtype:
+        raise ValueError(
+            f"out must have the array's shape {tuple(array.shape)} and dtype {array.dtype}, got "
+            f"shape {tuple(out.shape)} and dtype {out.dtype}"
+        )
+    if not _is_contiguous(out):
+        return working_copy(array, None)
+    out[...] = array
+    return out.reshape(-1)
 
 
 def finish(total: Array, op: str, n_ranks: int, like: Array, out: Array | None) -> Array:
@@ -64,7 +82,7 @@ def finish(total: Array, op: str, n_ranks: int, like: Array, out: Array | None) 
     Parameters
     ----------
     total : numpy.ndarray or torch.Tensor, shape (n,)
-        What all ranks have together; it is modified.
+        What all ranks have together, in what ``working_copy`` returned; it is modified.
     op : {"sum", "mean", "max", "min"}
         What the collective computes.
     n_ranks : int
@@ -81,12 +99,16 @@ def finish(total: Array, op: str, n_ranks: int, like: Array, out: Array | None) 
     """
     if op == "mean":
         total /= n_ranks
-    xp = array_api_compat.array_namespace(total)
-    result = xp.reshape(total, like.shape)
     if out is None:
-        return result
-    out[...] = result
+        return total.reshape(like.shape)
+    if not _is_contiguous(out):
+        out[...] = total.reshape(like.shape)
     return out
+
+
+def _is_contiguous(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return bool(array.is_contiguous() if flags is None else flags.c_contiguous)
 
 
 def _is_floating(array: Any) -> bool:

@@ -12,9 +12,19 @@ A rank whose small message finds its ring full asks the receiver to make room, a
 waits for somebody else then moves such messages into memory of its own: small messages are
 never the reason for a deadlock.
 
+**Ports.** All that a rank sends and receives goes through its *port*. The communicators of a rank
+(``world``, its groups, those of functions it has started) share the rings; each message carries the
+number of its communicator. Functions that a rank has started run in threads, its *flows*, up to 15
+at once; one at a time moves messages, and of those that wait one sleeps on the bell. A message of a
+communicator that nobody waits on, and that is in somebody's way, is set aside in memory of our own.
+A barrier, a split and the like are made of such messages too, on a quiet channel of the
+communicator that is neither counted nor recorded. A rank that waits stays awake for a tenth of a
+millisecond before it sleeps: a small message takes a few microseconds, waking up takes many.
+
 The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header`` and
 ``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out, one in),
-``waiting``, ``communicator`` (the verbs).
+``port``, ``small`` (the short way of small messages), ``started``, ``arena`` (shared arrays),
+``home`` and ``communicator`` (the verbs).
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook

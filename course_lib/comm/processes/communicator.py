@@ -1,50 +1,31 @@
-"""The communicator of one real worker: the verbs, and the loop that drives messages."""
+"""The communicator of one real worker: the verbs, over the rank's port."""
 
-import time
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+import json
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from time import perf_counter
+from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.communicator import Communicator
+from course_lib.comm.communicator import WORLD, Communicator
+from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.messages import Envelope, Tag
-from course_lib.comm.processes.channels import Channels
+from course_lib.comm.pending import Pending
+from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
-from course_lib.comm.processes.rings import Inlet
+from course_lib.comm.processes.port import Call, Flow
+from course_lib.comm.processes.small import receive_small, send_small
+from course_lib.comm.processes.started import Started
 from course_lib.comm.processes.transfers import Receiving, Sending
-from course_lib.comm.processes.waiting import Waiter
-from course_lib.trace.recorder import Recorder
 
 __all__ = ["ProcessCommunicator"]
 
-_WORTH_NOTING_S = 1e-4
-_WORLD = "world"
-P = ParamSpec("P")
-R = TypeVar("R")
-_Method = Callable[Concatenate["ProcessCommunicator", P], R]
-
-
-def _verb(name: str) -> Callable[[_Method[P, R]], _Method[P, R]]:
-    """Let one thread at a time into a verb: the counters of a ring belong to one hand."""
-
-    def decorate(method: _Method[P, R]) -> _Method[P, R]:
-        @wraps(method)
-        def guarded(self: "ProcessCommunicator", /, *args: P.args, **kwargs: P.kwargs) -> R:
-            if self.verb:
-                raise RuntimeError(
-                    f"rank {self.rank} called {name}() in one thread while it is in {self.verb}() "
-                    "in another; one communicator belongs to one thread"
-                )
-            self.verb = name
-            try:
-                return method(self, *args, **kwargs)
-            finally:
-                self.verb = ""
-
-        return guarded
-
-    return decorate
+_MOST_TAGS = 1_000
+T = TypeVar("T")
 
 
 class ProcessCommunicator(Communicator):
@@ -52,150 +33,252 @@ class ProcessCommunicator(Communicator):
 
     Parameters
     ----------
-    rank : int
-        This worker.
-    channels : Channels
-        The run's rings and mailboxes.
-    eager_bytes : int
-        Up to this size a send returns after copying; 0 makes every send wait for its receive.
-    seed : int
-        For ``rng``.
-    trace : bool
-        Whether to record.
-    origin_s : float
-        When the run began, on the clock that all processes of this computer share.
+    home : Home
+        The rank's port and settings.
+    flow : Flow
+        Whose verbs it serves.
+    name : str, default: "world"
+        The same on all its ranks; their messages find each other by it.
+    members : sequence of int or None, default: None
+        Its ranks, as ranks of the whole run; None for all.
+
+    Attributes
+    ----------
+    n_sent, n_received : dict of int
+        Messages to and from each rank of the whole run.
+    last_tags : dict of deque
+        The tags of the last messages to each, for a warning if nobody receives them.
     """
 
     def __init__(
-        self, rank: int, channels: Channels, eager_bytes: int, seed: int, trace: bool,
-        origin_s: float,
-    ) -> None:  # fmt: skip
-        super().__init__(rank, channels.size, seed)
-        self.verb = ""
-        self.recorder = Recorder(rank)
-        self.outlets = channels.outlets(rank)
-        self.inlets = channels.inlets(rank)
-        self._mailboxes = channels.mailboxes
-        self._slots = channels.slots
-        self._waiter = Waiter(rank, channels, self.inlets)
-        self._eager_bytes = eager_bytes
-        self._trace = trace
-        self._origin_s = origin_s
-        self._barriers = 0
+        self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
+    ) -> None:
+        me = home.port.rank
+        members = range(home.port.size) if members is None else members
+        super().__init__(members.index(me), len(members), home.seed, name, members)
+        self.n_sent: dict[int, int] = defaultdict(int)
+        self.n_received: dict[int, int] = defaultdict(int)
+        self.last_tags: dict[int, deque[Tag]] = defaultdict(lambda: deque(maxlen=_MOST_TAGS))
+        self._home = home
+        self._port = home.port
+        self._recorder = home.recorder
+        self._origin_s = home.origin_s
+        self._flow = flow
+        self._me = me
+        self._peers = [peer for peer in members if peer != me]
+        channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+        self._channel = channel & ~1
+        self._quiet_channel = channel | 1  # for what barrier, split and the like say to each other
+        home.communicators.append(self)
 
-    def finish(self) -> None:
-        """Tell all others that this rank will neither send nor receive any more."""
-        for peer in self.outlets:
-            self._mailboxes[peer].tell_finished(self.rank)
+    # Messages
 
-    @_verb("send")
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
-        posted_s = self._clock()
-        self._drive(self._sending(data, sent, dst, posted_s), None)
-        self._record_send(sent, dst, data.nbytes, posted_s)
+        self._begin("send")
+        to, posted_s = self._members[dst], self._clock()
+        if not self._send_small(data, sent, to, posted_s):
+            going = self._sending(data, sent, to, posted_s)
+            self._drive(Call("send", NOBODY, to, sent.tag), going, None)
+        self._record_send(sent, to, data.nbytes, posted_s)
 
-    @_verb("recv")
     def _recv(
         self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        coming = Receiving(self.inlets[src], self.rank, out, op, tag)
-        self._drive(None, coming)
-        return coming.result, self._received(coming)
+        self._begin("recv")
+        return self._take("recv", None, self._members[src], out, op, tag)
 
-    @_verb("recv_any")
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
-        while (src := self._waiter.first_arrived()) is None:
-            self._sleep(ANYONE, NOBODY)
-        coming = Receiving(self.inlets[src], self.rank, None, None, None)
-        self._drive(None, coming)
-        return src, coming.result, self._received(coming)
+        self._begin("recv_any")
+        call = Call("recv_any", ANYONE, NOBODY, None, self._peers)
+        src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
+        data, sent = self._take("recv_any", None, src, None, None, None)
+        return self._members.index(src), data, sent
 
-    @_verb("sendrecv")
     def _sendrecv(
         self, data: NDArray[Any], sending: Envelope, dst: int, src: int,
         out: NDArray[Any] | None, op: str | None,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
-        posted_s = self._clock()
-        coming = Receiving(self.inlets[src], self.rank, out, op, None)
-        self._drive(self._sending(data, sending, dst, posted_s), coming)
-        self._record_send(sending, dst, data.nbytes, posted_s)
-        return coming.result, self._received(coming)
+        self._begin("sendrecv")
+        to, from_, posted_s = self._members[dst], self._members[src], self._clock()
+        if self._send_small(data, sending, to, posted_s):
+            self._record_send(sending, to, data.nbytes, posted_s)
+            return self._take("sendrecv", None, from_, out, op, None)
+        going = self._sending(data, sending, to, posted_s)
+        taken = self._take("sendrecv", going, from_, out, op, None)
+        self._record_send(sending, to, data.nbytes, posted_s)
+        return taken
 
-    @_verb("barrier")
-    def _barrier(self) -> None:
-        # Rank 0 counts who has come, then lets everybody go.
-        self._barriers += 1
-        if self.rank == 0:
-            while self._waiter.seen[self._slots.arrived] < self._barriers * (self.size - 1):
-                self._sleep(ANYONE, NOBODY)
-            for peer in self.outlets:
-                self._mailboxes[peer].tell_released(self._barriers)
-        else:
-            self._mailboxes[0].tell_arrived()
-            while self._waiter.seen[self._slots.released] < self._barriers:
-                self._sleep(ANYONE, NOBODY)
+    def _send_small(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> bool:
+        if data.nbytes > self._home.eager_bytes:
+            return False
+        return send_small(self._port, data, sent, to, self._channel, posted_s)
 
-    def _sending(self, data: NDArray[Any], sent: Envelope, dst: int, now_s: float) -> Sending:
-        waits = data.nbytes > self._eager_bytes
-        return Sending(self.outlets[dst], data, sent, waits, now_s)
+    def _take(
+        self, verb: str, going: Sending | None, from_: int,
+        out: NDArray[Any] | None, op: str | None, tag: Tag,
+    ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
+        """Receive a message, while another may be going out."""
+        if going is None:
+            small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag)
+            if small is not None:
+                self._record_receive(from_, waited=False)
+                return small
+        coming = Receiving(self._port.inlets[from_], self._channel, self._me, out, op, tag)
+        to = NOBODY if going is None else going.outlet.dst
+        self._drive(Call(verb, from_, to, tag), going, coming)
+        self._record_receive(from_, waited=coming.waited)
+        return coming.result, coming.sent
 
-    def _drive(self, going: Sending | None, coming: Receiving | None) -> None:
-        """Move both messages on, a step of each in turn, and sleep while neither can move."""
-        slots, waiter = self._slots, self._waiter
-        while True:
-            moved = False
-            if going is not None and not going.done:
-                moved = going.advance(waiter.seen, slots)
-            if coming is not None and not coming.done:
-                moved = coming.advance(waiter.seen, slots) or moved
-            dst = NOBODY if going is None or going.done else going.outlet.dst
-            src = NOBODY if coming is None or coming.done else coming.inlet.src
-            if src == dst == NOBODY:
-                return
-            if waiter.look() or moved:
-                continue
-            if going is not None and not going.begun:
-                going.outlet.stall()
-            busy = coming.inlet if coming is not None and coming.header is not None else None
-            self._sleep(src, dst, busy)
-
-    def _sleep(self, src: int, dst: int, busy: Inlet | None = None) -> None:
-        start_s = self._clock()
-        self._waiter.sleep(self.verb, src, dst, busy)
-        end_s = self._clock()
-        if self._trace and end_s - start_s > _WORTH_NOTING_S:
-            awaited = dst if src == NOBODY else src
-            peer = awaited if awaited >= 0 else None
-            self.recorder.waits.append((self.verb, peer, start_s, end_s, _WORLD))
-
-    def _record_send(self, sent: Envelope, dst: int, n_bytes: int, posted_s: float) -> None:
-        if self._trace:
-            self.recorder.sends.append(
-                (_WORLD, dst, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, self._clock())
+    def _begin(self, verb: str) -> None:
+        if self._flow.thread != threading.get_ident():
+            raise RuntimeError(
+                f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
+                "than its own; one communicator belongs to one thread: a function given to start() "
+                "is to use the communicator that it is handed"
             )
 
-    def _received(self, coming: Receiving) -> Envelope:
-        header = coming.header
-        assert header is not None, "a message that has arrived has a header"
-        if self._trace:
+    def _sending(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> Sending:
+        port = self._port
+        return Sending(
+            port.outlets[to], data, sent, waits=data.nbytes > self._home.eager_bytes,
+            beside=len(port.flows) > 1, flow=self._flow.number, channel=self._channel,
+            number=next(port.numbers), posted_s=posted_s,
+        )  # fmt: skip
+
+    def _drive(self, call: Call, going: Sending | None, coming: Receiving | None) -> None:
+        self._port.drive(self._flow, call, going, coming)
+        if self._flow.waits:
+            self._note_waits(call)
+
+    # Groups and what runs beside
+
+    def _barrier(self) -> None:
+        self._exchange("barrier", np.empty(0, np.int64))
+
+    def _split(self, color: int | None, key: int) -> Communicator | None:
+        mine = np.array([color is not None, color or 0, key], np.int64)
+        table = self._exchange("split", mine).tolist()
+        if color is None:
+            return None
+        joined = sorted(
+            (k, rank) for rank, (joins, c, k) in enumerate(table) if joins and c == color
+        )
+        name = f"{self.name}/split {self._n_splits} color {color}"
+        members = [self._members[rank] for _, rank in joined]
+        return ProcessCommunicator(self._home, self._flow, name, members)
+
+    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
+        self._begin("start")
+        name = f"{self.name}/start {self._n_started}"
+
+        def body(flow: Flow) -> T:
+            return fn(ProcessCommunicator(self._home, flow, name, self._members), *args)
+
+        started = Started(self._port, name, body)
+        self._home.starter.start(started)
+        return started
+
+    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        # The first rank makes it and tells the others where it lies, and what it was asked for.
+        self._begin("shared_array")
+        n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        if self.rank == 0:
+            start = self._home.arena.reserve(n_bytes)
+            text = json.dumps([start, dtype.str, shape]).encode()
+            for peer in self._peers:
+                self._quietly_send("shared_array", np.frombuffer(text, np.uint8), peer)
+        else:
+            first = self._members[0]
+            text = self._quietly_receive("shared_array", first, (first,)).tobytes()
+        start, dtype_there, shape_there = json.loads(text)
+        if (dtype_there, tuple(shape_there)) != (dtype.str, shape):
+            raise MessageMismatchError(
+                f"the shared arrays do not match: rank {self._members[0]} asks for "
+                f"dtype {np.dtype(dtype_there)} and shape {tuple(shape_there)}, rank {self._me} "
+                f"for dtype {dtype} and shape {shape}",
+                rank=self._me,
+            )
+        if n_bytes == 0:
+            return np.zeros(shape, dtype)
+        memory = self._home.arena.view(start, n_bytes, f"{self.name}-{start}")
+        return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
+
+    def _exchange(self, verb: str, mine: NDArray[Any]) -> NDArray[Any]:
+        """Give every rank what all ranks have, without counting it as messages."""
+        self._begin(verb)
+        if self.rank != 0:
+            self._quietly_send(verb, mine, self._members[0])
+            return self._quietly_receive(verb, self._members[0], (self._members[0],))
+        rows = [mine]
+        for index, peer in enumerate(self._peers):
+            rows.append(self._quietly_receive(verb, peer, self._peers[index:]))
+        table = np.stack(rows)
+        for peer in self._peers:
+            self._quietly_send(verb, table, peer)
+        return table
+
+    def _quietly_send(self, verb: str, data: NDArray[Any], to: int) -> None:
+        port = self._port
+        going = Sending(
+            port.outlets[to], data, Envelope(verb, data.dtype.str, data.shape, "numpy"),
+            waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
+            number=next(port.numbers), posted_s=self._clock(),
+        )  # fmt: skip
+        self._drive(Call(verb, NOBODY, to), going, None)
+
+    def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
+        coming = Receiving(
+            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None
+        )
+        self._drive(Call(verb, from_, NOBODY, None, awaited), None, coming)
+        if coming.sent.tag != verb:
+            raise MessageMismatchError(
+                f"rank {from_} is in {coming.sent.tag}() where rank {self._me} is in {verb}(); "
+                "all ranks must call barrier, split and shared_array in the same order",
+                rank=self._me,
+            )
+        return coming.result
+
+    # The trace
+
+    def _record_send(self, sent: Envelope, to: int, n_bytes: int, posted_s: float) -> None:
+        self.n_sent[to] += 1
+        self.last_tags[to].append(sent.tag)
+        if self._home.trace:
+            self._recorder.sends.append(
+                (self.name, to, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, self._clock())
+            )
+
+    def _record_receive(self, from_: int, *, waited: bool) -> None:
+        self.n_received[from_] += 1
+        if self._home.trace:
             now_s = self._clock()
             # A message that did not wait lay ready in the ring when its sender had copied it.
-            arrived_s = now_s if header.waits else None
-            self.recorder.receives.append((_WORLD, coming.inlet.src, arrived_s, now_s))
-        return header.sent
+            self._recorder.receives.append((self.name, from_, now_s if waited else None, now_s))
+
+    def _note_waits(self, call: Call) -> None:
+        awaited = call.dst if call.src == NOBODY else call.src
+        peer = awaited if awaited >= 0 else None
+        if self._home.trace:
+            origin_s = self._origin_s
+            for start_s, end_s in self._flow.waits:
+                self._recorder.waits.append(
+                    (call.verb, peer, start_s - origin_s, end_s - origin_s, self.name)
+                )
+        self._flow.waits.clear()
 
     def _computed(self, label: str, flops: float, started_s: float) -> None:
-        if self._trace:
-            self.recorder.computes.append((label, flops, started_s, self._clock()))
+        if self._home.trace:
+            self._recorder.computes.append((label, flops, started_s, self._clock()))
 
     def _note(self, name: str, value: Any) -> None:
-        if self._trace:
-            self.recorder.notes.append((name, value, self._clock()))
+        if self._home.trace:
+            self._recorder.notes.append((name, value, self._clock()))
 
     def _collective(self, name: str, entered_s: float) -> None:
-        if self._trace:
-            number = len(self.recorder.collectives)
-            self.recorder.collectives.append((name, number, entered_s, self._clock(), _WORLD))
+        if self._home.trace:
+            number = len(self._recorder.collectives)
+            self._recorder.collectives.append((name, number, entered_s, self._clock(), self.name))
 
     def _clock(self) -> float:
-        return time.perf_counter() - self._origin_s
+        return perf_counter() - self._origin_s

@@ -1,37 +1,60 @@
 """What stands in front of a message in a ring: plain numbers and text, never a pickle.
 
-A header has a fixed part, then the shape, the dtype and the tag. Its length is a multiple of 64
-bytes, so that the payload behind it is aligned for any number type.
+A header has a fixed part and a description (dtype, shape, tag), each padded to a multiple of 64
+bytes, so that the payload behind them is aligned for any number type. Most messages of a run are
+described alike, so descriptions are kept.
 """
 
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 from course_lib.comm.messages import Envelope, Tag
 
-__all__ = ["ALIGNMENT", "LARGEST_HEADER", "Header", "aligned", "pack", "unpack"]
+__all__ = [
+    "ALIGNMENT",
+    "FIXED",
+    "LARGEST_HEADER",
+    "Header",
+    "aligned",
+    "describe",
+    "pack_into",
+    "pack_small_into",
+    "understand",
+    "unpack",
+    "unpack_small",
+]
 
 ALIGNMENT = 64
 LARGEST_HEADER = 2048
-_MAGIC = 0x434C4D31
-_FIXED = struct.Struct("<IIqqdBBBBHH")
+FIXED = 64
+"""Bytes of the fixed part."""
+
+_MAGIC = 0x434C4D32
+_FIXED = struct.Struct("<IHBBQqqd")
+_DESCRIPTION = struct.Struct("<BBHHH")
 _KINDS = ("numpy", "torch")
 _NO_TAG, _INT_TAG, _TEXT_TAG = range(3)
+_WAITS, _BESIDE = 1, 2
 
 
 class Header(NamedTuple):
-    """A header as the receiver reads it."""
+    """The fixed part of a header, as the receiver reads it."""
 
-    sent: Envelope
-    number: int
-    """Counts the messages of this ring from 1."""
-    n_bytes: int
+    n_description: int
     waits: bool
     """Whether the sender waits until the receive is posted."""
+    beside: bool
+    """Whether the sender has several flows, so that another may want to use the ring meanwhile."""
+    flow: int
+    """Which flow of the sender waits."""
+    channel: int
+    """Which communicator the message belongs to."""
+    number: int
+    """Counts the messages of the sending rank."""
+    n_bytes: int
     posted_s: float
     """When the sender put it into the ring, on the run's clock."""
-    length: int
-    """Of the header itself, in bytes."""
 
 
 def aligned(n_bytes: int) -> int:
@@ -39,8 +62,38 @@ def aligned(n_bytes: int) -> int:
     return -(-n_bytes // ALIGNMENT) * ALIGNMENT
 
 
-def pack(sent: Envelope, number: int, n_bytes: int, waits: bool, posted_s: float) -> bytes:
-    """Write a header.
+def pack_small_into(
+    ring: memoryview, start: int, n_description: int, channel: int, number: int, n_bytes: int,
+    posted_s: float,
+) -> None:  # fmt: skip
+    """Write the fixed part for a message that does not wait, of a sender with one flow."""
+    _FIXED.pack_into(ring, start, _MAGIC, n_description, 0, 0, channel, number, n_bytes, posted_s)
+
+
+def pack_into(ring: memoryview, start: int, header: Header) -> None:
+    """Write the fixed part at its place in a ring, where it never crosses the ring's end."""
+    n_description, waits, beside, flow, *rest = header
+    flags = waits * _WAITS + beside * _BESIDE
+    _FIXED.pack_into(ring, start, _MAGIC, n_description, flags, flow, *rest)
+
+
+def unpack(ring: memoryview, start: int) -> Header:
+    """Read the fixed part at its place in a ring."""
+    magic, n_description, flags, flow, *rest = _FIXED.unpack_from(ring, start)
+    assert magic == _MAGIC, "a ring must hold a header where the last message ended"
+    return Header(n_description, bool(flags & _WAITS), bool(flags & _BESIDE), flow, *rest)
+
+
+def unpack_small(ring: memoryview, start: int) -> tuple[int, int, int, int]:
+    """Read of the fixed part the description's length, the payload's, whether it waits, channel."""
+    magic, n_description, flags, _, channel, _, n_bytes, _ = _FIXED.unpack_from(ring, start)
+    assert magic == _MAGIC, "a ring must hold a header where the last message ended"
+    return n_description, n_bytes, flags & _WAITS, channel
+
+
+@lru_cache(maxsize=4096)
+def describe(sent: Envelope) -> bytes:
+    """Write the description of a message.
 
     Raises
     ------
@@ -49,32 +102,26 @@ def pack(sent: Envelope, number: int, n_bytes: int, waits: bool, posted_s: float
     """
     dtype = sent.dtype.encode()
     tag_kind, tag = _pack_tag(sent.tag)
-    length = aligned(_FIXED.size + 8 * len(sent.shape) + len(dtype) + len(tag))
-    if length > LARGEST_HEADER:
+    n_dims = len(sent.shape)
+    n_bytes = _DESCRIPTION.size + 8 * n_dims + len(dtype) + len(tag)
+    if FIXED + aligned(n_bytes) > LARGEST_HEADER:
         raise ValueError(
             f"tag must be at most about 1,000 bytes long, got one of {len(tag):,} bytes; "
             "a tag is a label: send long data as an array"
         )
-    fixed = _FIXED.pack(
-        _MAGIC, length, number, n_bytes, posted_s, waits, _KINDS.index(sent.kind), tag_kind,
-        len(sent.shape), len(dtype), len(tag),
-    )  # fmt: skip
-    shape = struct.pack(f"<{len(sent.shape)}q", *sent.shape)
-    return (fixed + shape + dtype + tag).ljust(length, b"\0")
+    first = _DESCRIPTION.pack(_KINDS.index(sent.kind), tag_kind, n_dims, len(dtype), len(tag))
+    return first + struct.pack(f"<{n_dims}q", *sent.shape) + dtype + tag
 
 
-def unpack(data: bytes | memoryview) -> Header:
-    """Read a header from the bytes at its place; ``data`` may be longer than it."""
-    (magic, length, number, n_bytes, posted_s, waits, kind, tag_kind, n_dims, n_dtype, n_tag) = (
-        _FIXED.unpack_from(data)
-    )
-    assert magic == _MAGIC, "a ring must hold a header where the last message ended"
-    shape = struct.unpack_from(f"<{n_dims}q", data, _FIXED.size)
-    start = _FIXED.size + 8 * n_dims
-    dtype = bytes(data[start : start + n_dtype]).decode()
-    tag = _unpack_tag(tag_kind, bytes(data[start + n_dtype : start + n_dtype + n_tag]))
-    sent = Envelope(tag, dtype, shape, _KINDS[kind])
-    return Header(sent, number, n_bytes, bool(waits), posted_s, length)
+@lru_cache(maxsize=4096)
+def understand(description: bytes) -> Envelope:
+    """Read what ``describe`` wrote."""
+    kind, tag_kind, n_dims, n_dtype, n_tag = _DESCRIPTION.unpack_from(description)
+    shape = struct.unpack_from(f"<{n_dims}q", description, _DESCRIPTION.size)
+    start = _DESCRIPTION.size + 8 * n_dims
+    dtype = description[start : start + n_dtype].decode()
+    tag = _unpack_tag(tag_kind, description[start + n_dtype : start + n_dtype + n_tag])
+    return Envelope(tag, dtype, shape, _KINDS[kind])
 
 
 def _pack_tag(tag: Tag) -> tuple[int, bytes]:

@@ -155,9 +155,9 @@ def _unreceived(members: list[Member]) -> list[tuple[int, int, Tag]]:
     left: list[tuple[int, int, Tag]] = []
     reports_by_rank = {m.rank: m.done for m in members if m.done is not None}
     for src, sender in reports_by_rank.items():
-        for dst, n_sent in sender.sent.items():
-            n_left = n_sent - reports_by_rank[dst].received[src]
-            tags = sender.last_tags[dst][-n_left:] if n_left else ()
+        for (name, dst), n_sent in sender.sent.items():
+            n_left = n_sent - reports_by_rank[dst].received.get((name, src), 0)
+            tags = sender.last_tags[name, dst][-n_left:] if n_left else ()
             left += [(src, dst, tag) for tag in tags]
             left += [(src, dst, "unknown")] * (n_left - len(tags))
     return left

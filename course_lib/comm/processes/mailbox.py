@@ -3,40 +3,43 @@
 Everything that others write and rank r reads lies in r's mailbox, and is written and read only
 while r's lock is held. The lock is a semaphore, so whatever a rank wrote before it told (the bytes
 of a message) is visible to whoever was told, on every kind of processor.
+
+A rank that waits first polls the count of news for a moment, which costs nobody anything where
+every rank has a processor of its own, and only then sleeps: waking up takes longer than a message.
 """
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["ANYONE", "NOBODY", "Mailbox", "Slots", "awake", "is_asleep", "mailbox_words"]
+__all__ = ["ANYONE", "FLOWS", "NOBODY", "Mailbox", "Slots", "awake", "is_asleep", "mailbox_words"]
 
 NOBODY = -1
 ANYONE = -2
-_NEWS, _AWAITED_SRC, _AWAITED_DST = 0, 1, 2
-_FIRST_FREE = 6
+FLOWS = 16
+"""How many flows of control a rank may have at once: its function and 15 that it has started."""
+
+_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _ACCEPTED = range(5)
+_FIRST_FREE = _ACCEPTED + FLOWS
+_POLLS = 8
+_yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))  # Windows: sleep
 
 
 class Slots:
-    """Where a mailbox keeps what, as indices into what ``look`` returns.
+    """Where a mailbox keeps what, for every other rank.
 
     ``heads + src``: bytes that ``src`` has put into its ring to the owner. ``tails + dst``: bytes
-    that ``dst`` has taken out of the owner's ring. ``accepted + dst``: the number of the last large
-    message that ``dst`` has begun to receive. ``finished + rank``: 1 once that rank has returned.
-    ``stalled``: 1 when somebody waits for room in a ring to the owner. ``arrived`` and
-    ``released``: for barriers.
+    that ``dst`` has taken out of the owner's ring. ``finished + rank``: 1 once it has returned.
     """
 
-    stalled, arrived, released = 3, 4, 5
-
     def __init__(self, size: int) -> None:
-        self.heads, self.tails, self.accepted, self.finished = (
-            _FIRST_FREE + part * size for part in range(4)
-        )
+        self.heads, self.tails, self.finished = (_FIRST_FREE + part * size for part in range(3))
 
 
 def mailbox_words(size: int) -> int:
     """Count the 8-byte words of a mailbox, rounded up so that each begins a cache line."""
-    return -(-(_FIRST_FREE + 4 * size) // 16) * 16
+    return -(-(_FIRST_FREE + 3 * size) // 16) * 16
 
 
 def awake(words: memoryview, start: int) -> None:
@@ -70,32 +73,100 @@ class Mailbox:
         self._ring: Callable[[], None] = bell.release
         self._listen: Callable[[], bool] = bell.acquire
 
-    def look(self) -> list[int]:
-        """Return all counters as they are now; only the owner looks."""
-        self._acquire()
-        seen: list[int] = self._words.tolist()
-        self._release()
-        return seen
+    # The owner's part
 
-    def sleep(self, seen: list[int], src: int, dst: int) -> None:
-        """Sleep until there is news since ``seen``; returns at once if there is already.
+    def look(self, src: int, dst: int, flow: int) -> tuple[int, int, int, int, int]:
+        """Return (count of news, head of src, tail of dst, message accepted, stalled) as they are.
 
         Parameters
         ----------
-        seen : list of int
+        src, dst : int
+            Ranks; with a negative number the value returned for it means nothing.
+        flow : int
+            Whose large message ``accepted`` is about.
+        """
+        words, slots = self._words, self._slots
+        self._acquire()
+        seen = (
+            words[_NEWS], words[slots.heads + src], words[slots.tails + dst],
+            words[_ACCEPTED + flow], words[_STALLED],
+        )  # fmt: skip
+        self._release()
+        return seen
+
+    def await_head(self, src: int, head: int, limit_s: float) -> int:
+        """Wait for a moment, awake, until ``src`` has put in more than ``head``; return the new."""
+        words, place = self._words, self._slots.heads + src
+        deadline_s = 0.0
+        while words[place] == head:
+            if not deadline_s:
+                deadline_s = time.perf_counter() + limit_s
+            for _ in range(_POLLS):
+                if words[place] != head:
+                    break
+            else:
+                if time.perf_counter() > deadline_s:
+                    return head
+                _yield()
+        self._acquire()  # only now is it sure that what it announces can be seen
+        head = words[place]
+        self._release()
+        return head
+
+    def look_everywhere(self) -> tuple[int, list[int], bool]:
+        """Return (count of news, heads of all ranks, stalled) as they are."""
+        words, first = self._words, self._slots.heads
+        self._acquire()
+        news, stalled = words[_NEWS], words[_STALLED]
+        heads = words[first : self._slots.tails].tolist()
+        self._release()
+        return news, heads, bool(stalled)
+
+    def finished(self, peers: Iterable[int]) -> list[int]:
+        """List those of ``peers`` that have returned."""
+        self._acquire()
+        found = [peer for peer in peers if self._words[self._slots.finished + peer]]
+        self._release()
+        return found
+
+    def poll(self, news: int, limit_s: float) -> bool:
+        """Wait for a moment, awake; return whether there is something new since ``news``."""
+        words, deadline_s = self._words, time.perf_counter() + limit_s
+        while True:
+            for _ in range(_POLLS):
+                if words[_NEWS] != news:
+                    return True
+            if time.perf_counter() > deadline_s:
+                return False
+            _yield()
+
+    def sleep(self, news: int, src: int, dst: int) -> None:
+        """Sleep until there is something new since ``news``.
+
+        Parameters
+        ----------
+        news : int
             What ``look`` returned.
         src, dst : int
             Wake for messages from ``src`` and for room in the ring to ``dst``: a rank, ``ANYONE``
-            or ``NOBODY``. A rank that finishes, stalls or releases a barrier always wakes.
+            or ``NOBODY``. A rank that finishes or stalls always wakes.
         """
         words = self._words
         self._acquire()
-        if words[_NEWS] != seen[_NEWS]:
+        if words[_NEWS] != news:
             self._release()
             return
         words[_AWAITED_SRC], words[_AWAITED_DST] = src, dst
         self._release()
         self._listen()
+
+    def take_stalled(self) -> None:
+        """Note that the rings are about to be emptied."""
+        self._acquire()
+        self._words[_STALLED] = 0
+        self._release()
+
+    # The others' part
 
     def tell_head(self, src: int, head: int) -> None:
         """Say that ``src`` has put bytes up to ``head`` into its ring to the owner."""
@@ -105,9 +176,9 @@ class Mailbox:
         """Say that ``dst`` has taken bytes up to ``tail`` out of the owner's ring."""
         self._tell(self._slots.tails + dst, tail, _AWAITED_DST, dst)
 
-    def tell_accepted(self, dst: int, number: int) -> None:
-        """Say that ``dst`` has begun to receive the owner's message ``number``."""
-        self._tell(self._slots.accepted + dst, number, _AWAITED_DST, dst)
+    def tell_accepted(self, dst: int, flow: int, number: int) -> None:
+        """Say that ``dst`` has begun to receive message ``number``, which ``flow`` sends."""
+        self._tell(_ACCEPTED + flow, number, _AWAITED_DST, dst)
 
     def tell_finished(self, rank: int) -> None:
         """Say that ``rank`` has returned."""
@@ -115,28 +186,12 @@ class Mailbox:
 
     def tell_stalled(self) -> None:
         """Ask the owner to take what lies in its rings into its own memory."""
-        self._tell(self._slots.stalled, 1)
+        self._tell(_STALLED, 1)
 
-    def clear_stalled(self) -> None:
-        """Note that the rings have been emptied; the owner's part."""
-        self._acquire()
-        self._words[self._slots.stalled] = 0
-        self._release()
-
-    def tell_arrived(self) -> None:
-        """Say that one more rank has come to the barrier that the owner counts."""
-        self._tell(self._slots.arrived, None)
-
-    def tell_released(self, number: int) -> None:
-        """Say that all ranks have come to barrier ``number``."""
-        self._tell(self._slots.released, number)
-
-    def _tell(
-        self, slot: int, value: int | None, awaited: int | None = None, peer: int = NOBODY
-    ) -> None:
+    def _tell(self, slot: int, value: int, awaited: int | None = None, peer: int = NOBODY) -> None:
         words = self._words
         self._acquire()
-        words[slot] = words[slot] + 1 if value is None else value
+        words[slot] = value
         words[_NEWS] += 1
         if awaited is None:
             wake = words[_AWAITED_SRC] != NOBODY or words[_AWAITED_DST] != NOBODY

@@ -43,10 +43,14 @@ class Loaded(NamedTuple):
 
 
 class Located(NamedTuple):
-    """From a worker: where its main thread is, outermost frame first, and the verb it waits in."""
+    """From a worker: where its function is, outermost frame first, and the verb it waits in.
+
+    ``beside`` says the same, after a name, of everything that the function has started.
+    """
 
     frames: tuple[Frame, ...]
     call: str | None
+    beside: tuple[tuple[str, tuple[Frame, ...], str | None], ...] = ()
 
 
 class Output(NamedTuple):
@@ -59,16 +63,16 @@ class Output(NamedTuple):
 class Done(NamedTuple):
     """From a worker: its function has returned.
 
-    ``sent[dst]`` and ``received[src]`` count messages; ``last_tags[dst]`` are the tags of the last
-    ones sent, to name those that nobody received.
+    ``sent[name, dst]`` and ``received[name, src]`` count the messages of each communicator;
+    ``last_tags[name, dst]`` are the tags of the last ones, to name those that nobody received.
     """
 
     value: bytes
     ended_s: float
     recorder: Recorder
-    sent: dict[int, int]
-    received: dict[int, int]
-    last_tags: dict[int, tuple[Tag, ...]]
+    sent: dict[tuple[str, int], int]
+    received: dict[tuple[str, int], int]
+    last_tags: dict[tuple[str, int], tuple[Tag, ...]]
 
 
 class Failed(NamedTuple):

@@ -6,21 +6,32 @@ tail); both only grow, and ``count % capacity`` is the place in the ring. The se
 tells the other its counter through the other's mailbox.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.messages import Envelope, Tag
-from course_lib.comm.processes.header import LARGEST_HEADER, Header, aligned, unpack
+from course_lib.comm.messages import Envelope
+from course_lib.comm.processes.header import (
+    FIXED,
+    Header,
+    aligned,
+    pack_into,
+    pack_small_into,
+    understand,
+    unpack,
+    unpack_small,
+)
 from course_lib.comm.processes.mailbox import Mailbox
 
-__all__ = ["Inlet", "Outlet", "Unexpected"]
+__all__ = ["Bytes", "Inlet", "Outlet", "Parcel", "flat_bytes", "new_array"]
 
 Bytes = NDArray[np.uint8]
-Unexpected = tuple[Header, NDArray[Any]]
-"""A message that was taken out of its ring before anybody asked for it."""
+Small = tuple[Envelope, int, int]
+"""What a message says about itself, where in the ring its payload begins, its whole length."""
+
+_LARGE_RING = 256 * 1024
 
 
 def largest_step(capacity: int) -> int:
@@ -35,38 +46,70 @@ class Outlet:
     ----------
     head : int
         Bytes put in so far.
-    number : int
-        Messages put in so far.
-    last_tags : deque
-        The tags of the last messages, for a warning if nobody receives them.
+    tail : int
+        Bytes taken out by the receiver, as far as this end knows.
+    busy : bool
+        Whether it is in the middle of a message.
     """
+
+    __slots__ = (
+        "_mailbox", "_rank", "_view", "busy", "capacity", "dst", "head", "largest_step", "tail",
+    )  # fmt: skip
 
     def __init__(self, rank: int, dst: int, ring: Bytes, mailbox: Mailbox) -> None:
         self.dst = dst
         self.head = 0
-        self.number = 0
-        self.last_tags: deque[Tag] = deque(maxlen=1_000)
+        self.tail = 0
+        self.busy = False
         self.capacity = len(ring)
         self.largest_step = largest_step(len(ring))
         self._rank = rank
-        self._ring = ring
         self._view = ring.data
         self._mailbox = mailbox
 
-    def begin(self, header: bytes, tag: Tag) -> None:
+    def room(self) -> int:
+        """Count the bytes that may be put in."""
+        return self.capacity - (self.head - self.tail)
+
+    def begin(self, header: Header, description: bytes) -> None:
         """Put in the header of the next message."""
-        self.put(header)
-        self.number += 1
-        self.last_tags.append(tag)
+        pack_into(self._view, self.head % self.capacity, header)
+        self.head += FIXED
+        self.put(description)
 
     def put(self, data: memoryview | bytes) -> None:
         """Copy ``data`` in, which must not be more than there is room for, and pad it."""
+        n_bytes = len(data)
         start = self.head % self.capacity
-        first = min(len(data), self.capacity - start)
-        self._view[start : start + first] = data[:first]
-        if first < len(data):
-            self._view[: len(data) - first] = data[first:]
-        self.head += aligned(len(data))
+        if start + n_bytes <= self.capacity:
+            self._view[start : start + n_bytes] = data
+        else:
+            first = self.capacity - start
+            self._view[start:] = data[:first]
+            self._view[: n_bytes - first] = data[first:]
+        self.head += aligned(n_bytes)
+
+    def put_small(
+        self, data: memoryview, description: bytes, channel: int, number: int, posted_s: float
+    ) -> bool:
+        """Put in a whole message in one piece and tell the receiver; False if it does not fit so.
+
+        This is ``begin`` and ``put`` for the message of most runs, without their cases.
+        """
+        n_bytes, n_description = len(data), len(description)
+        payload = FIXED + (n_description + 63 & -64)
+        needed = payload + (n_bytes + 63 & -64)
+        start = self.head % self.capacity
+        fits = start + needed <= self.capacity and self.capacity - self.head + self.tail >= needed
+        if self.busy or not fits:
+            return False
+        view = self._view
+        pack_small_into(view, start, n_description, channel, number, n_bytes, posted_s)
+        view[start + FIXED : start + FIXED + n_description] = description
+        view[start + payload : start + payload + n_bytes] = data
+        self.head += needed
+        self._mailbox.tell_head(self._rank, self.head)
+        return True
 
     def publish(self) -> None:
         """Tell the receiver what has been put in."""
@@ -77,74 +120,170 @@ class Outlet:
         self._mailbox.tell_stalled()
 
 
+class Parcel:
+    """A message that is taken out of its ring before anybody has asked for it.
+
+    Attributes
+    ----------
+    header, sent
+        What it says about itself.
+    array : numpy.ndarray
+        Where it goes, in memory of our own.
+    whole : bool
+        Whether all of it is there.
+    """
+
+    __slots__ = ("_flat", "_next", "array", "header", "sent")
+
+    def __init__(self, header: Header, sent: Envelope) -> None:
+        self.header = header
+        self.sent = sent
+        self.array = new_array(sent)
+        self._flat = flat_bytes(self.array)
+        self._next = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is there."""
+        return self._next == self.header.n_bytes
+
+    def take_from(self, inlet: "Inlet") -> bool:
+        """Take what the ring holds of it; return whether that was anything."""
+        before = self._next
+        while not self.whole and len(part := inlet.span(self.header.n_bytes - self._next)):
+            self._flat[self._next : self._next + len(part)] = part
+            self._next += len(part)
+            inlet.skip(len(part))
+        return self._next > before
+
+
 class Inlet:
     """The receiver's end of a ring.
 
     Attributes
     ----------
+    head : int
+        Bytes put in by the sender, as far as this end knows.
     tail : int
         Bytes taken out so far.
-    received : int
-        Messages received so far.
-    unexpected : deque of Unexpected
-        Messages taken out of the ring to make room, in order.
+    busy : bool
+        Whether somebody is in the middle of receiving a message from it.
+    ring : numpy.ndarray of uint8
+        Its memory.
+    parcels : dict of deque of Parcel
+        Messages taken out of the ring before they were asked for, by channel, in order.
     """
+
+    __slots__ = (
+        "_capacity", "_largest_step", "_mailbox", "_next", "_patience", "_rank", "_told",
+        "_unfinished", "_view", "busy", "head", "parcels", "ring", "src", "tail",
+    )  # fmt: skip
 
     def __init__(self, rank: int, src: int, ring: Bytes, mailbox: Mailbox) -> None:
         self.src = src
+        self.head = 0
         self.tail = 0
-        self.received = 0
-        self.unexpected: deque[Unexpected] = deque()
-        self._number = 0
-        self._largest_step = largest_step(len(ring))
+        self.busy = False
+        self.parcels: dict[int, deque[Parcel]] = defaultdict(deque)
+        self._next: Header | None = None
+        self._unfinished: Parcel | None = None
         self._rank = rank
-        self._ring = ring
+        self.ring = ring
+        self._view = ring.data
+        self._capacity = len(ring)
+        self._largest_step = largest_step(len(ring))
+        # While most of a large ring is free, its sender need not hear of every small message.
+        self._patience = len(ring) // 8 if len(ring) >= _LARGE_RING else 0
+        self._told = 0
         self._mailbox = mailbox
 
-    def peek(self, head: int) -> Header | None:
+    def peek(self) -> Header | None:
         """Read the header of the next message in the ring; None if there is none yet."""
-        if head <= self.tail:
+        if self._next is None and self.head > self.tail:
+            self._next = unpack(self._view, self.tail % self._capacity)
+        return self._next
+
+    def peek_sent(self, header: Header) -> Envelope:
+        """Read what the next message, whose header this is, says about itself."""
+        start = (self.tail + FIXED) % self._capacity
+        n_bytes = header.n_description
+        part = bytes(self._view[start : start + n_bytes])
+        return understand(part + bytes(self._view[: n_bytes - len(part)]))
+
+    def peek_small(self, channel: int) -> Small | None:
+        """Find the next message if it is small, of this channel, and in one piece in the ring."""
+        if self.busy or self._unfinished is not None or self.parcels.get(channel):
             return None
-        return unpack(self._copy(min(LARGEST_HEADER, head - self.tail)))
+        start = self.tail % self._capacity
+        n_description, n_bytes, waits, its_channel = unpack_small(self._view, start)
+        payload = start + FIXED + (n_description + 63 & -64)
+        end = payload + (n_bytes + 63 & -64)
+        if waits or its_channel != channel or end > self._capacity:
+            return None
+        description = bytes(self._view[start + FIXED : start + FIXED + n_description])
+        return understand(description), payload, end - start
+
+    def skip_small(self, length: int) -> None:
+        """Step behind a message that ``peek_small`` has found and that has been read."""
+        self._next = None
+        self.tail += length
+        if self.tail - self._told > self._patience:
+            self.publish()
+
+    def begin(self, header: Header) -> None:
+        """Step behind the header of the next message."""
+        self._next = None
+        self.tail += FIXED + aligned(header.n_description)
+
+    def accept(self, header: Header) -> None:
+        """Tell a sender that waits for it that its message is being received."""
+        if header.waits:
+            self._mailbox.tell_accepted(self._rank, header.flow, header.number)
+
+    def span(self, n_bytes: int) -> Bytes:
+        """View the next bytes: up to ``n_bytes``, one step, the ring's end, or what is there."""
+        start = self.tail % self._capacity
+        there = self.head - self.tail
+        return self.ring[start : start + min(n_bytes, self._largest_step, there)]
 
     def skip(self, n_bytes: int) -> None:
         """Step over bytes that have been read."""
         self.tail += aligned(n_bytes)
 
-    def span(self, n_bytes: int) -> Bytes:
-        """View the next bytes: up to ``n_bytes``, one step, or the ring's end."""
-        start = self.tail % len(self._ring)
-        return self._ring[start : start + min(n_bytes, self._largest_step)]
+    def publish(self, patience: int | None = None) -> None:
+        """Tell the sender what has been taken out, if that is more than it may have to know."""
+        if self.tail - self._told > (self._patience if patience is None else patience):
+            self._told = self.tail
+            self._mailbox.tell_tail(self._rank, self.tail)
 
-    def publish(self) -> None:
-        """Tell the sender what has been taken out."""
-        self._mailbox.tell_tail(self._rank, self.tail)
+    def set_aside(self) -> bool:
+        """Take the next message, or more of it, into memory of our own.
 
-    def begin(self, header: Header) -> None:
-        """Step behind the header of the next message, and tell a sender that waits for it."""
-        self._number += 1
-        assert header.number == self._number, "messages must arrive in the order they were sent"
-        self.skip(header.length)
-        if header.waits:
-            self._mailbox.tell_accepted(self._rank, header.number)
+        Returns
+        -------
+        bool
+            Whether anything moved.
+        """
+        parcel, moved = self._unfinished, False
+        if parcel is None:
+            header = self.peek()
+            if header is None:
+                return False
+            parcel = self._unfinished = Parcel(header, self.peek_sent(header))
+            self.begin(header)
+            self.parcels[header.channel].append(parcel)
+            moved = True
+        moved = parcel.take_from(self) or moved
+        if parcel.whole:
+            self._unfinished = None
+        if moved:
+            self.publish(0)
+        return moved
 
-    def set_aside(self, header: Header) -> None:
-        """Take a message that is whole in the ring into memory of our own."""
-        self.begin(header)
-        array = new_array(header.sent)
-        target = flat_bytes(array)
-        done = 0
-        while done < header.n_bytes:
-            part = self.span(header.n_bytes - done)
-            target[done : done + len(part)] = part
-            done += len(part)
-            self.skip(len(part))
-        self.unexpected.append((header, array))
-
-    def _copy(self, n_bytes: int) -> bytes:
-        start = self.tail % len(self._ring)
-        part = self._ring[start : start + n_bytes].tobytes()
-        return part + self._ring[: n_bytes - len(part)].tobytes()
+    @property
+    def between_messages(self) -> bool:
+        """Whether the next byte in the ring is that of a header."""
+        return self._unfinished is None and not self.busy
 
 
 def new_array(sent: Envelope) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.segment import Segment, Semaphore
 
 __all__ = ["Pipes", "Setup", "enter"]
@@ -44,6 +45,8 @@ class Setup:
         The launcher's environment variables; a fork server has older ones.
     segment : Segment
         The shared memory.
+    arena : Arena
+        Where shared arrays will lie.
     locks, bells : list of Semaphore
         Two for each rank.
     pipes : Pipes
@@ -57,6 +60,7 @@ class Setup:
     trace: bool
     environment: Mapping[str, str]
     segment: Segment
+    arena: Arena
     locks: list[Semaphore]
     bells: list[Semaphore]
     pipes: Pipes

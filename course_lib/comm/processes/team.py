@@ -14,6 +14,7 @@ from multiprocess import connection
 
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
+from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, rank_states, read_board, total_bytes
 from course_lib.comm.processes.deadlock import DeadlockWatch
@@ -77,6 +78,7 @@ class Team:
         self._interrupts = interrupts
         self._segment = Segment(total_bytes(self.size))
         prepare(self._segment.memory, self.size)
+        self._arena = Arena()
         # A lock starts free, a bell starts silent.
         self._locks = [Semaphore(1, ctx=context) for _ in range(self.size)]
         self._bells = [Semaphore(0, ctx=context) for _ in range(self.size)]
@@ -95,7 +97,7 @@ class Team:
             try:
                 setup = Setup(
                     member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
-                    self._segment, self._locks, self._bells, member.open_pipes(),
+                    self._segment, self._arena, self._locks, self._bells, member.open_pipes(),
                 )  # fmt: skip
                 member.start(setup)
             except OSError as error:
@@ -213,6 +215,7 @@ class Team:
         for member in self.members:
             member.close()
         self._segment.close()
+        self._arena.close()
 
     def _all_gone(self) -> bool:
         return all(member.gone for member in self.members)

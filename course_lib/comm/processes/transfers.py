@@ -5,6 +5,7 @@ the sender copies the next. With ``op`` the receiver combines every part straigh
 into ``out``, which saves a pass over memory.
 """
 
+from collections.abc import Set
 from functools import cache
 from typing import Any
 
@@ -12,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
-from course_lib.comm.processes.header import ALIGNMENT, Header, aligned, pack
-from course_lib.comm.processes.mailbox import Slots
-from course_lib.comm.processes.rings import Bytes, Inlet, Outlet, flat_bytes, new_array
+from course_lib.comm.processes.header import ALIGNMENT, FIXED, Header, aligned, describe
+from course_lib.comm.processes.rings import Inlet, Outlet, Parcel, flat_bytes, new_array
 
-__all__ = ["Receiving", "Sending"]
+__all__ = ["Receiving", "Sending", "check_op"]
 
 
 class Sending:
@@ -32,8 +32,8 @@ class Sending:
         What the message says about itself.
     waits : bool
         Whether the sender waits until the receive is posted.
-    now_s : float
-        The run's clock.
+    beside, flow, channel, number, posted_s
+        As in ``Header``.
 
     Attributes
     ----------
@@ -41,42 +41,53 @@ class Sending:
         Whether its first byte is in the ring; whether ``data`` may be changed again.
     """
 
+    __slots__ = ("_bytes", "_description", "_header", "_next", "_waits", "begun", "done", "outlet")
+
     def __init__(
-        self, outlet: Outlet, data: NDArray[Any], sent: Envelope, waits: bool, now_s: float
-    ) -> None:
+        self, outlet: Outlet, data: NDArray[Any], sent: Envelope, *, waits: bool, beside: bool,
+        flow: int, channel: int, number: int, posted_s: float,
+    ) -> None:  # fmt: skip
         self.outlet = outlet
         self.begun = False
         self.done = False
         self._bytes = flat_bytes(np.ascontiguousarray(data)).data
         self._next = 0
         self._waits = waits
-        self._tag = sent.tag
-        self._number = outlet.number + 1
-        self._header = pack(sent, self._number, data.nbytes, waits, now_s)
+        self._description = description = describe(sent)
+        self._header = Header(
+            len(description), waits, beside, flow, channel, number, data.nbytes, posted_s
+        )
 
-    def advance(self, seen: list[int], slots: Slots) -> bool:
+    def advance(self, accepted: int) -> bool:
         """Put one step into the ring if there is room; return whether anything moved.
 
         A message that does not wait is put in whole, so that it can also be taken out whole.
+
+        Parameters
+        ----------
+        accepted : int
+            The number of the last message of this flow that its receiver has begun to receive.
         """
         outlet, n_bytes = self.outlet, len(self._bytes)
-        room = outlet.capacity - (outlet.head - seen[slots.tails + outlet.dst])
         moved = False
         if not self.begun:
-            if room < len(self._header) + (0 if self._waits else aligned(n_bytes)):
+            needed = FIXED + aligned(len(self._description))
+            if not self._waits:
+                needed += aligned(n_bytes)
+            if outlet.busy or outlet.room() < needed:
                 return False
-            outlet.begin(self._header, self._tag)
-            room -= len(self._header)
-            self.begun = moved = True
-        if self._next < n_bytes and room:
+            outlet.begin(self._header, self._description)
+            outlet.busy = self.begun = moved = True
+        if self._next < n_bytes and (room := outlet.room()):
             step = min(room, outlet.largest_step) if self._waits else n_bytes
             outlet.put(self._bytes[self._next : self._next + step])
             self._next += step
             moved = True
         if moved:
             outlet.publish()
-        accepted = not self._waits or seen[slots.accepted + outlet.dst] >= self._number
-        self.done = self._next >= n_bytes and accepted
+        if self._next >= n_bytes:
+            outlet.busy = False
+            self.done = not self._waits or accepted == self._header.number
         return moved or self.done
 
 
@@ -87,6 +98,8 @@ class Receiving:
     ----------
     inlet : Inlet
         The ring to take it out of.
+    channel : int
+        The communicator it belongs to.
     rank : int
         Who receives.
     out : numpy.ndarray or None
@@ -98,7 +111,7 @@ class Receiving:
 
     Attributes
     ----------
-    header : Header or None
+    header, sent : Header and Envelope, or None
         What the message says about itself, once it is there.
     result : numpy.ndarray
         The array received into.
@@ -106,12 +119,20 @@ class Receiving:
         Whether all of it has arrived.
     """
 
+    __slots__ = (
+        "_flat", "_fused", "_next", "_op", "_out", "_rank", "_tag", "_target", "channel", "done",
+        "header", "inlet", "result", "sent",
+    )  # fmt: skip
+
     result: NDArray[Any]
+    sent: Envelope
 
     def __init__(
-        self, inlet: Inlet, rank: int, out: NDArray[Any] | None, op: str | None, tag: Tag
-    ) -> None:
+        self, inlet: Inlet, channel: int, rank: int, out: NDArray[Any] | None, op: str | None,
+        tag: Tag,
+    ) -> None:  # fmt: skip
         self.inlet = inlet
+        self.channel = channel
         self.header: Header | None = None
         self.done = False
         self._rank = rank
@@ -120,52 +141,76 @@ class Receiving:
         self._tag = tag
         self._next = 0
 
-    def advance(self, seen: list[int], slots: Slots) -> bool:
-        """Take one step out of the ring if there is one; return whether anything moved."""
-        head = seen[slots.heads + self.inlet.src]
-        if self.header is None:
-            if self.inlet.unexpected:
-                self._take_unexpected()
-                return True
-            header = self.inlet.peek(head)
-            if header is None:
-                return False
-            self._begin(header)
-            self.inlet.begin(header)
-            self._take(header, head)
-            return True
-        return self._take(self.header, head)
+    @property
+    def waited(self) -> bool:
+        """Whether its sender has waited for this receive."""
+        return self.header is not None and self.header.waits
 
-    def _begin(self, header: Header) -> None:
+    def advance(self, wanted: Set[int]) -> bool:
+        """Take one step out of the ring if there is one; return whether anything moved.
+
+        Parameters
+        ----------
+        wanted : set of int
+            The channels on which other flows of this rank are waiting for this ring's messages:
+            they take theirs themselves; those of other channels are set aside.
+        """
+        inlet = self.inlet
+        if self.header is not None:
+            return self._take(self.header)
+        if parcels := inlet.parcels.get(self.channel):
+            if not parcels[0].whole:
+                return inlet.set_aside()
+            self._open(parcels[0])
+            parcels.popleft()
+            return True
+        if not inlet.between_messages:
+            return not inlet.busy and inlet.set_aside()
+        header = inlet.peek()
+        if header is None:
+            return False
+        if header.channel != self.channel:
+            return header.channel not in wanted and inlet.set_aside()
+        self._begin(header, inlet.peek_sent(header))
+        inlet.begin(header)
+        inlet.accept(header)
+        inlet.busy = True
+        self._take(header)
+        return True
+
+    def _begin(self, header: Header, sent: Envelope) -> None:
         """Compare the message with what is wanted, then choose where its bytes go."""
         out, op = self._out, self._op
-        check_match(header.sent, self.inlet.src, self._rank, self._tag, out)
+        check_match(sent, self.inlet.src, self._rank, self._tag, out)
         if op is not None:
-            _check_op(op, header.sent.dtype)
-        self.header = header
+            check_op(op, sent.dtype)
+        self.header, self.sent = header, sent
         direct = out is not None and out.flags.c_contiguous
-        if op is not None and ALIGNMENT % max(np.dtype(header.sent.dtype).itemsize, 1):
+        if op is not None and ALIGNMENT % max(np.dtype(sent.dtype).itemsize, 1):
             direct = False  # an element could lie across the ring's end
-        self._target = out if out is not None and direct else new_array(header.sent)
+        self._target = out if out is not None and direct else new_array(sent)
         self._fused = direct and op is not None
         self._flat = self._target.reshape(-1) if self._fused else flat_bytes(self._target)
 
-    def _take(self, header: Header, head: int) -> bool:
+    def _take(self, header: Header) -> bool:
         inlet, before = self.inlet, self._next
-        while self._next < header.n_bytes and inlet.tail < head:
-            part = inlet.span(min(header.n_bytes - self._next, head - inlet.tail))
+        while self._next < header.n_bytes:
+            part = inlet.span(header.n_bytes - self._next)
+            if not len(part):
+                break
             self._store(part)
             self._next += len(part)
             inlet.skip(len(part))
             if header.waits:
                 break  # one step, then let the sender know
-        if self._next > before or header.n_bytes == 0:
-            inlet.publish()
         if self._next == header.n_bytes:
+            inlet.busy = False
             self._finish()
-        return self._next > before
+        if self.done or self._next > before:
+            inlet.publish()
+        return self.done or self._next > before
 
-    def _store(self, part: Bytes) -> None:
+    def _store(self, part: NDArray[np.uint8]) -> None:
         if not self._fused:
             self._flat[self._next : self._next + len(part)] = part
             return
@@ -174,16 +219,14 @@ class Receiving:
         into = self._flat[start : start + len(incoming)]
         OPS[str(self._op)](into, incoming, out=into)
 
-    def _take_unexpected(self) -> None:
-        header, array = self.inlet.unexpected[0]
-        self._begin(header)
-        self.inlet.unexpected.popleft()
-        self._store(flat_bytes(array))
-        self._next = header.n_bytes
+    def _open(self, parcel: Parcel) -> None:
+        """Take a message that has been set aside."""
+        self._begin(parcel.header, parcel.sent)
+        self.inlet.accept(parcel.header)
+        self._store(flat_bytes(parcel.array))
         self._finish()
 
     def _finish(self) -> None:
-        self.inlet.received += 1
         self.done = True
         out, op = self._out, self._op
         if out is None or out is self._target:
@@ -197,7 +240,7 @@ class Receiving:
 
 
 @cache
-def _check_op(op: str, dtype: str) -> None:
+def check_op(op: str, dtype: str) -> None:
     """Refuse an operation that the dtype lacks, before any of the message has been combined."""
     nothing = np.empty(0, np.dtype(dtype))
     try:

@@ -13,7 +13,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
@@ -22,6 +22,7 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.failures import frames_of_stack
+from course_lib.comm.processes.port import Flow
 from course_lib.comm.processes.records import Locate, Located, Output
 from course_lib.comm.processes.setup import Pipes
 
@@ -38,12 +39,12 @@ class Line:
     ----------
     pipes : Pipes
         The worker's ends.
-    call : callable
-        Says in which verb the worker waits, or None.
+    flows : mapping of Flow
+        What runs in the worker, its function first.
     """
 
-    def __init__(self, pipes: Pipes, call: Callable[[], str | None]) -> None:
-        self._call = call
+    def __init__(self, pipes: Pipes, flows: Mapping[int, Flow]) -> None:
+        self._flows = flows
         self._records = pipes.records
         self._requests = pipes.requests
         self._sending = threading.Lock()
@@ -72,10 +73,20 @@ class Line:
             except (EOFError, OSError):
                 os._exit(1)
             if isinstance(request, Locate):
-                stack = sys._current_frames().get(self._worker or 0)
-                self.report(Located(frames_of_stack(stack), self._call()))
+                self.report(self._locate())
             else:
                 self._arrived.put(request)
+
+    def _locate(self) -> Located:
+        stacks = sys._current_frames()
+        mine, beside = None, []
+        for flow in list(self._flows.values()):
+            call = str(flow.call) if flow.call is not None else None
+            if flow.thread == self._worker:
+                mine = call
+            else:
+                beside.append((flow.name, frames_of_stack(stacks.get(flow.thread)), call))
+        return Located(frames_of_stack(stacks.get(self._worker or 0)), mine, tuple(beside))
 
 
 class Pump:

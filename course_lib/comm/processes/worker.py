@@ -11,10 +11,13 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
 from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.home import Home
+from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.trees import descendants, end_processes
@@ -32,10 +35,10 @@ def work(setup: Setup) -> None:
     die_with_launcher()
     watch_for_crashes(setup.pipes)
     os.environ[WORKER_VARIABLE] = str(setup.rank)
-    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
-    line = Line(setup.pipes, lambda: channels.board.call(setup.rank))
+    port = Port(setup.rank, Channels(setup.segment.memory, setup.locks, setup.bells))
+    line = Line(setup.pipes, port.flows)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, channels, line)
+    _live(setup, port, line)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -54,9 +57,15 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, channels: Channels, line: Line) -> None:
-    comm: ProcessCommunicator | None = None
+def _live(setup: Setup, port: Port, line: Line) -> None:
+    home: Home | None = None
     origin_s = time.perf_counter()
+
+    def failed(error: BaseException) -> Failed:
+        now_s = time.perf_counter() - origin_s
+        recorder = home.recorder if home is not None else None
+        return Failed(Failure.of(error, setup.rank, now_s), recorder)
+
     try:
         line.report(Attached(setup.rank))
         fn, args = load_call(line.next_request().data, setup.rank)
@@ -65,27 +74,27 @@ def _live(setup: Setup, channels: Channels, line: Line) -> None:
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s
-        comm = ProcessCommunicator(
-            setup.rank, channels, setup.eager_bytes, setup.seed, setup.trace, origin_s
-        )
-        value = fn(comm, *args)
-        ended_s = comm.clock()
-        record: Any = _done(comm, pack_value(value, setup.rank), ended_s)
-        comm.finish()
+        home = Home(
+            port, setup.arena, setup.eager_bytes, setup.seed, setup.trace, origin_s,
+            fail=lambda error: line.report(failed(error)),
+        )  # fmt: skip
+        flow = port.open_flow(WORLD)
+        value = fn(ProcessCommunicator(home, flow), *args)
+        home.starter.wait_for_all(flow)
+        ended_s = home.clock()
+        record: Any = _done(home, pack_value(value, setup.rank), ended_s)
+        port.finish()
     except BaseException as error:  # sys.exit and the like are failures too
-        now_s = time.perf_counter() - origin_s
-        recorder = comm.recorder if comm is not None else None
-        record = Failed(Failure.of(error, setup.rank, now_s), recorder)
+        record = failed(error)
     line.report(record)
 
 
-def _done(comm: ProcessCommunicator, value: bytes, ended_s: float) -> Done:
-    outlets, inlets = comm.outlets, comm.inlets
-    return Done(
-        value=value,
-        ended_s=ended_s,
-        recorder=comm.recorder,
-        sent={dst: outlet.number for dst, outlet in outlets.items()},
-        received={src: inlet.received for src, inlet in inlets.items()},
-        last_tags={dst: tuple(outlet.last_tags) for dst, outlet in outlets.items()},
-    )
+def _done(home: Home, value: bytes, ended_s: float) -> Done:
+    sent, received, last_tags = {}, {}, {}
+    for comm in home.communicators:
+        for dst, n_messages in comm.n_sent.items():
+            sent[comm.name, dst] = n_messages
+            last_tags[comm.name, dst] = tuple(comm.last_tags[dst])
+        for src, n_messages in comm.n_received.items():
+            received[comm.name, src] = n_messages
+    return Done(value, ended_s, home.recorder, sent, received, last_tags)

@@ -1,0 +1,91 @@
+"""Where shared arrays lie: a file without a name, which grows as ranks ask for arrays.
+
+The launcher makes the file, empty, and every worker inherits it; so it is gone with the last
+process that has it open, however that ends. On Windows memory is shared by a name instead, which
+the system forgets with the last process that uses it.
+"""
+
+import errno
+import mmap
+import os
+import secrets
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from multiprocess import reduction
+
+from course_lib.comm.errors import SharedMemoryFull
+
+__all__ = ["Arena"]
+
+_FOLDER = Path("/dev/shm")
+_PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
+
+
+class Arena:
+    """The memory of a run's shared arrays; picklable while a worker is being started."""
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(8)
+        self._fd = -1
+        if sys.platform != "win32":
+            # On Linux in memory; elsewhere an ordinary file, which the system caches in memory.
+            folder = _FOLDER if os.access(_FOLDER, os.W_OK) else None
+            with tempfile.TemporaryFile(dir=folder) as file:
+                self._fd = os.dup(file.fileno())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel to a worker that is being started, and nowhere else."""
+        handle = reduction.DupFd(self._fd) if self._fd >= 0 else None
+        return {"token": self._token, "handle": handle}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open the same file in a worker."""
+        self._token = state["token"]
+        self._fd = -1 if state["handle"] is None else state["handle"].detach()
+
+    def reserve(self, n_bytes: int) -> int:
+        """Make room for an array of zeros; return where it begins.
+
+        Raises
+        ------
+        SharedMemoryFull
+            If there is not that much.
+        """
+        if sys.platform == "win32":
+            return 0
+        import fcntl
+
+        fcntl.lockf(self._fd, fcntl.LOCK_EX)  # groups of ranks may ask at the same time
+        try:
+            start = os.fstat(self._fd).st_size
+            length = -(-max(n_bytes, 1) // _PAGE) * _PAGE
+            if hasattr(os, "posix_fallocate"):  # else a full disk would show as SIGBUS, later
+                os.posix_fallocate(self._fd, start, length)
+            else:
+                os.ftruncate(self._fd, start + length)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.ENOMEM):
+                raise
+            raise SharedMemoryFull(
+                f"shared_array needs {n_bytes:,} bytes of shared memory, and there is not that "
+                "much left; use a smaller array, free memory (on Linux: look at df /dev/shm), or "
+                "start a container with a larger --shm-size"
+            ) from None
+        finally:
+            fcntl.lockf(self._fd, fcntl.LOCK_UN)
+        return start
+
+    def view(self, start: int, n_bytes: int, name: str) -> mmap.mmap:
+        """Map what ``reserve`` made; ``name`` tells arrays apart on Windows."""
+        if sys.platform == "win32":
+            return mmap.mmap(-1, max(n_bytes, 1), tagname=f"{self._token}-{name}")
+        return mmap.mmap(self._fd, max(n_bytes, 1), offset=start)
+
+    def close(self) -> None:
+        """Let go of the file; it is freed when every worker has done so."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,59 @@
+"""What all communicators of one rank share."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from course_lib.comm.processes.arena import Arena
+from course_lib.comm.processes.port import Port
+from course_lib.comm.processes.started import Starter
+from course_lib.trace.recorder import Recorder
+
+if TYPE_CHECKING:
+    from course_lib.comm.processes.communicator import ProcessCommunicator
+
+__all__ = ["Home"]
+
+
+@dataclass
+class Home:
+    """A rank's port and settings.
+
+    Attributes
+    ----------
+    port : Port
+        Where its messages go out and come in.
+    arena : Arena
+        Where shared arrays lie.
+    eager_bytes : int
+        Up to this size a send returns after copying; 0 makes every send wait for its receive.
+    seed : int
+        For ``rng``.
+    trace : bool
+        Whether to record.
+    origin_s : float
+        When the run began, on the clock that all processes of this computer share.
+    fail : callable
+        Told of an exception that left a started function.
+    communicators : list of ProcessCommunicator
+        All there have been, to count what they sent.
+    """
+
+    port: Port
+    arena: Arena
+    eager_bytes: int
+    seed: int
+    trace: bool
+    origin_s: float
+    fail: Callable[[BaseException], None]
+    communicators: "list[ProcessCommunicator]" = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make what follows from these."""
+        self.recorder = Recorder(self.port.rank)
+        self.starter = Starter(self.port, self.fail)
+
+    def clock(self) -> float:
+        """Return seconds since the run began."""
+        return time.perf_counter() - self.origin_s

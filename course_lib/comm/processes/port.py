@@ -1,0 +1,342 @@
+"""Everything of one rank that goes out or comes in: it moves messages on, or waits for news.
+
+A rank has one port. Its communicators share the rings, and the flows of control that it has started
+share the port: one flow at a time moves messages, and of those that wait one sleeps on the rank's
+bell and wakes the others when it rings. A flow takes messages of its own communicator; if one of
+another communicator is in the way, and nobody waits for that, it is set aside.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import count
+from typing import Any, NamedTuple
+
+from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.processes.board import GROUP_VERBS, call_text
+from course_lib.comm.processes.channels import Channels
+from course_lib.comm.processes.mailbox import ANYONE, FLOWS, NOBODY
+from course_lib.comm.processes.transfers import Receiving, Sending
+
+__all__ = ["POLL_S", "Call", "Flow", "Port"]
+
+POLL_S = 100e-6
+"""How long a rank stays awake for news: a few times what waking up would take."""
+_WORTH_NOTING_S = 1e-4
+_NOTHING: frozenset[int] = frozenset()
+
+
+class Call(NamedTuple):
+    """A verb that a flow is in, as the learner wrote it; ranks are those of the whole run."""
+
+    verb: str
+    src: int = NOBODY
+    dst: int = NOBODY
+    tag: Any = None
+    missing: Sequence[int] = ()
+    """All who are awaited: in a barrier by the one who counts, in ``recv_any`` the others."""
+
+    def still(self, src: int, dst: int) -> "Call":
+        """Return the part of it that is still open."""
+        return self._replace(src=src, dst=dst)
+
+    def __str__(self) -> str:
+        """Write it with what it waits for."""
+        return call_text(self.verb, self.src, self.dst, self.tag)
+
+
+class Flow:
+    """One flow of control of a rank: a thread that may be in one verb at a time.
+
+    Attributes
+    ----------
+    number : int
+        0 for the rank's function, else one of the places for what it has started.
+    name : str
+        The communicator it was given.
+    thread : int
+        The thread's identifier.
+    call : Call or None
+        What it waits in.
+    coming : Receiving or None
+        The message it receives.
+    waits : list of (float, float)
+        When it has waited, on the computer's clock.
+    idle_since_s : float
+        When it began to wait; 0 if it does not.
+    polled : bool
+        Whether it has stayed awake for news for a moment, in vain.
+    """
+
+    __slots__ = (
+        "call", "coming", "idle_since_s", "name", "number", "polled", "thread", "waits",
+    )  # fmt: skip
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number = number
+        self.name = name
+        self.thread = threading.get_ident()
+        self.call: Call | None = None
+        self.coming: Receiving | None = None
+        self.waits: list[tuple[float, float]] = []
+        self.idle_since_s = 0.0
+        self.polled = False
+
+
+class Port:
+    """A rank's ends of all rings, its mailbox, and its flows.
+
+    Parameters
+    ----------
+    rank : int
+        Who it belongs to.
+    channels : Channels
+        The run's rings and mailboxes.
+
+    Attributes
+    ----------
+    turn : Lock
+        Held by the flow that moves messages.
+    numbers : iterator of int
+        Of the rank's messages.
+    flows : dict of Flow
+        By number; more than one only while something that was started still runs.
+    """
+
+    def __init__(self, rank: int, channels: Channels) -> None:
+        self.rank = rank
+        self.size = channels.size
+        self.outlets = channels.outlets(rank)
+        self.inlets = channels.inlets(rank)
+        self.turn = threading.Lock()
+        self.flows: dict[int, Flow] = {}
+        self.numbers = count(1)
+        self._mailboxes = channels.mailboxes
+        self.mailbox = channels.mailboxes[rank]
+        self._board = channels.board
+        self._changed = threading.Condition(self.turn)  # a flow has moved something, or has ended
+        self._watched = False
+        self._dozing: set[Flow] = set()
+
+    # Flows
+
+    def has_place(self) -> bool:
+        """Tell whether one more flow may begin."""
+        return len(self.flows) < FLOWS
+
+    def open_flow(self, name: str) -> Flow:
+        """Make a place for one more flow, which belongs to the calling thread until it has one."""
+        with self.turn:
+            number = next(n for n in range(FLOWS) if n not in self.flows)
+            flow = self.flows[number] = Flow(number, name)
+            self._board.goes_on(self.rank, number)
+            return flow
+
+    def close_flow(self, flow: Flow) -> None:
+        """Give a flow's place back."""
+        with self.turn:
+            del self.flows[flow.number]
+            self._wake_flows()
+            self._board.ends(self.rank, flow.number)
+
+    def this_flow(self) -> Flow | None:
+        """Return the flow that the calling thread is; None if it is a stranger."""
+        here = threading.get_ident()
+        return next((flow for flow in list(self.flows.values()) if flow.thread == here), None)
+
+    def wait_until(self, flow: Flow, call: Call, met: Callable[[], bool]) -> None:
+        """Wait for something that another flow of this rank does."""
+        with self.turn:
+            while not met():
+                self._board.waits(self.rank, flow.number, call.verb, NOBODY, NOBODY)
+                flow.call = call
+                self._doze(flow)
+                flow.call = None
+            self._board.goes_on(self.rank, flow.number)
+
+    def finish(self) -> None:
+        """Tell all others that this rank will neither send nor receive any more."""
+        for peer in self.outlets:
+            self._mailboxes[peer].tell_finished(self.rank)
+
+    # Messages
+
+    def drive(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> None:
+        """Move both messages on, a step of each in turn, and wait while neither can move."""
+        if going is not None:
+            with self.turn:
+                going.advance(0)
+            if going.done and coming is None:
+                return  # copied into the ring at once, as most small messages are
+        flow.coming = coming
+        try:
+            while not self._step(flow, call, going, coming):
+                pass
+        finally:
+            flow.coming = None
+
+    def _step(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> bool:
+        """Move both a step on, or wait for news; return whether both are done."""
+        src = NOBODY if coming is None or coming.done else coming.inlet.src
+        dst = NOBODY if going is None or going.done else going.outlet.dst
+        with self.turn:
+            news, head, tail, accepted, stalled = self.mailbox.look(src, dst, flow.number)
+            moved, done = False, True
+            if going is not None and dst >= 0:
+                going.outlet.tail = tail
+                moved, done = going.advance(accepted), going.done
+            if coming is not None and src >= 0:
+                coming.inlet.head = head
+                moved = coming.advance(self._wanted(flow, src)) or moved
+                done = done and coming.done
+            if moved or done:
+                self._went_on(flow)
+            elif stalled:
+                self._make_room()
+            else:
+                if going is not None and not (going.begun or going.outlet.busy):
+                    going.outlet.stall()
+                self._rest(flow, call.still(src, dst), news)
+        return done
+
+    def first_arrived(self, flow: Flow, call: Call, channel: int, members: Iterable[int]) -> int:
+        """Wait for a message from any of ``members``; return who sent the first."""
+        while True:
+            with self.turn:
+                news, stalled = self._look_everywhere()
+                src = self._earliest(flow, channel, members)
+                if src is not None:
+                    self._went_on(flow)
+                    return src
+                if stalled:
+                    self._make_room()
+                else:
+                    self._rest(flow, call, news)
+
+    def _earliest(self, flow: Flow, channel: int, members: Iterable[int]) -> int | None:
+        arrived = []
+        for src in members:
+            inlet = self.inlets[src]
+            while not inlet.parcels.get(channel) and not inlet.busy:
+                header = inlet.peek() if inlet.between_messages else None
+                if header is not None and header.channel == channel:
+                    arrived.append((header.posted_s, src))
+                    break
+                if header is not None and header.channel in self._wanted(flow, src):
+                    break
+                if not inlet.set_aside():
+                    break
+            if parcels := inlet.parcels.get(channel):
+                arrived.append((parcels[0].header.posted_s, src))
+        return min(arrived)[1] if arrived else None
+
+    def _wanted(self, flow: Flow, src: int) -> Set[int]:
+        """List the channels on which other flows wait for ``src``: they take what comes there."""
+        if len(self.flows) == 1:
+            return _NOTHING
+        others = (other.coming for other in self.flows.values() if other is not flow)
+        return {c.channel for c in others if c is not None and c.inlet.src == src and not c.done}
+
+    def _look_everywhere(self) -> tuple[int, bool]:
+        news, heads, stalled = self.mailbox.look_everywhere()
+        for src, inlet in self.inlets.items():
+            inlet.head = heads[src]
+        return news, stalled
+
+    def _make_room(self) -> None:
+        """Set messages aside that lie in the way of ranks that want to send more.
+
+        A large message stays if its sender has nothing else to do than to wait for its receive.
+        """
+        self.mailbox.take_stalled()
+        self._look_everywhere()  # whoever stalls from now on says so again
+        for inlet in self.inlets.values():
+            while not inlet.busy:
+                header = inlet.peek() if inlet.between_messages else None
+                if header is not None and header.waits and not header.beside:
+                    break
+                if not inlet.set_aside():
+                    break
+            inlet.publish(0)
+
+    # Waiting
+
+    def _rest(self, flow: Flow, call: Call, news: int) -> None:
+        """Wait for something new since ``news``: awake for a moment, then asleep."""
+        if not flow.idle_since_s:
+            flow.idle_since_s = time.perf_counter()
+        if not flow.polled and len(self.flows) == 1:
+            flow.polled = not self.mailbox.poll(news, POLL_S)
+            return  # to look once more, under the lock, before falling asleep
+        if (gone := self._gone(call)) and self.mailbox.look(NOBODY, NOBODY, 0)[0] == news:
+            raise PeerFinishedError(explain_finished(self.rank, call, gone), rank=self.rank)
+        flow.call = call
+        self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
+        if self._watched:
+            self._doze(flow)
+        elif len(self.flows) == 1:
+            self.mailbox.sleep(news, call.src, call.dst)
+        else:
+            self._watch(news)
+        flow.call = None
+        self._board.goes_on(self.rank, flow.number)
+
+    def _watch(self, news: int) -> None:
+        """Sleep on the bell for all flows."""
+        self._watched = True
+        self.turn.release()
+        self.mailbox.sleep(news, ANYONE, ANYONE)
+        self.turn.acquire()
+        self._watched = False
+        self._wake_flows()
+
+    def _doze(self, flow: Flow) -> None:
+        """Sleep until another flow of this rank has moved something."""
+        self._dozing.add(flow)
+        self._changed.wait()
+
+    def _wake_flows(self) -> None:
+        for flow in self._dozing:  # said here, so that nobody takes them for asleep meanwhile
+            self._board.goes_on(self.rank, flow.number)
+        self._dozing.clear()
+        self._changed.notify_all()
+
+    def _went_on(self, flow: Flow) -> None:
+        flow.polled = False
+        if flow.idle_since_s:
+            now_s = time.perf_counter()
+            if now_s - flow.idle_since_s > _WORTH_NOTING_S:
+                flow.waits.append((flow.idle_since_s, now_s))
+            flow.idle_since_s = 0.0
+        if len(self.flows) > 1:
+            self._wake_flows()
+
+    def _gone(self, call: Call) -> list[int]:
+        """List the ranks that have returned without which ``call`` cannot end."""
+        if call.src == ANYONE:
+            finished = self.mailbox.finished(call.missing)
+            return finished if len(finished) == len(call.missing) else []
+        peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
+        return self.mailbox.finished(peers)
+
+
+def explain_finished(rank: int, call: Call, gone: list[int]) -> str:
+    """Say that ``rank`` waits in ``call`` for ranks that have returned."""
+    peer = min(gone)
+    if call.verb in GROUP_VERBS:
+        whom, how = f"for rank {peer}", f"without calling {call.verb}()"
+    elif call.src == ANYONE:
+        whom, how = "for a message from anybody", "and sent nothing more"
+    elif call.src in gone:
+        whom, how = f"for a message from rank {peer}", "and sent nothing more"
+    else:
+        whom, how = f"to send to rank {peer}", "and will not receive it"
+    who = "but every other rank" if call.src == ANYONE else "which"
+    return (
+        f"rank {rank} waits in {call.verb}() {whom}, {who} has already returned {how}; "
+        "check that every send has its recv, on all ranks and in every step"
+    )
