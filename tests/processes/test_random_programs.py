@@ -162,14 +162,21 @@ def stall(rng):
 
 
 def obey_haltingly(comm, programs, seed, folder):
+    """Follow two programs at a time, the second in a function that is started beside."""
     (folder / str(comm.rank)).write_text(str(os.getpid()))
-    rng = random.Random(f"{seed} {comm.rank}")
-    for parts in programs:
-        for part in parts[comm.rank]:
-            stall(rng)
-            obey(comm, {comm.rank: [part]})
+    for first, second in zip(programs[::2], programs[1::2], strict=True):
+        pending = comm.start(halt_now_and_then, second, seed)
+        halt_now_and_then(comm, first, seed)
         comm.barrier()
+        pending.wait()
     return len(programs)
+
+
+def halt_now_and_then(comm, parts, seed):
+    rng = random.Random(f"{seed} {comm.name} {comm.rank}")
+    for part in parts[comm.rank]:
+        stall(rng)
+        obey(comm, {comm.rank: [part]})
 
 
 class Halter:
@@ -220,12 +227,16 @@ def check_correct(seed, n_programs, start_method, folder):
 @pytest.mark.slow
 def test_correct_programs_with_late_ranks_are_never_called_deadlocks(start_method, tmp_path):
     n_runs = 20 if start_method == "forkserver" else 4
-    halts = [check_correct(k, 3, start_method, tmp_path / str(k)) for k in range(n_runs)]
-    print(f"{n_runs} runs of three programs, ranks halted {sum(halts)} times: no false alarm")
+    halts = [check_correct(k, 4, start_method, tmp_path / str(k)) for k in range(n_runs)]
+    print(f"{n_runs} runs of four programs, ranks halted {sum(halts)} times: no false alarm")
     assert sum(halts) > 0
 
 
 @pytest.mark.soak
 def test_ten_thousand_correct_programs_are_never_called_deadlocks(usual_method, tmp_path):
-    halts = [check_correct(k, 100, usual_method, tmp_path / str(k)) for k in range(100)]
-    print(f"10,000 programs in 100 runs, ranks halted {sum(halts)} times: no false alarm")
+    n_halts = 0
+    for k in range(100):
+        n_halts += check_correct(k, 100, usual_method, tmp_path / str(k))
+        print(
+            f"{100 * (k + 1):,} programs, ranks halted {n_halts} times: no false alarm", flush=True
+        )
