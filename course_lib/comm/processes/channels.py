@@ -15,7 +15,8 @@ import numpy as np
 
 from course_lib.comm.processes.board import Board, RankState
 from course_lib.comm.processes.mailbox import Mailbox, Slots, awake, is_asleep, mailbox_words
-from course_lib.comm.processes.rings import Bytes, Inlet, Outlet
+from course_lib.comm.processes.parcels import Bytes
+from course_lib.comm.processes.rings import Inlet, Outlet
 
 __all__ = ["Channels", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes"]
 

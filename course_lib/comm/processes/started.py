@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from course_lib.comm.pending import Pending
-from course_lib.comm.processes.port import Call, Flow, Port
+from course_lib.comm.processes.flows import Call, Flow
+from course_lib.comm.processes.port import Port
 
 __all__ = ["Started", "Starter"]
 

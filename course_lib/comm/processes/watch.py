@@ -21,7 +21,7 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.failures import frames_of_stack
-from course_lib.comm.processes.port import Flow
+from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.records import Locate, Located, Output
 from course_lib.comm.processes.setup import Pipes
 
