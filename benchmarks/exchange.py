@@ -49,7 +49,7 @@ class Engine(Protocol):
         """Wait for all ranks."""
 
     def prepare(self, x: Vector, n_calls: int) -> Callable[[], list[Vector]]:
-        """Get ready to all-reduce ``x`` so often; the function returned does it and is timed."""
+        """Get ready to all-reduce copies of ``x`` in place; what is returned does so, timed."""
 
     def send(self, array: Vector, dst: int) -> None:
         """Send an array."""

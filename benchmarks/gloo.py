@@ -31,7 +31,6 @@ class Gloo:
         self._dist.barrier()
 
     def prepare(self, x: Vector, n_calls: int) -> Callable[[], list[Vector]]:
-        # It sums in place, so each call gets a copy of its own, made before the clock starts.
         places = [self._torch.from_numpy(x.copy()) for _ in range(n_calls)]
 
         def sum_up() -> list[Vector]:
