@@ -251,7 +251,10 @@ class Communicator(ABC):
             color = _whole("color", color, " or None")
         key = _whole("key", key)
         self._n_splits += 1
-        return self._split(color, key)
+        group = self._split(color, key)
+        if group is not None:
+            group._computing = self._computing
+        return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
         """Run ``fn(child, *args)`` beside what this rank goes on to do.

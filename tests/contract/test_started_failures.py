@@ -114,3 +114,20 @@ def test_messages_that_a_started_function_left_unread_are_counted(world):
         result = world(main)
     assert "tag=8" in str(seen[0].message)
     assert [(m.src, m.dst, m.comm) for m in result.trace.unreceived()] == [(0, 1, "world/start 1")]
+
+
+def test_a_compute_block_is_for_all_communicators_of_a_function(world):
+    def main(comm):
+        half, pending = comm.split(0), comm.start(swap, 1.0)
+        texts = []
+        for call in (half.barrier, pending.wait):
+            try:
+                with comm.compute("the block", flops=1e6):
+                    call()
+            except RuntimeError as error:
+                texts.append(str(error))
+        return texts
+
+    for texts in world(main).values:
+        for verb, text in zip(("barrier", "wait"), texts, strict=True):
+            assert f"called {verb}() inside comm.compute('the block')" in text

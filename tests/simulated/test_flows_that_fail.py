@@ -217,23 +217,6 @@ def test_what_has_a_time_is_refused_on_the_parents_communicator(use):
         simulate(main)
 
 
-def test_a_compute_block_is_for_all_communicators_of_a_function():
-    def main(comm):
-        half, pending = comm.split(0), comm.start(swap)
-        texts = []
-        for call in (half.barrier, pending.wait):
-            try:
-                with comm.compute("the block", flops=1e6):
-                    call()
-            except RuntimeError as error:
-                texts.append(str(error))
-        return texts
-
-    for texts in simulate(main).values:
-        for verb, text in zip(("barrier", "wait"), texts, strict=True):
-            assert f"called {verb}() inside comm.compute('the block')" in text
-
-
 def test_functions_that_are_cut_off_clean_up(monkeypatch):
     module = types.ModuleType("what_functions_saw")
     module.seen = []

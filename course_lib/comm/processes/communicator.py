@@ -177,7 +177,7 @@ class ProcessCommunicator(Communicator):
         def body(flow: Flow) -> T:
             return fn(ProcessCommunicator(self._home, flow, name, self._members), *args)
 
-        started = Started(self._port, name, body)
+        started = Started(self._port, name, body, lambda: self._no_compute("wait"))
         self._home.starter.start(started)
         return started
 

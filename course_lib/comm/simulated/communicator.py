@@ -228,7 +228,6 @@ class SimulatedCommunicator(Communicator):
             group = self.world.open(name, members, self.group, n_running=0)
             for rank, comm in zip(ranks, group.comms, strict=True):
                 comm.flow = self.peers[rank].flow
-                comm._computing = self.peers[rank]._computing
                 mine[rank] = comm
         return mine
 
