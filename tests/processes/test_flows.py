@@ -100,6 +100,28 @@ def test_the_flow_that_sleeps_for_all_hands_over_when_it_is_done(usual_method):
     )
 
 
+def test_flows_take_turns_to_stream_large_messages_through_one_ring(usual_method):
+    def stream(comm, base):
+        sums = []
+        for number in range(15):
+            if comm.rank == 0:
+                n = (number % 3 + 1) * EAGER_BYTES  # some fit into the ring at once, some do not
+                comm.send(np.full(n, float(base + number)), dst=1, tag=number)
+            else:
+                array = comm.recv(src=0, tag=number)
+                assert array.min() == array.max()
+                sums.append(int(array[0]))
+        return sums
+
+    def work(comm):
+        started = [comm.start(stream, 100 * (k + 1)) for k in range(3)]
+        return [stream(comm, 0), *(one.wait() for one in started)]
+
+    for _ in range(5):
+        values = run(work, workers=2, start_method=usual_method).values[1]
+        assert values == [[100 * k + number for number in range(15)] for k in range(4)]
+
+
 def test_a_flood_beside_the_function_is_set_aside(start_method):
     n_messages = 2 * ring_bytes(3) // EAGER_BYTES
 

@@ -86,8 +86,8 @@ class Sending:
             moved = True
         if moved:
             outlet.publish()
+            outlet.busy = self._next < n_bytes  # then another flow may use the ring
         if self._next >= n_bytes:
-            outlet.busy = False
             self.done = not self._waits or accepted == self._header.number
         return moved or self.done
 
