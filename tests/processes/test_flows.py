@@ -103,9 +103,9 @@ def test_the_flow_that_sleeps_for_all_hands_over_when_it_is_done(usual_method):
 def test_flows_take_turns_to_stream_large_messages_through_one_ring(usual_method):
     def stream(comm, base):
         sums = []
-        for number in range(15):
+        for number in range(8):
             if comm.rank == 0:
-                n = (number % 3 + 1) * EAGER_BYTES  # some fit into the ring at once, some do not
+                n = EAGER_BYTES if (base + number) % 3 else LARGE  # fits into the ring, or not
                 comm.send(np.full(n, float(base + number)), dst=1, tag=number)
             else:
                 array = comm.recv(src=0, tag=number)
@@ -119,7 +119,7 @@ def test_flows_take_turns_to_stream_large_messages_through_one_ring(usual_method
 
     for _ in range(5):
         values = run(work, workers=2, start_method=usual_method).values[1]
-        assert values == [[100 * k + number for number in range(15)] for k in range(4)]
+        assert values == [[100 * k + number for number in range(8)] for k in range(4)]
 
 
 def test_a_flood_beside_the_function_is_set_aside(start_method):
