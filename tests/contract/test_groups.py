@@ -1,11 +1,14 @@
 """``split``: groups of ranks with communicators of their own, in every world."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
+from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import MessageMismatchError, WorkerError
 
@@ -83,6 +86,28 @@ def test_rows_and_columns_of_a_grid(world):
     }  # fmt: skip
     assert trace.bytes_sent() == [32] * 4
     assert trace.bytes_received() == [32] * 4
+
+
+def test_a_group_is_on_the_trace_with_ranks_of_the_whole_run(world):
+    @collective
+    def exchange(comm):
+        if comm.rank == 1:
+            with comm.compute("late", flops=1e9):
+                time.sleep(0.05)
+        swap(comm, 1)
+
+    def work(comm):
+        half = comm.split(comm.rank // 2)
+        exchange(half)
+        half.note("name", half.name)
+
+    trace = world(work, workers=4).trace
+    names = [f"world/split 1 color {rank // 2}" for rank in range(4)]
+    assert sorted((c.rank, c.label) for c in trace.computes) == [(1, "late"), (3, "late")]
+    assert sorted((n.rank, n.value) for n in trace.notes) == list(enumerate(names))
+    assert sorted((c.rank, c.comm) for c in trace.collectives) == list(enumerate(names))
+    waits = {(w.rank, w.peer, w.comm) for w in trace.waits if w.verb == "sendrecv"}
+    assert {(0, 1, names[0]), (2, 3, names[2])} <= waits  # for the late ones
 
 
 @pytest.mark.parametrize("received_first", ["split", "world"])

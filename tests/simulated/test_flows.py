@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from course_lib import run
 from course_lib.comm.simulated.cards import Card
@@ -129,6 +131,41 @@ def test_a_wrong_card_would_be_seen(monkeypatch, wrong):
     assert any(found == expected for found, expected in pairs)
 
 
+talks = st.tuples(
+    st.lists(st.integers(0, 30), min_size=4, max_size=4),
+    st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(0, 20)).map(
+        lambda pair: (pair[0], (pair[0] + pair[1]) % 4, pair[2])
+    ),
+)
+
+
+def arrivals(sent):
+    """Serve (posted, src, dst, bytes, number of the flow) card by card; return the arrivals."""
+    leaving, free_s = [], dict.fromkeys(range(4), 0)
+    for posted_s, src, dst, n_bytes, number in sorted(sent, key=lambda row: (row[0], row[4])):
+        leaves_s = max(posted_s, free_s[src])
+        queued = free_s[src] > posted_s
+        free_s[src] = leaves_s + n_bytes
+        leaving.append((leaves_s, src, not queued, number, dst, n_bytes))
+    arrived, free_s = {}, dict.fromkeys(range(4), 0)
+    for leaves_s, src, _, number, dst, n_bytes in sorted(leaving):
+        free_s[dst] = max(leaves_s + 10, free_s[dst]) + n_bytes
+        arrived[number] = (src, dst, n_bytes, leaves_s + n_bytes, free_s[dst])
+    return sorted(arrived.values())
+
+
+@given(st.lists(talks, min_size=1, max_size=9))
+@settings(max_examples=150, deadline=None)
+def test_cards_serve_any_messages_as_two_queues_would(talks):
+    trace = simulate(all_at_once, talks, workers=4).trace
+    sent = [
+        (late_s[src], src, dst, n_bytes, number)
+        for number, (late_s, (src, dst, n_bytes)) in enumerate(talks)
+    ]
+    found = [(m.src, m.dst, m.n_bytes, m.sent_s, m.arrived_s) for m in trace.messages]
+    assert sorted(found) == arrivals(sent)
+
+
 def test_neither_half_of_a_sendrecv_waits_for_the_other():
     def exchange(comm):
         other = 1 - comm.rank
@@ -236,3 +273,10 @@ def test_a_split_and_a_shared_array_end_when_the_last_rank_enters():
     assert [(w.rank, w.verb, w.peer) for w in result.trace.waits] == [
         (0, "split", None), (1, "split", None), (0, "shared_array", None), (1, "shared_array", None)
     ]  # fmt: skip
+
+
+def test_nested_starts_do_not_use_up_the_stack():
+    def deeper(comm, left):
+        return comm.start(deeper, left - 1).wait() + 1 if left else comm.rank
+
+    assert simulate(deeper, 500).values == [500, 501]

@@ -71,7 +71,8 @@ class SimulatedCommunicator(Communicator):
             self.sends_to = receiver.rank
             flow.open_parts += 1
             return
-        if receiver.listens_to == self.rank or receiver.listens_to == ANY:
+        hears = receiver.listens_to
+        if hears == self.rank or hears == ANY:
             free_s = self._transfer(letter, receiver, now_s)
             receiver.listens_to = None
             receiver.letter = letter
@@ -112,8 +113,10 @@ class SimulatedCommunicator(Communicator):
         n_bytes = letter.data.nbytes
         world, card, mail = self.world, receiver.card, self.mail
         busy_s = n_bytes * world.beta_s_per_byte
-        arrived_s = max(start_s + world.alpha_s, card.receives_free_s) + busy_s
-        letter.arrived_s = card.receives_free_s = arrived_s
+        comes_s = start_s + world.alpha_s
+        if card.receives_free_s > comes_s:
+            comes_s = card.receives_free_s
+        arrived_s = letter.arrived_s = card.receives_free_s = comes_s + busy_s
         free_s = self.card.sends_free_s = start_s + busy_s
         if mail is not None:
             tag, dtype, shape, _ = letter.sent

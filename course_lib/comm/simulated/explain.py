@@ -5,7 +5,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from course_lib.comm import wait_graph
-from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -22,14 +21,14 @@ _MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circle alone
 def stuck(world: World) -> RunError:
     """Explain why nothing can go on: a circle of flows, or one that has returned too early."""
     flow = next(flow for flow in world.flows.values() if not flow.finished)
-    path: list[Flow] = []  # in the order of who waits for whom
+    path: dict[Flow, int] = {}  # in the order of who waits for whom
     while flow not in path:
-        path.append(flow)
+        path[flow] = len(path)
         peer = _waits_for(flow)[0]
         if peer.finished:
             return _peer_finished(world, flow, peer)
         flow = peer
-    return _deadlock(world, path[path.index(flow) :])
+    return _deadlock(world, list(path)[path[flow] :])
 
 
 def _waits_for(flow: Flow) -> list[Flow]:
@@ -61,7 +60,8 @@ def _deadlock(world: World, cycle: list[Flow]) -> DeadlockError:
     before = [cycle[-1], *cycle]
     told = [flow for waiter, flow in zip(before, cycle, strict=False) if waiter.verb != "wait"]
     told = told or cycle
-    rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in cycle]
+    known = set(cycle)
+    rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
         [_waiting(world, flow) for flow in told],
         [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
@@ -182,11 +182,12 @@ def _running(world: World, frames: tuple[Frame, ...]) -> dict[Flow, str]:
 
 def others(world: World, named: Collection[Flow] = ()) -> list[str]:
     """Say in one line each where the flows were that an error does not name; at most ten lines."""
+    known = set(named)
     at_work = {flow.rank for flow in world.flows.values() if not flow.finished}
     rest = [
         flow
         for flow in sorted(world.flows.values(), key=_order)
-        if flow not in named
+        if flow not in known
         and (flow.rank not in at_work if flow.finished else not flow.dead)  # who has failed is told
     ]
     lines = [_state(flow) for flow in rest[:MOST_LINES]]
@@ -225,8 +226,7 @@ def _call(flow: Flow) -> str:
         parts.append(f"dst={comm.group.members[comm.sends_to]}")
     if flow.tag is not None:
         parts.append(f"tag={flow.tag!r}")
-    on = "" if comm.name == WORLD else f" on {comm.name!r}"
-    return f"{flow.verb}({', '.join(parts)}){on}"
+    return f"{flow.verb}({', '.join(parts)}){comm.group.told}"
 
 
 def _place(flow: Flow) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import MessageMismatchError, SharedMemoryFull
 from course_lib.comm.messages import Tag
 from course_lib.comm.simulated.log import Mail
@@ -53,7 +54,7 @@ class Meeting:
         if self.inside and self.inside[0].flow.verb != verb:
             other = self.inside[0].flow
             raise MessageMismatchError(
-                f"rank {flow.rank} calls {verb}() on {comm.name!r} where rank {other.rank} calls "
+                f"rank {flow.rank} calls {verb}(){comm.group.told} where rank {other.rank} calls "
                 f"{other.verb}(); all ranks must call these in the same order",
                 rank=flow.rank,
             )
@@ -76,7 +77,9 @@ class Group:
     Attributes
     ----------
     name : str
-        What traces and errors call it.
+        What traces call it.
+    told : str
+        What errors add to a verb's name: nothing where it is the communicator of the whole run.
     members : sequence of int
         The rank in the whole run of each rank.
     parent : Group or None
@@ -105,6 +108,7 @@ class Group:
         n_running: int,
     ) -> None:
         self.name = name
+        self.told = "" if name == WORLD else f" on {name!r}"
         self.members = members
         self.parent = parent
         self.children: dict[str, Group] = {}
@@ -122,7 +126,7 @@ class Group:
         for rank, (other_shape, other_dtype) in sorted(asked.items()):
             if (other_shape, other_dtype) != (shape, dtype):
                 raise MessageMismatchError(
-                    f"the shared arrays on {self.name!r} do not match: rank {self.members[0]} asks "
+                    f"the shared arrays{self.told} do not match: rank {self.members[0]} asks "
                     f"for dtype {dtype} and shape {shape}, rank {self.members[rank]} for dtype "
                     f"{other_dtype} and shape {other_shape}"
                 )
