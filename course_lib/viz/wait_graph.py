@@ -55,7 +55,7 @@ def draw_wait_graph(graph: Sequence[Edge], cycle: Sequence[int] = (), *, title: 
     """
     ranks = sorted({rank for edge in graph for rank in edge[:2]} | set(cycle))
     if len(ranks) > MOST_RANKS:
-        graph, ranks = [edge for edge in graph if {*edge[:2]} <= {*cycle}], sorted(cycle)
+        graph, ranks = [edge for edge in graph if {*edge[:2]} <= {*cycle}], sorted(set(cycle))
     if not 1 <= len(ranks) <= MOST_RANKS:
         raise ValueError(f"graph must be among 1 to {MOST_RANKS} ranks, got {len(ranks)}")
     n_rows = -(-len(ranks) // 2)

@@ -1,7 +1,7 @@
 """What the launcher says when a run ends badly: one error, and a line for every other rank."""
 
 import signal
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import replace
 
 from course_lib.comm import wait_graph
@@ -150,13 +150,14 @@ def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
     )
 
 
-def explain_stall(members: list[Member], board: Board, stalled: Collection[int]) -> WorkerStalled:
-    """Return the error for ranks whose processes were stopped, and not continued for seconds."""
-    first, *more = [member for member in members if member.rank in stalled]
-    also = f"; so {'has' if len(more) == 1 else 'have'} rank {', '.join(str(m.rank) for m in more)}"
+def explain_stall(members: list[Member], board: Board, stalled: Sequence[int]) -> WorkerStalled:
+    """Return the error for a rank that was stopped for too long; others may be stopped too."""
+    first, more = members[stalled[0]], sorted(stalled[1:])
+    verb = "is" if len(more) == 1 else "are"
+    also = f"; rank {', '.join(map(str, more))} {verb} stopped too" if more else ""
     return WorkerStalled(
         f"rank {first.rank} has not run for {stalls.STALL_LIMIT_S:g} s: its process is stopped "
-        f"(SIGSTOP, Ctrl-Z or the like){_where(first)}{also if more else ''}\n"
+        f"(SIGSTOP, Ctrl-Z or the like){_where(first)}{also}\n"
         "continue in time what you stop, or stop the launcher with it: then no time counts",
         rank=first.rank,
         consequences=_others(members, first, board),

@@ -45,7 +45,9 @@ class StallWatch:
         self._next_look_s = 0.0
 
     def look(self, pids: Mapping[int, int], now_s: float) -> list[int]:
-        """Return the ranks that have been stopped for too long; looks once a second at most.
+        """Return the ranks that are stopped, if one has been for too long.
+
+        It looks once a second at most.
 
         Parameters
         ----------
@@ -57,7 +59,7 @@ class StallWatch:
         Returns
         -------
         list of int
-            Ranks, in order.
+            Ranks, those that were stopped first before the others.
         """
         if now_s < self._next_look_s:
             return []
@@ -69,7 +71,9 @@ class StallWatch:
                 before, since_s = self._stopped.get(rank, (switches, now_s))
                 stopped[rank] = (switches, since_s if before == switches else now_s)
         self._stopped = stopped
-        return [r for r, (_, since_s) in stopped.items() if now_s - since_s >= STALL_LIMIT_S]
+        ranks = sorted(stopped, key=lambda rank: stopped[rank][1])
+        too_long = ranks and now_s - stopped[ranks[0]][1] >= STALL_LIMIT_S
+        return ranks if too_long else []
 
 
 def _switches_if_stopped(pid: int) -> int | None:

@@ -64,7 +64,7 @@ class Team:
     deadlock : DeadlockWatch
         Which circle of ranks it has found.
     stalled : list of int
-        Ranks that were stopped for too long.
+        Ranks that are stopped, if one has been for too long.
 
     Raises
     ------
@@ -177,7 +177,8 @@ class Team:
         for member in asked:
             member.ask(Locate("where are you?"))
             if member.rank in self.stalled:
-                resume(member.pid)  # so that it can answer
+                resume(member.pid)  # so that it can answer; what it does from now on is our doing
+                member.ended_by_us = True
         self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
         board = read_board(self._segment.memory, self.size)
         silent = [m for m in asked if m.frames is None and not m.gone]
