@@ -63,10 +63,20 @@ def test_a_stopped_rank_is_named_with_its_place_after_five_seconds(start_method)
 
 @pytest.mark.usefixtures("short_limit")
 def test_all_ranks_stopped(start_method):
-    error, _ = stalled(start_method, lambda comm: stop_yourself(), workers=3)
-    assert error.rank == 0
-    assert str(error).startswith("rank 0 has not run for 0.5 s")
-    assert "so have rank 1, 2" in str(error)
+    def stop_together(comm):
+        comm.barrier()
+        stop_yourself()
+        comm.recv(src=(comm.rank + 1) % comm.size)
+
+    error, _ = stalled(start_method, stop_together, workers=3)
+    first, *others = sorted(range(3), key=lambda rank: rank != error.rank)
+    text = str(error)
+    assert text.startswith(f"rank {first} has not run for 0.5 s: its process is stopped")
+    assert f"; rank {others[0]}, {others[1]} are stopped too" in text
+    assert [line.split(" ", 2)[:2] for line in error.consequences] == [
+        ["rank", str(rank)] for rank in others
+    ]
+    assert "exited" not in text
 
 
 @pytest.mark.usefixtures("short_limit")

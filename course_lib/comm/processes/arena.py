@@ -11,7 +11,6 @@ import os
 import secrets
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from multiprocess import reduction
@@ -20,7 +19,6 @@ from course_lib.comm.errors import SharedMemoryFull
 
 __all__ = ["Arena"]
 
-_FOLDER = Path("/dev/shm")
 _PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
 
 
@@ -30,10 +28,10 @@ class Arena:
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
         self._fd = -1
-        if sys.platform != "win32":
-            # On Linux in memory; elsewhere an ordinary file, which the system caches in memory.
-            folder = _FOLDER if os.access(_FOLDER, os.W_OK) else None
-            with tempfile.TemporaryFile(dir=folder) as file:
+        if hasattr(os, "memfd_create"):
+            self._fd = os.memfd_create("course_lib shared arrays")
+        elif sys.platform != "win32":  # an ordinary file, which the system caches in memory
+            with tempfile.TemporaryFile() as file:
                 self._fd = os.dup(file.fileno())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,8 +69,7 @@ class Arena:
                 raise
             raise SharedMemoryFull(
                 f"shared_array needs {n_bytes:,} bytes of shared memory, and there is not that "
-                "much left; use a smaller array, free memory (on Linux: look at df /dev/shm), or "
-                "start a container with a larger --shm-size"
+                "much left; use a smaller array, or free memory"
             ) from None
         finally:
             fcntl.lockf(self._fd, fcntl.LOCK_UN)

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
-__all__ = ["STALL_LIMIT_S", "StallWatch", "WakingClock"]
+__all__ = ["STALL_LIMIT_S", "StallWatch", "WakingClock", "resume"]
 
 STALL_LIMIT_S = 5.0
 """How long a rank's process may be stopped before the run is ended."""
@@ -44,7 +45,9 @@ class StallWatch:
         self._next_look_s = 0.0
 
     def look(self, pids: Mapping[int, int], now_s: float) -> list[int]:
-        """Return the ranks that have been stopped for too long; looks once a second at most.
+        """Return the ranks that are stopped, if one has been for too long.
+
+        It looks once a second at most.
 
         Parameters
         ----------
@@ -56,7 +59,7 @@ class StallWatch:
         Returns
         -------
         list of int
-            Ranks, in order.
+            Ranks, those that were stopped first before the others.
         """
         if now_s < self._next_look_s:
             return []
@@ -68,7 +71,9 @@ class StallWatch:
                 before, since_s = self._stopped.get(rank, (switches, now_s))
                 stopped[rank] = (switches, since_s if before == switches else now_s)
         self._stopped = stopped
-        return [r for r, (_, since_s) in stopped.items() if now_s - since_s >= STALL_LIMIT_S]
+        ranks = sorted(stopped, key=lambda rank: stopped[rank][1])
+        too_long = ranks and now_s - stopped[ranks[0]][1] >= STALL_LIMIT_S
+        return ranks if too_long else []
 
 
 def _switches_if_stopped(pid: int) -> int | None:
@@ -82,3 +87,11 @@ def _switches_if_stopped(pid: int) -> int | None:
         return int(sum(process.num_ctx_switches()))
     except psutil.Error:
         return None  # it has just ended
+
+
+def resume(pid: int) -> None:
+    """Let a stopped process go on, unless it has ended."""
+    import psutil
+
+    with suppress(psutil.Error):
+        psutil.Process(pid).resume()
