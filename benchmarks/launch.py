@@ -1,72 +1,144 @@
-"""How long real workers take to start and end, and what tracing costs.
+"""How long four workers take to start, do nothing, and end: from a script and from a notebook."""
 
-``python -m benchmarks.launch`` prints both.
-
-The two sides of a comparison alternate in one run, because the computer's mood changes by the hour.
-"""
-
-import os
-import platform
-import statistics
+import json
+import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from benchmarks.peers import ROOT, running, wait_for
+from benchmarks.plan import Plan, Progress
+from benchmarks.samples import Key, Samples
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.comm.communicator import Communicator
 
-REPEATS = 10
+__all__ = [
+    "CELL_OF_OURS",
+    "NOTEBOOK",
+    "SPAWN",
+    "Notebook",
+    "launch_key",
+    "measure_launch",
+    "notebook",
+]
 
+NOTEBOOK = "notebook"
+SPAWN = "torch.multiprocessing.spawn"
+_TIME_LIMIT_S = 120
+# Every launch but the first of a process is warm: the fork server runs already.
+CELL_OF_OURS = """
+import json, time
+from course_lib import run
 
 def nothing(comm):
     return comm.rank
 
-
-def rings(comm, n_bytes, n_rings):
-    """Do ring all-reduces; return the processor seconds that they took this rank."""
-    x = np.ones(n_bytes // 8)
-    comm.barrier()
-    start_s = time.process_time()
-    for _ in range(n_rings):
-        allreduce_ring(comm, x)
-    return time.process_time() - start_s
-
-
-def launch_times(method, workers):
-    """Return the seconds of warm launches, sorted."""
-    run(nothing, workers=workers, start_method=method)
-    times = []
-    for _ in range(REPEATS):
+def launch_seconds(n_launches):
+    seconds = []
+    for _ in range(n_launches):
         start_s = time.perf_counter()
-        run(nothing, workers=workers, start_method=method)
-        times.append(time.perf_counter() - start_s)
-    return sorted(times)
+        run(nothing, workers=4)
+        seconds.append(time.perf_counter() - start_s)
+    return seconds
+
+launch_seconds(1);
+"""
+_CELL_OF_TORCH = """
+import torch
+from benchmarks import torch_launch
+"""
 
 
-def tracing_cost(n_bytes, n_rings):
-    """Return the ratio of processor time with and without a trace, of all ranks together.
+class Notebook:
+    """A Jupyter kernel, as behind a notebook."""
 
-    Processor time, because what else the computer does moves the wall time by more than tracing.
-    """
-    seconds = {True: 0.0, False: 0.0}
-    for repeat in range(REPEATS):
-        for trace in (True, False) if repeat % 2 else (False, True):
-            seconds[trace] += sum(run(rings, n_bytes, n_rings, workers=4, trace=trace).values)
-    return seconds[True] / seconds[False]
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def seconds(self, expression: str) -> list[float]:
+        """Return the value of an expression that is a list of numbers."""
+        found: list[float] = json.loads(self.execute(f"print(json.dumps({expression}))"))
+        return found
+
+    def execute(self, code: str) -> str:
+        """Run a cell and return what it printed."""
+        printed: list[str] = []
+
+        def collect(message: dict[str, Any]) -> None:
+            if message["msg_type"] == "error":
+                raise RuntimeError("\n".join(message["content"]["traceback"]))
+            if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
+                printed.append(message["content"]["text"])
+
+        self._client.execute_interactive(code, timeout=_TIME_LIMIT_S, output_hook=collect)
+        return "".join(printed)
 
 
-def main():
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    for method in ("forkserver", "spawn"):
-        times = launch_times(method, 4)
-        median_s, best_s, worst_s = statistics.median(times), times[0], times[-1]
-        print(
-            f"4 warm workers, start, run and end, {method}: median {median_s:.3f} s "
-            f"(from {best_s:.3f} to {worst_s:.3f})"
-        )
-    for n_bytes, n_rings in ((64 * 1024, 200), (8 * 2**20, 15)):
-        print(f"tracing, ring of 4, {n_bytes:,} bytes: × {tracing_cost(n_bytes, n_rings):.3f}")
+@contextmanager
+def notebook() -> Iterator[Notebook]:
+    """Start a kernel of this Python in the checkout, and end it with the block."""
+    import zmq
+    from jupyter_client.manager import KernelManager
+
+    encryption = "auto" if zmq.has("curve") else "disabled"  # what JupyterLab gets from course.py
+    manager = KernelManager(kernel_name="python3", transport_encryption=encryption)
+    try:
+        manager.start_kernel(cwd=str(ROOT))
+        client = manager.client()
+        client.start_channels()
+        client.wait_for_ready(timeout=_TIME_LIMIT_S)
+        yield Notebook(client)
+        client.stop_channels()
+    finally:
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
 
 
-if __name__ == "__main__":
-    main()
+def launch_key(how: str) -> Key:
+    return Key("launch", 4, how)
+
+
+def measure_launch(plan: Plan, progress: Progress, samples: Samples) -> None:
+    """Measure ours and torch's in turns; torch's workers each load torch, as they must."""
+    progress.expect(1 + 2 * plan.launch_rounds)
+    progress.step("launch: two kernels")
+    with notebook() as plain, notebook() as with_torch:
+        for kernel in (with_torch, plain):
+            kernel.execute(CELL_OF_OURS)
+        with_torch.execute(_CELL_OF_TORCH + "launch_seconds(1);")
+        ours = f"launch_seconds({plan.n_launches})"
+        for _ in range(plan.launch_rounds):
+            progress.step("launch: from a script")
+            for method in ("forkserver", "spawn"):
+                if method == "spawn" or sys.platform != "win32":
+                    samples.add(launch_key(method), _our_seconds(method, plan.n_launches))
+            samples.add(launch_key(SPAWN), _torch_seconds())
+            progress.step("launch: from a notebook")
+            samples.add(launch_key(NOTEBOOK), plain.seconds(ours))
+            samples.add(launch_key(f"{NOTEBOOK} with torch"), with_torch.seconds(ours))
+            torch = with_torch.seconds("torch_launch.launch_seconds(1)")
+            samples.add(launch_key(f"{SPAWN} in a {NOTEBOOK}"), torch)
+
+
+def _our_seconds(method: str, n_launches: int) -> list[float]:
+    def nothing(comm: Communicator) -> int:  # in here, for workers not to import this module
+        return comm.rank
+
+    seconds = []
+    for _ in range(1 + n_launches):
+        start_s = time.perf_counter()
+        run(nothing, workers=4, start_method=method)
+        seconds.append(time.perf_counter() - start_s)
+    return seconds[1:]
+
+
+def _torch_seconds() -> list[float]:
+    with tempfile.TemporaryDirectory(prefix="peer-") as name:
+        output = Path(name) / "output.txt"
+        with running([[sys.executable, "-m", "benchmarks.torch_launch", "1"]], output) as started:
+            wait_for(started, output)
+        seconds: list[float] = json.loads(output.read_text())
+    return seconds

@@ -72,7 +72,8 @@ def working_copy(array: Array, out: Array | None) -> Array:
         )
     if not _is_contiguous(out):
         return working_copy(array, None)
-    out[...] = array
+    if out is not array:
+        out[...] = array
     return out.reshape(-1)
 
 

@@ -82,7 +82,7 @@ class Communicator(ABC):
         self.name = name
         self._members = range(size) if members is None else members
         self._seed = seed
-        self._computing: str | None = None
+        self._computing: list[str] = []  # the block's label; a split shares it with its parent
         self._n_splits = 0
         self._n_started = 0
 
@@ -251,7 +251,10 @@ class Communicator(ABC):
             color = _whole("color", color, " or None")
         key = _whole("key", key)
         self._n_splits += 1
-        return self._split(color, key)
+        group = self._split(color, key)
+        if group is not None:
+            group._computing = self._computing
+        return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
         """Run ``fn(child, *args)`` beside what this rank goes on to do.
@@ -391,18 +394,18 @@ class Communicator(ABC):
 
     @contextmanager
     def _computing_block(self, label: str, flops: float) -> Iterator[None]:
-        self._computing = label
+        self._computing.append(label)
         started_s = self._clock()
         try:
             yield
         finally:
-            self._computing = None
+            self._computing.clear()
         self._computed(label, flops, started_s)
 
     def _no_compute(self, verb: str) -> None:
-        if self._computing is not None:
+        if self._computing:
             raise RuntimeError(
-                f"rank {self.rank} called {verb}() inside comm.compute({self._computing!r}); "
+                f"rank {self.rank} called {verb}() inside comm.compute({self._computing[0]!r}); "
                 "a compute block holds arithmetic only: end the block first"
             )
 
@@ -431,14 +434,14 @@ class Communicator(ABC):
     @abstractmethod
     def _barrier(self) -> None: ...
 
-    def _split(self, color: int | None, key: int) -> "Communicator | None":
-        raise NotImplementedError
+    @abstractmethod
+    def _split(self, color: int | None, key: int) -> "Communicator | None": ...
 
-    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
-        raise NotImplementedError
+    @abstractmethod
+    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]: ...
 
-    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]: ...
 
     @abstractmethod
     def _computed(self, label: str, flops: float, started_s: float) -> None:

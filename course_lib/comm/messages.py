@@ -163,8 +163,10 @@ def check_out(out: Any, op: Any) -> NDArray[Any] | None:
     return data
 
 
-def check_match(sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any] | None) -> None:
-    """Compare what ``src`` sent with what ``rank`` is ready to take.
+def check_match(
+    sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any] | None, comm: str = "world"
+) -> None:
+    """Compare what ``src`` sent with what ``rank`` is ready to take, on the communicator ``comm``.
 
     Raises
     ------
@@ -173,18 +175,23 @@ def check_match(sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any]
     """
     if tag is not None and tag != sent.tag:
         raise MessageMismatchError(
-            f"the tags do not match: rank {src} sent {_describe(sent)} with tag={sent.tag!r}, "
-            f"rank {rank} receives with tag={tag!r}; messages between two ranks arrive in the "
-            "order they were sent, and a tag never reorders them",
+            f"the tags do not match{_on(comm)}: rank {src} sent {_describe(sent)} with "
+            f"tag={sent.tag!r}, rank {rank} receives with tag={tag!r}; messages between two ranks "
+            "arrive in the order they were sent, and a tag never reorders them",
             rank=rank,
         )
     if out is not None and (out.dtype.str != sent.dtype or out.shape != sent.shape):
         raise MessageMismatchError(
-            f"the arrays do not match: rank {src} sent {_describe(sent)} (tag={sent.tag!r}), "
-            f"rank {rank} receives into out of dtype {out.dtype} and shape {out.shape}",
+            f"the arrays do not match{_on(comm)}: rank {src} sent {_describe(sent)} "
+            f"(tag={sent.tag!r}), rank {rank} receives into out of dtype {out.dtype} and shape "
+            f"{out.shape}",
             rank=rank,
         )
 
 
 def _describe(sent: Envelope) -> str:
     return f"dtype {np.dtype(sent.dtype)} and shape {sent.shape}"
+
+
+def _on(comm: str) -> str:
+    return "" if comm == "world" else f" on {comm!r}"

@@ -67,10 +67,10 @@ def draw_wait_graph(graph: Sequence[Edge], cycle: Sequence[int] = (), *, title: 
     axes.set_xlim(0, _WIDTH)
     axes.set_ylim(0, height)
     axes.axis("off")
-    heading = title or (f"deadlock: {what}" if cycle else "who waits for whom")
-    axes.text(0.12, height - 0.2, heading, fontsize=10.5, fontweight="bold", va="center", color=INK)
-    axes.text(_WIDTH - 0.12, height - 0.2, "arrow: waits for", fontsize=8, ha="right",
-              va="center", color=SOFT)  # fmt: skip
+    heading = cut(title or (f"deadlock: {what}" if cycle else "who waits for whom"), 88)
+    in_line: dict[str, Any] = {"y": height - 0.2, "va": "center"}
+    axes.text(x=0.12, s=heading, fontsize=10.5, fontweight="bold", color=INK, **in_line)
+    axes.text(x=_WIDTH - 0.12, s="arrow: waits for", fontsize=8, ha="right", color=SOFT, **in_line)
     picture = _Ring(axes, ranks, (_WIDTH / 2, (height - 0.3) / 2), row_height)
     links = set(zip(cycle, [*cycle[1:], *cycle[:1]], strict=True))
     picture.draw_ranks({edge[0]: edge[2:] for edge in reversed(graph)}, set(cycle))

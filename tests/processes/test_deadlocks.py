@@ -179,6 +179,80 @@ def test_recv_any_of_all_who_are_left(usual_method):
     assert error.consequences == ("rank 2 had returned", "rank 3 had returned")
 
 
+def exchange(comm, tag):
+    comm.recv(src=1 - comm.rank, tag=tag)  # in what was started
+    comm.send(np.zeros(1), dst=1 - comm.rank, tag=tag)
+
+
+def test_functions_that_ranks_have_started_are_told_by_their_names_and_lines(start_method):
+    def start_and_wait(comm):
+        if comm.rank < 2:
+            pair = comm.split(0)
+            first, second = pair.start(exchange, "a"), pair.start(exchange, "b")
+            second.wait()  # first
+            first.wait()
+        else:
+            comm.split(None)
+            comm.recv(src=1)
+
+    error = deadlocked(start_method, start_and_wait, workers=3)
+    place = line_of(exchange, "# in what")
+    assert error.cycle == [0, 1]
+    for rank in (0, 1):
+        told = f"rank {rank} waits in recv(src={1 - rank}, tag='a') in "
+        assert f"{told}'world/split 1 color 0/start 1', at {place}" in str(error)
+    assert error.consequences[0].startswith("rank 2 waited in recv(src=1), at test_deadlocks.py")
+
+
+def test_a_rank_whose_started_function_can_go_on_is_not_stuck(usual_method):
+    """Its function waits, and another flow of it too, but the other side of that is at work."""
+
+    def lend_a_hand(comm):
+        pending = comm.start(late)
+        if comm.rank == 0:
+            comm.recv(src=1)  # which waits for what it has started, which waits for rank 0's
+        pending.wait()
+        if comm.rank == 1:
+            comm.send(np.zeros(1), dst=0)
+        return comm.rank
+
+    def late(child):
+        if child.rank == 0:
+            time.sleep(1.0)
+            child.send(np.zeros(1), dst=1)
+        else:
+            child.recv(src=0)
+
+    assert run(lend_a_hand, workers=2, start_method=usual_method).values == [0, 1]
+
+
+def test_a_circle_across_communicators(usual_method):
+    def crossed(comm):
+        pair = comm.split(0)
+        if comm.rank == 0:
+            pair.recv(src=1, tag="pair")
+            comm.send(np.zeros(1), dst=1)
+        else:
+            comm.recv(src=0, tag="world")
+            pair.send(np.zeros(1), dst=0)
+
+    error = deadlocked(usual_method, crossed)
+    assert error.cycle == [0, 1]
+    assert "rank 0 waits in recv(src=1, tag='pair'), at " in str(error)
+    assert "rank 1 waits in recv(src=0, tag='world'), at " in str(error)
+
+
+def test_a_split_that_one_rank_does_not_reach_names_it(usual_method):
+    def split_but_one(comm):
+        if comm.rank == 1:
+            comm.recv(src=2)
+        comm.split(0)
+
+    error = deadlocked(usual_method, split_but_one, workers=3)
+    assert "rank 0 waits in split() for rank 1, at " in str(error)
+    assert "every rank must call split() equally often" in str(error)
+
+
 def test_a_circle_is_found_while_others_work(usual_method):
     def two_in_a_circle(comm):
         if comm.rank < 2:

@@ -161,15 +161,27 @@ def stall(rng):
             time.sleep(0)  # gives the processor away
 
 
-def obey_haltingly(comm, programs, seed, folder):
+def obey_haltingly(comm, programs, seed, folder, beside):
+    """Follow one program after the other, or two at a time: one in a function started beside."""
     (folder / str(comm.rank)).write_text(str(os.getpid()))
-    rng = random.Random(f"{seed} {comm.rank}")
-    for parts in programs:
-        for part in parts[comm.rank]:
-            stall(rng)
-            obey(comm, {comm.rank: [part]})
-        comm.barrier()
+    for first, second in zip(programs[::2], programs[1::2], strict=True):
+        if beside:
+            pending = comm.start(halt_now_and_then, second, seed)
+            halt_now_and_then(comm, first, seed)
+            comm.barrier()
+            pending.wait()
+        else:
+            halt_now_and_then(comm, first, seed)
+            comm.barrier()
+            halt_now_and_then(comm, second, seed)
     return len(programs)
+
+
+def halt_now_and_then(comm, parts, seed):
+    rng = random.Random(f"{seed} {comm.name} {comm.rank}")
+    for part in parts[comm.rank]:
+        stall(rng)
+        obey(comm, {comm.rank: [part]})
 
 
 class Halter:
@@ -202,30 +214,42 @@ class Halter:
                 self.n_halts += 1
 
 
-def check_correct(seed, n_programs, start_method, folder):
-    """Run correct programs, one after the other on the same ranks, while ranks are halted."""
+def check_correct(seed, n_programs, start_method, folder, beside):
+    """Run correct programs on the same ranks while ranks are halted; count how often they were."""
     rng = random.Random(seed)
     size = rng.randint(2, 5)
     programs = [correct_program(rng, size) for _ in range(n_programs)]
     folder.mkdir()
     with Halter(folder, seed) as halter:
         values = run(
-            obey_haltingly, programs, seed, folder, workers=size, rendezvous=rng.random() < 0.3,
-            start_method=start_method, time_limit_s=30.0 + 3.0 * n_programs,
+            obey_haltingly, programs, seed, folder, beside, workers=size,
+            rendezvous=rng.random() < 0.3, start_method=start_method,
+            time_limit_s=30.0 + 3.0 * n_programs,
         ).values  # fmt: skip
     assert values == [n_programs] * size
     return halter.n_halts
 
 
+TOGETHER = pytest.mark.parametrize("beside", [False, True], ids=["in turn", "two at a time"])
+
+
 @pytest.mark.slow
-def test_correct_programs_with_late_ranks_are_never_called_deadlocks(start_method, tmp_path):
-    n_runs = 20 if start_method == "forkserver" else 4
-    halts = [check_correct(k, 3, start_method, tmp_path / str(k)) for k in range(n_runs)]
-    print(f"{n_runs} runs of three programs, ranks halted {sum(halts)} times: no false alarm")
+@TOGETHER
+def test_correct_programs_with_late_ranks_are_never_called_deadlocks(
+    start_method, tmp_path, beside
+):
+    n_runs = 10 if start_method == "forkserver" else 2
+    halts = [check_correct(k, 4, start_method, tmp_path / str(k), beside) for k in range(n_runs)]
+    print(f"{n_runs} runs of four programs, ranks halted {sum(halts)} times: no false alarm")
     assert sum(halts) > 0
 
 
 @pytest.mark.soak
-def test_ten_thousand_correct_programs_are_never_called_deadlocks(usual_method, tmp_path):
-    halts = [check_correct(k, 100, usual_method, tmp_path / str(k)) for k in range(100)]
-    print(f"10,000 programs in 100 runs, ranks halted {sum(halts)} times: no false alarm")
+@TOGETHER
+def test_ten_thousand_correct_programs_are_never_called_deadlocks(usual_method, tmp_path, beside):
+    n_halts = 0
+    for k in range(50):
+        n_halts += check_correct(k, 100, usual_method, tmp_path / str(k), beside)
+        print(
+            f"{100 * (k + 1):,} programs, ranks halted {n_halts} times: no false alarm", flush=True
+        )

@@ -106,32 +106,33 @@ def wrong_transfer(busiest):
 
     def transfer(self, letter, receiver, start_s):
         n_s = letter.data.nbytes * self.world.beta_s_per_byte
-        free_s, letter.arrived_s = busiest(self, receiver, start_s, n_s, self.world.alpha_s)
-        receiver.card_free_s = max(receiver.card_free_s, letter.arrived_s)
-        letter.number = len(self.log.messages)
-        self.log.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
-        self.log.received_s.append(None)
+        mine, to = self.card.receives_free_s, receiver.card.receives_free_s
+        free_s, letter.arrived_s = busiest(mine, to, start_s, n_s, self.world.alpha_s)
+        receiver.card.receives_free_s = max(to, letter.arrived_s)
+        letter.number = len(self.mail.messages)
+        self.mail.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
+        self.mail.received_s.append(None)
         return free_s
 
     return transfer
 
 
 WRONG_MODELS = {
-    "no queue at the receiver": lambda me, to, s, n, alpha: (s + n, s + alpha + n),
-    "store and forward": lambda me, to, s, n, alpha: (
-        s + n, max(s + n + alpha, to.card_free_s) + n
+    "no queue at the receiver": lambda mine, to, s, n, alpha: (s + n, s + alpha + n),
+    "store and forward": lambda mine, to, s, n, alpha: (
+        s + n, max(s + n + alpha, to) + n
     ),
-    "half duplex": lambda me, to, s, n, alpha: (
-        max(s, me.card_free_s) + n, max(max(s, me.card_free_s) + alpha, to.card_free_s) + n
+    "half duplex": lambda mine, to, s, n, alpha: (
+        max(s, mine) + n, max(max(s, mine) + alpha, to) + n
     ),
-    "latency keeps the sender busy": lambda me, to, s, n, alpha: (
-        s + alpha + n, max(s + alpha, to.card_free_s) + n
+    "latency keeps the sender busy": lambda mine, to, s, n, alpha: (
+        s + alpha + n, max(s + alpha, to) + n
     ),
-    "latency again in the queue": lambda me, to, s, n, alpha: (
-        s + n, max(s, to.card_free_s) + alpha + n
+    "latency again in the queue": lambda mine, to, s, n, alpha: (
+        s + n, max(s, to) + alpha + n
     ),
-    "no latency": lambda me, to, s, n, alpha: (s + n, max(s, to.card_free_s) + n),
-    "free of charge to send": lambda me, to, s, n, alpha: (s, max(s + alpha, to.card_free_s) + n),
+    "no latency": lambda mine, to, s, n, alpha: (s + n, max(s, to) + n),
+    "free of charge to send": lambda mine, to, s, n, alpha: (s, max(s + alpha, to) + n),
 }  # fmt: skip
 
 
@@ -146,7 +147,7 @@ def test_a_wrong_model_would_be_seen(monkeypatch, name):
 
 
 def test_a_planted_model_that_is_right_would_pass(monkeypatch):
-    right = wrong_transfer(lambda me, to, s, n, alpha: (s + n, max(s + alpha, to.card_free_s) + n))
+    right = wrong_transfer(lambda mine, to, s, n, alpha: (s + n, max(s + alpha, to) + n))
     monkeypatch.setattr(SimulatedCommunicator, "_transfer", right)
     for case in CASES.values():
         result, expected = simulate(case)

@@ -18,12 +18,14 @@ MAY_IMPORT = {
     "trace": ("trace",),
     "comm": ("comm", "trace", "shards"),
     "collectives": (
-        "collectives", "comm.communicator", "comm.messages", "comm.errors", "trace", "shards",
+        "collectives", "comm.collective", "comm.communicator", "comm.messages", "comm.errors",
+        "trace", "shards",
     ),
     "models": ("models", "shards"),
     "data": ("data", "shards"),
     "schemes": (
-        "schemes", "collectives", "models", "data", "comm.communicator", "comm.messages", "shards",
+        "schemes", "collectives", "models", "data", "comm.collective", "comm.communicator",
+        "comm.messages", "shards",
     ),
     "costs": ("costs", "comm", "trace", "shards"),
     "viz": ("viz", "trace"),

@@ -21,10 +21,10 @@ A barrier, a split and the like are made of such messages too, on a quiet channe
 communicator that is neither counted nor recorded. A rank that waits stays awake for a tenth of a
 millisecond before it sleeps: a small message takes a few microseconds, waking up takes many.
 
-The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header`` and
-``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out, one in),
-``port``, ``small`` (the short way of small messages), ``started``, ``arena`` (shared arrays),
-``home`` and ``communicator`` (the verbs).
+The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header``,
+``parcels`` and ``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out,
+one in), ``flows`` and ``port``, ``small`` (the short way of small messages), ``started``,
+``arena`` (shared arrays), ``home`` and ``communicator`` (the verbs).
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook

@@ -11,16 +11,15 @@ import os
 import secrets
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from multiprocess import reduction
 
 from course_lib.comm.errors import SharedMemoryFull
+from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
 __all__ = ["Arena"]
 
-_FOLDER = Path("/dev/shm")
 _PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
 
 
@@ -30,10 +29,10 @@ class Arena:
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
         self._fd = -1
-        if sys.platform != "win32":
-            # On Linux in memory; elsewhere an ordinary file, which the system caches in memory.
-            folder = _FOLDER if os.access(_FOLDER, os.W_OK) else None
-            with tempfile.TemporaryFile(dir=folder) as file:
+        if hasattr(os, "memfd_create"):
+            self._fd = os.memfd_create("course_lib shared arrays")
+        elif sys.platform != "win32":  # an ordinary file, which the system caches in memory
+            with tempfile.TemporaryFile() as file:
                 self._fd = os.dup(file.fileno())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -58,6 +57,8 @@ class Arena:
             return 0
         import fcntl
 
+        if n_bytes > MUCH_BYTES and n_bytes > available_bytes():  # else the system kills programs
+            raise _full(n_bytes)
         fcntl.lockf(self._fd, fcntl.LOCK_EX)  # groups of ranks may ask at the same time
         try:
             start = os.fstat(self._fd).st_size
@@ -69,11 +70,7 @@ class Arena:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.ENOMEM):
                 raise
-            raise SharedMemoryFull(
-                f"shared_array needs {n_bytes:,} bytes of shared memory, and there is not that "
-                "much left; use a smaller array, free memory (on Linux: look at df /dev/shm), or "
-                "start a container with a larger --shm-size"
-            ) from None
+            raise _full(n_bytes) from None
         finally:
             fcntl.lockf(self._fd, fcntl.LOCK_UN)
         return start
@@ -89,3 +86,10 @@ class Arena:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _full(n_bytes: int) -> SharedMemoryFull:
+    return SharedMemoryFull(
+        f"shared_array needs {n_bytes:,} bytes of shared memory, {available_bytes():,} bytes of "
+        "memory are free; use a smaller array, or close other programs"
+    )

@@ -15,9 +15,9 @@ from course_lib.comm.communicator import WORLD, Communicator
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.messages import Envelope, Tag
 from course_lib.comm.pending import Pending
+from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
-from course_lib.comm.processes.port import Call, Flow
 from course_lib.comm.processes.small import receive_small, send_small
 from course_lib.comm.processes.started import Started
 from course_lib.comm.processes.transfers import Receiving, Sending
@@ -119,11 +119,14 @@ class ProcessCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         """Receive a message, while another may be going out."""
         if going is None:
-            small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag)
+            small = receive_small(
+                self._port, self._flow, from_, self._channel, out, op, tag, self.name
+            )
             if small is not None:
                 self._record_receive(from_, waited=False)
                 return small
-        coming = Receiving(self._port.inlets[from_], self._channel, self._me, out, op, tag)
+        inlet = self._port.inlets[from_]
+        coming = Receiving(inlet, self._channel, self._me, out, op, tag, self.name)
         to = NOBODY if going is None else going.outlet.dst
         self._drive(Call(verb, from_, to, tag), going, coming)
         self._record_receive(from_, waited=coming.waited)
@@ -174,7 +177,7 @@ class ProcessCommunicator(Communicator):
         def body(flow: Flow) -> T:
             return fn(ProcessCommunicator(self._home, flow, name, self._members), *args)
 
-        started = Started(self._port, name, body)
+        started = Started(self._port, name, body, lambda: self._no_compute("wait"))
         self._home.starter.start(started)
         return started
 
@@ -228,7 +231,7 @@ class ProcessCommunicator(Communicator):
 
     def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
         coming = Receiving(
-            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None
+            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name
         )
         self._drive(Call(verb, from_, NOBODY, None, awaited), None, coming)
         if coming.sent.tag != verb:

@@ -13,17 +13,17 @@ from typing import NamedTuple
 from course_lib.comm.processes.board import RankState, Waiting
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 
-__all__ = ["DeadlockWatch", "Link", "awaited", "find_circle", "stuck_ranks", "written"]
+__all__ = ["DeadlockWatch", "Link", "awaited", "find_circle", "stuck_ranks"]
 
 PATIENCE_S = 0.2
 _LEAST_LOOKS = 3
 
 
 class Link(NamedTuple):
-    """One rank of a circle, and which of its waits leads to the next rank."""
+    """One rank of a circle, and which of its entries waits for the next rank."""
 
     rank: int
-    waiting: Waiting
+    entry: int
 
 
 def stuck_ranks(states: Sequence[RankState], returned: Collection[int]) -> frozenset[int]:
@@ -64,20 +64,11 @@ def _is_live(peer: int, rank: int, live: set[int]) -> bool:
     return peer == NOBODY or peer in live
 
 
-def awaited(rank: int, waiting: Waiting, states: Sequence[RankState]) -> list[int]:
-    """List the ranks that ``waiting``, an entry of ``rank``, waits for."""
+def awaited(rank: int, waiting: Waiting, size: int) -> list[int]:
+    """List the ranks, of ``size``, that ``waiting``, an entry of ``rank``, waits for."""
     if ANYONE not in (waiting.src, waiting.dst):
         return [peer for peer in (waiting.src, waiting.dst) if peer != NOBODY]
-    others = [peer for peer in range(len(states)) if peer != rank]
-    if waiting.verb == "barrier":  # those that are there already keep nobody waiting
-        others = [p for p in others if all(w.verb != "barrier" for w in states[p].waiting)]
-    return others
-
-
-def written(waiting: Waiting) -> str:
-    """Write an entry of the board as a call, as far as the board knows it."""
-    sides = {"src": waiting.src, "dst": waiting.dst}
-    return f"{waiting.verb}({', '.join(f'{k}={v}' for k, v in sides.items() if v >= 0)})"
+    return [peer for peer in range(size) if peer != rank]
 
 
 def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link] | None:
@@ -96,12 +87,12 @@ def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link]
         The circle, from its lowest rank on; of several that are equally small the first by rank.
         None if all of them wait, perhaps by others, for ranks that have returned.
     """
-    edges: dict[int, dict[int, Waiting]] = {rank: {} for rank in sorted(stuck)}
+    edges: dict[int, dict[int, int]] = {rank: {} for rank in sorted(stuck)}
     for rank, onward in edges.items():
-        for waiting in states[rank].waiting:
-            for peer in awaited(rank, waiting, states):
+        for entry, waiting in enumerate(states[rank].waiting):
+            for peer in awaited(rank, waiting, len(states)):
                 if peer in edges:
-                    onward.setdefault(peer, waiting)
+                    onward.setdefault(peer, entry)
     circles = [found for rank in edges if (found := _shortest_way_back(rank, edges))]
     if not circles:
         return None
@@ -112,7 +103,7 @@ def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link]
     ]
 
 
-def _shortest_way_back(start: int, edges: dict[int, dict[int, Waiting]]) -> list[int] | None:
+def _shortest_way_back(start: int, edges: dict[int, dict[int, int]]) -> list[int] | None:
     before: dict[int, int] = {}
     queue = deque([start])
     while queue:

@@ -20,7 +20,7 @@ ANYONE = -2
 FLOWS = 16
 """How many flows of control a rank may have at once: its function and 15 that it has started."""
 
-_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _ACCEPTED = range(5)
+_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _OWN, _ACCEPTED = range(6)
 _FIRST_FREE = _ACCEPTED + FLOWS
 _POLLS = 8
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))  # Windows: sleep
@@ -78,12 +78,8 @@ class Mailbox:
     def look(self, src: int, dst: int, flow: int) -> tuple[int, int, int, int, int]:
         """Return (count of news, head of src, tail of dst, message accepted, stalled) as they are.
 
-        Parameters
-        ----------
-        src, dst : int
-            Ranks; with a negative number the value returned for it means nothing.
-        flow : int
-            Whose large message ``accepted`` is about.
+        What is returned for a negative ``src`` or ``dst`` means nothing; the message accepted is
+        the last one of ``flow``.
         """
         words, slots = self._words, self._slots
         self._acquire()
@@ -159,6 +155,10 @@ class Mailbox:
         words[_AWAITED_SRC], words[_AWAITED_DST] = src, dst
         self._release()
         self._listen()
+
+    def tell_owner(self) -> None:
+        """Wake the flow of this rank that sleeps, because another has moved something."""
+        self._tell(_OWN, 0)
 
     def take_stalled(self) -> None:
         """Note that the rings are about to be emptied."""

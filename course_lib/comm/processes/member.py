@@ -62,6 +62,8 @@ class Member:
         Where it was when it was last asked.
     call : str or None
         The verb it waited in then.
+    beside : tuple of (str, tuple of Frame, str or None)
+        The same, after a name, of everything that it had started.
     gone : bool
         Whether its process has ended.
     gone_s : float
@@ -85,6 +87,7 @@ class Member:
         self.failure: Failed | None = None
         self.frames: tuple[Frame, ...] | None = None
         self.call: str | None = None
+        self.beside: tuple[tuple[str, tuple[Frame, ...], str | None], ...] = ()
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
@@ -237,7 +240,7 @@ class Member:
             case Loaded():
                 self.phase = Phase.LOADED
             case Located() if not self.silent:
-                self.frames, self.call = record.frames, record.call
+                self.frames, self.call, self.beside = record
             case Output():
                 self.printer.feed(record.stream, record.data)
             case Done() if not self.too_late:

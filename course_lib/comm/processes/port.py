@@ -8,79 +8,21 @@ another communicator is in the way, and nobody waits for that, it is set aside.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from itertools import count
-from typing import Any, NamedTuple
 
 from course_lib.comm.errors import PeerFinishedError
-from course_lib.comm.processes.board import GROUP_VERBS, call_text
 from course_lib.comm.processes.channels import Channels
+from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.mailbox import ANYONE, FLOWS, NOBODY
 from course_lib.comm.processes.transfers import Receiving, Sending
 
-__all__ = ["POLL_S", "Call", "Flow", "Port"]
+__all__ = ["POLL_S", "Port"]
 
 POLL_S = 100e-6
 """How long a rank stays awake for news: a few times what waking up would take."""
 _WORTH_NOTING_S = 1e-4
 _NOTHING: frozenset[int] = frozenset()
-
-
-class Call(NamedTuple):
-    """A verb that a flow is in, as the learner wrote it; ranks are those of the whole run."""
-
-    verb: str
-    src: int = NOBODY
-    dst: int = NOBODY
-    tag: Any = None
-    missing: Sequence[int] = ()
-    """All who are awaited: in a barrier by the one who counts, in ``recv_any`` the others."""
-
-    def still(self, src: int, dst: int) -> "Call":
-        """Return the part of it that is still open."""
-        return self._replace(src=src, dst=dst)
-
-    def __str__(self) -> str:
-        """Write it with what it waits for."""
-        return call_text(self.verb, self.src, self.dst, self.tag)
-
-
-class Flow:
-    """One flow of control of a rank: a thread that may be in one verb at a time.
-
-    Attributes
-    ----------
-    number : int
-        0 for the rank's function, else one of the places for what it has started.
-    name : str
-        The communicator it was given.
-    thread : int
-        The thread's identifier.
-    call : Call or None
-        What it waits in.
-    coming : Receiving or None
-        The message it receives.
-    waits : list of (float, float)
-        When it has waited, on the computer's clock.
-    idle_since_s : float
-        When it began to wait; 0 if it does not.
-    polled : bool
-        Whether it has stayed awake for news for a moment, in vain.
-    """
-
-    __slots__ = (
-        "call", "coming", "idle_since_s", "name", "number", "polled", "thread", "waits",
-    )  # fmt: skip
-
-    def __init__(self, number: int, name: str) -> None:
-        self.number = number
-        self.name = name
-        self.thread = threading.get_ident()
-        self.call: Call | None = None
-        self.coming: Receiving | None = None
-        self.waits: list[tuple[float, float]] = []
-        self.idle_since_s = 0.0
-        self.polled = False
 
 
 class Port:
@@ -273,7 +215,7 @@ class Port:
             flow.polled = not self.mailbox.poll(news, POLL_S)
             return  # to look once more, under the lock, before falling asleep
         if (gone := self._gone(call)) and self.mailbox.look(NOBODY, NOBODY, 0)[0] == news:
-            raise PeerFinishedError(explain_finished(self.rank, call, gone), rank=self.rank)
+            raise PeerFinishedError(call.explain_gone(self.rank, gone), rank=self.rank)
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if self._watched:
@@ -304,6 +246,8 @@ class Port:
             self._board.goes_on(self.rank, flow.number)
         self._dozing.clear()
         self._changed.notify_all()
+        if self._watched:
+            self.mailbox.tell_owner()
 
     def _went_on(self, flow: Flow) -> None:
         flow.polled = False
@@ -316,27 +260,11 @@ class Port:
             self._wake_flows()
 
     def _gone(self, call: Call) -> list[int]:
-        """List the ranks that have returned without which ``call`` cannot end."""
+        """List the ranks that have returned, and left nothing, without which it cannot end."""
         if call.src == ANYONE:
-            finished = self.mailbox.finished(call.missing)
-            return finished if len(finished) == len(call.missing) else []
-        peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
-        return self.mailbox.finished(peers)
-
-
-def explain_finished(rank: int, call: Call, gone: list[int]) -> str:
-    """Say that ``rank`` waits in ``call`` for ranks that have returned."""
-    peer = min(gone)
-    if call.verb in GROUP_VERBS:
-        whom, how = f"for rank {peer}", f"without calling {call.verb}()"
-    elif call.src == ANYONE:
-        whom, how = "for a message from anybody", "and sent nothing more"
-    elif call.src in gone:
-        whom, how = f"for a message from rank {peer}", "and sent nothing more"
-    else:
-        whom, how = f"to send to rank {peer}", "and will not receive it"
-    who = "but every other rank" if call.src == ANYONE else "which"
-    return (
-        f"rank {rank} waits in {call.verb}() {whom}, {who} has already returned {how}; "
-        "check that every send has its recv, on all ranks and in every step"
-    )
+            peers = list(call.missing)
+        else:
+            peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
+        # What is still in a ring may stand behind a message that another flow is receiving.
+        left = [peer for peer in self.mailbox.finished(peers) if self.inlets[peer].is_empty]
+        return [] if call.src == ANYONE and len(left) < len(peers) else left

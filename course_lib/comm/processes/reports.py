@@ -16,8 +16,8 @@ from course_lib.comm.errors import (
 )
 from course_lib.comm.failures import place, render, to_error, user_frame
 from course_lib.comm.processes import stalls
-from course_lib.comm.processes.board import Board, Waiting
-from course_lib.comm.processes.deadlock import DeadlockWatch, awaited, written
+from course_lib.comm.processes.board import Board, call_text
+from course_lib.comm.processes.deadlock import DeadlockWatch, awaited
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank
 
@@ -82,10 +82,8 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
             lines.append(
                 f"\nStack of rank {member.rank} (most recent call last):\n{render(frames)}"
             )
-    advice = "look for a loop that does not end, or raise time_limit_s"
-    if not running:
-        advice = "look for ranks that wait for each other: each send needs its recv in that place"
-    return LaunchTimeout("\n".join([*lines, advice]))
+    lines.append("look for a loop that does not end, or raise time_limit_s")
+    return LaunchTimeout("\n".join(lines))
 
 
 def explain_deadlock(
@@ -113,13 +111,13 @@ def explain_deadlock(
     ranks = [link.rank for link in circle]
     told = []
     for link, following in zip(circle, [*ranks[1:], *ranks[:1]], strict=True):
-        waiting = _waiting(members[link.rank], link.waiting, watch, board)
-        rest_of_them = (peer for peer in waiting.waits_for if peer != following)
-        told.append(replace(waiting, waits_for=(following, *rest_of_them)))
-    others = [
-        _waiting(member, waiting, watch, board)
+        waiting = _waiting(members[link.rank], link.entry, watch)
+        others = (peer for peer in waiting.waits_for if peer != following)
+        told.append(replace(waiting, waits_for=(following, *others)))
+    outside = [
+        _waiting(member, entry, watch)
         for member in members
-        for waiting in watch.states[member.rank].waiting
+        for entry in range(len(watch.states[member.rank].waiting))
         if member.rank not in ranks and not watch.states[member.rank].at_work
     ]
     rest = [f"rank {m.rank} {_fate(m, board)}" for m in members if m.rank not in ranks]
@@ -127,22 +125,28 @@ def explain_deadlock(
         rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
     return wait_graph.deadlock(
         told,
-        others,
+        outside,
         consequences=rest,
         eager_bytes=eager_bytes,
         all_wait=watch.all_wait,
     )
 
 
-def _waiting(member: Member, waiting: Waiting, watch: DeadlockWatch, board: Board) -> WaitingRank:
-    alone = len(watch.states[member.rank].waiting) == 1
-    frames = member.frames or member.crash
+def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
+    """Say what a rank that cannot go on says of an entry of the board, or what the board does."""
+    state = watch.states[member.rank]
+    waiting = state.waiting[entry]
+    call, frames = call_text(*waiting), member.frames or member.crash
+    flows = [("", frames, member.call), *member.beside]
+    if len(flows) == len(state.waiting):  # else it has not answered
+        name, frames, said = flows[entry]
+        call = (said or call) + (f" in {name!r}" if name else "")
     return WaitingRank(
         rank=member.rank,
         verb=waiting.verb,
-        call=(alone and _call(member, board)) or written(waiting),
+        call=call,
         place=place(user_frame(frames)) if frames else "a place that it did not tell",
-        waits_for=tuple(awaited(member.rank, waiting, watch.states)),
+        waits_for=tuple(awaited(member.rank, waiting, len(watch.states))),
     )
 
 
@@ -221,10 +225,15 @@ def _state(member: Member, board: Board, *, now: bool = False) -> str:
         return f"had failed: {member.failure.failure.type_name}"
     if member.phase < Phase.RUNNING:
         return "was starting"
-    call = _call(member, board)
+    call, waits = _call(member, board), "waits" if now else "waited"
     if call is None:
         return f"{'is' if now else 'was'} running{_where(member)}"
-    return f"{'waits' if now else 'waited'} in {call}{_where(member)}"
+    started = [
+        f"; {name!r} {waits} in {said}, at {place(user_frame(frames))}"
+        for name, frames, said in member.beside
+        if said is not None
+    ]
+    return f"{waits} in {call}{_where(member)}{''.join(started)}"
 
 
 def _call(member: Member, board: Board) -> str | None:

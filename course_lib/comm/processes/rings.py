@@ -7,10 +7,6 @@ tells the other its counter through the other's mailbox.
 """
 
 from collections import defaultdict, deque
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from course_lib.comm.messages import Envelope
 from course_lib.comm.processes.header import (
@@ -24,10 +20,10 @@ from course_lib.comm.processes.header import (
     unpack_small,
 )
 from course_lib.comm.processes.mailbox import Mailbox
+from course_lib.comm.processes.parcels import Bytes, Parcel
 
-__all__ = ["Bytes", "Inlet", "Outlet", "Parcel", "flat_bytes", "new_array"]
+__all__ = ["Inlet", "Outlet"]
 
-Bytes = NDArray[np.uint8]
 Small = tuple[Envelope, int, int]
 """What a message says about itself, where in the ring its payload begins, its whole length."""
 
@@ -120,43 +116,6 @@ class Outlet:
         self._mailbox.tell_stalled()
 
 
-class Parcel:
-    """A message that is taken out of its ring before anybody has asked for it.
-
-    Attributes
-    ----------
-    header, sent
-        What it says about itself.
-    array : numpy.ndarray
-        Where it goes, in memory of our own.
-    whole : bool
-        Whether all of it is there.
-    """
-
-    __slots__ = ("_flat", "_next", "array", "header", "sent")
-
-    def __init__(self, header: Header, sent: Envelope) -> None:
-        self.header = header
-        self.sent = sent
-        self.array = new_array(sent)
-        self._flat = flat_bytes(self.array)
-        self._next = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of it is there."""
-        return self._next == self.header.n_bytes
-
-    def take_from(self, inlet: "Inlet") -> bool:
-        """Take what the ring holds of it; return whether that was anything."""
-        before = self._next
-        while not self.whole and len(part := inlet.span(self.header.n_bytes - self._next)):
-            self._flat[self._next : self._next + len(part)] = part
-            self._next += len(part)
-            inlet.skip(len(part))
-        return self._next > before
-
-
 class Inlet:
     """The receiver's end of a ring.
 
@@ -196,6 +155,11 @@ class Inlet:
         self._patience = len(ring) // 8 if len(ring) >= _LARGE_RING else 0
         self._told = 0
         self._mailbox = mailbox
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that is known to be in the ring has been taken out."""
+        return self.head == self.tail
 
     def peek(self) -> Header | None:
         """Read the header of the next message in the ring; None if there is none yet."""
@@ -284,15 +248,3 @@ class Inlet:
     def between_messages(self) -> bool:
         """Whether the next byte in the ring is that of a header."""
         return self._unfinished is None and not self.busy
-
-
-def new_array(sent: Envelope) -> NDArray[Any]:
-    """Make an array for a message."""
-    return np.empty(sent.shape, np.dtype(sent.dtype))
-
-
-def flat_bytes(array: NDArray[Any]) -> Bytes:
-    """View a C-contiguous array as bytes."""
-    if array.nbytes == 0:
-        return np.empty(0, np.uint8)
-    return array.reshape(-1).view(np.uint8)

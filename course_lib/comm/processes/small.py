@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.header import describe
-from course_lib.comm.processes.port import POLL_S, Flow, Port
+from course_lib.comm.processes.port import POLL_S, Port
 from course_lib.comm.processes.transfers import check_op
 
 __all__ = ["receive_small", "send_small"]
@@ -22,19 +23,7 @@ __all__ = ["receive_small", "send_small"]
 def send_small(
     port: Port, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float
 ) -> bool:
-    """Send a message that does not wait; return whether that is done.
-
-    Parameters
-    ----------
-    port : Port
-        The sender's.
-    data : numpy.ndarray
-        What to send.
-    sent : Envelope
-        What it says about itself.
-    to, channel, posted_s
-        The receiver, the communicator, the time.
-    """
+    """Send a message that does not wait to rank ``to``; return whether that is done."""
     if len(port.flows) > 1 or not data.flags.c_contiguous or not data.nbytes:
         return False
     flat = data.reshape(-1).view(np.uint8).data
@@ -43,19 +32,9 @@ def send_small(
 
 def receive_small(
     port: Port, flow: Flow, from_: int, channel: int, out: NDArray[Any] | None, op: str | None,
-    tag: Tag,
+    tag: Tag, comm: str,
 ) -> tuple[NDArray[Any], Envelope] | None:  # fmt: skip
-    """Receive a small message if it comes now; None if another way has to be gone.
-
-    Parameters
-    ----------
-    port, flow : Port and Flow
-        The receiver's.
-    from_, channel
-        The sender, the communicator.
-    out, op, tag
-        As in ``Communicator.recv``.
-    """
+    """Receive a small message if it comes now; None if another way has to be gone."""
     if len(port.flows) > 1:
         return None
     inlet = port.inlets[from_]
@@ -68,7 +47,7 @@ def receive_small(
     if found is None:
         return None
     sent, start, length = found
-    check_match(sent, from_, port.rank, tag, out)
+    check_match(sent, from_, port.rank, tag, out, comm)
     message: NDArray[Any] = np.ndarray(sent.shape, sent.dtype, inlet.ring, start)
     if out is None:
         out = message.copy()

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
-__all__ = ["STALL_LIMIT_S", "StallWatch", "WakingClock"]
+__all__ = ["STALL_LIMIT_S", "StallWatch", "WakingClock", "resume"]
 
 STALL_LIMIT_S = 5.0
 """How long a rank's process may be stopped before the run is ended."""
@@ -82,3 +83,11 @@ def _switches_if_stopped(pid: int) -> int | None:
         return int(sum(process.num_ctx_switches()))
     except psutil.Error:
         return None  # it has just ended
+
+
+def resume(pid: int) -> None:
+    """Let a stopped process go on, unless it has ended."""
+    import psutil
+
+    with suppress(psutil.Error):
+        psutil.Process(pid).resume()

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from course_lib.comm.pending import Pending
-from course_lib.comm.processes.port import Call, Flow, Port
+from course_lib.comm.processes.flows import Call, Flow
+from course_lib.comm.processes.port import Port
 
 __all__ = ["Started", "Starter"]
 
@@ -20,21 +21,36 @@ T = TypeVar("T")
 class Started(Pending[T]):
     """A function that runs, or will run, beside its rank.
 
+    Parameters
+    ----------
+    port : Port
+        The rank's port.
+    name : str
+        The communicator it is given.
+    body : callable
+        Calls it, in the thread of the flow that it is handed.
+    refuse : callable
+        Raises where no result may be waited for.
+
     Attributes
     ----------
     done : bool
         Whether it has returned.
     """
 
-    def __init__(self, port: Port, name: str, body: Callable[[Flow], T]) -> None:
+    def __init__(
+        self, port: Port, name: str, body: Callable[[Flow], T], refuse: Callable[[], None]
+    ) -> None:
         self.name = name
         self.done = False
         self._port = port
         self._body = body
+        self._refuse = refuse
         self._value: T
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
+        self._refuse()
         if not self.done:
             flow = self._port.this_flow()
             if flow is None:

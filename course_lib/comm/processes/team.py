@@ -31,7 +31,7 @@ from course_lib.comm.processes.offspring import (
 from course_lib.comm.processes.records import Call, Go, Locate
 from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
-from course_lib.comm.processes.stalls import StallWatch, WakingClock
+from course_lib.comm.processes.stalls import StallWatch, WakingClock, resume
 
 __all__ = ["Ending", "Team"]
 
@@ -210,21 +210,20 @@ class Team:
 
     def locate(self) -> Board:
         """Ask every running rank where it is; return what each waits for."""
-        running = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
-        asked = [m for m in running if m.rank not in self.stalled]
+        asked = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
         for member in asked:
             member.ask(Locate("where are you?"))
+            if member.rank in self.stalled:
+                resume(member.pid)  # so that it can answer
         self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
         board = read_board(self._segment.memory, self.size)
-        silent = [m for m in running if m.frames is None and not m.gone]
+        silent = [m for m in asked if m.frames is None and not m.gone]
         if silent and sys.platform != "win32":
             # Compiled code holds Python's lock there; the fault handler does not need it. The
             # signal may end a sleep in that code, so what they say afterwards does not count.
             for member in silent:
                 member.silent = True
                 member.signal(signal.SIGUSR1)
-                if member.rank in self.stalled:
-                    member.signal(signal.SIGCONT)  # it finds the other signal first
             self._listen_until(lambda: all(m.crash or m.gone for m in silent), _ANSWER_S)
         return board
 

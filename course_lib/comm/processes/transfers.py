@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.processes.header import ALIGNMENT, FIXED, Header, aligned, describe
-from course_lib.comm.processes.rings import Inlet, Outlet, Parcel, flat_bytes, new_array
+from course_lib.comm.processes.parcels import Parcel, flat_bytes, new_array
+from course_lib.comm.processes.rings import Inlet, Outlet
 
 __all__ = ["Receiving", "Sending", "check_op"]
 
@@ -32,8 +33,12 @@ class Sending:
         What the message says about itself.
     waits : bool
         Whether the sender waits until the receive is posted.
-    beside, flow, channel, number, posted_s
-        As in ``Header``.
+    beside : bool
+        Whether the sender has several flows.
+    flow, channel, number : int
+        Of the sender's flows which one this is, of its communicators, of its messages.
+    posted_s : float
+        The run's clock.
 
     Attributes
     ----------
@@ -62,11 +67,7 @@ class Sending:
         """Put one step into the ring if there is room; return whether anything moved.
 
         A message that does not wait is put in whole, so that it can also be taken out whole.
-
-        Parameters
-        ----------
-        accepted : int
-            The number of the last message of this flow that its receiver has begun to receive.
+        ``accepted`` is the number of the last message of this flow whose receive has begun.
         """
         outlet, n_bytes = self.outlet, len(self._bytes)
         moved = False
@@ -108,6 +109,8 @@ class Receiving:
         How to combine it into ``out``.
     tag : int or str or None
         The label it must carry.
+    comm : str
+        The communicator's name.
 
     Attributes
     ----------
@@ -120,8 +123,8 @@ class Receiving:
     """
 
     __slots__ = (
-        "_flat", "_fused", "_next", "_op", "_out", "_rank", "_tag", "_target", "channel", "done",
-        "header", "inlet", "result", "sent",
+        "_comm", "_flat", "_fused", "_next", "_op", "_out", "_rank", "_tag", "_target", "channel",
+        "done", "header", "inlet", "result", "sent",
     )  # fmt: skip
 
     result: NDArray[Any]
@@ -129,7 +132,7 @@ class Receiving:
 
     def __init__(
         self, inlet: Inlet, channel: int, rank: int, out: NDArray[Any] | None, op: str | None,
-        tag: Tag,
+        tag: Tag, comm: str,
     ) -> None:  # fmt: skip
         self.inlet = inlet
         self.channel = channel
@@ -139,6 +142,7 @@ class Receiving:
         self._out = out
         self._op = op
         self._tag = tag
+        self._comm = comm
         self._next = 0
 
     @property
@@ -149,11 +153,8 @@ class Receiving:
     def advance(self, wanted: Set[int]) -> bool:
         """Take one step out of the ring if there is one; return whether anything moved.
 
-        Parameters
-        ----------
-        wanted : set of int
-            The channels on which other flows of this rank are waiting for this ring's messages:
-            they take theirs themselves; those of other channels are set aside.
+        Of messages for other channels, those that are ``wanted`` by other flows of this rank are
+        left to them; the rest is set aside.
         """
         inlet = self.inlet
         if self.header is not None:
@@ -181,7 +182,7 @@ class Receiving:
     def _begin(self, header: Header, sent: Envelope) -> None:
         """Compare the message with what is wanted, then choose where its bytes go."""
         out, op = self._out, self._op
-        check_match(sent, self.inlet.src, self._rank, self._tag, out)
+        check_match(sent, self.inlet.src, self._rank, self._tag, out, self._comm)
         if op is not None:
             check_op(op, sent.dtype)
         self.header, self.sent = header, sent

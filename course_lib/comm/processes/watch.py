@@ -13,7 +13,6 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
@@ -22,7 +21,7 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.failures import frames_of_stack
-from course_lib.comm.processes.port import Flow
+from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.records import Locate, Located, Output
 from course_lib.comm.processes.setup import Pipes
 
@@ -39,11 +38,11 @@ class Line:
     ----------
     pipes : Pipes
         The worker's ends.
-    flows : mapping of Flow
+    flows : dict of Flow
         What runs in the worker, its function first.
     """
 
-    def __init__(self, pipes: Pipes, flows: Mapping[int, Flow]) -> None:
+    def __init__(self, pipes: Pipes, flows: dict[int, Flow]) -> None:
         self._flows = flows
         self._records = pipes.records
         self._requests = pipes.requests
@@ -91,7 +90,7 @@ class Line:
     def _locate(self) -> Located:
         stacks = sys._current_frames()
         mine, beside = None, []
-        for flow in list(self._flows.values()):
+        for _, flow in sorted(self._flows.copy().items()):  # in the order of the board
             call = str(flow.call) if flow.call is not None else None
             if flow.thread == self._worker:
                 mine = call

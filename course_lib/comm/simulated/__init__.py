@@ -2,14 +2,15 @@
 
 The same blocking functions that run on real processes run here, each on a *greenlet*: a function
 call that can be put to sleep in the middle and woken up later. One thread runs all of them, one at
-a time. Every rank has a clock of its own. Arithmetic costs no time unless it is priced with
-``comm.compute(label, flops=...)``; messages cost what the network model says.
+a time. Such a *flow* is a rank's function, or what it has started beside itself; every flow has a
+clock of its own. Arithmetic costs no time unless it is priced with ``comm.compute(label,
+flops=...)``; messages cost what the network model says.
 
-**The loop.** Among the ranks that can go on, the one with the smallest (clock, rank) runs next, and
-it keeps running until its clock passes somebody else's. The ranks that can go on lie in a heap. A
-rank whose clock has moved on puts itself back there and switches straight to the smallest one; a
-rank that waits for another is in no heap: whoever completes its message puts it back. So everything
-happens in the order of virtual time, and the same seed gives the same trace to the byte.
+**The loop.** Among the flows that can go on, the one with the smallest (clock, rank, number) runs
+next, and it keeps running until its clock passes somebody else's. The flows that can go on lie in a
+heap. A flow whose clock has moved on puts itself back there and switches straight to the smallest
+one; a flow that waits for another is in no heap: whoever completes its message puts it back. So
+everything happens in the order of virtual time, and the same seed gives the same trace to the byte.
 
 **The network.** Every rank has one card, and a card sends and receives at the same time (full
 duplex). A message of n bytes that starts at time s keeps the sender's card busy in
@@ -17,11 +18,16 @@ duplex). A message of n bytes that starts at time s keeps the sender's card busy
 the receiver's card is free, if that is later (cut through: the head arrives while the tail is still
 being sent). ``send`` returns when its own card is free; the message has arrived when the receiver's
 card is done. Up to ``EAGER_BYTES`` a message starts when it is sent; a larger one, or any one with
-``rendezvous=True``, when its receive is posted as well. A barrier costs nothing: all leave it when
-the last one enters. For an algorithm that goes in rounds this gives
+``rendezvous=True``, when its receive is posted as well. A barrier, a split and a shared array cost
+nothing: all leave when the last one enters. For an algorithm that goes in rounds this gives
 ``T = rounds*alpha + beta * (sum over rounds of the bytes on the busiest card)``.
 
-**When nobody can go on**, the heap is empty while ranks still wait. Then the circle of who waits
+**Beside each other.** ``comm.start`` makes a flow whose clock begins at its starter's; ``wait``
+moves the waiter's clock to the later of both. A computer is thought to have a core for each flow,
+so that arithmetic in two of them overlaps, but one card: what is ready to leave while another
+message is leaving queues, first in, first out, and reaches the receiver's card only once it leaves.
+
+**When nobody can go on**, the heap is empty while flows still wait. Then the circle of who waits
 for whom is the explanation, with the line of each rank's function, read from its sleeping frame.
 
 **What is shared.** Each rank loads its own copy of the function and its arguments, and messages are
@@ -30,5 +36,6 @@ for all ranks, which real processes keep apart. A rank is also not interrupted b
 end a function that loops for ever, a watchdog raises an exception in the thread when the wall time
 is over. Code that never comes back from C, or that swallows every exception, cannot be ended.
 
-Read ``networks``, then ``world`` (the loop), then ``communicator`` (the verbs), then ``explain``.
+Read ``networks``, then ``flow`` (a clock and a greenlet) and ``world`` (the loop), then
+``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``.
 """

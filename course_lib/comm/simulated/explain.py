@@ -1,11 +1,14 @@
 """Why nobody can go on, or where everybody was: the sentences of the simulator's errors."""
 
 import math
+from collections.abc import Collection
+from dataclasses import replace
 
 from course_lib.comm import wait_graph
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.world import World
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, unread_note
@@ -16,79 +19,101 @@ _MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circle alone
 
 
 def stuck(world: World) -> RunError:
-    """Explain why no rank can go on: a circle of ranks, or one that has returned too early."""
-    comm = next(comm for comm in world.ranks if not comm.finished)
-    path: dict[int, SimulatedCommunicator] = {}  # by rank, in the order of who waits for whom
-    while comm.rank not in path:
-        path[comm.rank] = comm
-        peer = world.ranks[_waits_for(world, comm)[0]]
+    """Explain why nothing can go on: a circle of flows, or one that has returned too early."""
+    flow = next(flow for flow in world.flows.values() if not flow.finished)
+    path: dict[Flow, int] = {}  # in the order of who waits for whom
+    while flow not in path:
+        path[flow] = len(path)
+        peer = _waits_for(flow)[0]
         if peer.finished:
-            return _peer_finished(world, comm, peer)
-        comm = peer
-    start = list(path).index(comm.rank)
-    return _deadlock(world, list(path.values())[start:])
+            return _peer_finished(world, flow, peer)
+        flow = peer
+    return _deadlock(world, list(path)[path[flow] :])
 
 
-def _waits_for(world: World, comm: SimulatedCommunicator) -> list[int]:
-    """List the ranks without which ``comm`` cannot go on, those that have returned first."""
-    if comm.verb == "barrier":
-        inside = {c.rank for c in world.in_barrier}
-        peers = [c.rank for c in world.ranks if c.rank not in inside]
+def _waits_for(flow: Flow) -> list[Flow]:
+    """List the flows without which ``flow`` cannot go on, those that have returned first."""
+    comm = flow.comm
+    if flow.verb == "wait":
+        return [comm.flow]
+    if comm in comm.group.meeting.inside:  # a barrier or the like
+        inside = {c.rank for c in comm.group.meeting.inside}
+        peers = [peer for peer in comm.peers if peer.rank not in inside]
     elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
-        others = [c.rank for c in world.ranks if c is not comm]
-        return sorted(others, key=lambda rank: world.ranks[rank].finished)
+        flows = [_user(peer) for peer in comm.peers if peer is not comm]
+        return sorted(flows, key=lambda flow: flow.finished)
     else:
-        peers = [peer for peer in (comm.listens_to, comm.sends_to) if peer is not None]
-    return sorted(peers, key=lambda rank: not world.ranks[rank].finished)
+        peers = [comm.peers[rank] for rank in (comm.listens_to, comm.sends_to) if rank is not None]
+    return sorted(map(_user, peers), key=lambda flow: not flow.finished)
 
 
-def _deadlock(world: World, cycle: list[SimulatedCommunicator]) -> DeadlockError:
-    ranks = {comm.rank for comm in cycle}
-    rest = [comm for comm in world.ranks if comm.open_parts and comm.rank not in ranks]
+def _user(comm: SimulatedCommunicator) -> Flow:
+    """Find the flow that uses a communicator, or the one that has yet to start such a flow."""
+    while not hasattr(comm, "flow"):
+        assert comm.group.parent is not None
+        comm = comm.group.parent.comms[comm.rank]
+    return comm.flow
+
+
+def _deadlock(world: World, cycle: list[Flow]) -> DeadlockError:
+    # A flow that waits for a started function is told together with that function.
+    before = [cycle[-1], *cycle]
+    told = [flow for waiter, flow in zip(before, cycle, strict=False) if waiter.verb != "wait"]
+    told = told or cycle
+    known = set(cycle)
+    rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
-        [_waiting(world, comm) for comm in cycle],
-        [_waiting(world, comm) for comm in rest] if world.size <= _MOST_DRAWN else [],
-        consequences=others(world, [*ranks]),
+        [_waiting(world, flow) for flow in told],
+        [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
+        consequences=others(world, cycle),
         eager_bytes=world.eager_bytes,
     )
 
 
-def _waiting(world: World, comm: SimulatedCommunicator) -> WaitingRank:
-    waits_for = _waits_for(world, comm)
+def _waiting(world: World, flow: Flow) -> WaitingRank:
+    if flow.verb == "wait" and flow.comm.flow.verb != "wait":
+        started = _waiting(world, flow.comm.flow)
+        return replace(started, call=f"{_call(flow)}, which waits in {started.call}")
+    waits_for = [peer.rank for peer in _waits_for(flow)]
     return WaitingRank(
-        rank=comm.rank,
-        verb=comm.verb,
-        call=_call(comm),
-        place=_place(comm),
+        rank=flow.rank,
+        verb=flow.verb,
+        call=_call(flow),
+        place=_place(flow),
         waits_for=tuple(waits_for if world.size <= _MOST_DRAWN else waits_for[:1]),
-        unread=tuple(_unread(comm)),
+        unread=tuple(_unread(flow.comm)),
     )
 
 
-def _peer_finished(
-    world: World, comm: SimulatedCommunicator, peer: SimulatedCommunicator
-) -> PeerFinishedError:
-    what = f"rank {comm.rank} waits in {_call(comm)}, at {_place(comm)}"
-    if comm.verb == "barrier":
-        text = f"{what}, but rank {peer.rank} has already returned"
-        hint = "every rank must call barrier() equally often"
+def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
+    comm = flow.comm
+    what = f"rank {flow.rank} waits in {_call(flow)}, at {_place(flow)}"
+    returned = f"{what}, but rank {peer.rank} has already returned"
+    if peer.number:
+        returned += f" from {peer.group.name!r}"
+    if not any(hasattr(c, "flow") for c in comm.peers if c.run_rank == peer.rank):
+        text = f"{returned} without having started {comm.group.name!r}"
+        hint = "every rank must call start() equally often"
+    elif comm in comm.group.meeting.inside:
+        text = returned
+        hint = f"every rank must call {flow.verb}() equally often"
     elif comm.listens_to == ANY:
         text = f"{what}, but all other ranks have already returned"
-        hint = f"count how many messages are sent to rank {comm.rank}, and receive no more"
-    elif comm.sends_to == peer.rank:
-        text = f"{what}, but rank {peer.rank} has already returned without receiving it"
-        hint = f"let rank {peer.rank} receive as many messages as rank {comm.rank} sends to it"
+        hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
+    elif comm.sends_to is not None and _user(comm.peers[comm.sends_to]) is peer:
+        text = f"{returned} without receiving it"
+        hint = f"let rank {peer.rank} receive as many messages as rank {flow.rank} sends to it"
     else:
-        text = f"{what}, but rank {peer.rank} has already returned"
-        hint = f"let rank {peer.rank} send as many messages as rank {comm.rank} receives from it"
-        if world.log is not None:
-            pair = (peer.rank, comm.rank)
-            n_sent = sum(1 for row in world.log.messages if row[:2] == pair)
-            text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {comm.rank}"
+        text = returned
+        hint = f"let rank {peer.rank} send as many messages as rank {flow.rank} receives from it"
+        if comm.mail is not None:
+            pair = (peer.rank, flow.rank)
+            n_sent = sum(1 for row in comm.mail.messages if row[:2] == pair)
+            text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {flow.rank}"
     return PeerFinishedError(
         "\n".join([text, *(f"    ({note})" for note in _unread(comm)), hint]),
-        rank=comm.rank,
-        consequences=others(world, [comm.rank, peer.rank]),
+        rank=flow.rank,
+        consequences=others(world, [flow, peer]),
     )
 
 
@@ -117,8 +142,8 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
     hint = "look for a loop that does not end, or raise time_limit_s"
     return LaunchTimeout(
         "\n".join([head, *(f"  {line}" for line in running.values()), hint]),
-        rank=next(iter(running), None),
-        consequences=others(world, list(running)),
+        rank=next((flow.rank for flow in running), None),
+        consequences=others(world, running),
     )
 
 
@@ -138,63 +163,80 @@ def interrupted(world: World, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
         The exception to raise.
     """
     running = _running(world, frames)
-    lines = [*running.values(), *others(world, list(running))]
+    lines = [*running.values(), *others(world, running)]
     return KeyboardInterrupt(
         "\n".join(["the run was interrupted and has ended", *(f"  {line}" for line in lines)])
     )
 
 
-def _running(world: World, frames: tuple[Frame, ...]) -> dict[int, str]:
-    """Say of the rank whose turn it was, by its number, where it was."""
-    can_go_on = {rank for _, rank in world.heap}
+def _running(world: World, frames: tuple[Frame, ...]) -> dict[Flow, str]:
+    """Say of the flow whose turn it was where it was."""
+    can_go_on = {entry[3] for entry in world.heap}
     lines = {}
-    for comm in world.ranks:
-        if not (comm.finished or comm.open_parts or comm.rank in can_go_on):
-            here = user_frame(frames_of_stack(comm.thread.gr_frame) or frames)
-            lines[comm.rank] = f"rank {comm.rank} was running, at {place(here)}"
+    for flow in world.flows.values():
+        if not (flow.finished or flow.open_parts or flow in can_go_on):
+            here = user_frame(frames_of_stack(flow.gr_frame) or frames)
+            lines[flow] = f"{_name(flow)} was running, at {place(here)}"
     return lines
 
 
-def others(world: World, named: list[int]) -> list[str]:
-    """Say in one line each where the ranks were that an error does not name; at most ten lines."""
+def others(world: World, named: Collection[Flow] = ()) -> list[str]:
+    """Say in one line each where the flows were that an error does not name; at most ten lines."""
     known = set(named)
-    rest = [comm for comm in world.ranks if comm.rank not in known]
-    lines = [f"rank {comm.rank} {_state(comm)}" for comm in rest[:MOST_LINES]]
+    at_work = {flow.rank for flow in world.flows.values() if not flow.finished}
+    rest = [
+        flow
+        for flow in sorted(world.flows.values(), key=_order)
+        if flow not in known
+        and (flow.rank not in at_work if flow.finished else not flow.dead)  # who has failed is told
+    ]
+    lines = [_state(flow) for flow in rest[:MOST_LINES]]
     if len(rest) > MOST_LINES:
         lines.append(f"and {len(rest) - MOST_LINES:,} more ranks")
     return lines
 
 
-def _state(comm: SimulatedCommunicator) -> str:
-    if comm.finished:
-        return "had returned"
-    if comm.open_parts:
-        return f"waited in {_call(comm)}, at {_place(comm)}"
-    if comm.verb == "start":
-        return "had not begun"
-    return f"could go on, at {_place(comm)}"
+def _order(flow: Flow) -> tuple[int, int]:
+    return flow.rank, flow.number
 
 
-def _call(comm: SimulatedCommunicator) -> str:
-    """Write the verb a rank waits in, with the part of it that is still open."""
+def _name(flow: Flow) -> str:
+    return f"rank {flow.rank}" + (f" in {flow.group.name!r}" if flow.number else "")
+
+
+def _state(flow: Flow) -> str:
+    if flow.finished:
+        return f"{_name(flow)} had returned"
+    if flow.open_parts:
+        return f"rank {flow.rank} waited in {_call(flow)}, at {_place(flow)}"
+    if not flow.verb:
+        return f"{_name(flow)} had not begun"
+    return f"{_name(flow)} could go on, at {_place(flow)}"
+
+
+def _call(flow: Flow) -> str:
+    """Write the verb a flow waits in, with the part of it that is still open."""
+    comm = flow.comm
+    if flow.verb == "wait":
+        return f"wait() for its started function {comm.name!r}"
     parts = []
     if comm.listens_to is not None and comm.listens_to != ANY:
-        parts.append(f"src={comm.listens_to}")
+        parts.append(f"src={comm.group.members[comm.listens_to]}")
     if comm.sends_to is not None:
-        parts.append(f"dst={comm.sends_to}")
-    if comm.tag is not None:
-        parts.append(f"tag={comm.tag!r}")
-    return f"{comm.verb}({', '.join(parts)})"
+        parts.append(f"dst={comm.group.members[comm.sends_to]}")
+    if flow.tag is not None:
+        parts.append(f"tag={flow.tag!r}")
+    return f"{flow.verb}({', '.join(parts)}){comm.group.told}"
 
 
-def _place(comm: SimulatedCommunicator) -> str:
-    return place(user_frame(frames_of_stack(comm.thread.gr_frame)))
+def _place(flow: Flow) -> str:
+    return place(user_frame(frames_of_stack(flow.gr_frame)))
 
 
 def _unread(comm: SimulatedCommunicator) -> list[str]:
     """Name the messages that have arrived at a waiting rank, which listens to somebody else."""
     return [
-        unread_note(src, letters[0].sent.tag, letters[0].sent.shape)
+        unread_note(comm.group.members[src], letters[0].sent.tag, letters[0].sent.shape)
         for src, letters in sorted(comm.inbox.items())
         if letters and letters[0].arrived_s < math.inf
     ][:3]

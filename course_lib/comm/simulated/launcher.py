@@ -54,11 +54,11 @@ def launch(job: Job, network: Network | None) -> Result:
         if error is not None:
             raise error from None
         warn_unreceived(world.unreceived())
-        values = [comm.value for comm in world.ranks]
+        values = [world.flows[rank, 0].value for rank in range(job.workers)]
         trace = None if world.log is None else world.log.trace(job.workers, [])
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
-        world.ranks.clear()  # breaks the circle of references: the ranks' arrays go now, not later
+        world.forget()
 
 
 def _run(world: World, time_limit_s: float) -> RunError | KeyboardInterrupt | None:
@@ -68,7 +68,7 @@ def _run(world: World, time_limit_s: float) -> RunError | KeyboardInterrupt | No
         with Watchdog(time_limit_s, world.close):
             well = world.run()
         if world.failure is not None:
-            error = to_error(world.failure, explain.others(world, [world.failure.rank]))
+            error = to_error(world.failure, explain.others(world))
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:
@@ -91,11 +91,12 @@ def _trace(world: World, error: RunError) -> Trace | None:
     log, end_s = world.log, world.virtual_time_s()
     if log is None:
         return None
-    for comm in world.ranks:
-        if comm.open_parts and end_s > comm.posted_s:
+    for flow in world.flows.values():
+        if flow.open_parts and end_s > flow.posted_s:
+            comm = flow.comm
             peer = comm.sends_to if comm.listens_to is None else comm.listens_to
-            peer = None if peer == ANY else peer
-            log.waits.append((comm.rank, comm.verb, peer, comm.posted_s, end_s, "world"))
+            whom = None if peer is None or peer == ANY else comm.group.members[peer]
+            log.waits.append((flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name))
     summary = str(error.args[0]).splitlines()[0]
     fault = Fault(error.rank, type(error).__name__, summary, end_s)
-    return log.trace(len(world.ranks), [fault])
+    return log.trace(world.size, [fault])

@@ -1,11 +1,14 @@
 """What lies in a letter box: a message, from the moment it is posted until it is read."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from course_lib.comm.messages import Envelope
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.communicator import SimulatedCommunicator
 
 __all__ = ["ANY", "Letter"]
 
@@ -20,12 +23,14 @@ class Letter:
     ``number`` is its place in the log, once it has started.
     """
 
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sent", "src")
+    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent")
 
-    def __init__(self, data: NDArray[Any], sent: Envelope, src: int, posted_s: float) -> None:
+    def __init__(
+        self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
+    ) -> None:
         self.data = data
         self.sent = sent
-        self.src = src
+        self.sender = sender
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1

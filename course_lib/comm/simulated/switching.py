@@ -6,7 +6,7 @@ may be sent under ``torch.no_grad()``. Inside ``backward`` (in a hook) it may no
 state cannot be moved aside.
 """
 
-import sys
+from sys import modules
 from typing import Any
 
 from greenlet import greenlet
@@ -21,10 +21,10 @@ TORCH = "torch._C"
 
 def switch_to(other: greenlet) -> None:
     """Let another greenlet go on; return when this one is switched to again."""
-    if TORCH not in sys.modules:
+    if TORCH not in modules:
         other.switch()
         return
-    torch: Any = sys.modules[TORCH]
+    torch: Any = modules[TORCH]
     records_gradients = torch.is_grad_enabled()
     try:
         other.switch()
@@ -34,7 +34,7 @@ def switch_to(other: greenlet) -> None:
 
 def refuse_inside_backward(rank: int, verb: str) -> None:
     """Raise ``SimulationError`` where a verb is called in an autograd hook; torch is loaded."""
-    torch: Any = sys.modules[TORCH]
+    torch: Any = modules[TORCH]
     if torch._current_graph_task_id() != -1:
         raise SimulationError(
             f"rank {rank} called {verb}() inside backward(), in an autograd hook; the simulator "

@@ -1,16 +1,23 @@
 """The event loop: who runs next, and how the run ends."""
 
 import ctypes
+from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import heappop
+from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
-from course_lib.comm.shipping import pack_call
+from course_lib.comm.shipping import load_call, pack_call
+from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.flow import Flow
+from course_lib.comm.simulated.groups import Group
 from course_lib.comm.simulated.log import Log
 from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.switching import switch_to
@@ -22,20 +29,23 @@ _MOST_REFUSALS = 1_000
 
 
 class World:
-    """All ranks of one run, and the heap of those that can go on.
+    """All ranks of one run, their flows of control, and the heap of those that can go on.
 
     Attributes
     ----------
-    ranks : list of SimulatedCommunicator
-        By rank.
-    heap : list of (float, int)
-        (clock in virtual seconds, rank) of every rank that can go on and is not running.
+    flows : dict of (int, int) to Flow
+        By (rank, number): the function of every rank, and what has been started and still runs.
+    heap : list of (float, int, int, greenlet)
+        (clock in virtual seconds, rank, number, flow) of every flow that can go on and is not
+        running; and of cards that have messages to send, which come before the rank's flows.
     loop : greenlet
-        Where ``run`` runs; a rank that ends, or finds the heap empty, switches there.
-    in_barrier : list of SimulatedCommunicator
-        Who has entered the barrier that is now filling.
+        Where ``run`` runs; a flow that ends, or finds the heap empty, switches there.
+    newborn : list of Flow
+        What has just been started, and has to begin from the loop.
+    everybody : Group
+        The communicator that ``run`` hands out.
     failure : Failure or None
-        The first exception that left a rank's function.
+        The first exception that left a function.
     """
 
     def __init__(self, job: Job, network: Network) -> None:
@@ -47,56 +57,101 @@ class World:
         self.beta_s_per_byte = network.beta_s_per_byte
         self.flops_per_s = network.speeds(job.workers)
         self.packed_call = pack_call(job.fn, job.args)
-        self.heap = [(0.0, rank) for rank in range(job.workers)]
+        self.heap: list[tuple[float, int, int, Any]] = []
         self.loop: greenlet = getcurrent()
-        self.in_barrier: list[SimulatedCommunicator] = []
         self.failure: Failure | None = None
         self.time_is_up = False
         self.ending = False
-        self.ranks = [SimulatedCommunicator(rank, self) for rank in range(job.workers)]
+        self.cards = [Card(rank, self) for rank in range(job.workers)]
+        self.n_flows = [0] * job.workers
+        self.flows: dict[tuple[int, int], Flow] = {}
+        self.newborn: list[Flow] = []
+        self.latest_end_s = 0.0
+        self.left_unread: list[tuple[int, int, Tag]] = []
+        self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
+        for comm in self.everybody.comms:
+            self.add_flow(comm, partial(self._call, comm), 0.0)
+
+    def open(
+        self, name: str, members: Sequence[int], parent: Group | None, *, n_running: int
+    ) -> Group:
+        """Make a communicator; its ranks' ends have yet to be given to flows."""
+        mail = None if self.log is None else self.log.open_mail(name)
+        group = Group(name, members, parent, mail, n_running)
+        group.comms += [SimulatedCommunicator(group, rank, self) for rank in range(len(members))]
+        return group
+
+    def add_flow(self, comm: SimulatedCommunicator, body: Callable[[], Any], now_s: float) -> Flow:
+        """Make one more flow of a rank, which will call ``body`` and may use ``comm``."""
+        number = self.n_flows[comm.run_rank]
+        self.n_flows[comm.run_rank] += 1
+        comm.flow = self.flows[comm.run_rank, number] = Flow(comm, number, body, now_s)
+        return comm.flow
+
+    def _call(self, comm: SimulatedCommunicator) -> Any:
+        """Call what ``run`` was given; each rank loads its own copy."""
+        fn, args = load_call(self.packed_call, comm.rank)
+        return fn(comm, *args)
 
     def run(self) -> bool:
-        """Run all ranks until they have returned.
+        """Run all ranks until all their functions have returned.
 
         Returns
         -------
         bool
-            False if it ended because no rank could go on, or because one failed.
+            False if it ended because no flow could go on, or because one failed.
         """
-        for comm in self.ranks:
-            switch_to(comm.thread)  # begin all of them from here: their stacks must not pile up
+        for flow in self.flows.values():
+            switch_to(flow)  # begin all of them from here: their stacks must not pile up
+        self.heap += [(0.0, rank, 0, self.flows[rank, 0]) for rank in range(self.size)]
         while self.heap and self.failure is None:
-            _, rank = heappop(self.heap)
-            switch_to(self.ranks[rank].thread)
+            switch_to(heappop(self.heap)[3])
+            while self.newborn:
+                switch_to(self.newborn.pop())
             if self.time_is_up:
                 raise TimeIsUp
-        return all(comm.finished for comm in self.ranks)
+        return all(flow.finished for flow in self.flows.values())
+
+    def has_returned(self, flow: Flow) -> None:
+        """Forget a started flow, and its communicator when all is over that used it."""
+        group = flow.group
+        group.n_running -= 1
+        self.latest_end_s = max(self.latest_end_s, flow.now_s)
+        if flow.number > 0:
+            del self.flows[flow.rank, flow.number]
+        while group.parent is not None and not group.is_busy():
+            parent = group.parent
+            if group.was_started:
+                del parent.children[group.name]
+                self.left_unread += group.unread()
+                group.close()
+            group = parent
 
     def virtual_time_s(self) -> float:
-        """Return the latest clock of all ranks."""
-        return max(comm.now_s for comm in self.ranks)
+        """Return the latest clock of all flows."""
+        return max([self.latest_end_s, *(flow.now_s for flow in self.flows.values())])
 
     def unreceived(self) -> list[tuple[int, int, Tag]]:
         """List (src, dst, tag) of the messages that lie in letter boxes."""
-        return [
-            (letter.src, comm.rank, letter.sent.tag)
-            for comm in self.ranks
-            for letters in comm.inbox.values()
-            for letter in letters
-        ]
+        return [*self.left_unread, *self.everybody.unread()]
+
+    def forget(self) -> None:
+        """Break the circles of references: what the ranks hold is freed now, not later."""
+        self.flows.clear()
+        self.everybody.close()
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""
         self.time_is_up = True
-        for comm in self.ranks:
-            comm.caller = None
+        for flow in list(self.flows.values()):
+            flow.caller = None
 
     def end(self) -> None:
-        """End the ranks that are still asleep, so that their ``finally`` blocks run."""
+        """End the flows that are still asleep, so that their ``finally`` blocks run."""
         self.ending = True
-        for comm in self.ranks:
-            comm.caller = None
-        asleep = [comm.thread for comm in self.ranks if not comm.thread.dead]
+        for flow in self.flows.values():
+            flow.caller = None
+        asleep = [flow for flow in self.flows.values() if not flow.dead]
         try:
             while asleep:
                 asleep[-1].throw(GreenletExit)
@@ -108,23 +163,31 @@ class World:
             for thread in asleep:
                 _leave_behind(thread)
 
-    def refuse(self, comm: SimulatedCommunicator, verb: str) -> None:
-        """Say why ``verb`` cannot be called from here, or go on ending a rank that will not end."""
+    def refuse(self, flow: Flow, verb: str) -> None:
+        """Say why ``verb`` cannot be called from here, or go on ending a flow that will not end."""
         here = getcurrent()
-        if here is comm.thread:
-            comm.refusals += 1
-            while comm.refusals > _MOST_REFUSALS:  # it swallows its own end: it is put to sleep
+        if isinstance(here, Flow) and here.caller is None:
+            here.refusals += 1
+            while here.refusals > _MOST_REFUSALS:  # it swallows its own end: it is put to sleep
                 here.parent.switch()
             raise GreenletExit if self.ending else TimeIsUp
-        if any(other.caller for other in self.ranks):
+        if not any(other.caller for other in self.flows.values()):
             raise SimulationError(
-                f"{verb}() of rank {comm.rank} was called from another thread, greenlet or rank "
-                "than its own; on the simulator a rank is one flow of control: call verbs only "
-                "from the function that run was given",
-                rank=comm.rank,
+                f"rank {flow.rank} called {verb}() after its run was over", rank=flow.rank
+            )
+        if isinstance(here, Flow) and here.rank == flow.rank:
+            over = ", whose function has returned," if flow.finished else ""
+            raise SimulationError(
+                f"rank {flow.rank} called {verb}() of {flow.group.name!r}{over} in the function "
+                f"that runs on {here.group.name!r}; a function that was started uses the "
+                "communicator that it was given as its first argument, or one split from that",
+                rank=flow.rank,
             )
         raise SimulationError(
-            f"rank {comm.rank} called {verb}() after its run was over", rank=comm.rank
+            f"{verb}() of rank {flow.rank} was called from another thread, greenlet or rank than "
+            "its own; on the simulator a rank is one flow of control, and so is every function "
+            "that it starts: call verbs only from the function that the communicator was given to",
+            rank=flow.rank,
         )
 
 

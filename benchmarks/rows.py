@@ -1,0 +1,157 @@
+"""The few comparisons that sum a run up, and the aims that they are held against.
+
+The aims are the project's own: what is needed, and where we want to go. No test asserts them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.launch import NOTEBOOK, SPAWN, launch_key
+from benchmarks.plan import KB, MB, size_name
+from benchmarks.samples import Key, Samples, Spread
+from benchmarks.sums import FLOOR, PING
+from benchmarks.tracing import PROCESSOR, TRACED, UNTRACED
+
+__all__ = ["Row", "rows"]
+
+FASTER, ITS_TIME, SECONDS = "× faster", "× its time", "s"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison, with its lowest and highest round.
+
+    ``value`` is the peer's time / ours in a row of ``FASTER`` (more is better), ours / the peer's
+    in one of ``ITS_TIME``, our seconds in one of ``SECONDS``, with the peer's in ``peer_s``.
+    """
+
+    what: str
+    peer: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    must: float | None = None
+    goal: float | None = None
+    peer_s: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Say which aim is met; "" if the row has none."""
+        if self.must is None or self.goal is None:
+            return ""
+        if self._reaches(self.goal):
+            return "goal met"
+        return "must met, goal missed" if self._reaches(self.must) else "must missed"
+
+    @property
+    def measured(self) -> str:
+        """The value in words: "× 1.3 faster", "0.04 s, against 4.6 s"."""
+        if self.unit == SECONDS:
+            return f"{self.value:.2g} s, against {self.peer_s:.2g} s"
+        if self.unit == ITS_TIME:
+            return f"{self.value:.3g} × its time"
+        return f"{self.value:.3g} × faster"
+
+    @property
+    def spread(self) -> str:
+        return f"{self.low:.3g} … {self.high:.3g}"
+
+    def as_dict(self) -> dict[str, Any]:
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return known | {"verdict": self.verdict}
+
+    @classmethod
+    def from_dict(cls, known: dict[str, Any]) -> "Row":
+        return cls(**{name: value for name, value in known.items() if name != "verdict"})
+
+    def _reaches(self, aim: float) -> bool:
+        return self.value >= aim if self.unit == FASTER else self.value <= aim
+
+
+def rows(samples: Samples) -> list[Row]:
+    """Return a row for each comparison of which both sides were measured."""
+    candidates = [
+        _faster(samples, "gloo", from_bytes=MB, must=4, goal=8),
+        _faster(samples, "MPICH", from_bytes=256 * KB, must=1, goal=1.5),
+        _against_floor(samples),
+        _smallest_against_mpich(samples),
+        _latency(samples),
+        _tracing(samples),
+        _launch(samples),
+    ]
+    return [row for row in candidates if row is not None]
+
+
+def _row(what: str, peer: str, unit: str, found: Spread, **aims: float) -> Row:
+    rounded = (float(f"{value:.3g}") for value in (found.median, found.low, found.high))
+    return Row(what, peer, unit, *rounded, **aims)
+
+
+def _faster(
+    samples: Samples, peer: str, from_bytes: int, must: float, goal: float
+) -> Row | None:  # fmt: skip
+    pairs = [
+        (key, Key(key.what, key.processes, "ours"))
+        for key in samples.rounds
+        if key.engine == peer and key.what.isdigit() and int(key.what) >= from_bytes
+    ]
+    if not pairs:
+        return None
+    sizes = sorted({int(key.what) for key, _ in pairs})
+    span = " to ".join(size_name(n_bytes) for n_bytes in dict.fromkeys((sizes[0], sizes[-1])))
+    groups = _listed(key.processes for key, _ in pairs)
+    what = f"all-reduce, {span}, {groups} processes, geometric mean"
+    return _row(what, peer, FASTER, samples.ratio(pairs), must=must, goal=goal)
+
+
+def _against_floor(samples: Samples) -> Row | None:
+    ours = Key(f"{64 * MB}", 2, "ours")
+    if not {ours, FLOOR} <= set(samples.rounds):
+        return None
+    found = samples.ratio([(ours, FLOOR)])
+    what, peer = "all-reduce, 64 MB, 2 processes", "copying 2 × 128 MB"
+    return _row(what, peer, ITS_TIME, found, must=2, goal=1.3)
+
+
+def _smallest_against_mpich(samples: Samples) -> Row | None:
+    ours, peer = Key(f"{KB}", 2, "ours"), Key(f"{KB}", 2, "MPICH")
+    if not {ours, peer} <= set(samples.rounds):
+        return None
+    found = samples.ratio([(ours, peer)])
+    return _row("all-reduce, 1 KB, 2 processes", "MPICH", ITS_TIME, found, must=5, goal=2.5)
+
+
+def _latency(samples: Samples) -> Row | None:
+    ours, peer = Key(PING, 2, "ours"), Key(PING, 2, "MPICH")
+    if not {ours, peer} <= set(samples.rounds):
+        return None
+    what = "8 bytes sent to and fro, 2 processes"
+    return _row(what, "MPICH", ITS_TIME, samples.ratio([(ours, peer)]))
+
+
+def _tracing(samples: Samples) -> Row | None:
+    pairs = [
+        (key, Key(key.what, key.processes, UNTRACED))
+        for key in samples.rounds
+        if key.engine == TRACED and key.what.endswith(PROCESSOR)
+    ]
+    if not pairs:
+        return None
+    what = "all-reduce that records its trace, processor time, geometric mean"
+    return _row(what, "the same without trace", ITS_TIME, samples.ratio(pairs))
+
+
+def _launch(samples: Samples) -> Row | None:
+    ours, peer = launch_key(NOTEBOOK), launch_key(SPAWN)
+    if not {ours, peer} <= set(samples.rounds):
+        return None
+    found, theirs = Spread.of(samples.rounds[ours]), Spread.of(samples.rounds[peer])
+    what = "launch of 4 warm workers from a notebook"
+    peer_s = float(f"{theirs.median:.3g}")
+    return _row(what, SPAWN, SECONDS, found, must=0.3, goal=0.15, peer_s=peer_s)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return " and ".join(str(number) for number in sorted(set(numbers)))

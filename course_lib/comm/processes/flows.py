@@ -1,0 +1,85 @@
+"""What a rank does at one time: a flow of control, and the verb that it is in."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from course_lib.comm.processes.board import GROUP_VERBS, call_text
+from course_lib.comm.processes.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.transfers import Receiving
+
+__all__ = ["Call", "Flow"]
+
+
+class Call(NamedTuple):
+    """A verb that a flow is in, as the learner wrote it; ranks are those of the whole run."""
+
+    verb: str
+    src: int = NOBODY
+    dst: int = NOBODY
+    tag: Any = None
+    missing: Sequence[int] = ()
+    """All who are awaited: in a barrier by the one who counts, in ``recv_any`` the others."""
+
+    def still(self, src: int, dst: int) -> "Call":
+        """Return the part of it that is still open."""
+        return self._replace(src=src, dst=dst)
+
+    def __str__(self) -> str:
+        """Write it with what it waits for."""
+        return call_text(self.verb, self.src, self.dst, self.tag)
+
+    def explain_gone(self, rank: int, gone: list[int]) -> str:
+        """Say that ``rank`` waits in it for ranks that have returned."""
+        peer = min(gone)
+        if self.verb in GROUP_VERBS:
+            whom, how = f"for rank {peer}", f"without calling {self.verb}()"
+        elif self.src == ANYONE:
+            whom, how = "for a message from anybody", "and sent nothing more"
+        elif self.src in gone:
+            whom, how = f"for a message from rank {peer}", "and sent nothing more"
+        else:
+            whom, how = f"to send to rank {peer}", "and will not receive it"
+        who = "but every other rank" if self.src == ANYONE else "which"
+        return (
+            f"rank {rank} waits in {self.verb}() {whom}, {who} has already returned {how}; "
+            "check that every send has its recv, on all ranks and in every step"
+        )
+
+
+class Flow:
+    """One flow of control of a rank: a thread that may be in one verb at a time.
+
+    Attributes
+    ----------
+    number : int
+        0 for the rank's function, else one of the places for what it has started.
+    name : str
+        The communicator it was given.
+    thread : int
+        The thread's identifier.
+    call : Call or None
+        What it waits in.
+    coming : Receiving or None
+        The message it receives.
+    waits : list of (float, float)
+        When it has waited, on the computer's clock.
+    idle_since_s : float
+        When it began to wait; 0 if it does not.
+    polled : bool
+        Whether it has stayed awake for news for a moment, in vain.
+    """
+
+    __slots__ = (
+        "call", "coming", "idle_since_s", "name", "number", "polled", "thread", "waits",
+    )  # fmt: skip
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number = number
+        self.name = name
+        self.thread = threading.get_ident()
+        self.call: Call | None = None
+        self.coming: Receiving | None = None
+        self.waits: list[tuple[float, float]] = []
+        self.idle_since_s = 0.0
+        self.polled = False

@@ -1,0 +1,61 @@
+"""The network card of a rank: when each of its sides is free, and what waits for the sending side.
+
+A rank that does one thing at a time finds its card free whenever it sends, because ``send`` returns
+no earlier. Only functions that were started beside each other can get in each other's way.
+"""
+
+import math
+from collections import deque
+from functools import partial
+from heapq import heappush
+from typing import TYPE_CHECKING
+
+from greenlet import greenlet
+
+from course_lib.comm.simulated.letters import Letter
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.world import World
+
+__all__ = ["Card"]
+
+
+class Card:
+    """One rank's card. It sends and receives at the same time, and one message after the other.
+
+    Attributes
+    ----------
+    sends_free_s, receives_free_s : float
+        When its sending and its receiving side are free; infinite while messages queue to be sent.
+    """
+
+    __slots__ = ("_queue", "_rank", "_world", "receives_free_s", "sends_free_s")
+
+    def __init__(self, rank: int, world: "World") -> None:
+        self._rank = rank
+        self._world = world
+        self._queue: deque[tuple[Letter, SimulatedCommunicator]] = deque()
+        self.sends_free_s = self.receives_free_s = 0.0
+
+    def enqueue(self, letter: Letter, receiver: "SimulatedCommunicator") -> None:
+        """Keep a message, in an open part of its sender's verb, until those before it have left."""
+        if not self._queue:
+            self._serve_at(self.sends_free_s)
+        self._queue.append((letter, receiver))
+
+    def _serve_at(self, free_s: float) -> None:
+        """Go on with the queue when this side is free, before the rank's flows have their turn."""
+        serve = greenlet(partial(self._serve, free_s), self._world.loop)
+        heappush(self._world.heap, (free_s, self._rank, -1, serve))
+        self.sends_free_s = math.inf
+
+    def _serve(self, now_s: float) -> None:
+        self.sends_free_s = now_s
+        while self._queue and self.sends_free_s <= now_s:
+            letter, receiver = self._queue.popleft()
+            letter.sender.sends_to = None
+            letter.sender._post_send(letter, receiver, now_s)
+            letter.sender.flow.wake(now_s)  # for the part that was open while it was in the queue
+        if self._queue:
+            self._serve_at(self.sends_free_s)

@@ -1,0 +1,162 @@
+"""A flow of control: a function that runs in virtual time, with a clock of its own.
+
+A rank's function is one flow; every function that it starts beside itself is one more. A flow is
+in one verb at a time. The verb's parts (a send, a receive, or both at once) end at a known time as
+soon as their messages have started; then the flow's clock goes to the end of the last part.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush, heappushpop
+from sys import modules
+from typing import TYPE_CHECKING, Any
+
+from greenlet import getcurrent, greenlet
+
+from course_lib.comm.failures import Failure
+from course_lib.comm.messages import Tag
+from course_lib.comm.simulated.switching import TORCH, refuse_inside_backward, switch_to
+from course_lib.comm.simulated.watchdog import TimeIsUp
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.world import World
+
+__all__ = ["Flow"]
+
+
+class Flow(greenlet):  # type: ignore[misc]
+    """A greenlet with a clock (a thread of control, not one of the operating system's).
+
+    Attributes
+    ----------
+    rank, number : int
+        The rank of the whole run, and which of its flows this is: 0 is the rank's own function.
+    group : Group
+        Of the communicator that its function was given.
+    caller : Flow or None
+        The flow itself while verbs may be called, else None.
+    now_s, posted_s : float
+        Its clock, and what that was when the verb began.
+    comm : SimulatedCommunicator
+        The one whose verb it is in, or was in last; in ``wait``, the one of what it waits for.
+    verb : str
+        What it is in, or was in last; empty before the first.
+    open_parts : int
+        How many parts of that verb still wait for another flow.
+    done_s : float
+        The end of those of its parts that are settled.
+    waiters : list of Flow
+        Who waits for it to return.
+    """
+
+    # Slots, because every message goes through them.
+    __slots__ = (
+        "body", "caller", "comm", "done_s", "finished", "group", "heap", "now_s", "number",
+        "open_parts", "posted_s", "rank", "refusals", "tag", "value", "verb", "waiters", "waits",
+        "world",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        comm: "SimulatedCommunicator",
+        number: int,
+        body: Callable[[], Any],
+        now_s: float = 0.0,
+    ) -> None:
+        super().__init__(parent=comm.world.loop)
+        self.world: World = comm.world
+        self.heap = self.world.heap
+        self.waits = None if self.world.log is None else self.world.log.waits
+        self.rank = comm.run_rank
+        self.number = number
+        self.group = comm.group
+        self.comm = comm
+        self.body = body
+        self.caller: Flow | None = self
+        self.now_s = self.posted_s = self.done_s = now_s
+        self.verb = ""
+        self.tag: Tag = None
+        self.open_parts = 0
+        self.value: Any = None
+        self.finished = False
+        self.refusals = 0
+        self.waiters: list[Flow] = []
+
+    def run(self) -> None:
+        """Live: begin, be back in the loop until it is this flow's turn, and call the function."""
+        world = self.world
+        try:
+            switch_to(world.loop)
+            self.value = self.body()
+            self.finished = True
+            for waiter in self.waiters:
+                waiter.wake(self.now_s)
+            world.has_returned(self)
+        except (KeyboardInterrupt, TimeIsUp):
+            raise  # in the loop, which is this greenlet's parent
+        except BaseException as error:
+            if not world.ending:
+                world.failure = Failure.of(error, self.rank, self.now_s)
+        finally:
+            self.caller = None
+            del self.body, self.comm  # a circle of references, and perhaps large arrays in it
+
+    def begin(self, comm: "SimulatedCommunicator", verb: str, tag: Tag = None) -> None:
+        """Enter a verb, if this flow is the one that calls it."""
+        if getcurrent() is not self.caller:
+            self.world.refuse(self, verb)
+        if TORCH in modules:
+            refuse_inside_backward(self.rank, verb)
+        self.comm = comm
+        self.verb = verb
+        self.tag = tag
+        self.posted_s = self.done_s = self.now_s
+
+    def end(self, peer: int | None) -> None:
+        """Let the clock go to the end of the verb, waiting for other flows if need be."""
+        if self.open_parts:
+            self._sleep()
+        else:
+            self.advance(self.done_s)
+        if self.waits is not None and self.now_s > self.posted_s:
+            self.waits.append(
+                (self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
+            )
+
+    def advance(self, to_s: float) -> None:
+        """Move the clock on; let others run first if that makes one of them the smallest."""
+        self.now_s = to_s
+        own = (to_s, self.rank, self.number, self)
+        smallest = heappushpop(self.heap, own)
+        if smallest is not own:
+            switch_to(smallest[3])
+
+    def _sleep(self) -> None:
+        """Let others run until one of them has completed the last open part."""
+        if self.heap:
+            switch_to(heappop(self.heap)[3])
+        else:
+            switch_to(self.world.loop)  # nobody can go on
+        self.now_s = self.done_s
+
+    def start_beside(self, other: "Flow") -> None:
+        """Let another flow begin at this one's time; this one goes on first."""
+        self.world.newborn.append(other)
+        for flow in (self, other):
+            heappush(self.heap, (flow.now_s, flow.rank, flow.number, flow))
+        switch_to(self.world.loop)  # it begins from there: their stacks must not pile up
+
+    def wait_for(self, other: "Flow") -> None:
+        """Be in a verb, which has begun, until another flow has returned."""
+        if not other.finished:
+            other.waiters.append(self)
+            self.open_parts += 1
+        self.end(None)
+
+    def wake(self, done_s: float) -> None:
+        """Settle one open part; another flow calls this. After the last one, go on."""
+        if done_s > self.done_s:
+            self.done_s = done_s
+        self.open_parts -= 1
+        if not self.open_parts:
+            heappush(self.heap, (self.done_s, self.rank, self.number, self))

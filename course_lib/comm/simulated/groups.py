@@ -1,0 +1,156 @@
+"""What the ranks of one communicator have in common: its name, its members, where they meet."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.comm.communicator import WORLD
+from course_lib.comm.errors import MessageMismatchError, SharedMemoryFull
+from course_lib.comm.messages import Tag
+from course_lib.comm.simulated.log import Mail
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.communicator import SimulatedCommunicator
+
+__all__ = ["Group", "Meeting"]
+
+
+class Meeting:
+    """A verb that all ranks of a communicator enter together: who is in, and with what.
+
+    Attributes
+    ----------
+    inside : list of SimulatedCommunicator
+        Who has entered, in that order.
+    offers : dict of int to Any
+        What each brought, by rank.
+    results : list
+        What each takes with it, by rank; from when the last one has entered.
+    """
+
+    __slots__ = ("inside", "offers", "results")
+
+    def __init__(self) -> None:
+        self.inside: list[SimulatedCommunicator] = []
+        self.offers: dict[int, Any] = {}
+        self.results: Sequence[Any] = ()
+
+    def enter(
+        self,
+        comm: "SimulatedCommunicator",
+        verb: str,
+        offer: Any,
+        conclude: Callable[[dict[int, Any]], Sequence[Any]],
+    ) -> Any:
+        """Wait until all ranks are in; return what was concluded for this one.
+
+        ``conclude`` is called by the last one, with what each rank brought; it returns what each
+        takes with it.
+        """
+        flow = comm.flow
+        flow.begin(comm, verb)
+        if self.inside and self.inside[0].flow.verb != verb:
+            other = self.inside[0].flow
+            raise MessageMismatchError(
+                f"rank {flow.rank} calls {verb}(){comm.group.told} where rank {other.rank} calls "
+                f"{other.verb}(); all ranks must call these in the same order",
+                rank=flow.rank,
+            )
+        self.offers[comm.rank] = offer
+        if len(self.offers) == comm.size:  # the last one, and so the latest
+            self.results = conclude(self.offers)
+            comm.group.meeting = Meeting()
+            for comm_inside in self.inside:
+                comm_inside.flow.wake(flow.now_s)
+        else:
+            self.inside.append(comm)
+            flow.open_parts += 1
+        flow.end(None)
+        return self.results[comm.rank]
+
+
+class Group:
+    """One communicator, seen from above.
+
+    Attributes
+    ----------
+    name : str
+        What traces call it.
+    told : str
+        What errors add to a verb's name: nothing where it is the communicator of the whole run.
+    members : sequence of int
+        The rank in the whole run of each rank.
+    parent : Group or None
+        What it was split from, or started from.
+    children : dict of str to Group
+        By name, what was split from it, and what was started from it and is not over.
+    comms : list of SimulatedCommunicator
+        By rank.
+    was_started : bool
+        Whether it was made for a function, and not split from another.
+    mail : Mail or None
+        The part of the log that its messages go to.
+    meeting : Meeting
+        The one that is now filling.
+    n_running : int
+        How many ranks have yet to return from the function that it was made for; 0 where it was
+        split from another.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        members: Sequence[int],
+        parent: "Group | None",
+        mail: Mail | None,
+        n_running: int,
+    ) -> None:
+        self.name = name
+        self.told = "" if name == WORLD else f" on {name!r}"
+        self.members = members
+        self.parent = parent
+        self.children: dict[str, Group] = {}
+        self.comms: list[SimulatedCommunicator] = []
+        self.mail = mail
+        self.meeting = Meeting()
+        self.was_started = n_running > 0
+        self.n_running = n_running
+        if parent is not None:
+            parent.children[name] = self
+
+    def share(self, asked: dict[int, tuple[tuple[int, ...], np.dtype[Any]]]) -> list[NDArray[Any]]:
+        """Make the array of zeros that all ranks have asked for; each gets a view of it."""
+        shape, dtype = asked[0]
+        for rank, (other_shape, other_dtype) in sorted(asked.items()):
+            if (other_shape, other_dtype) != (shape, dtype):
+                raise MessageMismatchError(
+                    f"the shared arrays{self.told} do not match: rank {self.members[0]} asks "
+                    f"for dtype {dtype} and shape {shape}, rank {self.members[rank]} for dtype "
+                    f"{other_dtype} and shape {other_shape}"
+                )
+        try:
+            array = np.zeros(shape, dtype)
+        except (MemoryError, ValueError) as error:
+            raise SharedMemoryFull(f"no memory for an array of {dtype} and {shape}") from error
+        return [array.view() for _ in asked]
+
+    def unread(self) -> Iterator[tuple[int, int, Tag]]:
+        """List (src, dst, tag) of the messages that lie in letter boxes, here and below."""
+        for comm in self.comms:
+            for letters in comm.inbox.values():
+                for letter in letters:
+                    yield letter.sender.run_rank, comm.run_rank, letter.sent.tag
+        for child in self.children.values():
+            yield from child.unread()
+
+    def is_busy(self) -> bool:
+        """Say whether a function is still running here or below."""
+        return self.n_running > 0 or any(child.is_busy() for child in self.children.values())
+
+    def close(self) -> None:
+        """Let go of all communicators, here and below: they and this refer to each other."""
+        self.comms.clear()
+        for child in self.children.values():
+            child.close()

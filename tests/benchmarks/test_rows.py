@@ -1,0 +1,64 @@
+"""The rows say who is faster, the right way round, and README.md says what the rows say."""
+
+import copy
+import json
+
+import pytest
+
+from benchmarks import readme
+from benchmarks.plan import KB, MB
+from benchmarks.rows import Row, rows
+from benchmarks.samples import Key, Samples
+from benchmarks.sums import FLOOR
+
+
+def samples_of(**seconds_of_engine):
+    """Return samples in which every all-reduce of an engine takes the seconds told, by round."""
+    samples = Samples()
+    for engine, rounds in seconds_of_engine.items():
+        for n_bytes in (KB, MB, 64 * MB):
+            for seconds in rounds:
+                samples.add(Key(f"{n_bytes}", 2, engine), [seconds])
+    return samples
+
+
+def test_a_peer_that_takes_eight_times_as_long_meets_the_goal():
+    (row,) = rows(samples_of(ours=[1.0, 1.0], gloo=[8.0, 8.0]))
+    assert (row.value, row.verdict) == (8, "goal met")
+    assert row.what == "all-reduce, 1 MB to 64 MB, 2 processes, geometric mean"
+
+
+def test_sizes_are_averaged_geometrically_and_the_spread_is_that_of_the_rounds():
+    samples = samples_of(ours=[1.0, 1.0, 1.0], gloo=[4.0, 2.0, 4.0])
+    samples.rounds[Key(f"{64 * MB}", 2, "gloo")] = [16.0, 8.0, 16.0]
+    (row,) = rows(samples)
+    assert (row.value, row.low, row.high) == (8, 4, 8)
+
+
+@pytest.mark.parametrize(
+    ("ours_s", "verdict"),
+    [(1.3, "goal met"), (1.9, "must met, goal missed"), (2.1, "must missed")],
+)
+def test_against_the_floor_less_is_better(ours_s, verdict):
+    samples = samples_of(ours=[ours_s])
+    samples.add(FLOOR, [1.0])
+    (row,) = rows(samples)
+    assert (row.value, row.verdict) == (ours_s, verdict)
+
+
+def test_the_table_in_the_readme_is_the_one_of_the_results():
+    found = json.loads(readme.RESULTS.read_text(encoding="utf-8"))
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.updated(text, found) == text, "run python -m benchmarks.readme"
+
+    other = copy.deepcopy(found)
+    other["rows"][0]["value"] *= 2
+    assert readme.updated(text, other) != text
+
+
+def test_the_results_hold_every_row_and_the_verdicts_that_follow_from_them():
+    found = json.loads(readme.RESULTS.read_text(encoding="utf-8"))
+    assert found["machine"]["cores"] >= 1
+    assert len(found["rows"]) == 7
+    for known in found["rows"]:
+        assert Row.from_dict(known).verdict == known["verdict"]
