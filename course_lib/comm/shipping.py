@@ -15,7 +15,7 @@ import cloudpickle
 
 from course_lib.comm.errors import SerializationError
 
-__all__ = ["largest_part", "load_call", "pack_call", "pack_value"]
+__all__ = ["largest_part", "load_call", "no_room", "pack_call", "pack_value"]
 
 _FAILURES = (Exception, SystemExit)
 """What a learner's own packing and loading may raise; an interrupt is none of its doing."""
@@ -64,24 +64,31 @@ def load_call(data: bytes, rank: int | None = None) -> tuple[Callable[..., Any],
     SerializationError
         If loading runs into an exception of any kind, or into ``sys.exit``.
     """
-    who = "a process" if rank is None else f"rank {rank}"
     try:
         fn, args = pickle.loads(data)
     except MemoryError as error:
-        raise SerializationError(
-            f"{who} ran out of memory while it loaded its own copy of the function and its "
-            f"arguments ({len(data):,} bytes packed); use fewer workers, or let each rank make or "
-            "load its own part of the data",
-            rank=rank,
-        ) from error
+        raise no_room(rank) from error
     except _FAILURES as error:
         raise SerializationError(
-            f"{who} could not load the function or its arguments: {_reason(error)}; "
+            f"{_who(rank)} could not load the function or its arguments: {_reason(error)}; "
             "the worker must be able to import what they use, and to make its own copy of every "
             "argument",
             rank=rank,
         ) from error
     return fn, args
+
+
+def no_room(rank: int | None) -> SerializationError:
+    """Return the error for a rank whose own copy of the function and its arguments does not fit."""
+    return SerializationError(
+        f"{_who(rank)} ran out of memory while it loaded its own copy of the function and its "
+        "arguments; use fewer workers, or let each rank make or load its own part of the data",
+        rank=rank,
+    )
+
+
+def _who(rank: int | None) -> str:
+    return "a process" if rank is None else f"rank {rank}"
 
 
 def pack_value(value: Any, rank: int) -> bytes:

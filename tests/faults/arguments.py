@@ -119,7 +119,7 @@ def more_than_half_of_the_memory_is_told_with_an_estimate(case: Case) -> None:
         with pytest.warns(RuntimeWarning) as seen:
             assert case.run(nothing, workers=6).values == list(range(6))
         assert "6 workers will take about" in str(seen[-1].message)
-        assert "MB are available; use fewer workers" in str(seen[-1].message)
+        assert " are available; use fewer workers" in str(seen[-1].message)
 
 
 async def asynchronous(comm): ...

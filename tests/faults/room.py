@@ -11,7 +11,7 @@ import pytest
 from course_lib.comm.errors import SharedMemoryFull, WorkerError
 from course_lib.comm.processes import segment
 from tests.faults.table import Case, row
-from tests.programs import REPOSITORY
+from tests.programs import REPOSITORY, Program
 
 LINUX = sys.platform.startswith("linux")
 
@@ -181,3 +181,38 @@ def too_much_memory_in_a_worker_ends_that_run_alone(case: Case) -> None:
     assert f"rank {bad_rank} failed at room.py, line " in str(error)
     assert "MemoryError" in str(error)
     assert "hoard.append(np.ones(2**23))" in str(error)
+
+
+LITTLE_ROOM = """
+import resource, time, warnings
+import numpy as np
+from course_lib import run
+from course_lib.comm.errors import RunError
+
+warnings.simplefilter("ignore")  # that much is copied
+soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (650 * 2**20, hard))
+run(lambda comm: 0, workers=1, start_method=METHOD)  # the fork server is born under this limit
+resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+data = np.ones(300 * 2**17)
+begun_s = time.monotonic()
+try:
+    run(lambda comm, data: len(data), data, workers=2, start_method=METHOD)
+except RunError as error:
+    print(time.monotonic() - begun_s, type(error).__name__, str(error).splitlines()[0])
+print(run(lambda comm: comm.rank, workers=2, start_method=METHOD).values)
+"""
+
+
+@row(34, "a worker has no room for its copy", limit_s=5.0, alone=True, posix=True)
+def a_worker_that_has_no_room_for_its_copy_says_so(case: Case) -> None:
+    if case.start_method == "spawn" or not LINUX:
+        pytest.skip("a limit that binds workers and not the program needs a fork server, on Linux")
+    with Program(case.folder, LITTLE_ROOM, case.start_method) as program:
+        out, err = program.finish()
+    told, after = out.splitlines() or ("", err)
+    case.times_s.append(float(told.split()[0]))
+    # Which step runs out first is the system's matter; none of them waits for a time limit.
+    assert "SerializationError rank " in told or "WorkerStartError the worker of rank " in told
+    assert "ran out of memory" in told or "while loading the function" in told
+    assert after == "[0, 1]"

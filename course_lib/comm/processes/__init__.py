@@ -34,8 +34,8 @@ or *failed*; when all have loaded, they start together, and that is the run's ti
 records count: a process that ends without *done* has not finished, whatever its exit code. The
 first failure by time becomes the error. Then the others are asked where they are, ended (politely,
 after half a second by force, with the processes they have started), and named in a line each.
-Names in the system's tables of shared memory and semaphores are gone as soon as all workers are
-attached, so a computer that dies in the middle keeps nothing.
+The shared memory has no name on Linux, and for a moment elsewhere; names of semaphores are gone as
+soon as all workers are attached, so a computer that dies in the middle keeps nothing.
 
 The files: ``contexts`` (how processes start), ``setup`` and ``worker`` (a worker's life),
 ``records`` (what is reported), ``member`` (one worker as the launcher sees it), ``team`` (all of

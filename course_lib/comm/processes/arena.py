@@ -16,6 +16,7 @@ from typing import Any
 from multiprocess import reduction
 
 from course_lib.comm.errors import SharedMemoryFull
+from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
 __all__ = ["Arena"]
 
@@ -56,6 +57,8 @@ class Arena:
             return 0
         import fcntl
 
+        if n_bytes > MUCH_BYTES and n_bytes > available_bytes():  # else the system kills programs
+            raise _full(n_bytes)
         fcntl.lockf(self._fd, fcntl.LOCK_EX)  # groups of ranks may ask at the same time
         try:
             start = os.fstat(self._fd).st_size
@@ -67,10 +70,7 @@ class Arena:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.ENOMEM):
                 raise
-            raise SharedMemoryFull(
-                f"shared_array needs {n_bytes:,} bytes of shared memory, and there is not that "
-                "much left; use a smaller array, or free memory"
-            ) from None
+            raise _full(n_bytes) from None
         finally:
             fcntl.lockf(self._fd, fcntl.LOCK_UN)
         return start
@@ -86,3 +86,10 @@ class Arena:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _full(n_bytes: int) -> SharedMemoryFull:
+    return SharedMemoryFull(
+        f"shared_array needs {n_bytes:,} bytes of shared memory, {available_bytes():,} bytes of "
+        "memory are free; use a smaller array, or close other programs"
+    )

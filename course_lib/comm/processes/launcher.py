@@ -117,9 +117,10 @@ def _refusals_told() -> Iterator[None]:
         yield
     except RunError:
         raise
-    except OSError as error:
+    except (OSError, MemoryError) as error:
+        what = "there is not enough memory" if isinstance(error, MemoryError) else error
         raise LaunchError(
-            f"the operating system refused what is needed to start workers: {error}; "
+            f"the operating system refused what is needed to start workers: {what}; "
             "close other programs, raise the limit (ulimit -a shows them) or use fewer workers"
         ) from error
 

@@ -58,8 +58,17 @@ class Line:
             self._records.send_bytes(data)
 
     def next_request(self) -> Any:
-        """Wait for what the launcher asks next; questions about the stack are answered beside."""
-        return self._arrived.get()
+        """Wait for what the launcher asks next; questions about the stack are answered beside.
+
+        Raises
+        ------
+        MemoryError
+            If there was no room for it: the function comes with its arguments.
+        """
+        request = self._arrived.get()
+        if isinstance(request, MemoryError):
+            raise request
+        return request
 
     def _listen(self) -> None:
         launcher = multiprocess.parent_process()
@@ -71,6 +80,8 @@ class Line:
                 request = pickle.loads(self._requests.recv_bytes())
             except (EOFError, OSError):
                 os._exit(1)
+            except MemoryError as error:
+                request = error
             if isinstance(request, Locate):
                 self.report(self._locate())
             else:

@@ -26,7 +26,7 @@ from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
-from course_lib.comm.shipping import load_call, pack_value
+from course_lib.comm.shipping import load_call, no_room, pack_value
 
 __all__ = ["work"]
 
@@ -76,7 +76,11 @@ def _live(setup: Setup, port: Port, line: Line) -> None:
 
     try:
         line.report(Attached(setup.rank))
-        fn, args = load_call(line.next_request().data, setup.rank)
+        try:
+            call = line.next_request().data
+        except MemoryError as error:
+            raise no_room(setup.rank) from error
+        fn, args = load_call(call, setup.rank)
         # A trace is many small objects that stay: the collector would look at them again and again.
         gc.freeze()
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
