@@ -1,5 +1,6 @@
 """Cut a range of items into nearly equal, contiguous parts."""
 
+from functools import lru_cache
 from itertools import pairwise
 
 __all__ = ["split_evenly"]
@@ -37,5 +38,10 @@ def split_evenly(n_items: int, n_parts: int) -> list[slice]:
         raise ValueError(f"n_items must be 0 or more, got {n_items}")
     if n_parts < 1:
         raise ValueError(f"n_parts must be 1 or more, got {n_parts}")
+    return list(_cut(n_items, n_parts))
+
+
+@lru_cache(maxsize=1024)  # a training loop cuts the same vector again and again
+def _cut(n_items: int, n_parts: int) -> tuple[slice, ...]:
     bounds = [part * n_items // n_parts for part in range(n_parts + 1)]
-    return [slice(start, stop) for start, stop in pairwise(bounds)]
+    return tuple(slice(start, stop) for start, stop in pairwise(bounds))

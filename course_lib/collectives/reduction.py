@@ -65,7 +65,7 @@ def working_copy(array: Array, out: Array | None) -> Array:
     if out is None:
         xp = array_api_compat.array_namespace(array)
         return xp.reshape(array, (-1,), copy=True)
-    if out.shape != array.shape or out.dtype != array.dtype:
+    if out is not array and (out.shape != array.shape or out.dtype != array.dtype):
         raise ValueError(
             f"out must have the array's shape {tuple(array.shape)} and dtype {array.dtype}, got "
             f"shape {tuple(out.shape)} and dtype {out.dtype}"

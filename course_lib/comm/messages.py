@@ -71,7 +71,7 @@ def check_peer(argument: str, peer: Any, rank: int, size: int) -> int:
 
 def check_tag(tag: Any) -> Tag:
     """Return ``tag``, or say what a tag may be."""
-    if tag is None or isinstance(tag, str):
+    if tag is None or type(tag) is int or isinstance(tag, str):
         return tag
     if isinstance(tag, bool) or not hasattr(tag, "__index__"):
         raise TypeError(f"tag must be None, an int or a str, got {tag!r} ({type(tag).__name__})")

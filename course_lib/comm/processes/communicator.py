@@ -1,10 +1,10 @@
 """The communicator of one real worker: the verbs, over the rank's port."""
 
 import json
-import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from threading import get_ident
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -62,6 +62,8 @@ class ProcessCommunicator(Communicator):
         self._home = home
         self._port = home.port
         self._recorder = home.recorder
+        self._sends = home.recorder.sends if home.trace else None
+        self._receives = home.recorder.receives if home.trace else None
         self._origin_s = home.origin_s
         self._flow = flow
         self._me = me
@@ -75,8 +77,8 @@ class ProcessCommunicator(Communicator):
 
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         self._begin("send")
-        to, posted_s = self._members[dst], self._clock()
-        if not self._send_small(data, sent, to, posted_s):
+        to, posted_s = self._members[dst], perf_counter() - self._origin_s
+        if not send_small(self._home, data, sent, to, self._channel, posted_s):
             going = self._sending(data, sent, to, posted_s)
             self._drive(Call("send", NOBODY, to, sent.tag), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
@@ -99,19 +101,18 @@ class ProcessCommunicator(Communicator):
         out: NDArray[Any] | None, op: str | None,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         self._begin("sendrecv")
-        to, from_, posted_s = self._members[dst], self._members[src], self._clock()
-        if self._send_small(data, sending, to, posted_s):
+        to, from_, posted_s = (
+            self._members[dst],
+            self._members[src],
+            perf_counter() - self._origin_s,
+        )
+        if send_small(self._home, data, sending, to, self._channel, posted_s):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._take("sendrecv", None, from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
         taken = self._take("sendrecv", going, from_, out, op, None)
         self._record_send(sending, to, data.nbytes, posted_s)
         return taken
-
-    def _send_small(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> bool:
-        if data.nbytes > self._home.eager_bytes:
-            return False
-        return send_small(self._port, data, sent, to, self._channel, posted_s)
 
     def _take(
         self, verb: str, going: Sending | None, from_: int,
@@ -133,7 +134,7 @@ class ProcessCommunicator(Communicator):
         return coming.result, coming.sent
 
     def _begin(self, verb: str) -> None:
-        if self._flow.thread != threading.get_ident():
+        if self._flow.thread != get_ident():
             raise RuntimeError(
                 f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
                 "than its own; one communicator belongs to one thread: a function given to start() "
@@ -247,17 +248,18 @@ class ProcessCommunicator(Communicator):
     def _record_send(self, sent: Envelope, to: int, n_bytes: int, posted_s: float) -> None:
         self.n_sent[to] += 1
         self.last_tags[to].append(sent.tag)
-        if self._home.trace:
-            self._recorder.sends.append(
-                (self.name, to, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, self._clock())
+        if self._sends is not None:
+            now_s = perf_counter() - self._origin_s
+            self._sends.append(
+                (self.name, to, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, now_s)
             )
 
     def _record_receive(self, from_: int, *, waited: bool) -> None:
         self.n_received[from_] += 1
-        if self._home.trace:
-            now_s = self._clock()
+        if self._receives is not None:
+            now_s = perf_counter() - self._origin_s
             # A message that did not wait lay ready in the ring when its sender had copied it.
-            self._recorder.receives.append((self.name, from_, now_s if waited else None, now_s))
+            self._receives.append((self.name, from_, now_s if waited else None, now_s))
 
     def _note_waits(self, call: Call) -> None:
         awaited = call.dst if call.src == NOBODY else call.src

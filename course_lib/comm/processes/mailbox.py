@@ -22,7 +22,8 @@ FLOWS = 16
 
 _NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _OWN, _ACCEPTED = range(6)
 _FIRST_FREE = _ACCEPTED + FLOWS
-_POLLS = 8
+_MANY_POLLS, _FEW_POLLS = 64, 4
+"""How often a rank looks before it lets others run: where each has a processor, and where not."""
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))  # Windows: sleep
 
 
@@ -34,6 +35,7 @@ class Slots:
     """
 
     def __init__(self, size: int) -> None:
+        self.size = size
         self.heads, self.tails, self.finished = (_FIRST_FREE + part * size for part in range(3))
 
 
@@ -68,6 +70,8 @@ class Mailbox:
     def __init__(self, words: memoryview, lock: Any, bell: Any, slots: Slots) -> None:
         self._words = words
         self._slots = slots
+        self._heads = slots.heads
+        self._polls = _MANY_POLLS if slots.size <= (os.cpu_count() or 1) else _FEW_POLLS
         self._acquire: Callable[[], bool] = lock.acquire
         self._release: Callable[[], None] = lock.release
         self._ring: Callable[[], None] = bell.release
@@ -92,12 +96,12 @@ class Mailbox:
 
     def await_head(self, src: int, head: int, limit_s: float) -> int:
         """Wait for a moment, awake, until ``src`` has put in more than ``head``; return the new."""
-        words, place = self._words, self._slots.heads + src
+        words, place = self._words, self._heads + src
         deadline_s = 0.0
         while words[place] == head:
             if not deadline_s:
                 deadline_s = time.perf_counter() + limit_s
-            for _ in range(_POLLS):
+            for _ in range(self._polls):
                 if words[place] != head:
                     break
             else:
@@ -129,7 +133,7 @@ class Mailbox:
         """Wait for a moment, awake; return whether there is something new since ``news``."""
         words, deadline_s = self._words, time.perf_counter() + limit_s
         while True:
-            for _ in range(_POLLS):
+            for _ in range(self._polls):
                 if words[_NEWS] != news:
                     return True
             if time.perf_counter() > deadline_s:
@@ -170,7 +174,18 @@ class Mailbox:
 
     def tell_head(self, src: int, head: int) -> None:
         """Say that ``src`` has put bytes up to ``head`` into its ring to the owner."""
-        self._tell(self._slots.heads + src, head, _AWAITED_SRC, src)
+        # As _tell does, written out: it is the one thing that every message says.
+        words = self._words
+        self._acquire()
+        words[self._heads + src] = head
+        words[_NEWS] += 1
+        awaited = words[_AWAITED_SRC]
+        if awaited == NOBODY or awaited not in (src, ANYONE):
+            self._release()
+            return
+        words[_AWAITED_SRC] = words[_AWAITED_DST] = NOBODY
+        self._release()
+        self._ring()
 
     def tell_tail(self, dst: int, tail: int) -> None:
         """Say that ``dst`` has taken bytes up to ``tail`` out of the owner's ring."""

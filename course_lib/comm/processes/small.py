@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.header import describe
+from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.port import POLL_S, Port
 from course_lib.comm.processes.transfers import check_op
 
@@ -21,13 +22,14 @@ __all__ = ["receive_small", "send_small"]
 
 
 def send_small(
-    port: Port, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float
+    home: Home, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float
 ) -> bool:
     """Send a message that does not wait to rank ``to``; return whether that is done."""
-    if len(port.flows) > 1 or not data.flags.c_contiguous or not data.nbytes:
+    port = home.port
+    if not 0 < data.nbytes <= home.eager_bytes or len(port.flows) > 1:
         return False
-    flat = data.reshape(-1).view(np.uint8).data
-    return port.outlets[to].put_small(flat, describe(sent), channel, next(port.numbers), posted_s)
+    number = next(port.numbers)
+    return port.outlets[to].put_small(data.tobytes(), describe(sent), channel, number, posted_s)
 
 
 def receive_small(
@@ -48,7 +50,8 @@ def receive_small(
         return None
     sent, start, length = found
     check_match(sent, from_, port.rank, tag, out, comm)
-    message: NDArray[Any] = np.ndarray(sent.shape, sent.dtype, inlet.ring, start)
+    dtype = sent.dtype if out is None else out.dtype
+    message: NDArray[Any] = np.ndarray(sent.shape, dtype, inlet.ring, start)
     if out is None:
         out = message.copy()
     elif op is None:
