@@ -22,6 +22,7 @@ from course_lib.comm.messages import (
     check_out,
     check_peer,
     check_tag,
+    envelope,
     to_numpy,
     wrap_like,
 )
@@ -119,7 +120,7 @@ class Communicator(ABC):
         self._no_compute("send")
         data, kind = to_numpy(array)
         dst = check_peer("dst", dst, self.rank, self.size)
-        self._send(data, Envelope(check_tag(tag), data.dtype.str, data.shape, kind), dst)
+        self._send(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
 
     def recv(
         self, src: int, out: Array | None = None, op: str | None = None, tag: Tag = None
@@ -209,7 +210,7 @@ class Communicator(ABC):
                 f"out must not overlap the array that is sent (on rank {self.rank}); "
                 "receive into another array, or send array.copy()"
             )
-        sending = Envelope(check_tag(tag), data.dtype.str, data.shape, kind)
+        sending = envelope(check_tag(tag), data.dtype, data.shape, kind)
         received, sent = self._sendrecv(data, sending, dst, src, buffer, op)
         return wrap_like(received, sent.kind) if out is None else out
 

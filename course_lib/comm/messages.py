@@ -5,6 +5,7 @@ Every world uses these functions, so that a wrong dtype or shape gives the same 
 
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "check_out",
     "check_peer",
     "check_tag",
+    "envelope",
     "to_numpy",
     "wrap_like",
 ]
@@ -45,6 +47,12 @@ class Envelope(NamedTuple):
     shape: tuple[int, ...]
     kind: str
     """``"numpy"`` or ``"torch"``: what the sender handed over, and so what the receiver gets."""
+
+
+@lru_cache(maxsize=4096)  # most messages of a run are described alike
+def envelope(tag: Tag, dtype: "np.dtype[Any]", shape: tuple[int, ...], kind: str) -> Envelope:
+    """Return what a message with such an array says about itself."""
+    return Envelope(tag, dtype.str, shape, kind)
 
 
 def check_peer(argument: str, peer: Any, rank: int, size: int) -> int:

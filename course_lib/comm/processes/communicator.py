@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from course_lib.comm.communicator import WORLD, Communicator
 from course_lib.comm.errors import MessageMismatchError
-from course_lib.comm.messages import Envelope, Tag
+from course_lib.comm.messages import Envelope, Tag, envelope
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.home import Home
@@ -45,7 +45,7 @@ class ProcessCommunicator(Communicator):
     Attributes
     ----------
     n_sent, n_received : dict of int
-        Messages to and from each rank of the whole run.
+        Without a trace, how many messages went to and came from each rank of the whole run.
     last_tags : dict of deque
         The tags of the last messages to each, for a warning if nobody receives them.
     """
@@ -224,7 +224,7 @@ class ProcessCommunicator(Communicator):
     def _quietly_send(self, verb: str, data: NDArray[Any], to: int) -> None:
         port = self._port
         going = Sending(
-            port.outlets[to], data, Envelope(verb, data.dtype.str, data.shape, "numpy"),
+            port.outlets[to], data, envelope(verb, data.dtype, data.shape, "numpy"),
             waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
             number=next(port.numbers), posted_s=self._clock(),
         )  # fmt: skip
@@ -246,20 +246,21 @@ class ProcessCommunicator(Communicator):
     # The trace
 
     def _record_send(self, sent: Envelope, to: int, n_bytes: int, posted_s: float) -> None:
-        self.n_sent[to] += 1
-        self.last_tags[to].append(sent.tag)
-        if self._sends is not None:
-            now_s = perf_counter() - self._origin_s
-            self._sends.append(
-                (self.name, to, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, now_s)
-            )
+        if self._sends is None:  # then what nobody receives can only be counted
+            self.n_sent[to] += 1
+            self.last_tags[to].append(sent.tag)
+            return
+        tag, dtype, shape, _ = sent
+        now_s = perf_counter() - self._origin_s
+        self._sends.append((self.name, to, tag, dtype, shape, n_bytes, posted_s, now_s))
 
     def _record_receive(self, from_: int, *, waited: bool) -> None:
-        self.n_received[from_] += 1
-        if self._receives is not None:
-            now_s = perf_counter() - self._origin_s
-            # A message that did not wait lay ready in the ring when its sender had copied it.
-            self._receives.append((self.name, from_, now_s if waited else None, now_s))
+        if self._receives is None:
+            self.n_received[from_] += 1
+            return
+        now_s = perf_counter() - self._origin_s
+        # A message that did not wait lay ready in the ring when its sender had copied it.
+        self._receives.append((self.name, from_, now_s if waited else None, now_s))
 
     def _note_waits(self, call: Call) -> None:
         awaited = call.dst if call.src == NOBODY else call.src

@@ -74,7 +74,7 @@ def launch(job: Job, start_method: str | None) -> Result:
         raise error from None
     result = _result(job, members)
     _warn_of_late_crashes(members)
-    warn_unreceived(_unreceived(members))
+    warn_unreceived(_unreceived(result, members))
     return result
 
 
@@ -169,7 +169,9 @@ def _fault(error: RunError, members: list[Member]) -> list[Fault]:
     return [Fault(error.rank, type(error).__name__, summary, min(times, default=0.0))]
 
 
-def _unreceived(members: list[Member]) -> list[tuple[int, int, Tag]]:
+def _unreceived(result: Result, members: list[Member]) -> list[tuple[int, int, Tag]]:
+    if result.recorded is not None:
+        return [(m.src, m.dst, m.tag) for m in result.recorded.unreceived()]
     left: list[tuple[int, int, Tag]] = []
     reports_by_rank = {m.rank: m.done for m in members if m.done is not None}
     for src, sender in reports_by_rank.items():

@@ -63,8 +63,8 @@ class Output(NamedTuple):
 class Done(NamedTuple):
     """From a worker: its function has returned.
 
-    ``sent[name, dst]`` and ``received[name, src]`` count the messages of each communicator;
-    ``last_tags[name, dst]`` are the tags of the last ones, to name those that nobody received.
+    Without a trace, ``sent[name, dst]`` and ``received[name, src]`` count the messages of each
+    communicator; ``last_tags[name, dst]`` are the tags of the last, to name those nobody received.
     """
 
     value: bytes

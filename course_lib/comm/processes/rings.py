@@ -176,7 +176,11 @@ class Inlet:
 
     def peek_small(self, channel: int) -> Small | None:
         """Find the next message if it is small, of this channel, and in one piece in the ring."""
-        if self.busy or self._unfinished is not None or (self.parcels and self.parcels.get(channel)):
+        if (
+            self.busy
+            or self._unfinished is not None
+            or (self.parcels and self.parcels.get(channel))
+        ):
             return None
         start = self.tail % self._capacity
         n_description, n_bytes, waits, its_channel = unpack_small(self._view, start)
