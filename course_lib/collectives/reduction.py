@@ -3,6 +3,7 @@
 from typing import Any
 
 import array_api_compat
+import numpy as np
 
 from course_lib.comm.messages import Array
 
@@ -108,8 +109,9 @@ def finish(total: Array, op: str, n_ranks: int, like: Array, out: Array | None) 
 
 
 def _is_contiguous(array: Any) -> bool:
-    flags = getattr(array, "flags", None)
-    return bool(array.is_contiguous() if flags is None else flags.c_contiguous)
+    if isinstance(array, np.ndarray):
+        return array.flags.c_contiguous
+    return bool(array.is_contiguous())
 
 
 def _is_floating(array: Any) -> bool:

@@ -87,13 +87,13 @@ class ProcessCommunicator(Communicator):
         self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
         self._begin("recv")
-        return self._take("recv", None, self._members[src], out, op, tag)
+        return self._receive("recv", self._members[src], out, op, tag)
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
         self._begin("recv_any")
         call = Call("recv_any", ANYONE, NOBODY, None, self._peers)
         src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
-        data, sent = self._take("recv_any", None, src, None, None, None)
+        data, sent = self._receive("recv_any", src, None, None, None)
         return self._members.index(src), data, sent
 
     def _sendrecv(
@@ -108,24 +108,26 @@ class ProcessCommunicator(Communicator):
         )
         if send_small(self._home, data, sending, to, self._channel, posted_s):
             self._record_send(sending, to, data.nbytes, posted_s)
-            return self._take("sendrecv", None, from_, out, op, None)
+            return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
         taken = self._take("sendrecv", going, from_, out, op, None)
         self._record_send(sending, to, data.nbytes, posted_s)
         return taken
 
+    def _receive(
+        self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
+    ) -> tuple[NDArray[Any], Envelope]:
+        small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag, self.name)
+        if small is None:
+            return self._take(verb, None, from_, out, op, tag)
+        self._record_receive(from_, waited=False)
+        return small
+
     def _take(
         self, verb: str, going: Sending | None, from_: int,
         out: NDArray[Any] | None, op: str | None, tag: Tag,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
-        """Receive a message, while another may be going out."""
-        if going is None:
-            small = receive_small(
-                self._port, self._flow, from_, self._channel, out, op, tag, self.name
-            )
-            if small is not None:
-                self._record_receive(from_, waited=False)
-                return small
+        """Receive a message the general way, while another may be going out."""
         inlet = self._port.inlets[from_]
         coming = Receiving(inlet, self._channel, self._me, out, op, tag, self.name)
         to = NOBODY if going is None else going.outlet.dst

@@ -14,15 +14,16 @@ from course_lib.comm.messages import Envelope, Tag
 __all__ = [
     "ALIGNMENT",
     "FIXED",
+    "FIXED_PART",
     "LARGEST_HEADER",
+    "MAGIC",
+    "WAITS",
     "Header",
     "aligned",
     "describe",
     "pack_into",
-    "pack_small_into",
     "understand",
     "unpack",
-    "unpack_small",
 ]
 
 ALIGNMENT = 64
@@ -30,12 +31,13 @@ LARGEST_HEADER = 2048
 FIXED = 64
 """Bytes of the fixed part."""
 
-_MAGIC = 0x434C4D32
-_FIXED = struct.Struct("<IHBBQqqd")
+MAGIC = 0x434C4D32
+FIXED_PART = struct.Struct("<IHBBQqqd")
+"""Magic number, length of the description, flags, flow, channel, number, bytes, time posted."""
 _DESCRIPTION = struct.Struct("<BBHHH")
 _KINDS = ("numpy", "torch")
 _NO_TAG, _INT_TAG, _TEXT_TAG = range(3)
-_WAITS, _BESIDE = 1, 2
+WAITS, _BESIDE = 1, 2
 
 
 class Header(NamedTuple):
@@ -62,33 +64,18 @@ def aligned(n_bytes: int) -> int:
     return -(-n_bytes // ALIGNMENT) * ALIGNMENT
 
 
-def pack_small_into(
-    ring: memoryview, start: int, n_description: int, channel: int, number: int, n_bytes: int,
-    posted_s: float,
-) -> None:  # fmt: skip
-    """Write the fixed part for a message that does not wait, of a sender with one flow."""
-    _FIXED.pack_into(ring, start, _MAGIC, n_description, 0, 0, channel, number, n_bytes, posted_s)
-
-
 def pack_into(ring: memoryview, start: int, header: Header) -> None:
     """Write the fixed part at its place in a ring, where it never crosses the ring's end."""
     n_description, waits, beside, flow, *rest = header
-    flags = waits * _WAITS + beside * _BESIDE
-    _FIXED.pack_into(ring, start, _MAGIC, n_description, flags, flow, *rest)
+    flags = waits * WAITS + beside * _BESIDE
+    FIXED_PART.pack_into(ring, start, MAGIC, n_description, flags, flow, *rest)
 
 
 def unpack(ring: memoryview, start: int) -> Header:
     """Read the fixed part at its place in a ring."""
-    magic, n_description, flags, flow, *rest = _FIXED.unpack_from(ring, start)
-    assert magic == _MAGIC, "a ring must hold a header where the last message ended"
-    return Header(n_description, bool(flags & _WAITS), bool(flags & _BESIDE), flow, *rest)
-
-
-def unpack_small(ring: memoryview, start: int) -> tuple[int, int, int, int]:
-    """Read of the fixed part the description's length, the payload's, whether it waits, channel."""
-    magic, n_description, flags, _, channel, _, n_bytes, _ = _FIXED.unpack_from(ring, start)
-    assert magic == _MAGIC, "a ring must hold a header where the last message ended"
-    return n_description, n_bytes, flags & _WAITS, channel
+    magic, n_description, flags, flow, *rest = FIXED_PART.unpack_from(ring, start)
+    assert magic == MAGIC, "a ring must hold a header where the last message ended"
+    return Header(n_description, bool(flags & WAITS), bool(flags & _BESIDE), flow, *rest)
 
 
 @lru_cache(maxsize=4096)

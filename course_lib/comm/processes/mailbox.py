@@ -20,8 +20,7 @@ ANYONE = -2
 FLOWS = 16
 """How many flows of control a rank may have at once: its function and 15 that it has started."""
 
-_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _OWN, _ACCEPTED = range(6)
-_FIRST_FREE = _ACCEPTED + FLOWS
+_NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _OWN, _FIRST_FREE = range(6)
 _MANY_POLLS, _FEW_POLLS = 64, 4
 """How often a rank looks before it lets others run: where each has a processor, and where not."""
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))  # Windows: sleep
@@ -32,16 +31,20 @@ class Slots:
 
     ``heads + src``: bytes that ``src`` has put into its ring to the owner. ``tails + dst``: bytes
     that ``dst`` has taken out of the owner's ring. ``finished + rank``: 1 once it has returned.
+    ``accepted + flow``: the last message of the owner's ``flow`` whose receive has begun.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.heads, self.tails, self.finished = (_FIRST_FREE + part * size for part in range(3))
+        # Heads first: with few ranks, all that a message changes lies in one line of the cache.
+        self.heads, self.tails, self.finished, self.accepted = (
+            _FIRST_FREE + part * size for part in range(4)
+        )
 
 
 def mailbox_words(size: int) -> int:
     """Count the 8-byte words of a mailbox, rounded up so that each begins a cache line."""
-    return -(-(_FIRST_FREE + 3 * size) // 16) * 16
+    return -(-(_FIRST_FREE + 3 * size + FLOWS) // 16) * 16
 
 
 def awake(words: memoryview, start: int) -> None:
@@ -89,7 +92,7 @@ class Mailbox:
         self._acquire()
         seen = (
             words[_NEWS], words[slots.heads + src], words[slots.tails + dst],
-            words[_ACCEPTED + flow], words[_STALLED],
+            words[slots.accepted + flow], words[_STALLED],
         )  # fmt: skip
         self._release()
         return seen
@@ -193,7 +196,7 @@ class Mailbox:
 
     def tell_accepted(self, dst: int, flow: int, number: int) -> None:
         """Say that ``dst`` has begun to receive message ``number``, which ``flow`` sends."""
-        self._tell(_ACCEPTED + flow, number, _AWAITED_DST, dst)
+        self._tell(self._slots.accepted + flow, number, _AWAITED_DST, dst)
 
     def tell_finished(self, rank: int) -> None:
         """Say that ``rank`` has returned."""

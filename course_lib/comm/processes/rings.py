@@ -11,13 +11,14 @@ from collections import defaultdict, deque
 from course_lib.comm.messages import Envelope
 from course_lib.comm.processes.header import (
     FIXED,
+    FIXED_PART,
+    MAGIC,
+    WAITS,
     Header,
     aligned,
     pack_into,
-    pack_small_into,
     understand,
     unpack,
-    unpack_small,
 )
 from course_lib.comm.processes.mailbox import Mailbox
 from course_lib.comm.processes.parcels import Bytes, Parcel
@@ -100,7 +101,9 @@ class Outlet:
         if self.busy or not fits:
             return False
         view = self._view
-        pack_small_into(view, start, n_description, channel, number, n_bytes, posted_s)
+        FIXED_PART.pack_into(
+            view, start, MAGIC, n_description, 0, 0, channel, number, n_bytes, posted_s
+        )
         view[start + FIXED : start + FIXED + n_description] = description
         view[start + payload : start + payload + n_bytes] = data
         self.head += needed
@@ -183,10 +186,12 @@ class Inlet:
         ):
             return None
         start = self.tail % self._capacity
-        n_description, n_bytes, waits, its_channel = unpack_small(self._view, start)
+        _, n_description, flags, _, its_channel, _, n_bytes, _ = FIXED_PART.unpack_from(
+            self._view, start
+        )
         payload = start + FIXED + (n_description + 63 & -64)
         end = payload + (n_bytes + 63 & -64)
-        if waits or its_channel != channel or end > self._capacity:
+        if flags & WAITS or its_channel != channel or end > self._capacity:
             return None
         description = bytes(self._view[start + FIXED : start + FIXED + n_description])
         return understand(description), payload, end - start

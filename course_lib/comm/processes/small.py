@@ -58,6 +58,6 @@ def receive_small(
         out[...] = message
     else:
         check_op(op, sent.dtype)
-        OPS[op](out, message, out=out)
+        OPS[op](out, message, out)
     inlet.skip_small(length)
     return out, sent
