@@ -7,7 +7,9 @@ described alike, so descriptions are kept.
 
 import struct
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from course_lib.comm.messages import Envelope, Tag
 
@@ -101,14 +103,14 @@ def describe(sent: Envelope) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def understand(description: bytes) -> Envelope:
-    """Read what ``describe`` wrote."""
+def understand(description: bytes) -> tuple[Envelope, "np.dtype[Any]"]:
+    """Read what ``describe`` wrote; return with it the dtype that it names."""
     kind, tag_kind, n_dims, n_dtype, n_tag = _DESCRIPTION.unpack_from(description)
     shape = struct.unpack_from(f"<{n_dims}q", description, _DESCRIPTION.size)
     start = _DESCRIPTION.size + 8 * n_dims
     dtype = description[start : start + n_dtype].decode()
     tag = _unpack_tag(tag_kind, description[start + n_dtype : start + n_dtype + n_tag])
-    return Envelope(tag, dtype, shape, _KINDS[kind])
+    return Envelope(tag, dtype, shape, _KINDS[kind]), np.dtype(dtype)
 
 
 def _pack_tag(tag: Tag) -> tuple[int, bytes]:

@@ -7,6 +7,9 @@ tells the other its counter through the other's mailbox.
 """
 
 from collections import defaultdict, deque
+from typing import Any
+
+import numpy as np
 
 from course_lib.comm.messages import Envelope
 from course_lib.comm.processes.header import (
@@ -25,8 +28,8 @@ from course_lib.comm.processes.parcels import Bytes, Parcel
 
 __all__ = ["Inlet", "Outlet"]
 
-Small = tuple[Envelope, int, int]
-"""What a message says about itself, where in the ring its payload begins, its whole length."""
+Small = tuple[Envelope, np.dtype[Any], int, int]
+"""What a message says about itself, its dtype, the place of its payload, its whole length."""
 
 _LARGE_RING = 256 * 1024
 
@@ -175,7 +178,7 @@ class Inlet:
         start = (self.tail + FIXED) % self._capacity
         n_bytes = header.n_description
         part = bytes(self._view[start : start + n_bytes])
-        return understand(part + bytes(self._view[: n_bytes - len(part)]))
+        return understand(part + bytes(self._view[: n_bytes - len(part)]))[0]
 
     def peek_small(self, channel: int) -> Small | None:
         """Find the next message if it is small, of this channel, and in one piece in the ring."""
@@ -194,7 +197,7 @@ class Inlet:
         if flags & WAITS or its_channel != channel or end > self._capacity:
             return None
         description = bytes(self._view[start + FIXED : start + FIXED + n_description])
-        return understand(description), payload, end - start
+        return *understand(description), payload, end - start
 
     def skip_small(self, length: int) -> None:
         """Step behind a message that ``peek_small`` has found and that has been read."""

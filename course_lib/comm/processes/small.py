@@ -48,9 +48,9 @@ def receive_small(
     found = inlet.peek_small(channel)
     if found is None:
         return None
-    sent, start, length = found
-    check_match(sent, from_, port.rank, tag, out, comm)
-    dtype = sent.dtype if out is None else out.dtype
+    sent, dtype, start, length = found
+    if tag is not None or (out is not None and (out.dtype is not dtype or out.shape != sent.shape)):
+        check_match(sent, from_, port.rank, tag, out, comm)
     message: NDArray[Any] = np.ndarray(sent.shape, dtype, inlet.ring, start)
     if out is None:
         out = message.copy()
