@@ -42,7 +42,7 @@ class StallWatch:
 
     def __init__(self) -> None:
         self._stopped: dict[int, tuple[int, float]] = {}
-        self._next_look_s = 0.0
+        self._next_look_s: float | None = None
 
     def look(self, pids: Mapping[int, int], now_s: float) -> list[int]:
         """Return the ranks that are stopped, if one has been for too long.
@@ -61,9 +61,12 @@ class StallWatch:
         list of int
             Ranks, those that were stopped first before the others.
         """
-        if now_s < self._next_look_s:
+        if self._next_look_s is not None and now_s < self._next_look_s:
             return []
+        first = self._next_look_s is None
         self._next_look_s = now_s + min(_EVERY_S, STALL_LIMIT_S / 5)
+        if first:  # most runs are over before there is anything to see
+            return []
         stopped = {}
         for rank, pid in pids.items():
             switches = _switches_if_stopped(pid)

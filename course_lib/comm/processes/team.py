@@ -166,6 +166,7 @@ class Team:
         clock = WakingClock()
         now_s = clock.tick(0)
         deadline = now_s + limit_s
+        self._next_look_s = now_s + _LOOK_EVERY_S
         while True:
             if self._interrupts.count:
                 return Ending.INTERRUPT
