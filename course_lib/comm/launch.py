@@ -95,7 +95,8 @@ def run(
     network : Network or None, default: None
         The simulator's network, ``networks.ethernet_10g`` for one; only for ``"simulated"``.
     rendezvous : bool, default: False
-        Make every ``send`` wait for its receive, so that a hidden deadlock shows.
+        Make every ``send`` of at least one byte wait for its receive, so that a hidden deadlock
+        shows.
     trace : bool, default: True
         Whether to record what happens.
     time_limit_s : float, default: 60.0

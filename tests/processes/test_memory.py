@@ -92,3 +92,35 @@ def test_an_allocation_that_fails_is_told_with_its_reason(monkeypatch):
     with pytest.raises(SharedMemoryFull, match=r"need 4,096 bytes .* No space left on device"):
         segment.Segment(4096)
     assert set(Path("/proc/self/fd").iterdir()) <= before
+
+
+@pytest.mark.slow
+def test_an_all_reduce_holds_little_more_than_its_arrays(usual_method):
+    n_bytes = 64 * 2**20
+
+    def work(comm):
+        import resource
+
+        from course_lib.collectives.allreduce_ring import allreduce_ring
+
+        def most():  # the largest the process has been, in bytes; Linux counts in KiB
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+        x = np.full(n_bytes // 8, comm.rank + 1.0)
+        allreduce_ring(comm, x[:1])  # loads what it needs
+        alone = most()
+        allreduce_ring(comm, x, out=x)
+        assert x[0] == x[-1] == sum(range(1, comm.size + 1))
+        in_place = most()
+        comm.barrier()
+        total = allreduce_ring(comm, x)
+        assert total[0] == comm.size * x[0]
+        return in_place - alone, most() - alone
+
+    values = run(work, workers=4, start_method=usual_method).values
+    in_place, with_new_arrays = (sum(of_ranks) for of_ranks in zip(*values, strict=True))
+    print(f"{in_place / 2**20:.1f} MiB in place, {with_new_arrays / 2**20:.1f} MiB with new arrays")
+    # Both ends of a ring count its memory as theirs, so this is more than there is.
+    assert in_place <= 32 * 2**20
+    # A copy of what is sent, or of what arrives, would be 64 MiB more or at least a chunk of 16.
+    assert 4 * n_bytes <= with_new_arrays <= 4 * n_bytes + 32 * 2**20
