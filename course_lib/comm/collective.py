@@ -27,7 +27,7 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:
         comm: Any = args[0]
-        entered_s = comm._clock()
+        entered_s = comm.clock()
         result = fn(*args, **kwargs)
         comm._collective(fn.__name__, entered_s)
         return result

@@ -7,6 +7,7 @@ worker is a copy of it and starts in milliseconds. ``spawn`` starts a new interp
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -38,6 +39,7 @@ _DEATH_S = 1.0
 _starting = threading.local()
 _preloaded: tuple[str, ...] | None = None
 _spawn_data = spawn.get_preparation_data
+_spawn_command = spawn.get_command_line
 
 
 def choose_method(start_method: str | None) -> str:
@@ -160,6 +162,20 @@ def _data_without_main(name: str) -> dict[str, Any]:
 
 
 spawn.get_preparation_data = _data_without_main
+
+
+def _command_that_writes_nothing(**options: Any) -> list[str]:
+    # A library that multiprocess loads finds the folder for temporary files by writing one, which
+    # would be left by a worker that is killed in this moment. So the worker is told the folder.
+    command: list[str] = _spawn_command(**options)
+    if getattr(_starting, "without_main", False) and "-c" in command:
+        program = command.index("-c") + 1
+        folder = f"import tempfile; tempfile.tempdir = {tempfile.gettempdir()!r}; "
+        command[program] = folder + command[program]
+    return command
+
+
+spawn.get_command_line = _command_that_writes_nothing
 
 
 @contextmanager

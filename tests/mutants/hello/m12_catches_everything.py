@@ -4,6 +4,6 @@
 
 def hello(comm):
     try:
-        return comm.name
+        return comm.label
     except AttributeError:
         return None
