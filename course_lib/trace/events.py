@@ -72,7 +72,7 @@ class Fault(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """A rank was inside a collective; ``number`` counts that rank's collectives from 0."""
+    """A rank was inside a collective: its ``number``-th, from 0, on that communicator."""
 
     rank: int
     name: str

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
+from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import MessageMismatchError, WorkerError
@@ -254,3 +255,15 @@ def test_any_colors_and_keys_give_what_sorting_gives(colors, data):
         group = sorted((keys[r], r) for r, other in enumerate(colors) if other == color)
         expected = (group.index((keys[rank], rank)), len(group), group[0][1])
         assert found[rank] == (None if color is None else expected)
+
+
+def test_collectives_are_counted_for_each_communicator(world):
+    def work(comm):
+        pair = comm.split(comm.rank // 2)
+        for group in (comm, pair, pair, comm, pair):
+            allreduce_ring(group, np.ones(2))
+
+    trace = world(work, workers=4).trace
+    for rank in range(4):
+        counted = [(c.comm == "world", c.number) for c in trace.collectives if c.rank == rank]
+        assert counted == [(True, 0), (False, 0), (False, 1), (True, 1), (False, 2)]

@@ -66,6 +66,7 @@ class ProcessCommunicator(Communicator):
         self._receives = home.recorder.receives if home.trace else None
         self._origin_s = home.origin_s
         self._flow = flow
+        self._n_collectives = 0
         self._me = me
         self._peers = [peer for peer in members if peer != me]
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
@@ -285,7 +286,7 @@ class ProcessCommunicator(Communicator):
 
     def _collective(self, name: str, entered_s: float) -> None:
         if self._home.trace:
-            number = len(self._recorder.collectives)
+            number, self._n_collectives = self._n_collectives, self._n_collectives + 1
             self._recorder.collectives.append((name, number, entered_s, self._clock(), self.name))
 
     def _clock(self) -> float:
