@@ -263,7 +263,8 @@ run(shift, workers=4)
 # Nobody is at fault alone. Rank 0 waits for rank 3, which waits for rank 2, which waits for rank 1,
 # which waits for rank 0: a circle. Each would send at once, if only it were its turn. These were
 # real processes: ours looks at what each of them waits for, and ends the run soon after the last
-# one has fallen asleep. A real cluster shows *nothing*: it hangs. The simulator finds the circle too.
+# one has fallen asleep. A real cluster shows *nothing*: it hangs. The simulator finds the circle
+# too.
 #
 # The error is an object with the circle in it, for programs that want to know.
 
