@@ -9,15 +9,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from course_lib.comm.communicator import Communicator
     from course_lib.comm.launch import Result, run
     from course_lib.comm.simulated import networks
     from course_lib.trace.trace import Trace
 
-__all__ = ["Result", "Trace", "__version__", "networks", "run"]
+__all__ = ["Communicator", "Result", "Trace", "__version__", "networks", "run"]
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Communicator": ("course_lib.comm.communicator", "Communicator"),
     "run": ("course_lib.comm.launch", "run"),
     "Result": ("course_lib.comm.launch", "Result"),
     "Trace": ("course_lib.trace.trace", "Trace"),

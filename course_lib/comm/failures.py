@@ -35,10 +35,11 @@ __all__ = [
     "user_frame",
 ]
 
-_COMM = str(Path(__file__).resolve().parent)
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+_HERE = (Path(__file__), Path(__file__).resolve())  # a link, or "..", may lead here
+_COMM = tuple(str(path.parent) for path in _HERE)
+_PACKAGE = tuple(str(path.parents[1]) for path in _HERE)
 _LIBRARIES = (
-    _PACKAGE,
+    *_PACKAGE,
     "<frozen",
     "<string>",  # what namedtuple and dataclass write
     *(sysconfig.get_path(name) for name in ("stdlib", "purelib")),
@@ -150,7 +151,7 @@ def _without_launcher(frames: list[Frame]) -> tuple[Frame, ...]:
 
 def user_frame(frames: tuple[Frame, ...]) -> Frame | None:
     """Pick the frame a learner wants to see: the innermost outside this and other libraries."""
-    for not_wanted in (_LIBRARIES, (_PACKAGE,)):
+    for not_wanted in (_LIBRARIES, _PACKAGE):
         for frame in reversed(frames):
             if not frame[0].startswith(not_wanted):
                 return frame

@@ -84,8 +84,8 @@ def run(
     Parameters
     ----------
     fn : callable
-        The worker's function; its first argument is the rank's ``Communicator``. It may be defined
-        in a notebook cell.
+        The worker's function; its first argument is the rank's ``course_lib.Communicator``. It may
+        be defined in a notebook cell.
     *args
         Further arguments, the same for every rank.
     workers : int, default: 4

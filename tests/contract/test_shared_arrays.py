@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.comm.errors import MessageMismatchError, WorkerError
+from course_lib.comm.errors import MessageMismatchError, PeerFinishedError, WorkerError
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -141,3 +141,16 @@ def test_no_shared_array_inside_a_compute_block(world):
 
     with pytest.raises(WorkerError, match=r"called shared_array\(\) inside comm.compute"):
         world(inside)
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+@pytest.mark.parametrize("verb", ["shared_array", "split", "barrier"])
+def test_a_rank_that_leaves_out_what_all_must_call_is_missed(world, verb, missing):
+    arguments = {"shared_array": (3,), "split": (0,), "barrier": ()}[verb]
+
+    def work(comm):
+        if comm.rank != missing:
+            getattr(comm, verb)(*arguments)
+
+    with pytest.raises(PeerFinishedError, match=f"every rank must call {verb}.. equally often"):
+        world(work, workers=3)

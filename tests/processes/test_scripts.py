@@ -1,10 +1,10 @@
-"""Real programs: a run in a thread that ends, and a system without room for more files."""
+"""Real programs: runs in threads that end, no room for more files, a package found by a link."""
 
 import sys
 
 import pytest
 
-from tests.programs import Program
+from tests.programs import REPOSITORY, Program
 
 pytestmark = [
     pytest.mark.slow,
@@ -73,3 +73,25 @@ print(run(work, workers=2, start_method=METHOD).values)
     assert "refused: the operating system did not let worker" in refused
     assert "Too many open files" in refused
     assert err == ""
+
+
+def test_errors_name_the_script_also_where_the_package_is_found_by_a_link(
+    tmp_path, start_program, start_method
+):
+    (tmp_path / "link").symlink_to(REPOSITORY)
+    text = """
+import sys
+sys.path.insert(0, "link")
+from course_lib import run
+
+def work(comm):
+    comm.recv(src=1 - comm.rank)
+
+for options in ({"start_method": METHOD}, {"backend": "simulated"}):
+    try:
+        run(work, workers=2, **options)
+    except Exception as error:
+        print(str(error).count("at script.py, line 8"), str(error).count("course_lib"))
+"""
+    out, err = start_program(text, start_method).finish()
+    assert out.splitlines() == ["2 0", "2 0"], err

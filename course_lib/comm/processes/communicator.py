@@ -81,7 +81,7 @@ class ProcessCommunicator(Communicator):
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
         if not send_small(self._home, data, sent, to, self._channel, posted_s):
             going = self._sending(data, sent, to, posted_s)
-            self._drive(Call("send", NOBODY, to, sent.tag), going, None)
+            self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
 
     def _recv(
@@ -92,7 +92,7 @@ class ProcessCommunicator(Communicator):
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
         self._begin("recv_any")
-        call = Call("recv_any", ANYONE, NOBODY, None, self._peers)
+        call = Call("recv_any", ANYONE, NOBODY, None, self._peers, self.name)
         src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
         data, sent = self._receive("recv_any", src, None, None, None)
         return self._members.index(src), data, sent
@@ -132,7 +132,7 @@ class ProcessCommunicator(Communicator):
         inlet = self._port.inlets[from_]
         coming = Receiving(inlet, self._channel, self._me, out, op, tag, self.name)
         to = NOBODY if going is None else going.outlet.dst
-        self._drive(Call(verb, from_, to, tag), going, coming)
+        self._drive(Call(verb, from_, to, tag, (), self.name), going, coming)
         self._record_receive(from_, waited=coming.waited)
         return coming.result, coming.sent
 
@@ -186,29 +186,36 @@ class ProcessCommunicator(Communicator):
         return started
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        # The first rank makes it and tells the others where it lies, and what it was asked for.
+        # The first rank hears what all ask for, makes it, and tells the others where it lies.
         self._begin("shared_array")
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        if self.rank == 0:
-            start = self._home.arena.reserve(n_bytes)
-            text = json.dumps([start, dtype.str, shape]).encode()
-            for peer in self._peers:
-                self._quietly_send("shared_array", np.frombuffer(text, np.uint8), peer)
+        mine = np.frombuffer(json.dumps([dtype.str, shape]).encode(), np.uint8)
+        first = self._members[0]
+        if self.rank != 0:
+            self._quietly_send("shared_array", mine, first)
+            start = int(self._quietly_receive("shared_array", first, (first,))[0])
         else:
-            first = self._members[0]
-            text = self._quietly_receive("shared_array", first, (first,)).tobytes()
-        start, dtype_there, shape_there = json.loads(text)
-        if (dtype_there, tuple(shape_there)) != (dtype.str, shape):
-            raise MessageMismatchError(
-                f"the shared arrays do not match: rank {self._members[0]} asks for "
-                f"dtype {np.dtype(dtype_there)} and shape {tuple(shape_there)}, rank {self._me} "
-                f"for dtype {dtype} and shape {shape}",
-                rank=self._me,
-            )
+            for index, peer in enumerate(self._peers):
+                theirs = self._quietly_receive("shared_array", peer, self._peers[index:])
+                if theirs.tobytes() != mine.tobytes():
+                    self._refuse_request(mine, theirs, peer)
+            start = self._home.arena.reserve(n_bytes)
+            for peer in self._peers:
+                self._quietly_send("shared_array", np.array([start]), peer)
         if n_bytes == 0:
             return np.zeros(shape, dtype)
         memory = self._home.arena.view(start, n_bytes, f"{self.name}-{start}")
         return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
+
+    def _refuse_request(self, mine: NDArray[Any], theirs: NDArray[Any], peer: int) -> None:
+        asked = []
+        for rank, request in ((self._me, mine), (peer, theirs)):
+            dtype, shape = json.loads(request.tobytes())
+            asked.append(f"rank {rank} asks for dtype {np.dtype(dtype)} and shape {tuple(shape)}")
+        raise MessageMismatchError(
+            f"the shared arrays do not match: {', '.join(asked)}; all ranks must ask for the same",
+            rank=self._me,
+        )
 
     def _exchange(self, verb: str, mine: NDArray[Any]) -> NDArray[Any]:
         """Give every rank what all ranks have, without counting it as messages."""
@@ -231,13 +238,13 @@ class ProcessCommunicator(Communicator):
             waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
             number=next(port.numbers), posted_s=self._clock(),
         )  # fmt: skip
-        self._drive(Call(verb, NOBODY, to), going, None)
+        self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
 
     def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
         coming = Receiving(
             self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name
         )
-        self._drive(Call(verb, from_, NOBODY, None, awaited), None, coming)
+        self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         if coming.sent.tag != verb:
             raise MessageMismatchError(
                 f"rank {from_} is in {coming.sent.tag}() where rank {self._me} is in {verb}(); "

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from course_lib.comm.communicator import WORLD
 from course_lib.comm.processes.board import GROUP_VERBS, call_text
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.transfers import Receiving
@@ -20,30 +21,38 @@ class Call(NamedTuple):
     tag: Any = None
     missing: Sequence[int] = ()
     """All who are awaited: in a barrier by the one who counts, in ``recv_any`` the others."""
+    comm: str = WORLD
+    """The communicator's name."""
 
     def still(self, src: int, dst: int) -> "Call":
         """Return the part of it that is still open."""
         return self._replace(src=src, dst=dst)
 
-    def __str__(self) -> str:
-        """Write it with what it waits for."""
-        return call_text(self.verb, self.src, self.dst, self.tag)
+    def written(self, known: str) -> str:
+        """Write it with what it waits for, and on which communicator if not on the ``known``."""
+        on = "" if self.comm == known else f" on {self.comm!r}"
+        return call_text(self.verb, self.src, self.dst, self.tag) + on
 
     def explain_gone(self, rank: int, gone: list[int]) -> str:
         """Say that ``rank`` waits in it for ranks that have returned."""
         peer = min(gone)
+        hint = "check that every send has its recv, on all ranks and in every step"
         if self.verb in GROUP_VERBS:
             whom, how = f"for rank {peer}", f"without calling {self.verb}()"
+            hint = f"every rank must call {self.verb}() equally often"
         elif self.src == ANYONE:
             whom, how = "for a message from anybody", "and sent nothing more"
         elif self.src in gone:
             whom, how = f"for a message from rank {peer}", "and sent nothing more"
         else:
             whom, how = f"to send to rank {peer}", "and will not receive it"
+        if self.comm.rpartition("/")[2].startswith("start "):
+            hint = f"every rank must call start() equally often; {hint}"
+        on = "" if self.comm == WORLD else f" on {self.comm!r}"
         who = "but every other rank" if self.src == ANYONE else "which"
         return (
-            f"rank {rank} waits in {self.verb}() {whom}, {who} has already returned {how}; "
-            "check that every send has its recv, on all ranks and in every step"
+            f"rank {rank} waits in {self.verb}(){on} {whom}, {who} has already returned {how}; "
+            f"{hint}"
         )
 
 

@@ -91,7 +91,7 @@ class Line:
         stacks = sys._current_frames()
         mine, beside = None, []
         for _, flow in sorted(self._flows.copy().items()):  # in the order of the board
-            call = str(flow.call) if flow.call is not None else None
+            call = flow.call.written(flow.name) if flow.call is not None else None
             if flow.thread == self._worker:
                 mine = call
             else:
