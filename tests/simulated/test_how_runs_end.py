@@ -2,6 +2,8 @@
 
 import _thread
 import gc
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -352,3 +354,31 @@ def test_the_watchdog_interrupts_again_what_swallowed_it():
 
     with pytest.raises(TimeIsUp), Watchdog(0.02, lambda: None):
         swallow_once()
+
+
+@pytest.mark.parametrize("limit_s", [60.0, 0.2])
+def test_a_debugger_can_follow_what_comes_after_a_run(limit_s):
+    # Something left behind for the interpreter to look at made it stand still under a tracer.
+    text = f"""
+import sys, time
+from course_lib import run
+
+def work(comm):
+    while {limit_s} < 1:
+        time.sleep(0.01)
+
+def traced():
+    return "well"
+
+try:
+    run(work, workers=2, backend="simulated", time_limit_s={limit_s})
+except TimeoutError:
+    print("too long")
+sys.settrace(lambda *event: None)
+print(traced())
+"""
+    child = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=30,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
+    )  # fmt: skip
+    assert child.stdout.splitlines() == (["well"] if limit_s > 1 else ["too long", "well"])

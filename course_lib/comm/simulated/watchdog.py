@@ -8,6 +8,7 @@ the main thread of POSIX systems only).
 import ctypes
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 __all__ = ["TimeIsUp", "Watchdog"]
@@ -38,6 +39,7 @@ class Watchdog:
         self._limit_s = min(limit_s, threading.TIMEOUT_MAX)
         self._on_time_up = on_time_up
         self._left = threading.Event()
+        self._rang = False
         self._target = threading.get_ident()
         self._thread = threading.Thread(target=self._watch, name="time limit", daemon=True)
 
@@ -61,11 +63,19 @@ class Watchdog:
     def _leave(self) -> None:
         self._left.set()
         self._thread.join()
-        _set_async_exc(self._target, ctypes.py_object())  # take back what was not raised yet
+        if not self._rang:
+            return
+        # What was not raised yet cannot be taken back: the interpreter would go on looking for it
+        # at every call, and under a tracer (a debugger, say) never get any further. So let it come.
+        with suppress(TimeIsUp):
+            _set_async_exc(self._target, ctypes.py_object(TimeIsUp))
+            while True:
+                pass
 
     def _watch(self) -> None:
         wait_s = self._limit_s
         while not self._left.wait(wait_s):
             self._on_time_up()
+            self._rang = True
             _set_async_exc(self._target, ctypes.py_object(TimeIsUp))
             wait_s = _AGAIN_AFTER_S  # for code that swallowed it
