@@ -238,7 +238,7 @@ def test_a_circle_across_communicators(usual_method):
 
     error = deadlocked(usual_method, crossed)
     assert error.cycle == [0, 1]
-    assert "rank 0 waits in recv(src=1, tag='pair'), at " in str(error)
+    assert "rank 0 waits in recv(src=1, tag='pair') on 'world/split 1 color 0', at " in str(error)
     assert "rank 1 waits in recv(src=0, tag='world'), at " in str(error)
 
 

@@ -161,7 +161,10 @@ def test_a_loop_without_end_meets_the_time_limit(fn):
     assert 0.3 <= time.perf_counter() - started < 10.0
     text = str(raised.value)
     assert "0.3 s of wall time (time_limit_s)" in text
-    assert "was running, at test_how_runs_end.py, line" in text
+    told = ["was running"]
+    if fn in (loop_with_verbs, loop_that_catches_exceptions, loop_that_catches_everything):
+        told.append("could go on")  # the time was up between one rank's turn and the next
+    assert any(f"{words}, at test_how_runs_end.py, line" in text for words in told)
     assert "loop that does not end" in text
     if fn is loop_without_verbs:
         assert "rank 1 was running" in text
