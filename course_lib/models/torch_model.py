@@ -46,13 +46,12 @@ class TorchModel:
         self.dtype: torch.dtype = getattr(torch, dtype)
         self.flops_per_example = flops_per_example
         self._modules = tuple((name, module.to(self.dtype)) for name, module in modules)
-        self._shapes = [
-            [(name, parameter.shape) for name, parameter in module.named_parameters()]
-            for _, module in self._modules
-        ]
+        own = [dict(module.named_parameters()) for _, module in self._modules]
+        self._names = [list(parameters) for parameters in own]
+        self._shapes = [[p.shape for p in parameters.values()] for parameters in own]
         layers, start = [], 0
         for (name, _), shapes in zip(self._modules, self._shapes, strict=True):
-            stop = start + sum(shape.numel() for _, shape in shapes)
+            stop = start + sum(shape.numel() for shape in shapes)
             layers.append(Layer(name, slice(start, stop)))
             start = stop
         self._all_layers = tuple(layers)
@@ -79,8 +78,8 @@ class TorchModel:
         """
         rng = np.random.default_rng(seed)
         parts = []
-        for shapes in self._shapes:
-            for name, shape in shapes:
+        for names, shapes in zip(self._names, self._shapes, strict=True):
+            for name, shape in zip(names, shapes, strict=True):
                 if len(shape) > 1:
                     limit = 1 / np.sqrt(shape[1:].numel())
                     parts.append(rng.uniform(-limit, limit, size=shape.numel()))
@@ -103,8 +102,26 @@ class TorchModel:
         float
             In nats.
         """
+        return self._mean_loss(self.outputs(w, batch[0]), batch[1]).item()
+
+    def outputs(self, w: Array, X: Array) -> torch.Tensor:
+        """Compute what the last layer gives for each example.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters.
+        X : numpy.ndarray or torch.Tensor, shape (m, ...)
+            The examples.
+
+        Returns
+        -------
+        torch.Tensor, shape (m, classes)
+            One number a class, before any softmax.
+        """
         with torch.no_grad():
-            return float(self._mean_loss(self._outputs(w, batch[0]), batch[1]))
+            leaves = [self._leaves(w, number) for number in range(len(self._modules))]
+            return self._outputs(leaves, self._tensor(X, w))
 
     def predict(self, w: Array, X: Array) -> np.ndarray[Any, Any]:
         """Return the class that gets the highest output for each example.
@@ -121,8 +138,7 @@ class TorchModel:
         numpy.ndarray of int, shape (m,)
             The classes' numbers.
         """
-        with torch.no_grad():
-            return self._outputs(w, X).argmax(dim=1).cpu().numpy()
+        return self.outputs(w, X).argmax(dim=1).cpu().numpy()
 
     def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
         """Return the mean loss over a batch and its gradient.
@@ -147,11 +163,11 @@ class TorchModel:
             If the batch is empty.
         """
         _check_not_empty(batch)
-        flat = self._flat(w).detach().clone().requires_grad_()
         with torch.enable_grad():
-            loss = self._mean_loss(self._outputs(flat, batch[0]), batch[1])
-            (grad,) = torch.autograd.grad(loss, flat)
-        return loss.item(), _like(w, grad)
+            leaves = [self._leaves(w, number) for number in range(len(self._modules))]
+            loss = self._mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
+            grads = torch.autograd.grad(loss, [leaf for own in leaves for leaf in own])
+        return loss.item(), _flat(w, grads)
 
     def backward_layers(self, w: Array, batch: Batch) -> Iterator[tuple[Layer, Array]]:
         """Yield the gradient layer by layer, as back-propagation finds it: the last layer first.
@@ -179,22 +195,19 @@ class TorchModel:
             If the batch is empty.
         """
         _check_not_empty(batch)
-        vector = self._flat(w).detach()
         steps = []
-        x = self._tensor(batch[0], vector)
+        x = self._tensor(batch[0], w)
         with torch.enable_grad():
-            for number, layer in enumerate(self._all_layers):
-                entered = x.detach().requires_grad_()
-                part = vector[layer.part].clone().requires_grad_()
-                x = self._call(number, part, entered)
-                steps.append((layer, part, entered, x))
+            for number in range(len(self._modules)):
+                entered, own = x.detach().requires_grad_(), self._leaves(w, number)
+                x = self._call(number, own, entered)
+                steps.append((entered, own, x))
             loss = self._mean_loss(x, batch[1])
             (upstream,) = torch.autograd.grad(loss, x, retain_graph=True)
-        for layer, part, entered, left in reversed(steps):
-            wanted = (entered, part) if layer.n_parameters else (entered,)
-            upstream, *grad = torch.autograd.grad(left, wanted, upstream)
-            if grad:
-                yield layer, _like(w, grad[0])
+        for layer, (entered, own, left) in zip(self._all_layers[::-1], steps[::-1], strict=True):
+            upstream, *grads = torch.autograd.grad(left, [entered, *own], upstream)
+            if grads:
+                yield layer, _flat(w, grads)
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.
@@ -211,23 +224,27 @@ class TorchModel:
         """
         return self.flops_per_example * len(batch[1])
 
-    def _outputs(self, w: Array, X: Array) -> torch.Tensor:
-        vector = self._flat(w)
-        x = self._tensor(X, vector)
-        for number, layer in enumerate(self._all_layers):
-            x = self._call(number, vector[layer.part], x)
+    def _outputs(self, leaves: list[list[torch.Tensor]], x: torch.Tensor) -> torch.Tensor:
+        for number, own in enumerate(leaves):
+            x = self._call(number, own, x)
         return x
 
-    def _call(self, number: int, part: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """Run one layer with the parameters of ``part``."""
-        parameters, start = {}, 0
-        for name, shape in self._shapes[number]:
-            parameters[name] = part[start : start + shape.numel()].view(shape)
-            start += shape.numel()
-        result: torch.Tensor = functional_call(self._modules[number][1], parameters, (x,))
+    def _call(self, number: int, own: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        """Run one layer with other parameters than the module's."""
+        named = dict(zip(self._names[number], own, strict=True))
+        result: torch.Tensor = functional_call(self._modules[number][1], named, (x,))
         return result
 
-    def _flat(self, w: Array) -> torch.Tensor:
+    def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
+        """View one layer's part of ``w`` as tensors that a gradient can be asked for."""
+        part = self._vector(w)[self._all_layers[number].part]
+        shapes = self._shapes[number]
+        pieces = torch.split(part.detach(), [shape.numel() for shape in shapes])
+        return [
+            piece.view(shape).requires_grad_() for piece, shape in zip(pieces, shapes, strict=True)
+        ]
+
+    def _vector(self, w: Array) -> torch.Tensor:
         vector = w if isinstance(w, torch.Tensor) else torch.from_numpy(np.asarray(w))
         if vector.shape != (self.n_parameters,) or vector.dtype != self.dtype:
             raise ValueError(
@@ -236,8 +253,8 @@ class TorchModel:
             )
         return vector
 
-    def _tensor(self, X: Array, vector: torch.Tensor) -> torch.Tensor:
-        return torch.as_tensor(X, dtype=self.dtype, device=vector.device)
+    def _tensor(self, X: Array, w: Array) -> torch.Tensor:
+        return torch.as_tensor(X, dtype=self.dtype, device=self._vector(w).device)
 
     def _mean_loss(self, outputs: torch.Tensor, y: Array) -> torch.Tensor:
         classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
@@ -249,5 +266,7 @@ def _check_not_empty(batch: Batch) -> None:
         raise ValueError("batch must hold at least one example to take a mean of, got 0")
 
 
-def _like(w: Array, grad: torch.Tensor) -> Array:
-    return grad if isinstance(w, torch.Tensor) else grad.numpy()
+def _flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
+    """Put gradients one after another, as the kind of array that ``w`` is."""
+    vector = torch.cat([grad.reshape(-1) for grad in grads])
+    return vector if isinstance(w, torch.Tensor) else vector.numpy()
