@@ -16,17 +16,17 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
+from course_lib.costs import crossover, fit_line, predicted_s
+from course_lib.watch import watch_collective
 
 from course_lib import networks, run
 from course_lib.collectives.allgather_ring import allgather_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
-from course_lib.costs import crossover, fit_line, predicted_s
+from course_lib.viz import curve
 from course_lib.viz.prediction import predict
-from course_lib.watch import watch_collective
 
 rng = np.random.default_rng(seed=5)
 
@@ -88,7 +88,7 @@ def both_worlds(allreduce, values):
     return runs[0]
 
 
-def watch(allreduce, workers, layout, moments=2, **options):
+def watch(allreduce, workers, layout, moments=1, **options):
     """Show whose numbers are where while n bytes are summed."""
     watched = watch_collective(allreduce, workers=workers, length=NUMBERS)
     return watched.player(layout, moments=moments, **options)
@@ -100,7 +100,13 @@ def time_of(allreduce, workers, numbers=NUMBERS, network=network, **options):
     program = (lambda comm, x: allreduce(comm, x, **options)) if options else allreduce
     x = np.zeros(numbers)
     return run(
-        program, x, workers=workers, backend="simulated", network=network, trace=False, time_limit_s=110.0
+        program,
+        x,
+        workers=workers,
+        backend="simulated",
+        network=network,
+        trace=False,
+        time_limit_s=110.0,
     ).elapsed_s
 
 
@@ -193,7 +199,7 @@ guess_rounds
 # %%
 tree = both_worlds(ALLREDUCES["tree"], [7, 5, 6, 1, 2, 3, 4])
 print(guess_rounds.compare(tree.trace.rounds()))
-watch(ALLREDUCES["tree"], 7, "tree", moments=3, roles={0: "root"}, title="Tree: seven nodes")
+watch(ALLREDUCES["tree"], 7, "tree", moments=2, roles={0: "root"}, title="Tree: seven nodes")
 
 
 # %% name="claim-3-24"
@@ -265,6 +271,7 @@ for P in (3, 7, 8, 15, 16, 31, 32):
 # watch. Before you run it: in one tree the root sends to two children, as in the first one. How
 # many vectors does the busiest rank send, with a half in each tree?
 
+
 # %%
 def double_tree(comm, x):
     """A double tree whose halves travel in one segment."""
@@ -274,7 +281,7 @@ def double_tree(comm, x):
 double = both_worlds(double_tree, [7, 5, 6, 1, 2, 3, 4])
 sent = [str(Fraction(n_bytes, N_BYTES)) for n_bytes in double.trace.bytes_sent()]
 print("sent by ranks 0 to 6, in vectors:", *sent)  # 3 halves in one tree, 1 in the other
-watch(double_tree, 7, "ring", title="Double tree: every leaf works in the other tree")
+watch(double_tree, 7, "line", title="Double tree: every leaf works in the other tree")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 4. Butterfly: swap with a partner
@@ -383,6 +390,7 @@ watch(ALLREDUCES["ring"], 4, "ring", moments=3, title="Ring: chunks gather contr
 # The transcript calls the two halves "scalar reduce" and "all-gather". We run the halves apart, and
 # look at who sends to whom.
 
+
 # %% name="claim-3-29"
 def halves(comm, values):
     """Two collectives, one after the other: first sum the chunks, then collect them."""
@@ -444,10 +452,10 @@ for allreduce in (ALLREDUCES["ring"], ring_of_vectors, twice_round):
     print("4 ranks {:.2f} ms, 16 ranks {:.2f} ms".format(*times))
 
 # %% [markdown]
-# All three give 10, so no test of the sum will ever find the mistake. A meter finds it at once: $3n$
-# and $6n$ instead of $\frac32 n$. That is $P - 1$ and $2(P - 1)$ vectors instead of fewer than two,
-# so it grows with the ring: six and twelve times as slow with 16 ranks. *Bandwidth-optimal* is the
-# ring with chunks only (Patarasuk and Yuan 2009).
+# All three give 10, so no test of the sum will ever find the mistake. A meter finds it at once:
+# $3n$ and $6n$ instead of $\frac32 n$. That is $P - 1$ and $2(P - 1)$ vectors instead of fewer than
+# two, so it grows with the ring: six and twelve times as slow with 16 ranks. *Bandwidth-optimal* is
+# the ring with chunks only (Patarasuk and Yuan 2009).
 #
 # So when you write a collective, count its bytes. Every one in this course has its price in its
 # docstring, and a test that holds it to that.
@@ -542,8 +550,8 @@ print(guess_size.compare(round(float(8 * network.latency_s / network.beta_s_per_
 
 # %% [markdown]
 # The closed forms of `course_lib.costs` predict $8\alpha/\beta$ and $8.8\alpha/\beta$; the
-# simulator, halving an interval until it is one number a chunk, finds the same, whether the messages
-# at that size are small ones that leave at once or large ones that wait for their receive.
+# simulator, halving an interval until it is one number a chunk, finds the same, whether the
+# messages at that size are small ones that leave at once or large ones that wait for their receive.
 #
 # And on the real processes of this computer? First we measure their $\alpha$ and $\beta$: all four
 # swap vectors with a partner, as in one round of a butterfly.
@@ -583,16 +591,15 @@ print(f"so the ring should overtake the butterfly at {predicted:,.0f} bytes")
 
 # %% tags=["nbval-ignore-output"]
 names = ("butterfly", "ring", "halving_doubling")
-curves = {name: stopwatch(ALLREDUCES[name], sizes) * 1e3 for name in names}
-figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
-for (name, ms), style in zip(curves.items(), ("o-", "s--", "^:"), strict=True):
-    axis.loglog(sizes, ms, style, label=name)
-axis.axvline(predicted, color="black", linewidth=0.8, label="predicted crossover")
-axis.set(xlabel="bytes of the vector", ylabel="ms, four real processes")
-axis.legend()
-plt.show()
-ahead = np.array(sizes)[curves["ring"] < curves["butterfly"]]
+took = {name: stopwatch(ALLREDUCES[name], sizes) for name in names}
+doublings = np.log2(sizes)
+relative = {
+    name: list(zip(doublings, took[name] / took["butterfly"], strict=True)) for name in names
+}
+relative["predicted crossover"] = [(np.log2(predicted), 0.5), (np.log2(predicted), 1.5)]
+ahead = np.array(sizes)[took["ring"] < took["butterfly"]]
 print("the ring was quicker at", *(f"{n:,}" for n in ahead), "bytes")
+curve(relative, x_label="log2 of the bytes", y_label="time / butterfly's", title="4 processes")
 
 # %% [markdown]
 # Real measurements are rough: here four workers share the cores and the caches of one computer, and
@@ -611,20 +618,20 @@ halving = both_worlds(ALLREDUCES["halving_doubling"], [1, 2, 3, 4])
 sent = Fraction(halving.trace.bytes_sent()[0], N_BYTES)
 print(f"{halving.trace.rounds()} rounds, each rank sends {sent} n; time", end=" ")
 print("{} α + {} nβ".format(*price(ALLREDUCES["halving_doubling"], 4)))
-watch(ALLREDUCES["halving_doubling"], 4, "ring", title="Halving and doubling")
+watch(ALLREDUCES["halving_doubling"], 4, "line", title="Halving and doubling")
 
 # %% [markdown]
 # $2 \log_2 P = 4$ rounds, and $\frac12 + \frac14 + \frac14 + \frac12 = \frac32$ vectors: a ring's
 # bytes in a logarithm of rounds, $4\alpha + \frac32 n\beta = 0.08 + 1.344 = 1.424$ ms. For powers
-# of two, on a network where any two ranks are connected alike, it beats the ring at every size. Then
-# why does anybody use a ring? Because real networks are not like that.
+# of two, on a network where any two ranks are connected alike, it beats the ring at every size.
+# Then why does anybody use a ring? Because real networks are not like that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 7. Two levels: hosts
 #
 # Two hosts with four GPUs each: inside, NVLink; between them one cable, 360 times slower, which the
-# four share. Two levels: add up inside each host, let one of each host run a ring between the hosts,
-# tell the others.
+# four share. Two levels: add up inside each host, let one of each host run a ring between the
+# hosts, tell the others.
 
 
 # %%
@@ -746,8 +753,8 @@ assert used < 1
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A thousand workers
 #
-# 1,024 virtual workers sum a vector of 8,192 bytes. The ring's chunk is a single number now. Predict
-# its time in milliseconds, from $2(P-1)$ rounds of 20 µs each.
+# 1,024 virtual workers sum a vector of 8,192 bytes. The ring's chunk is a single number now.
+# Predict its time in milliseconds, from $2(P-1)$ rounds of 20 µs each.
 
 # %%
 guess_ms = predict("1,024 workers, 8 KB: how long does the ring take?", "milliseconds")
@@ -760,7 +767,9 @@ alpha_beta = (network.latency_s, network.beta_s_per_byte)
 print("1,024 workers     8 KB: simulated    predicted    819 MB: predicted")
 for name, ms in virtual_ms.items():
     call = (f"allreduce_{name}", 1024)
-    small_s, large_s = (predicted_s(*call, n, *alpha_beta, item_bytes=8) for n in (8192, 819_200_000))
+    small_s, large_s = (
+        predicted_s(*call, n, *alpha_beta, item_bytes=8) for n in (8192, 819_200_000)
+    )
     print(f"{name:18} {ms:12.3f} ms {small_s * 1e3:9.3f} ms {large_s:18.2f} s")
 print(guess_ms.compare(round(virtual_ms["ring"], 3)))
 for name in ("butterfly", "halving_doubling", "ring"):
@@ -770,8 +779,9 @@ for name in ("butterfly", "halving_doubling", "ring"):
 # %% [markdown]
 # Two million messages of 8 bytes: the ring spends 2,046 latencies, 40.9 ms, where the butterfly
 # spends ten, 0.27 ms. With a vector of 819 MB it is the other way round: 1.35 s against 6.55 s.
-# (The closed forms equal the simulator to the ninth digit; for the two kinds of trees they are upper
-# bounds, because some messages travel while others wait.) A central server would need 22 minutes.
+# (The closed forms equal the simulator to the ninth digit; for the two kinds of trees they are
+# upper bounds, because some messages travel while others wait.) A central server would need 22
+# minutes.
 #
 # Hence libraries have several algorithms and choose by size: MPICH takes the butterfly for short
 # vectors and Rabenseifner's for long ones (Thakur, Rabenseifner and Gropp 2005).
@@ -782,8 +792,8 @@ for name in ("butterfly", "halving_doubling", "ring"):
 # Answer aloud or on paper before you unfold.
 
 # %% [markdown]
-# **Question 1.** Sixteen workers, a vector of 80 MB. How many bytes does each rank send in the ring,
-# how many in the butterfly, and how many does rank 0 of the central scheme send?
+# **Question 1.** Sixteen workers, a vector of 80 MB. How many bytes does each rank send in the
+# ring, how many in the butterfly, and how many does rank 0 of the central scheme send?
 #
 # <details><summary>Answer</summary>
 #
@@ -792,13 +802,13 @@ for name in ("butterfly", "halving_doubling", "ring"):
 # </details>
 
 # %% [markdown]
-# **Question 2.** A colleague's all-reduce gives the right sum on 2, 3 and 4 workers and is no slower
-# than yours on 2. What do you measure before you trust it on 64?
+# **Question 2.** A colleague's all-reduce gives the right sum on 2, 3 and 4 workers and is no
+# slower than yours on 2. What do you measure before you trust it on 64?
 #
 # <details><summary>Answer</summary>
 #
-# The bytes each rank sends. With two workers a ring of whole vectors sends $n$, as a good ring does:
-# nothing can be seen there. With 64 it sends $63n$ instead of not quite $2n$.
+# The bytes each rank sends. With two workers a ring of whole vectors sends $n$, as a good ring
+# does: nothing can be seen there. With 64 it sends $63n$ instead of not quite $2n$.
 # </details>
 
 # %% [markdown]
@@ -815,10 +825,10 @@ for name in ("butterfly", "halving_doubling", "ring"):
 # %% [markdown]
 # ## What to remember
 #
-# - We wrote a tree, a butterfly and a ring with send and receive: 28 on all seven after 4 rounds, 10
-#   on all four after 2 swaps, and $\frac32 n$ sent by each rank of the ring.
-# - We predicted the size at which the ring overtakes the butterfly, $8\alpha/\beta$ with four ranks:
-#   200,000 bytes, and found it there.
+# - We wrote a tree, a butterfly and a ring with send and receive: 28 on all seven after 4 rounds,
+#   10 on all four after 2 swaps, and $\frac32 n$ sent by each rank of the ring.
+# - We predicted the size at which the ring overtakes the butterfly, $8\alpha/\beta$ with four
+#   ranks: 200,000 bytes, and found it there.
 # - We told two wrong rings from the right one by their bytes: $3n$ and $6n$ for the same sum.
 #
 # Next: the exercise set 05, where you write them yourself. Lecture 06 (to come) hides the
