@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from course_lib.comm.errors import DeadlockError
 
-__all__ = ["MOST_LINES", "WaitingRank", "deadlock", "unread_note"]
+__all__ = ["GROUP_VERBS", "MOST_LINES", "WaitingRank", "deadlock", "unread_note"]
 
 MOST_LINES = 10
 """How many ranks an error describes in a line each; it counts the others."""
 
-_MEETINGS = ("barrier", "split", "shared_array")
+GROUP_VERBS = ("barrier", "split", "shared_array")
+"""What all ranks of a communicator call together."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class WaitingRank:
 
     def lines(self) -> list[str]:
         """Say in which call it waits, and where."""
-        missing = f" for rank {self.waits_for[0]}" if self.verb in _MEETINGS else ""
+        missing = f" for rank {self.waits_for[0]}" if self.verb in GROUP_VERBS else ""
         told = f"  rank {self.rank} waits in {self.call}{missing}, at {self.place}"
         return [told, *(f"    ({note})" for note in self.unread)]
 
@@ -108,7 +109,7 @@ def deadlock(
 
 
 def _hint(verbs: set[str], eager_bytes: int) -> str:
-    for verb in _MEETINGS:
+    for verb in GROUP_VERBS:
         if verb in verbs:
             return (
                 f"every rank must call {verb}() equally often, and not while another waits for it"

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from course_lib.comm.communicator import WORLD
-from course_lib.comm.processes.board import GROUP_VERBS, call_text
+from course_lib.comm.processes.board import call_text
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.transfers import Receiving
+from course_lib.comm.wait_graph import GROUP_VERBS
 
 __all__ = ["Call", "Flow"]
 
