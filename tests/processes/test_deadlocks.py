@@ -1,6 +1,5 @@
 """Ranks that wait for each other are found soon and told by name and line."""
 
-import inspect
 import time
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import DeadlockError, PeerFinishedError
+from tests.source_lines import line_of
 
 pytestmark = pytest.mark.slow
 
@@ -25,13 +25,6 @@ def deadlocked(start_method, fn, *args, workers=2, **options):
     assert taken_s < SOON_S
     assert run(lambda comm: comm.rank, workers=1, start_method=start_method).values == [0]
     return raised.value
-
-
-def line_of(fn, text):
-    """Find the line of this file on which ``fn`` has ``text``."""
-    lines, start = inspect.getsourcelines(fn)
-    (offset,) = [k for k, line in enumerate(lines) if text in line]
-    return f"test_deadlocks.py, line {start + offset}"
 
 
 def both_receive_first(comm):

@@ -1,23 +1,15 @@
 """When nobody can go on: who waits for whom, where, and what to do about it."""
 
-import inspect
-
 import numpy as np
 import pytest
 
 from course_lib import run
 from course_lib.comm.errors import DeadlockError, PeerFinishedError
+from tests.source_lines import line_of
 
 
 def simulate(fn, workers, **options):
     return run(fn, workers=workers, backend="simulated", **options)
-
-
-def line_of(fn, text):
-    """Find the line of this file on which ``fn`` has ``text``."""
-    lines, start = inspect.getsourcelines(fn)
-    (offset,) = [k for k, line in enumerate(lines) if text in line]
-    return f"test_deadlocks.py, line {start + offset}"
 
 
 def both_receive_first(comm):
