@@ -256,3 +256,24 @@ def test_a_circle_is_found_while_others_work(usual_method):
     error = deadlocked(usual_method, two_in_a_circle, workers=3)
     assert str(error).startswith("deadlock: ranks 0 and 1 cannot go on, each waits for the next")
     assert error.consequences[0].startswith("rank 2 was running, at test_deadlocks.py, line ")
+
+
+def in_pairs(comm):
+    if comm.rank < 4:
+        comm.recv(src=comm.rank ^ 1)  # in pairs
+    else:
+        comm.recv(src=3)
+
+
+def test_two_circles_are_both_told(usual_method):
+    error = deadlocked(usual_method, in_pairs, workers=5)
+    assert error.cycles == [[0, 1], [2, 3]]
+    assert error.cycle == [0, 1]
+    text = str(error)
+    assert "each waits for the next in 2 circles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
+    place = line_of(in_pairs, "# in pairs")
+    for rank in range(4):
+        assert f"rank {rank} waits in recv(src={rank ^ 1}), at {place}" in text
+    assert text.count("let one of them send first") == 1
+    (outside,) = error.consequences
+    assert outside.startswith("rank 4 waited in recv(src=3)")

@@ -88,7 +88,7 @@ def test_a_circle_in_groups_names_ranks_of_the_whole_run():
         simulate(halves, workers=4)
     assert raised.value.cycle == [0, 1]
     assert "rank 0 waits in recv(src=1, tag=3) on 'world/split 1 color 0'" in str(raised.value)
-    assert "rank 3 waited in recv(src=2, tag=3) on 'world/split 1 color 1'" in str(raised.value)
+    assert "rank 3 waits in recv(src=2, tag=3) on 'world/split 1 color 1'" in str(raised.value)
 
 
 def test_a_function_that_returned_too_early_on_one_rank():

@@ -17,7 +17,7 @@ from course_lib.comm.errors import (
 from course_lib.comm.failures import place, render, to_error, user_frame
 from course_lib.comm.processes import stalls
 from course_lib.comm.processes.board import Board, call_text
-from course_lib.comm.processes.deadlock import DeadlockWatch, awaited
+from course_lib.comm.processes.deadlock import DeadlockWatch, Link, awaited
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank
 
@@ -89,7 +89,7 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
 def explain_deadlock(
     members: list[Member], board: Board, watch: DeadlockWatch, eager_bytes: int
 ) -> DeadlockError:
-    """Return the error for ranks that wait for each other in a circle.
+    """Return the error for ranks that wait for each other in a circle, or in several.
 
     Parameters
     ----------
@@ -98,22 +98,17 @@ def explain_deadlock(
     board : Board
         What each waited for.
     watch : DeadlockWatch
-        What has found the circle.
+        What has found the circles.
     eager_bytes : int
         Up to what size ``send`` returns after copying.
 
     Returns
     -------
     DeadlockError
-        With the circle, every rank's call and place, and the graph.
+        With the circles, every rank's call and place, and the graph.
     """
-    circle = watch.circle or []
-    ranks = [link.rank for link in circle]
-    told = []
-    for link, following in zip(circle, [*ranks[1:], *ranks[:1]], strict=True):
-        waiting = _waiting(members[link.rank], link.entry, watch)
-        others = (peer for peer in waiting.waits_for if peer != following)
-        told.append(replace(waiting, waits_for=(following, *others)))
+    told = [_told(circle, members, watch) for circle in watch.circles]
+    ranks = {link.rank for circle in watch.circles for link in circle}
     outside = [
         _waiting(member, entry, watch)
         for member in members
@@ -130,6 +125,15 @@ def explain_deadlock(
         eager_bytes=eager_bytes,
         all_wait=watch.all_wait,
     )
+
+
+def _told(circle: list[Link], members: list[Member], watch: DeadlockWatch) -> list[WaitingRank]:
+    told = []
+    for link, following in zip(circle, [*circle[1:], circle[0]], strict=True):
+        waiting = _waiting(members[link.rank], link.entry, watch)
+        others = (peer for peer in waiting.waits_for if peer != following.rank)
+        told.append(replace(waiting, waits_for=(following.rank, *others)))
+    return told
 
 
 def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:

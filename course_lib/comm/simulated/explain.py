@@ -15,20 +15,28 @@ from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, unread_note
 
 __all__ = ["interrupted", "others", "stuck", "timed_out"]
 
-_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circle alone
+_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circles alone
+_MOST_SEARCHED = 1024  # flows, for more than one circle: whom each waits for takes a look at all
 
 
 def stuck(world: World) -> RunError:
-    """Explain why nothing can go on: a circle of flows, or one that has returned too early."""
-    flow = next(flow for flow in world.flows.values() if not flow.finished)
-    path: dict[Flow, int] = {}  # in the order of who waits for whom
-    while flow not in path:
-        path[flow] = len(path)
-        peer = _waits_for(flow)[0]
-        if peer.finished:
-            return _peer_finished(world, flow, peer)
-        flow = peer
-    return _deadlock(world, list(path)[path[flow] :])
+    """Explain why nothing can go on: circles of flows, or one that has returned too early."""
+    waiting = [flow for flow in world.flows.values() if not flow.finished]
+    if len(waiting) > _MOST_SEARCHED:
+        waiting = waiting[:1]
+    seen: set[Flow] = set()
+    circles: list[list[Flow]] = []
+    for flow in waiting:
+        path: dict[Flow, int] = {}  # in the order of who waits for whom
+        while not (flow.finished or flow in path or flow in seen):
+            path[flow] = len(path)
+            flow = _waits_for(flow)[0]
+        if flow.finished and not circles:
+            return _peer_finished(world, list(path)[-1], flow)
+        if flow in path:
+            circles.append(list(path)[path[flow] :])
+        seen |= path.keys()
+    return _deadlock(world, circles)
 
 
 def _waits_for(flow: Flow) -> list[Flow]:
@@ -55,19 +63,22 @@ def _user(comm: SimulatedCommunicator) -> Flow:
     return comm.flow
 
 
-def _deadlock(world: World, cycle: list[Flow]) -> DeadlockError:
-    # A flow that waits for a started function is told together with that function.
-    before = [cycle[-1], *cycle]
-    told = [flow for waiter, flow in zip(before, cycle, strict=False) if waiter.verb != "wait"]
-    told = told or cycle
-    known = set(cycle)
+def _deadlock(world: World, circles: list[list[Flow]]) -> DeadlockError:
+    known = {flow for circle in circles for flow in circle}
     rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
-        [_waiting(world, flow) for flow in told],
+        [_told(world, circle) for circle in circles],
         [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
-        consequences=others(world, cycle),
+        consequences=others(world, known),
         eager_bytes=world.eager_bytes,
     )
+
+
+def _told(world: World, circle: list[Flow]) -> list[WaitingRank]:
+    # A flow that waits for a started function is told together with that function.
+    before = [circle[-1], *circle]
+    told = [flow for waiter, flow in zip(before, circle, strict=False) if waiter.verb != "wait"]
+    return [_waiting(world, flow) for flow in told or circle]
 
 
 def _waiting(world: World, flow: Flow) -> WaitingRank:
