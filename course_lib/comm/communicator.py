@@ -6,14 +6,16 @@ methods whose names begin with an underscore.
 """
 
 import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.failures import frames_of_stack, user_frame
 from course_lib.comm.functions import check_function
 from course_lib.comm.messages import (
     Array,
@@ -27,6 +29,7 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
+from course_lib.comm.order import Entered, Site, Sites, mismatch, number_of, site_of, stamp
 from course_lib.comm.pending import Pending
 
 __all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
@@ -59,6 +62,8 @@ class Communicator(ABC):
         Which communicator this is, the same on all its ranks; traces and errors use it.
     members : sequence of int or None, default: None
         The rank in the whole run of each rank of this communicator; None where they are the same.
+    sites : Sites or None, default: None
+        Where to note the places that call collectives; None makes a new one.
 
     Attributes
     ----------
@@ -77,6 +82,7 @@ class Communicator(ABC):
         seed: int = 0,
         name: str = WORLD,
         members: Sequence[int] | None = None,
+        sites: Sites | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
@@ -86,6 +92,10 @@ class Communicator(ABC):
         self._computing: list[str] = []  # the block's label; a split shares it with its parent
         self._n_splits = 0
         self._n_started = 0
+        self._n_collectives = 0
+        self._stamp = 0  # of the messages of the collective that this rank is in
+        self._inside: list[Communicator] = []  # whose collectives it is in; shared like _computing
+        self._sites = Sites() if sites is None else sites
 
     @property
     def rng(self) -> np.random.Generator:
@@ -255,6 +265,7 @@ class Communicator(ABC):
         group = self._split(color, key)
         if group is not None:
             group._computing = self._computing
+            group._inside = self._inside
         return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
@@ -409,6 +420,35 @@ class Communicator(ABC):
                 f"rank {self.rank} called {verb}() inside comm.compute({self._computing[0]!r}); "
                 "a compute block holds arithmetic only: end the block first"
             )
+
+    def _enter(self, mark: int) -> None:
+        """Begin a collective, which is called at the place of this mark."""
+        self._stamp = stamp(self._n_collectives, mark)
+        self._n_collectives += 1
+        self._inside.append(self)
+
+    def _leave(self, *, in_vain: bool = False) -> None:
+        """End it; one that was refused does not count."""
+        self._n_collectives -= in_vain
+        self._stamp = 0
+        self._inside.pop()
+
+    def _entered(self) -> Entered | None:
+        """Say in which collective this rank is: the outermost, of whatever communicator."""
+        return self._inside[0]._here() if self._inside else None
+
+    def _here(self) -> Entered:
+        rank, stamp = self._members[self.rank], self._stamp
+        if not stamp:
+            return Entered(rank, self.name, frame=user_frame(frames_of_stack(sys._getframe())))
+        return Entered(rank, self.name, number_of(stamp), site_of(self._sites.known, stamp))
+
+    def _refuse_stamp(self, src: int, theirs: int, known: Sequence[Site] = ()) -> NoReturn:
+        """Say that a message of rank ``src`` of the whole run belongs to another collective."""
+        sender = Entered(src, self.name)
+        if theirs:
+            sender = Entered(src, self.name, number_of(theirs), site_of(known, theirs))
+        raise mismatch([self._here(), sender], stamp=theirs)
 
     @abstractmethod
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None: ...

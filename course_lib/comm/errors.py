@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
 __all__ = [
+    "CollectiveMismatchError",
     "DeadlockError",
     "LaunchError",
     "LaunchTimeout",
@@ -201,6 +202,34 @@ class PeerFinishedError(RunError):
 
 class MessageMismatchError(RunError, ValueError):
     """What the sender sent is not what the receiver said it would take."""
+
+
+class CollectiveMismatchError(MessageMismatchError):
+    """Ranks are in different collectives, or in one with different options.
+
+    Parameters
+    ----------
+    message : str
+        As for ``RunError``.
+    entered : sequence of Entered, default: ()
+        What is known of the ranks, as ``course_lib.comm.order`` has it.
+    stamp : int, default: 0
+        What the message carried that gave it away.
+    **details : Any
+        As for ``RunError``.
+    """
+
+    def __init__(
+        self, message: str, *, entered: Sequence[Any] = (), stamp: int = 0, **details: Any
+    ) -> None:
+        super().__init__(message, **details)
+        self.entered = tuple(entered)
+        self.stamp = stamp
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with what is known."""
+        rebuild, arguments = super().__reduce__()
+        return partial(rebuild, entered=self.entered, stamp=self.stamp), arguments
 
 
 class SerializationError(RunError, TypeError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from course_lib.comm.errors import DeadlockError
 
-__all__ = ["GROUP_VERBS", "MOST_LINES", "WaitingRank", "deadlock", "unread_note"]
+__all__ = ["GROUP_VERBS", "MOST_LINES", "WaitingRank", "deadlock", "listed", "unread_note"]
 
 MOST_LINES = 10
 """How many ranks an error describes in a line each; it counts the others."""
@@ -96,7 +96,7 @@ def deadlock(
     several = len(cycles) > 1
     who = "no rank can go on"
     if not all_wait:
-        who = f"{_list([waiting.rank for waiting in inside])} cannot go on"
+        who = f"{listed([waiting.rank for waiting in inside])} cannot go on"
     where = f"{len(cycles)} circles," if several else "the circle"
     lines = [f"deadlock: {who}, each waits for the next in {where} {_written(cycles)}:"]
     for waiting in inside[:MOST_LINES]:
@@ -148,7 +148,8 @@ def _hint(verbs: set[str], eager_bytes: int) -> str:
     return "write down the messages of these ranks in order: each send needs its recv in that place"
 
 
-def _list(ranks: list[int]) -> str:
+def listed(ranks: list[int]) -> str:
+    """Write ``ranks 0, 1 and 3``, or how many there are."""
     shown = [str(rank) for rank in sorted(ranks)]
     if len(shown) > MOST_LINES:
         return f"{len(shown)} ranks"

@@ -55,7 +55,8 @@ class ProcessCommunicator(Communicator):
     ) -> None:
         me = home.port.rank
         members = range(home.port.size) if members is None else members
-        super().__init__(members.index(me), len(members), home.seed, name, members)
+        super().__init__(members.index(me), len(members), home.seed, name, members, home.sites)
+        self._inside = flow.inside
         self.n_sent: dict[int, int] = defaultdict(int)
         self.n_received: dict[int, int] = defaultdict(int)
         self.last_tags: dict[int, deque[Tag]] = defaultdict(lambda: deque(maxlen=_MOST_TAGS))
@@ -66,7 +67,6 @@ class ProcessCommunicator(Communicator):
         self._receives = home.recorder.receives if home.trace else None
         self._origin_s = home.origin_s
         self._flow = flow
-        self._n_collectives = 0
         self._me = me
         self._peers = [peer for peer in members if peer != me]
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
@@ -79,7 +79,7 @@ class ProcessCommunicator(Communicator):
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         self._begin("send")
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
-        if not send_small(self._home, data, sent, to, self._channel, posted_s):
+        if not send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
             going = self._sending(data, sent, to, posted_s)
             self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
@@ -107,7 +107,7 @@ class ProcessCommunicator(Communicator):
             self._members[src],
             perf_counter() - self._origin_s,
         )
-        if send_small(self._home, data, sending, to, self._channel, posted_s):
+        if send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
@@ -118,7 +118,10 @@ class ProcessCommunicator(Communicator):
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag, self.name)
+        small = receive_small(
+            self._port, self._flow, from_, self._channel, out, op, tag, self.name, self._stamp,
+            self._refuse_stamp,
+        )  # fmt: skip
         if small is None:
             return self._take(verb, None, from_, out, op, tag)
         self._record_receive(from_, waited=False)
@@ -130,7 +133,10 @@ class ProcessCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         """Receive a message the general way, while another may be going out."""
         inlet = self._port.inlets[from_]
-        coming = Receiving(inlet, self._channel, self._me, out, op, tag, self.name)
+        coming = Receiving(
+            inlet, self._channel, self._me, out, op, tag, self.name, self._stamp,
+            self._refuse_stamp,
+        )  # fmt: skip
         to = NOBODY if going is None else going.outlet.dst
         self._drive(Call(verb, from_, to, tag, (), self.name), going, coming)
         self._record_receive(from_, waited=coming.waited)
@@ -149,7 +155,7 @@ class ProcessCommunicator(Communicator):
         return Sending(
             port.outlets[to], data, sent, waits=data.nbytes > self._home.eager_bytes,
             beside=len(port.flows) > 1, flow=self._flow.number, channel=self._channel,
-            number=next(port.numbers), posted_s=posted_s,
+            number=next(port.numbers), posted_s=posted_s, stamp=self._stamp,
         )  # fmt: skip
 
     def _drive(self, call: Call, going: Sending | None, coming: Receiving | None) -> None:
@@ -236,14 +242,15 @@ class ProcessCommunicator(Communicator):
         going = Sending(
             port.outlets[to], data, envelope(verb, data.dtype, data.shape, "numpy"),
             waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
-            number=next(port.numbers), posted_s=self._clock(),
+            number=next(port.numbers), posted_s=self._clock(), stamp=0,
         )  # fmt: skip
         self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
 
     def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
         coming = Receiving(
-            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name
-        )
+            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name,
+            0, self._refuse_stamp,
+        )  # fmt: skip
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         if coming.sent.tag != verb:
             raise MessageMismatchError(
@@ -293,7 +300,7 @@ class ProcessCommunicator(Communicator):
 
     def _collective(self, name: str, entered_s: float) -> None:
         if self._home.trace:
-            number, self._n_collectives = self._n_collectives, self._n_collectives + 1
+            number = self._n_collectives - 1
             self._recorder.collectives.append((name, number, entered_s, self._clock(), self.name))
 
     def _clock(self) -> float:

@@ -4,8 +4,9 @@ import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
-from course_lib.comm import wait_graph
+from course_lib.comm import order, wait_graph
 from course_lib.comm.errors import (
+    CollectiveMismatchError,
     DeadlockError,
     LaunchTimeout,
     RunError,
@@ -15,6 +16,7 @@ from course_lib.comm.errors import (
     WorkerStartError,
 )
 from course_lib.comm.failures import place, render, to_error, user_frame
+from course_lib.comm.order import Entered
 from course_lib.comm.processes import stalls
 from course_lib.comm.processes.board import Board, call_text
 from course_lib.comm.processes.deadlock import DeadlockWatch, Link, awaited
@@ -54,7 +56,7 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
         first = min(failed, key=lambda member: _failed_at(member, origin_s))
         others = _others(members, first, board)
         if first.failure is not None:
-            return to_error(first.failure.failure, others)
+            return _with_sender(to_error(first.failure.failure, others), members)
         return _explain_death(first, others)
     first = next(m for m in members if m.done is None)
     return WorkerExited(
@@ -63,6 +65,15 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
         rank=first.rank,
         consequences=_others(members, first, board),
     )
+
+
+def _with_sender(error: RunError, members: list[Member]) -> RunError:
+    """Add, to what a rank says of a collective's message, where its sender had called that."""
+    if not isinstance(error, CollectiveMismatchError) or not error.stamp:
+        return error
+    mine, theirs = error.entered
+    theirs = theirs._replace(site=order.site_of(members[theirs.rank].sites, error.stamp))
+    return order.mismatch([mine, theirs], consequences=error.consequences)
 
 
 def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunError:
@@ -88,8 +99,10 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
 
 def explain_deadlock(
     members: list[Member], board: Board, watch: DeadlockWatch, eager_bytes: int
-) -> DeadlockError:
+) -> DeadlockError | CollectiveMismatchError:
     """Return the error for ranks that wait for each other in a circle, or in several.
+
+    Where ranks of a circle are in different collectives, that is the error.
 
     Parameters
     ----------
@@ -104,7 +117,7 @@ def explain_deadlock(
 
     Returns
     -------
-    DeadlockError
+    DeadlockError or CollectiveMismatchError
         With the circles, every rank's call and place, and the graph.
     """
     told = [_told(circle, members, watch) for circle in watch.circles]
@@ -118,6 +131,10 @@ def explain_deadlock(
     rest = [f"rank {m.rank} {_fate(m, board)}" for m in members if m.rank not in ranks]
     if len(rest) > MOST_LINES:
         rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
+    for circle in watch.circles:
+        entered = [_entered(members[link.rank], link.entry, watch) for link in circle]
+        if order.apart(entered):
+            return order.mismatch(entered, consequences=rest)
     return wait_graph.deadlock(
         told,
         outside,
@@ -141,9 +158,9 @@ def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
     state = watch.states[member.rank]
     waiting = state.waiting[entry]
     call, frames = call_text(*waiting), member.frames or member.crash
-    flows = [("", frames, member.call), *member.beside]
+    flows = [("", frames, member.call, None), *member.beside]
     if len(flows) == len(state.waiting):  # else it has not answered
-        name, frames, said = flows[entry]
+        name, frames, said, _ = flows[entry]
         call = (said or call) + (f" in {name!r}" if name else "")
     return WaitingRank(
         rank=member.rank,
@@ -152,6 +169,17 @@ def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
         place=place(user_frame(frames)) if frames else "a place that it did not tell",
         waits_for=tuple(awaited(member.rank, waiting, len(watch.states))),
     )
+
+
+def _entered(member: Member, entry: int, watch: DeadlockWatch) -> Entered:
+    """Say in which collective a rank of a circle is, or in what else it waits."""
+    waiting = watch.states[member.rank].waiting
+    nowhere = Entered(member.rank, "", instead=call_text(*waiting[entry]))
+    flows = [(member.frames, member.entered), *((f, e) for _, f, _, e in member.beside)]
+    if len(flows) != len(waiting):  # it has not answered
+        return nowhere
+    frames, entered = flows[entry]
+    return entered or nowhere._replace(frame=user_frame(frames) if frames else None)
 
 
 def explain_stall(members: list[Member], board: Board, stalled: Sequence[int]) -> WorkerStalled:
@@ -217,7 +245,7 @@ def _fate(member: Member, board: Board) -> str:
     if member.failure is not None:
         failure = member.failure.failure
         text = failure.text.splitlines()[0] if failure.text else ""
-        return f"failed too: {failure.type_name}{': ' if text else ''}{text}"
+        return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
     if member.done is None and not member.ended_by_us:
         return f"{_how(member.exit_code)} too"
     return _state(member, board)
@@ -235,7 +263,7 @@ def _state(member: Member, board: Board, *, now: bool = False) -> str:
         return f"{'is' if now else 'was'} running{_where(member)}"
     started = [
         f"; {name!r} {waits} in {said}, at {place(user_frame(frames))}"
-        for name, frames, said in member.beside
+        for name, frames, said, _ in member.beside
         if said is not None
     ]
     return f"{waits} in {call}{_where(member)}{''.join(started)}"

@@ -4,9 +4,10 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 
-from course_lib.comm import wait_graph
-from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
+from course_lib.comm import order, wait_graph
+from course_lib.comm.errors import LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.order import Entered
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.letters import ANY
@@ -63,8 +64,12 @@ def _user(comm: SimulatedCommunicator) -> Flow:
     return comm.flow
 
 
-def _deadlock(world: World, circles: list[list[Flow]]) -> DeadlockError:
+def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
     known = {flow for circle in circles for flow in circle}
+    for circle in circles:
+        entered = [_entered(flow) for flow in circle if flow.verb != "wait"]
+        if order.apart(entered):
+            return order.mismatch(entered, consequences=others(world, circle))
     rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
         [_told(world, circle) for circle in circles],
@@ -79,6 +84,12 @@ def _told(world: World, circle: list[Flow]) -> list[WaitingRank]:
     before = [circle[-1], *circle]
     told = [flow for waiter, flow in zip(before, circle, strict=False) if waiter.verb != "wait"]
     return [_waiting(world, flow) for flow in told or circle]
+
+
+def _entered(flow: Flow) -> Entered:
+    """Say in which collective a flow is, or in what else it waits."""
+    frame = user_frame(frames_of_stack(flow.gr_frame))
+    return flow.comm._entered() or Entered(flow.rank, "", instead=_call(flow), frame=frame)
 
 
 def _waiting(world: World, flow: Flow) -> WaitingRank:
@@ -98,7 +109,9 @@ def _waiting(world: World, flow: Flow) -> WaitingRank:
 
 def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
     comm = flow.comm
-    what = f"rank {flow.rank} waits in {_call(flow)}, at {_place(flow)}"
+    entered = comm._entered()
+    within = f" of {entered.told()}" if entered else ""
+    what = f"rank {flow.rank} waits in {_call(flow)}{within}, at {_place(flow)}"
     returned = f"{what}, but rank {peer.rank} has already returned"
     if peer.number:
         returned += f" from {peer.group.name!r}"
@@ -108,6 +121,9 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
     elif comm in comm.group.meeting.inside:
         text = returned
         hint = f"every rank must call {flow.verb}() equally often"
+    elif entered and entered.site:
+        text = returned
+        hint = f"every rank must call {entered.site.name}() equally often"
     elif comm.listens_to == ANY:
         text = f"{what}, but all other ranks have already returned"
         hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
