@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from course_lib.comm.order import LAST, NUMBER_AT, ONE
+
 __all__ = ["collective"]
 
 P = ParamSpec("P")
@@ -39,42 +41,48 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
         for index, option in enumerate(parameters, start=1)
         if option.name not in _ARRAYS
     ]
+    (at, only, usual), *further = options or [(sys.maxsize, "", None)]
     combines = any(option == "op" for _, option, _ in options)
-    names = [option for _, option, _ in options] + ["shape", "dtype"] * combines
-
-    def mark(args: Any, kwargs: Any, comm: Any) -> int:
-        """Find what the stamps of this call have in common with those of the last one here."""
-        caller = sys._getframe(2)
-        n_args = len(args)
-        key: tuple[Any, ...] = (id(caller.f_code), caller.f_lasti)
-        for index, option, default in options:
-            key += (args[index] if index < n_args else kwargs.get(option, default),)
-        if combines:
-            array = args[1] if n_args > 1 else kwargs.get("array")
-            key += (getattr(array, "shape", ()), getattr(array, "dtype", None))
-        found: int
-        try:
-            found = comm._sites.marks[key]
-            return found
-        except (KeyError, TypeError):
-            found = comm._sites.add(key, name, list(zip(names, key[2:], strict=True)), caller)
-            return found
+    names = [only, *["shape", "dtype"] * combines, *(option for _, option, _ in further)]
 
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:
         comm: Any = args[0]
-        entered_s = comm._clock()
+        entered_s = comm._clock() if comm._records else 0.0
         if comm._stamp:
+            number = comm._stamp
             result = fn(*args, **kwargs)
         else:
-            comm._enter(mark(args, kwargs, comm))
+            # In one piece, because a small all-reduce takes a few microseconds: what all ranks
+            # must agree on, and from where it is called, is looked up as one key.
+            n_args = len(args)
+            caller = sys._getframe(1)
+            key: tuple[Any, ...]
+            value: Any = args[at] if at < n_args else kwargs.get(only, usual)
+            if combines:
+                array: Any = args[1] if n_args > 1 else kwargs["array"]
+                key = (id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
+            else:
+                key = (id(caller.f_code), caller.f_lasti, value)
+            for index, option, default in further:
+                key += (args[index] if index < n_args else kwargs.get(option, default),)
+            try:
+                mark = comm._marks[key]
+            except (KeyError, TypeError):
+                agreed = zip(names, key[2:], strict=True)
+                mark = comm._sites.add(key, name, agreed, caller)
+            number = comm._next_number
+            comm._stamp = number | mark
+            comm._next_number = number + ONE & LAST
             try:
                 result = fn(*args, **kwargs)
             except BaseException:
-                comm._leave(in_vain=True)
+                comm._next_number = number  # what was refused does not count
                 raise
-            comm._leave()
-        comm._collective(name, entered_s)
+            finally:
+                comm._stamp = 0
+        if comm._records:
+            comm._collective(name, number >> NUMBER_AT, entered_s)
         return result
 
     return traced

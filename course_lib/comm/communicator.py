@@ -29,7 +29,7 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
-from course_lib.comm.order import Entered, Site, Sites, mismatch, number_of, site_of, stamp
+from course_lib.comm.order import Entered, Site, Sites, mismatch, number_of, site_of
 from course_lib.comm.pending import Pending
 
 __all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
@@ -74,6 +74,7 @@ class Communicator(ABC):
     rank: int
     size: int
     device: str = "cpu"
+    _records = True
 
     def __init__(
         self,
@@ -92,10 +93,11 @@ class Communicator(ABC):
         self._computing: list[str] = []  # the block's label; a split shares it with its parent
         self._n_splits = 0
         self._n_started = 0
-        self._n_collectives = 0
+        self._next_number = 0  # of its collectives, where a stamp has it
         self._stamp = 0  # of the messages of the collective that this rank is in
-        self._inside: list[Communicator] = []  # whose collectives it is in; shared like _computing
+        self._family: list[Communicator] = [self]  # with all that were split from it
         self._sites = Sites() if sites is None else sites
+        self._marks = self._sites.marks
 
     @property
     def rng(self) -> np.random.Generator:
@@ -265,7 +267,8 @@ class Communicator(ABC):
         group = self._split(color, key)
         if group is not None:
             group._computing = self._computing
-            group._inside = self._inside
+            group._family = self._family
+            self._family.append(group)
         return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
@@ -421,21 +424,9 @@ class Communicator(ABC):
                 "a compute block holds arithmetic only: end the block first"
             )
 
-    def _enter(self, mark: int) -> None:
-        """Begin a collective, which is called at the place of this mark."""
-        self._stamp = stamp(self._n_collectives, mark)
-        self._n_collectives += 1
-        self._inside.append(self)
-
-    def _leave(self, *, in_vain: bool = False) -> None:
-        """End it; one that was refused does not count."""
-        self._n_collectives -= in_vain
-        self._stamp = 0
-        self._inside.pop()
-
     def _entered(self) -> Entered | None:
-        """Say in which collective this rank is: the outermost, of whatever communicator."""
-        return self._inside[0]._here() if self._inside else None
+        """Say in which collective this rank's flow is: the outermost, of whatever communicator."""
+        return next((comm._here() for comm in self._family if comm._stamp), None)
 
     def _here(self) -> Entered:
         rank, stamp = self._members[self.rank], self._stamp
@@ -495,7 +486,7 @@ class Communicator(ABC):
     def _clock(self) -> float: ...
 
     @abstractmethod
-    def _collective(self, name: str, entered_s: float) -> None:
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
         """Put on the trace that this rank has just left the collective ``name``."""
 
 

@@ -21,6 +21,9 @@ from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.wait_graph import MOST_LINES, listed
 
 __all__ = [
+    "LAST",
+    "NUMBER_AT",
+    "ONE",
     "Entered",
     "Site",
     "Sites",
@@ -29,10 +32,10 @@ __all__ = [
     "mismatch",
     "number_of",
     "site_of",
-    "stamp",
 ]
 
-_NUMBER_AT, _SUM_AT = 40, 16  # bits: 24 for the number, 24 for the check sum, 16 for the place
+NUMBER_AT, _SUM_AT = 40, 16  # bits: 24 for the number, 24 for the check sum, 16 for the place
+ONE, LAST = 1 << NUMBER_AT, (1 << 64) - (1 << NUMBER_AT)
 _FULL_24 = (1 << 24) - 1
 _UNKNOWN = (1 << _SUM_AT) - 1
 _MOST_SITES = 4096
@@ -112,14 +115,9 @@ def site_of(known: Sequence[Site], stamp: int) -> Site | None:
     return known[index] if stamp and index < len(known) else None
 
 
-def stamp(number: int, mark: int) -> int:
-    """Return what the messages of a collective carry, from its number and its place's mark."""
-    return (number & _FULL_24) << _NUMBER_AT | mark
-
-
 def number_of(stamp: int) -> int:
     """Return the number of the collective that a stamp belongs to."""
-    return stamp >> _NUMBER_AT
+    return stamp >> NUMBER_AT
 
 
 def differ(stamp: int, other: int) -> bool:

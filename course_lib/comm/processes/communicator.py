@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import get_ident
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,10 @@ class ProcessCommunicator(Communicator):
         self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
     ) -> None:
         me = home.port.rank
-        members = range(home.port.size) if members is None else members
+        members = tuple(range(home.port.size) if members is None else members)
         super().__init__(members.index(me), len(members), home.seed, name, members, home.sites)
-        self._inside = flow.inside
+        self._records = home.trace
+        flow.comm = flow.comm or self
         self.n_sent: dict[int, int] = defaultdict(int)
         self.n_received: dict[int, int] = defaultdict(int)
         self.last_tags: dict[int, deque[Tag]] = defaultdict(lambda: deque(maxlen=_MOST_TAGS))
@@ -77,7 +78,8 @@ class ProcessCommunicator(Communicator):
     # Messages
 
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
-        self._begin("send")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("send")
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
         if not send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
             going = self._sending(data, sent, to, posted_s)
@@ -87,11 +89,13 @@ class ProcessCommunicator(Communicator):
     def _recv(
         self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        self._begin("recv")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("recv")
         return self._receive("recv", self._members[src], out, op, tag)
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
-        self._begin("recv_any")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("recv_any")
         call = Call("recv_any", ANYONE, NOBODY, None, self._peers, self.name)
         src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
         data, sent = self._receive("recv_any", src, None, None, None)
@@ -101,7 +105,8 @@ class ProcessCommunicator(Communicator):
         self, data: NDArray[Any], sending: Envelope, dst: int, src: int,
         out: NDArray[Any] | None, op: str | None,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
-        self._begin("sendrecv")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("sendrecv")
         to, from_, posted_s = (
             self._members[dst],
             self._members[src],
@@ -118,10 +123,7 @@ class ProcessCommunicator(Communicator):
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small = receive_small(
-            self._port, self._flow, from_, self._channel, out, op, tag, self.name, self._stamp,
-            self._refuse_stamp,
-        )  # fmt: skip
+        small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag, self)
         if small is None:
             return self._take(verb, None, from_, out, op, tag)
         self._record_receive(from_, waited=False)
@@ -142,13 +144,12 @@ class ProcessCommunicator(Communicator):
         self._record_receive(from_, waited=coming.waited)
         return coming.result, coming.sent
 
-    def _begin(self, verb: str) -> None:
-        if self._flow.thread != get_ident():
-            raise RuntimeError(
-                f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
-                "than its own; one communicator belongs to one thread: a function given to start() "
-                "is to use the communicator that it is handed"
-            )
+    def _refuse_thread(self, verb: str) -> NoReturn:
+        raise RuntimeError(
+            f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
+            "than its own; one communicator belongs to one thread: a function given to start() "
+            "is to use the communicator that it is handed"
+        )
 
     def _sending(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> Sending:
         port = self._port
@@ -181,7 +182,8 @@ class ProcessCommunicator(Communicator):
         return ProcessCommunicator(self._home, self._flow, name, members)
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
-        self._begin("start")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("start")
         name = f"{self.name}/start {self._n_started}"
 
         def body(flow: Flow) -> T:
@@ -193,7 +195,8 @@ class ProcessCommunicator(Communicator):
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         # The first rank hears what all ask for, makes it, and tells the others where it lies.
-        self._begin("shared_array")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("shared_array")
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
         mine = np.frombuffer(json.dumps([dtype.str, shape]).encode(), np.uint8)
         first = self._members[0]
@@ -225,7 +228,8 @@ class ProcessCommunicator(Communicator):
 
     def _exchange(self, verb: str, mine: NDArray[Any]) -> NDArray[Any]:
         """Give every rank what all ranks have, without counting it as messages."""
-        self._begin(verb)
+        if self._flow.thread != get_ident():
+            self._refuse_thread(verb)
         if self.rank != 0:
             self._quietly_send(verb, mine, self._members[0])
             return self._quietly_receive(verb, self._members[0], (self._members[0],))
@@ -298,10 +302,9 @@ class ProcessCommunicator(Communicator):
         if self._home.trace:
             self._recorder.notes.append((name, value, self._clock()))
 
-    def _collective(self, name: str, entered_s: float) -> None:
-        if self._home.trace:
-            number = self._n_collectives - 1
-            self._recorder.collectives.append((name, number, entered_s, self._clock(), self.name))
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
+        left_s = perf_counter() - self._origin_s
+        self._recorder.collectives.append((name, number, entered_s, left_s, self.name))
 
     def _clock(self) -> float:
         return perf_counter() - self._origin_s

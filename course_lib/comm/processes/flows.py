@@ -81,14 +81,22 @@ class Flow:
         When it has waited, on the computer's clock.
     idle_since_s : float
         When it began to wait; 0 if it does not.
-    inside : list of Communicator
-        Those whose collectives it is in, the outermost first.
+    comm : Communicator or None
+        The one that it was given.
     polled : bool
         Whether it has stayed awake for news for a moment, in vain.
     """
 
     __slots__ = (
-        "call", "coming", "idle_since_s", "inside", "name", "number", "polled", "thread", "waits",
+        "call",
+        "coming",
+        "comm",
+        "idle_since_s",
+        "name",
+        "number",
+        "polled",
+        "thread",
+        "waits",
     )  # fmt: skip
 
     def __init__(self, number: int, name: str) -> None:
@@ -97,12 +105,11 @@ class Flow:
         self.thread = threading.get_ident()
         self.call: Call | None = None
         self.coming: Receiving | None = None
-        self.inside: list[Communicator] = []
+        self.comm: Communicator | None = None
         self.waits: list[tuple[float, float]] = []
         self.idle_since_s = 0.0
         self.polled = False
 
     def entered(self) -> Entered | None:
         """Say in which collective it is; another thread may ask."""
-        inside = self.inside[:1]
-        return inside[0]._entered() if inside else None
+        return None if self.comm is None else self.comm._entered()

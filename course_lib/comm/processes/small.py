@@ -6,12 +6,12 @@ the case they have done nothing, and ``port`` and ``transfers`` go the general w
 same result.
 """
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
 from course_lib.comm.order import differ
 from course_lib.comm.processes.flows import Flow
@@ -39,7 +39,7 @@ def send_small(
 
 def receive_small(
     port: Port, flow: Flow, from_: int, channel: int, out: NDArray[Any] | None, op: str | None,
-    tag: Tag, comm: str, stamp: int, refuse_stamp: Callable[[int, int], NoReturn],
+    tag: Tag, comm: Communicator,
 ) -> tuple[NDArray[Any], Envelope] | None:  # fmt: skip
     """Receive a small message if it comes now; None if another way has to be gone."""
     if len(port.flows) > 1:
@@ -54,10 +54,10 @@ def receive_small(
     if found is None:
         return None
     sent, dtype, start, length, its_stamp = found
-    if its_stamp != stamp and differ(its_stamp, stamp):
-        refuse_stamp(from_, its_stamp)
+    if its_stamp != comm._stamp and differ(its_stamp, comm._stamp):
+        comm._refuse_stamp(from_, its_stamp)
     if tag is not None or (out is not None and (out.dtype is not dtype or out.shape != sent.shape)):
-        check_match(sent, from_, port.rank, tag, out, comm)
+        check_match(sent, from_, port.rank, tag, out, comm.name)
     message: NDArray[Any] = np.ndarray(sent.shape, dtype, inlet.ring, start)
     if out is None:
         out = message.copy()

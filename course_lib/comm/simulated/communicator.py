@@ -273,15 +273,8 @@ class SimulatedCommunicator(Communicator):
             self.world.refuse(self.flow, "clock")  # its own time would be another one
         return self.flow.now_s
 
-    def _collective(self, name: str, entered_s: float) -> None:
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
         if self.log is not None:
             self.log.collectives.append(
-                (
-                    self.run_rank,
-                    name,
-                    self._n_collectives - 1,
-                    entered_s,
-                    self.flow.now_s,
-                    self.name,
-                )
+                (self.run_rank, name, number, entered_s, self.flow.now_s, self.name)
             )
