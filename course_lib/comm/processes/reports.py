@@ -69,10 +69,14 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
 
 def _with_sender(error: RunError, members: list[Member]) -> RunError:
     """Add, to what a rank says of a collective's message, where its sender had called that."""
-    if not isinstance(error, CollectiveMismatchError) or not error.stamp:
+    if not isinstance(error, CollectiveMismatchError):
         return error
     mine, theirs = error.entered
-    theirs = theirs._replace(site=order.site_of(members[theirs.rank].sites, error.stamp))
+    sender = members[theirs.rank]
+    theirs = theirs._replace(
+        site=order.site_of(sender.sites, error.stamp),
+        frame=user_frame(sender.frames) if sender.frames else None,
+    )
     return order.mismatch([mine, theirs], consequences=error.consequences)
 
 
