@@ -72,7 +72,7 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
                 agreed = zip(names, key[2:], strict=True)
                 mark = comm._sites.add(key, name, agreed, caller)
             number = comm._next_number
-            comm._stamp = number | mark
+            comm._stamp = comm._last_stamp = number | mark
             comm._next_number = number + ONE & LAST
             try:
                 result = fn(*args, **kwargs)

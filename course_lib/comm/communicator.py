@@ -29,7 +29,7 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
-from course_lib.comm.order import Entered, Site, Sites, mismatch, number_of, site_of
+from course_lib.comm.order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.pending import Pending
 
 __all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
@@ -94,6 +94,7 @@ class Communicator(ABC):
         self._n_splits = 0
         self._n_started = 0
         self._next_number = 0  # of its collectives, where a stamp has it
+        self._last_stamp = 0
         self._stamp = 0  # of the messages of the collective that this rank is in
         self._family: list[Communicator] = [self]  # with all that were split from it
         self._sites = Sites() if sites is None else sites
@@ -429,16 +430,17 @@ class Communicator(ABC):
         return next((comm._here() for comm in self._family if comm._stamp), None)
 
     def _here(self) -> Entered:
-        rank, stamp = self._members[self.rank], self._stamp
-        if not stamp:
-            return Entered(rank, self.name, frame=user_frame(frames_of_stack(sys._getframe())))
-        return Entered(rank, self.name, number_of(stamp), site_of(self._sites.known, stamp))
+        entered = self._entered_with(self._stamp)
+        if self._stamp:
+            return entered
+        return entered._replace(frame=user_frame(frames_of_stack(sys._getframe())))
+
+    def _entered_with(self, stamp: int) -> Entered:
+        return entered_with(stamp, self._members[self.rank], self.name, self._sites.known)
 
     def _refuse_stamp(self, src: int, theirs: int, known: Sequence[Site] = ()) -> NoReturn:
         """Say that a message of rank ``src`` of the whole run belongs to another collective."""
-        sender = Entered(src, self.name)
-        if theirs:
-            sender = Entered(src, self.name, number_of(theirs), site_of(known, theirs))
+        sender = entered_with(theirs, src, self.name, known)
         raise mismatch([self._here(), sender], stamp=theirs)
 
     @abstractmethod

@@ -32,8 +32,10 @@ __all__ = [
     "Sites",
     "apart",
     "differ",
+    "entered_with",
     "mismatch",
     "number_of",
+    "out_of_step",
     "site_of",
 ]
 
@@ -169,6 +171,13 @@ class Entered(NamedTuple):
         return f"  rank {self.rank} {what}, at {place(frame)}"
 
 
+def entered_with(stamp: int, rank: int, comm: str, known: Sequence[Site]) -> Entered:
+    """Say in which collective of ``comm`` a rank is, or was, from a stamp and its places."""
+    if not stamp:
+        return Entered(rank, comm)
+    return Entered(rank, comm, number_of(stamp), site_of(known, stamp))
+
+
 def apart(entered: Sequence[Entered]) -> bool:
     """Tell whether somebody is in a collective in which not all others are."""
     return any(one.number is not None for one in entered) and len({one.what for one in entered}) > 1
@@ -193,40 +202,49 @@ def mismatch(
     CollectiveMismatchError
         With each collective, the ranks that are in it, and the lines that called it.
     """
-    groups: dict[tuple[Any, ...], list[Entered]] = {}
-    for one in sorted(entered, key=attrgetter("rank")):
-        groups.setdefault(one.what, []).append(one)
-    firsts = [group[0] for group in groups.values()]
-    said = [
-        f"{_ranks(group)}{_verb(group) * (not index)} in {_told(group[0], firsts)}"
-        for index, group in enumerate(groups.values())
-    ]
-    lines = [line for group in groups.values() for one in group if (line := one.line())]
+    groups = _groups(entered)
+    said = _said(groups, ("is", "are"))
+    lines = [line for group in groups for one in group if (line := one.line())]
     if len(lines) > MOST_LINES:
         lines[MOST_LINES:] = [f"  and {len(lines) - MOST_LINES} more ranks"]
     return CollectiveMismatchError(
         "\n".join(
             [
-                f"the collectives do not match: {', '.join(said)}" + ":" * bool(lines),
+                f"the collectives do not match: {said}" + ":" * bool(lines),
                 *lines,
                 "all ranks of a communicator must call its collectives in the same order and with "
                 "the same options; none may leave one out",
             ]
         ),
-        rank=firsts[0].rank,
+        rank=groups[0][0].rank,
         consequences=consequences,
         entered=entered,
         stamp=stamp,
     )
 
 
-def _ranks(group: list[Entered]) -> str:
-    ranks = [one.rank for one in group]
-    return listed(ranks) if len(ranks) > 1 else f"rank {ranks[0]}"
+def out_of_step(entered: Sequence[Entered]) -> str:
+    """Say in which collective of a communicator each rank was last; nothing if in the same."""
+    return _said(_groups(entered), ("was last", "were last")) if apart(entered) else ""
 
 
-def _verb(group: list[Entered]) -> str:
-    return " are" if len(group) > 1 else " is"
+def _groups(entered: Iterable[Entered]) -> list[list[Entered]]:
+    """Put those together who are in the same, by rank."""
+    groups: dict[tuple[Any, ...], list[Entered]] = {}
+    for one in sorted(entered, key=attrgetter("rank")):
+        groups.setdefault(one.what, []).append(one)
+    return list(groups.values())
+
+
+def _said(groups: list[list[Entered]], verbs: tuple[str, str]) -> str:
+    firsts = [group[0] for group in groups]
+    told: list[str] = []
+    for group in groups:
+        ranks = [one.rank for one in group]
+        who = listed(ranks) if len(ranks) > 1 else f"rank {ranks[0]}"
+        verb = "" if told else f" {verbs[len(ranks) > 1]}"
+        told.append(f"{who}{verb} in {_told(group[0], firsts)}")
+    return ", ".join(told)
 
 
 def _told(one: Entered, firsts: Sequence[Entered]) -> str:

@@ -7,7 +7,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.allreduce_two_level import allreduce_two_level
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.reduce_tree import reduce_tree
-from course_lib.comm.errors import CollectiveMismatchError
+from course_lib.comm.errors import CollectiveMismatchError, UnreceivedMessagesWarning
 from tests.source_lines import line_of
 
 
@@ -143,3 +143,16 @@ def test_more_shapes_than_are_kept_are_still_compared(world, monkeypatch):
         return allreduce_ring(comm, np.zeros(7), op="sum" if comm.rank else "max")
 
     assert "another collective" in apart(world, work)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_messages_that_nobody_received_tell_in_which_collectives_the_ranks_were(world, trace):
+    def work(comm):
+        broadcast_tree(comm, np.zeros(2), root=comm.rank % 2)
+
+    words = (
+        "4 unreceived messages: .*; ranks 0 and 2 were last in broadcast_tree #0 with root=0, "
+        "ranks 1 and 3 in broadcast_tree #0 with root=1"
+    )
+    with pytest.warns(UnreceivedMessagesWarning, match=words):
+        world(work, workers=4, trace=trace)

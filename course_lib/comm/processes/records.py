@@ -69,6 +69,7 @@ class Done(NamedTuple):
 
     Without a trace, ``sent[name, dst]`` and ``received[name, src]`` count the messages of each
     communicator; ``last_tags[name, dst]`` are the tags of the last, to name those nobody received.
+    ``last_stamps[name]`` is the stamp of its last collective there, 0 if there was none.
     """
 
     value: bytes
@@ -78,6 +79,7 @@ class Done(NamedTuple):
     received: dict[tuple[str, int], int]
     last_tags: dict[tuple[str, int], tuple[Tag, ...]]
     sites: tuple[Site, ...]
+    last_stamps: dict[str, int]
 
 
 class Failed(NamedTuple):

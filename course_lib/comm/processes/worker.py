@@ -113,4 +113,5 @@ def _done(home: Home, value: bytes, ended_s: float) -> Done:
         for src, n_messages in comm.n_received.items():
             received[comm.name, src] = n_messages
     sites = tuple(home.sites.known)
-    return Done(value, ended_s, home.recorder, sent, received, last_tags, sites)
+    last_stamps = {comm.name: comm._last_stamp for comm in home.communicators}
+    return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)
