@@ -43,7 +43,17 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
     ]
     (at, only, usual), *further = options or [(sys.maxsize, "", None)]
     combines = any(option == "op" for _, option, _ in options)
-    names = [only, *["shape", "dtype"] * combines, *(option for _, option, _ in further)]
+
+    def agreed(args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+        """List what all ranks must agree on."""
+        found = [
+            (option, args[index] if index < len(args) else kwargs.get(option, default))
+            for index, option, default in options
+        ]
+        if combines:
+            array = args[1] if len(args) > 1 else kwargs.get("array")
+            found += [(name, getattr(array, name, ())) for name in ("shape", "dtype")]
+        return found
 
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -57,20 +67,19 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             # must agree on, and from where it is called, is looked up as one key.
             n_args = len(args)
             caller = sys._getframe(1)
-            key: tuple[Any, ...]
-            value: Any = args[at] if at < n_args else kwargs.get(only, usual)
-            if combines:
-                array: Any = args[1] if n_args > 1 else kwargs["array"]
-                key = (id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
-            else:
-                key = (id(caller.f_code), caller.f_lasti, value)
-            for index, option, default in further:
-                key += (args[index] if index < n_args else kwargs.get(option, default),)
+            key: tuple[Any, ...] = ()
             try:
+                value: Any = args[at] if at < n_args else kwargs.get(only, usual)
+                if combines:
+                    array: Any = args[1] if n_args > 1 else kwargs["array"]
+                    key = (id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
+                else:
+                    key = (id(caller.f_code), caller.f_lasti, value)
+                for index, option, default in further:
+                    key += (args[index] if index < n_args else kwargs.get(option, default),)
                 mark = comm._marks[key]
-            except (KeyError, TypeError):
-                agreed = zip(names, key[2:], strict=True)
-                mark = comm._sites.add(key, name, agreed, caller)
+            except (AttributeError, KeyError, TypeError):  # new, or no array, which fn will refuse
+                mark = comm._sites.add(key, name, agreed(args, kwargs), caller)
             number = comm._next_number
             comm._stamp = comm._last_stamp = number | mark
             comm._next_number = number + ONE & LAST

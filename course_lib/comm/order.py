@@ -94,7 +94,7 @@ class Sites:
         int
             What its stamps have in common.
         """
-        said = tuple(map(_written, agreed))
+        said = tuple(_written(*option) for option in agreed)
         check_sum = crc32("|".join((name, *said)).encode()) & _FULL_24 | 1  # a stamp is never 0
         with self._adding:
             if len(self.known) == _MOST_SITES:
@@ -107,10 +107,11 @@ class Sites:
             return mark
 
 
-def _written(agreed: tuple[str, Any]) -> str:
-    name, value = agreed
-    if name in ("shape", "dtype"):
-        return f"{name} {tuple(value) if name == 'shape' else str(value).removeprefix('torch.')}"
+def _written(name: str, value: Any) -> str:
+    if name == "shape":
+        return f"shape {tuple(value)}"
+    if name == "dtype":
+        return f"dtype {str(value).removeprefix('torch.')}"
     return f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}"
 
 
@@ -167,7 +168,7 @@ class Entered(NamedTuple):
         frame = self.frame if self.site is None else self.site.frame
         if frame is None:
             return None
-        what = f"is in {self.instead}" if self.site is None else f"called {self.site.name}"
+        what = f"is in {self.told()}" if self.site is None else f"called {self.site.name}"
         return f"  rank {self.rank} {what}, at {place(frame)}"
 
 

@@ -125,6 +125,9 @@ def test_a_collective_that_was_refused_on_one_rank_does_not_put_it_out_of_step(w
         if comm.rank == 1:
             with np.testing.assert_raises(ValueError):
                 allreduce_ring(comm, np.zeros(2), op="product")
+            for wrong in ({}, {"array": [1.0]}, {"array": np.zeros(2), "op": ["sum"]}):
+                with np.testing.assert_raises(TypeError):
+                    allreduce_ring(comm, **wrong)
         return [allreduce_ring(comm, np.ones(2)).tolist() for _ in range(2)]
 
     found = world(work)

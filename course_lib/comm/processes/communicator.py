@@ -107,11 +107,8 @@ class ProcessCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         if self._flow.thread != get_ident():
             self._refuse_thread("sendrecv")
-        to, from_, posted_s = (
-            self._members[dst],
-            self._members[src],
-            perf_counter() - self._origin_s,
-        )
+        to, from_ = self._members[dst], self._members[src]
+        posted_s = perf_counter() - self._origin_s
         if send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
