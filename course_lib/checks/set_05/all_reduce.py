@@ -90,7 +90,7 @@ class AllReduce(Task):
         return _tail_lost(case, value, right, self.scale(case, arguments))
 
     def decoded(self, case: Case, got: Sequence[Any], rank: int, right: Any) -> Hint | None:
-        """Say which ranks' numbers are missing or were added too often, in the first wrong place."""
+        """Say whose numbers are missing or were added too often, in the first wrong place."""
         place = int(np.argmax(got[rank] != right))
         found = fingerprint.counts(float(got[rank][place]), case.workers)
         if found is None:
@@ -155,5 +155,8 @@ def _tail_lost(case: Case, value: Any, right: Any, scale: float) -> Hint | None:
     wrong = np.abs(value - right) > 1e-3 * scale
     if whole == length or not wrong.any() or wrong[:whole].any():
         return None
-    return Hint("tail-lost", f"{length} rows in chunks of {length // case.workers} leave "
-                f"{length - whole} over: let split_evenly cut, its chunks differ by one")  # fmt: skip
+    return Hint(
+        "tail-lost",
+        f"{length} rows in chunks of {length // case.workers} leave {length - whole} over: let "
+        "split_evenly cut, its chunks differ by one",
+    )

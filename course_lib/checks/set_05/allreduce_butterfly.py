@@ -1,7 +1,7 @@
 """Pairs exchange sums, at distance 1, 2, 4, ...: after log2(P) rounds everybody has all."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.set_05.all_reduce import AllReduce
@@ -17,7 +17,7 @@ class AllReduceButterfly(AllReduce):
     title = "Exchange sums in pairs: the fewest rounds."
     sizes = (4, 1, 2, 8, 3, 5, 7)
     deadlock_hint = "both partners want to send: sendrecv does both at once"
-    price_hints = {
+    price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-rounds": "both partners can send in the same round: sendrecv does both at once",
         "too-many-messages": "in a round every rank talks with one partner only; what it sends is "
         "the sum it has so far",

@@ -1,7 +1,7 @@
 """The whole ring: chunks gather contributions, then the finished chunks go round."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class AllReduceRing(AllReduce):
     title = "The ring: everybody gets the sum, and nobody carries more than anybody else."
     chunked = True
     deadlock_hint = "if all send first, nobody receives: sendrecv does both at once"
-    price_hints = {
+    price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-bytes": "cut the array into P chunks, and send one chunk in each step, not the "
         "whole array",
         "one-rank-carries-all": "chunks differ by one row at most: split_evenly cuts so",

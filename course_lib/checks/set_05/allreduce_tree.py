@@ -1,7 +1,7 @@
 """The sum goes up a tree of workers, and down again."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class AllReduceTree(AllReduce):
     title = "Add up along a tree, and send the sum down again."
     sizes = (7, 4, 1, 2, 3, 5, 8)
     layout = "line"
-    roles = {0: "root"}
+    roles: ClassVar[Mapping[int, str]] = {0: "root"}
     deadlock_hint = (
         "on the way up a rank receives from its children before it sends to its parent; on the way "
         "down it receives from its parent before it sends to its children"
@@ -44,12 +44,17 @@ class AllReduceTree(AllReduce):
         """Send one message up and one down along each of the P - 1 edges."""
         size, n = case.workers, n_bytes(case)
         messages, depth = 2 * (size - 1), size.bit_length() - 1
-        # The parents of a level hear both children, one after the other on their card, and tell them
-        # one after the other: where every parent has two, each of the 2 * depth rounds takes 2n.
+        # A parent's card carries its children's messages one after the other, in and out: where
+        # every parent has two, each of the 2 * depth rounds takes the time of 2n bytes.
         full = size & (size + 1) == 0
         seconds = 2 * depth * (DEFAULT.latency_s + 2 * n * DEFAULT.beta_s_per_byte)
         busiest = max(len(_neighbours(rank, size)) for rank in range(size))
         return Price(messages, messages * n, busiest * n, seconds if full else None, 2 * depth)
+
+    def budget(self, case: Case) -> Price:
+        """Leave time for long messages, which wait until their receive is posted."""
+        price = self.price(case)
+        return price._replace(seconds=price.seconds and 2 * price.seconds)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise what goes wrong on a tree."""
@@ -61,14 +66,14 @@ class AllReduceTree(AllReduce):
                       "its subtree. Now it has to come down", subtree)  # fmt: skip
         for skipped in (1, 2):
             one_child = _subtree(parts, 0, skipped)
-            yield Mistake("one-child", "a parent has up to two children, 2r + 1 and 2r + 2: it adds "
-                          "what both send", [one_child] * size)  # fmt: skip
+            yield Mistake("one-child", "a parent has up to two children, 2r + 1 and 2r + 2: it "
+                          "adds what both send", [one_child] * size)  # fmt: skip
         early = sum((parts[child] for child in _children(0, size)), start=parts[0])
         yield Mistake("sends-too-early", "rank 0 has only its children's own numbers: a rank adds "
                       "what its children send before it sends up", [early] * size)  # fmt: skip
         stale = [total if rank <= 2 else subtree[(rank - 1) // 2] for rank in ranks]
-        yield Mistake("old-sum-sent", "a parent sent down what it had sent up: it must pass on what "
-                      "came from above", stale)  # fmt: skip
+        yield Mistake("old-sum-sent", "a parent sent down what it had sent up: it must pass on "
+                      "what came from above", stale)  # fmt: skip
         twice = [total, *(total + subtree[rank] for rank in ranks[1:])]
         down = list(twice)
         for rank in ranks[3:]:
@@ -97,8 +102,11 @@ class AllReduceTree(AllReduce):
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a child that is not there."""
         if case.workers > 1 and "must be a rank from 0" in text:
-            return Hint("no-such-child", f"of {case.workers} ranks the last is {case.workers - 1}: "
-                        "a child 2r + 1 or 2r + 2 beyond it is not there; rank 0 has no parent")  # fmt: skip
+            return Hint(
+                "no-such-child",
+                f"of {case.workers} ranks the last is {case.workers - 1}: a child 2r + 1 or 2r + 2 "
+                "beyond it is not there; rank 0 has no parent",
+            )
         return None
 
     def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:

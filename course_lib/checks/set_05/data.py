@@ -1,5 +1,6 @@
 """What the all-reduces of this set are tried on: arrays of every length, type and layout."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ def make(case: Case, rank: int, call: int) -> NDArray[Any]:
 
 def n_bytes(case: Case) -> int:
     """Say how many bytes one rank's array has."""
-    return int(np.prod(case.settings["shape"])) * np.dtype(case.settings["dtype"]).itemsize
+    return int(math.prod(case.settings["shape"]) * np.dtype(case.settings["dtype"]).itemsize)
 
 
 def _settings(

@@ -1,7 +1,7 @@
 """Half a ring: rank r ends with chunk r of the sum."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class ReduceScatterRing(Task):
     rounding_terms = 64
     empty_results = True
     deadlock_hint = "if all send first, nobody receives: sendrecv does both at once"
-    price_hints = {
+    price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-bytes": "in each step, send one chunk to the right, not the whole array",
     }
 
@@ -103,7 +103,7 @@ class ReduceScatterRing(Task):
         if rank is None:
             return None
         if not is_plain_number(wrong):
-            return _whole_sum(case, arguments, got[rank], wrong)
+            return _whole_array(arguments, got[rank], wrong)
         if case.settings["data"] != "weights":
             return None
         found = fingerprint.counts(float(got[rank].flat[0]), case.workers)
@@ -140,15 +140,18 @@ def left_the_ring(case: Case, trace: Trace) -> tuple[str, Hint] | None:
 def ring_mishap(case: Case, text: str) -> Hint | None:
     """Explain errors that chunk and rank numbers bring about."""
     if case.workers > 1 and ("list index out of range" in text or "must be a rank from 0" in text):
-        return Hint("no-modulo", f"ranks and chunks are numbered 0 to {case.workers - 1}, and after "
-                    f"the last comes 0: take the number modulo {case.workers}")  # fmt: skip
+        return Hint(
+            "no-modulo",
+            f"ranks and chunks are numbered 0 to {case.workers - 1}, and after the last comes 0: "
+            f"take the number modulo {case.workers}",
+        )
     if "equal division" in text or "cannot reshape" in text:
         return Hint("uneven", "the length need not be a multiple of P, and may be less than P: "
                     "split_evenly cuts any length")  # fmt: skip
     return None
 
 
-def _whole_sum(case: Case, arguments: Given, value: Any, wrong: Difference) -> Hint | None:
+def _whole_array(arguments: Given, value: Any, wrong: Difference) -> Hint | None:
     if (
         isinstance(value, np.ndarray)
         and value.shape == arguments[0][0].shape

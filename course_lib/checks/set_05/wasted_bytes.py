@@ -1,4 +1,4 @@
-"""Which bytes did an all-reduce send that a ring need not send?"""
+"""What an all-reduce sent that a ring need not send."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -138,8 +138,8 @@ class WastedBytes(Task):
         ):  # fmt: skip
             yield Mistake(hint_id, text, [[float(value) for value in values]])
         alike = [float(max(0, trace.n_bytes / trace.size - needed))] * trace.size
-        yield Mistake("mean-over-ranks", "the ranks need not send alike: count for each rank of its "
-                      "own", [alike])  # fmt: skip
+        yield Mistake("mean-over-ranks", "the ranks need not send alike: count for each of them",
+                      [alike])  # fmt: skip
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
