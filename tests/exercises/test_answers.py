@@ -22,7 +22,10 @@ from tests.exercises.answers import (
     name_of,
 )
 
-WHOLE_ALGORITHMS = {"combine", "map_reduce"}
+WHOLE_ALGORITHMS = {
+    *("combine", "map_reduce"),
+    *("allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring"),
+}
 
 
 def task_of(name: str) -> Task:
