@@ -13,6 +13,11 @@ from course_lib.checks.task import Case, Given, Hint, Mistake, Price
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 
+_UNFINISHED = (
+    "the chunks that go round in the second half are not finished: does the first half add what "
+    "arrives, and does the second begin with the chunk that arrived last?"
+)
+
 
 class AllReduceRing(AllReduce):
     """Every rank sends 2(P - 1) chunks to its right neighbour."""
@@ -24,6 +29,7 @@ class AllReduceRing(AllReduce):
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-bytes": "cut the array into P chunks, and send one chunk in each step, not the "
         "whole array",
+        "too-many-messages": "each half takes P - 1 steps: range(comm.size - 1)",
         "one-rank-carries-all": "chunks differ by one row at most: split_evenly cuts so",
     }
 
@@ -57,18 +63,10 @@ class AllReduceRing(AllReduce):
              after_gathering(half, steps - 1)),
             ("one-step-less", "both halves take P - 1 steps: range(comm.size - 1)",
              after_gathering(after_reducing(parts, steps - 1), steps - 1)),
-            ("one-step-more", "the first half takes P - 1 steps, not P: a chunk that is finished "
-             "is added again", after_gathering(after_reducing(parts, steps + 1), steps)),
-            ("one-step-more", "both halves take P - 1 steps, not P",
-             after_gathering(after_reducing(parts, steps + 1), steps + 1)),
             ("adds-in-second-half", "in the second half a finished chunk replaces what is there: "
              "add nothing", after_gathering(half, steps, adds=True)),
-            ("unfinished-chunk-sent", "the second half begins with a chunk that is not finished: "
-             "after the first half, rank r has finished chunk r + 1",
-             after_gathering(half, steps, first=0)),
-            ("unfinished-chunk-sent", "the second half begins with a chunk that is not finished: "
-             "after the first half, rank r has finished chunk r + 1",
-             after_gathering(half, steps, first=2)),
+            ("unfinished-chunk-sent", _UNFINISHED, after_gathering(half, steps, first=0)),
+            ("unfinished-chunk-sent", _UNFINISHED, after_gathering(half, steps, first=2)),
             ("sends-own", "in the first half, send the chunk that has grown on its way, not the "
              "one you began with", after_gathering(after_reducing(parts, steps, own=True), steps)),
         ):  # fmt: skip

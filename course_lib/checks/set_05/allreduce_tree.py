@@ -101,7 +101,8 @@ class AllReduceTree(AllReduce):
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a child that is not there."""
-        if case.workers > 1 and "must be a rank from 0" in text:
+        beyond = "must be a rank from 0" in text or "must be another rank" in text
+        if case.workers > 1 and beyond:
             return Hint(
                 "no-such-child",
                 f"of {case.workers} ranks the last is {case.workers - 1}: a child 2r + 1 or 2r + 2 "

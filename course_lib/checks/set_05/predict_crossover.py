@@ -68,17 +68,17 @@ class PredictCrossover(PredictTask):
         right = meet(log_p, log_p, steps, steps / size)
         return {
             "n_bytes": [
-                ("one-half", "a ring has two halves: 2 (P - 1) rounds, not P - 1",
+                ("factor-2", "a ring has two halves, 2 (P - 1) rounds; a butterfly has log2(P) "
+                 "rounds, half as many as a tree",
                  meet(log_p, log_p, size - 1, (size - 1) / size)),
-                ("P-rounds", "P - 1 steps in each half, not P", meet(log_p, log_p, 2 * size, 2)),
+                ("P-rounds", "P - 1 rounds in each half, not P",
+                 meet(log_p, log_p, 2 * size, steps / size)),
                 ("natural-log", "the number of rounds is the logarithm to base 2",
                  meet(math.log(size), math.log(size), steps, steps / size)),
                 ("whole-vectors", "a ring sends chunks of n / P bytes, not n",
                  meet(log_p, log_p, steps, steps)),
                 ("one-vector", "a butterfly sends the whole vector in each of its rounds, not once",
                  meet(log_p, 1, steps, steps / size)),
-                ("tree", "this is a tree's price, up and down: a butterfly has half as many rounds",
-                 meet(2 * log_p, 2 * log_p, steps, steps / size)),
                 ("no-ring-latency", "the ring's latency is not one message's: it has 2 (P - 1) "
                  "rounds", meet(log_p, log_p, 1, steps / size)),
                 ("numbers", "this is counted in float64 numbers; bytes are asked for", right / 8),

@@ -28,6 +28,7 @@ class ReduceScatterRing(Task):
     empty_results = True
     deadlock_hint = "if all send first, nobody receives: sendrecv does both at once"
     price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-messages": "P - 1 steps are enough: range(comm.size - 1)",
         "too-many-bytes": "in each step, send one chunk to the right, not the whole array",
     }
 
@@ -75,22 +76,15 @@ class ReduceScatterRing(Task):
                 [right[(rank + offset) % size] for rank in ranks],
             )  # fmt: skip
         chunks = split_evenly(len(parts[0]), size)
-        yield Mistake("own-chunk", "every rank returns its own numbers: nothing was added",
-                      [parts[rank][chunks[rank]] for rank in ranks])  # fmt: skip
+        yield Mistake(
+            "own-chunk",
+            "nothing was added to the chunk that each rank returns: is a step missing, or does the "
+            "ring begin with the wrong chunk?",
+            [parts[rank][chunks[rank]] for rank in ranks],
+        )
         yield Mistake("mean", "this is the mean over ranks; return the sum",
                       [chunk / size for chunk in right])  # fmt: skip
         for first in range(size):
-            for n_steps, hint_id, text in (
-                (
-                    size - 2,
-                    "one-step-less",
-                    "one step is missing: P - 1 steps, range(comm.size - 1)",
-                ),
-                (size, "one-step-more", "one step too many: P - 1 steps, range(comm.size - 1)"),
-            ):
-                held = after_reducing(parts, n_steps, first) if n_steps >= 0 else []
-                yield from (Mistake(hint_id, text, [held[rank][(rank + offset) % size]
-                            for rank in ranks]) for offset in range(size) if held)  # fmt: skip
             own = after_reducing(parts, size - 1, first, own=True)
             yield Mistake("sends-own", "send the chunk that has grown on its way, not the one you "
                           "began with", [own[rank][rank] for rank in ranks])  # fmt: skip
@@ -103,7 +97,7 @@ class ReduceScatterRing(Task):
         if rank is None:
             return None
         if not is_plain_number(wrong):
-            return _whole_array(arguments, got[rank], wrong)
+            return _wrong_shape(case, arguments, got[rank], wrong)
         if case.settings["data"] != "weights":
             return None
         found = fingerprint.counts(float(got[rank].flat[0]), case.workers)
@@ -151,13 +145,15 @@ def ring_mishap(case: Case, text: str) -> Hint | None:
     return None
 
 
-def _whole_array(arguments: Given, value: Any, wrong: Difference) -> Hint | None:
-    if (
-        isinstance(value, np.ndarray)
-        and value.shape == arguments[0][0].shape
-        and "shape" in wrong.says
-    ):
+def _wrong_shape(case: Case, arguments: Given, value: Any, wrong: Difference) -> Hint | None:
+    if "shape" not in wrong.says or not isinstance(value, np.ndarray):
+        return None
+    (array,) = arguments[0]
+    if value.shape == array.shape:
         return Hint("whole-array", "return chunk r of rank r, not an array of the whole length")
+    if value.ndim == array.ndim and len(array) % case.workers:
+        return Hint("uneven", "the length is no multiple of P: cut it as split_evenly does, and "
+                    "lose no row")  # fmt: skip
     return None
 
 

@@ -63,12 +63,30 @@ def _chunked(comm: Communicator, array: Any) -> Any:
     return allreduce_ring(comm, array)
 
 
+def _along_a_line(comm: Communicator, array: Any) -> Any:
+    """Add up from rank 0 to the last rank, which tells everybody."""
+    last, total = comm.size - 1, array.copy()
+    if comm.rank > 0:
+        comm.recv(comm.rank - 1, out=total, op="add")
+    if comm.rank < last:
+        comm.send(total, comm.rank + 1)
+        return comm.recv(last)
+    for dst in range(last):
+        comm.send(total, dst)
+    return total
+
+
 _PROGRAMS: dict[str, Callable[..., Any]] = {
     "the published ring": published_ring,
     "a chunked ring": _chunked,
     "a sum at rank 0": sum_at_rank_0,
     "a ring with two laps": _two_laps,
+    "a line whose end tells all": _along_a_line,
 }
+
+_WHOLE = (
+    "a ring's rank sends 2 (P - 1) chunks of n_bytes / P: that is neither n_bytes nor twice as much"
+)
 
 
 class WastedBytes(Task):
@@ -123,23 +141,20 @@ class WastedBytes(Task):
             ("not-subtracted", "this is all that a rank sent: subtract what a ring needs", sent),
             ("one-half", "a ring has two halves: each rank sends (P - 1) / P * n_bytes in each",
              [max(0, s - needed / 2) for s in sent]),
-            ("whole-vector", "a ring's rank sends 2 (P - 1) chunks of n_bytes / P, not n_bytes",
-             [max(0, s - n) for s in sent]),
-            ("whole-vector", "a ring's rank sends 2 (P - 1) chunks of n_bytes / P, not n_bytes",
-             [max(0, s - 2 * n) for s in sent]),
-            ("whole-vector", "chunks have n_bytes / P bytes each",
-             [max(0, s - 2 * (trace.size - 1) * n) for s in sent]),
+            ("whole-vector", _WHOLE, [max(0, s - n) for s in sent]),
+            ("whole-vector", _WHOLE, [max(0, s - 2 * n) for s in sent]),
             ("below-zero", "a rank that sends less than a ring's wastes nothing: 0, not less",
              [s - needed for s in sent]),
             ("received", "these are the bytes that each rank received; count those it sent",
              [max(0, r - needed) for r in trace.bytes_received()]),
-            ("messages", "these are messages, not bytes",
-             [max(0, m - 2 * (trace.size - 1)) for m in trace.messages_sent()]),
+            ("alike", "the ranks need not send alike: count for each of them",
+             [max(0, trace.n_bytes / trace.size - needed)] * trace.size),
+            ("alike", "the ranks need not send alike: count for each of them",
+             [max(0, max(sent) - needed)] * trace.size),
+            ("nothing-wasted", "no rank wastes anything by this count: compare bytes, not messages,"
+             " with 2 (P - 1) chunks of n_bytes / P bytes", [0] * trace.size),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [[float(value) for value in values]])
-        alike = [float(max(0, trace.n_bytes / trace.size - needed))] * trace.size
-        yield Mistake("mean-over-ranks", "the ranks need not send alike: count for each of them",
-                      [alike])  # fmt: skip
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

@@ -4,7 +4,7 @@ from course_lib.shards import split_evenly
 
 
 def allreduce_ring(comm, array):
-    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    right = (comm.rank + 1) % comm.size
     chunks = split_evenly(len(array), comm.size)
     total = array.copy()
     for step in range(comm.size - 1):

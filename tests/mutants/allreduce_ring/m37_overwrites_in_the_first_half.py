@@ -1,5 +1,5 @@
 # class: B10
-# hint: wrong-sum
+# hint: unfinished-chunk-sent
 from course_lib.shards import split_evenly
 
 

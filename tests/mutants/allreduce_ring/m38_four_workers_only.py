@@ -1,5 +1,5 @@
 # class: A5
-# hint: wrong-sum
+# hint: one-step-less
 from course_lib.shards import split_evenly
 
 

@@ -1,5 +1,5 @@
 # class: B4
-# hint: one-half
+# hint: factor-2
 import math
 
 

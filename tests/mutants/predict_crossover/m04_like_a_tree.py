@@ -1,5 +1,5 @@
 # class: B15
-# hint: tree
+# hint: factor-2
 import math
 
 

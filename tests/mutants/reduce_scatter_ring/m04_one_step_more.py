@@ -1,5 +1,5 @@
 # class: B4
-# hint: one-step-more
+# hint: too-many-messages
 from course_lib.shards import split_evenly
 
 

@@ -1,5 +1,5 @@
 # class: B4
-# hint: wrong-sum
+# hint: own-chunk
 from course_lib.shards import split_evenly
 
 
