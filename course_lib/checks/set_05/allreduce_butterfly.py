@@ -29,9 +29,17 @@ class AllReduceButterfly(AllReduce):
         log_q = size.bit_length() - 1
         beyond = size - 2**log_q
         messages = 2**log_q * log_q + 2 * beyond
-        rounds, busiest = log_q + 2 * (beyond > 0), (log_q + (beyond > 0)) * n
+        busiest = (log_q + (beyond > 0)) * n
+        # What rank Q + i gave takes all log2(Q) rounds to reach the rank that differs from i in
+        # every bit; only if that one has somebody to tell, too, the chain is one message longer.
+        rounds = log_q + (beyond > 0) + (2 * beyond > 2**log_q)
         seconds = rounds * (DEFAULT.latency_s + n * DEFAULT.beta_s_per_byte)
         return Price(messages, messages * n, busiest, None if beyond else seconds, rounds)
+
+    def budget(self, case: Case) -> Price:
+        """Allow a round before and a round after, however the ranks beyond find their hosts."""
+        price, log_q = self.price(case), case.workers.bit_length() - 1
+        return price._replace(rounds=log_q + 2 * (case.workers > 2**log_q))
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise missing rounds, and doubled sums."""
