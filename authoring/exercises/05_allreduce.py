@@ -102,12 +102,11 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 #
 # Exchange sums in pairs: the fewest rounds. *Difficulty 2 of 3, 25 minutes.*
 #
-# In round 0 rank `r` meets rank `r ^ 1`, in round 1 rank `r ^ 2`, then `r ^ 4`, ... Each hands over
-# the sum it has so far and adds the other's. `^` flips one bit: `2 ^ 1` is 3, `3 ^ 1` is 2.
+# In round 0 rank `r` meets rank `r ^ 1`, in round 1 rank `r ^ 2`, then `r ^ 4`, ... Each sends the
+# sum it has so far and adds the other's. `^` flips one bit: `2 ^ 1` is 3, `3 ^ 1` is 2.
 #
-# Begin with 1, 2, 4 and 8 workers; the check tries them first. With other numbers, let Q ranks make
-# the exchange, Q being the largest power of two: rank `Q + i` gives its array to rank `i` before,
-# and gets the sum from it after.
+# The check tries 1, 2, 4 and 8 workers first. With others, the first Q ranks exchange, Q being the
+# largest power of two: rank `Q + i` gives its array to rank `i` before, and gets the sum after.
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** log₂ Q rounds, two
 # more where P > Q; Q log₂ Q + 2(P − Q) messages of the size of `array`.
