@@ -50,8 +50,11 @@ class PredictTask(Task):
     def cases(self, secret: int) -> Iterator[Case]:
         """Make one case of each set of numbers, and of some that nobody can foresee."""
         for numbers in [*self.tried(), *self._unforeseen(secret)]:
-            label = ", ".join(f"{n}={v:,}" for n, v in zip(self.questions, numbers, strict=True))
-            yield Case(1, label, calls=1, alone=True, settings={"numbers": numbers})
+            yield Case(1, self.told(numbers), calls=1, alone=True, settings={"numbers": numbers})
+
+    def told(self, numbers: tuple[Any, ...]) -> str:
+        """Write one set of numbers for the report."""
+        return ", ".join(f"{n}={v:,}" for n, v in zip(self.questions, numbers, strict=True))
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = Case(1, "", seed=secret).rng(0, 0)

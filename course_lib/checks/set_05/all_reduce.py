@@ -80,13 +80,18 @@ class AllReduce(Task):
         if wrong.where == "bits":
             return Hint("last-bits", "ranks that add in different orders round differently: let "
                         "each element be added up in one order for all ranks")  # fmt: skip
-        if wrong.rank is None or not is_plain_number(wrong):
+        if wrong.rank is None:
             return None
         right, value = _total(arguments), got[wrong.rank]
+        if not is_plain_number(wrong):
+            return _padded(value, right)
         if case.settings["data"] == "weights":
             return self.decoded(case, got, wrong.rank, right)
         if case.settings["data"] == "positions":
             return _misplaced(case, value, right, wrong.rank)
+        if right.dtype.kind == "i" and np.allclose(value, right, rtol=1e-9, atol=0):
+            return Hint("precision", "right to about 15 digits: did whole numbers go through "
+                        "floats?")  # fmt: skip
         return _tail_lost(case, value, right, self.scale(case, arguments))
 
     def decoded(self, case: Case, got: Sequence[Any], rank: int, right: Any) -> Hint | None:
@@ -146,6 +151,14 @@ def _misplaced(case: Case, value: Any, right: Any, rank: int) -> Hint | None:
             if np.array_equal(value[chunk], right[source]):
                 return Hint("misplaced", f"where chunk {number} of rank {rank}'s result should be "
                             f"stands chunk {other}")  # fmt: skip
+    return None
+
+
+def _padded(value: Any, right: Any) -> Hint | None:
+    """Notice a result that is longer than it should be, and otherwise alike."""
+    if isinstance(value, np.ndarray) and value.ndim == right.ndim and len(value) > len(right):
+        return Hint("padding", "the result is longer than the array: was it filled up to a "
+                    "multiple of P? split_evenly needs no padding")  # fmt: skip
     return None
 
 

@@ -16,9 +16,12 @@ class AllReduceButterfly(AllReduce):
     name = "allreduce_butterfly"
     title = "Exchange sums in pairs: the fewest rounds."
     sizes = (4, 1, 2, 8, 3, 5, 7)
-    deadlock_hint = "both partners want to send: sendrecv does both at once"
+    deadlock_hint = (
+        "two partners name each other, and both want to send: sendrecv sends and receives at once"
+    )
     price_hints: ClassVar[Mapping[str, str]] = {
-        "too-many-rounds": "both partners can send in the same round: sendrecv does both at once",
+        "too-many-rounds": "both partners can send in the same round: sendrecv does both at once; "
+        "up a tree and down again takes twice the rounds",
         "too-many-messages": "in a round every rank talks with one partner only; what it sends is "
         "the sum it has so far",
     }

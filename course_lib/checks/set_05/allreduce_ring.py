@@ -25,7 +25,10 @@ class AllReduceRing(AllReduce):
     name = "allreduce_ring"
     title = "The ring: everybody gets the sum, and nobody carries more than anybody else."
     chunked = True
-    deadlock_hint = "if all send first, nobody receives: sendrecv does both at once"
+    deadlock_hint = (
+        "every rank sends to its right and receives from its left neighbour in the same call: "
+        "sendrecv(chunk, dst=right, src=left)"
+    )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-bytes": "cut the array into P chunks, and send one chunk in each step, not the "
         "whole array",

@@ -105,8 +105,8 @@ class AllReduceTree(AllReduce):
         if case.workers > 1 and beyond:
             return Hint(
                 "no-such-child",
-                f"of {case.workers} ranks the last is {case.workers - 1}: a child 2r + 1 or 2r + 2 "
-                "beyond it is not there; rank 0 has no parent",
+                f"the children of rank r are 2r + 1 and 2r + 2, where they are below "
+                f"{case.workers}; its parent is (r - 1) // 2, and rank 0 has none",
             )
         return None
 

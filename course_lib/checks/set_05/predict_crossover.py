@@ -27,6 +27,12 @@ class PredictCrossover(PredictTask):
         """Begin with four and eight workers on the lecture's network."""
         return (4, 20e-6, 1.25e9), (8, 20e-6, 1.25e9), (16, 5e-6, 12.5e9)
 
+    def told(self, numbers: tuple[Any, ...]) -> str:
+        """Write microseconds and megabytes per second: a float's own digits are hard to read."""
+        n_workers, latency_s, bandwidth = numbers
+        latency, speed = f"{latency_s * 1e6:,.4g} microseconds", f"{bandwidth / 1e6:,.6g} MB/s"
+        return f"{n_workers} workers, {latency}, {speed}"
+
     def _unforeseen(self, secret: int) -> Any:
         rng = np.random.default_rng([secret, 6])
         for n_workers in (4, 8, 16):

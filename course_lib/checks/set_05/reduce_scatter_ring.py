@@ -26,7 +26,10 @@ class ReduceScatterRing(Task):
     takes = ("array",)
     rounding_terms = 64
     empty_results = True
-    deadlock_hint = "if all send first, nobody receives: sendrecv does both at once"
+    deadlock_hint = (
+        "every rank sends to its right and receives from its left neighbour in the same call: "
+        "sendrecv(chunk, dst=right, src=left)"
+    )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-messages": "P - 1 steps are enough: range(comm.size - 1)",
         "too-many-bytes": "in each step, send one chunk to the right, not the whole array",

@@ -105,9 +105,9 @@ class WastedBytes(Task):
         for program in _PROGRAMS:
             for workers in (4, 1, 2, 3, 5, 7, 8):
                 n_numbers = workers * int(rng.integers(1, 40)) if workers != 4 else 1000
+                ranks = "1 worker" if workers == 1 else f"{workers} workers"
                 yield Case(
-                    1, f"{program}, {workers} workers, {8 * n_numbers:,} bytes", calls=1,
-                    alone=True,
+                    1, f"{program}, {ranks}, {8 * n_numbers:,} bytes", calls=1, alone=True,
                     settings={"trace": _trace(program, workers, n_numbers), "n": 8 * n_numbers},
                 )  # fmt: skip
 

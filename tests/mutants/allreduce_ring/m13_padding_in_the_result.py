@@ -1,5 +1,5 @@
 # class: B7
-# hint: shape
+# hint: padding
 import numpy as np
 
 from course_lib.shards import split_evenly

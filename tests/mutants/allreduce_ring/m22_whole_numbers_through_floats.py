@@ -1,5 +1,5 @@
 # class: C3
-# hint: wrong-value
+# hint: precision
 from course_lib.shards import split_evenly
 
 
