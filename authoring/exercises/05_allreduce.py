@@ -201,7 +201,7 @@ for workers in (4, 6):
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
 # all ranks. **Budget:** P − 1 messages from each rank, to the right only; (P − 1)/P of the array's
-# bytes. In pairs of send and receive it may take twice the P − 1 rounds.
+# bytes; 2(P − 1) rounds, twice what is needed, so that you may order send and receive yourself.
 
 
 # %% tags=["exercise"] name="reduce-scatter-ring"
@@ -274,7 +274,7 @@ checks.reduce_scatter_ring(reduce_scatter_ring)
 # round; a chunk that arrives replaces what is there.
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** 2(P − 1) messages
-# from each rank, to its right neighbour only; 2(P − 1)/P of the array's bytes.
+# from each rank, to its right neighbour only; 2(P − 1)/P of the array's bytes; 4(P − 1) rounds.
 
 
 # %% tags=["exercise"] name="allreduce-ring"
@@ -353,8 +353,8 @@ run(of_a_million, workers=4, time_limit_s=20).values
 #
 # Tell a wrong ring from its bytes. *Difficulty 2 of 3, 15 minutes.*
 #
-# A well-known tutorial shows an all-reduce "on a ring". The function below sends the same messages.
-# Its sums are right.
+# PyTorch's tutorial "Writing Distributed Applications with PyTorch" shows an all-reduce on a ring.
+# The function below sends the same messages. Its sums are right.
 
 
 # %% name="published-ring"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from authoring.scripts import read_script
-from course_lib import networks, run
+from course_lib import checks, networks, run
 from course_lib.checks.judge import measured_price
 from course_lib.checks.set_05 import data, wasted_bytes
 from course_lib.checks.set_05.allreduce_butterfly import TASK as BUTTERFLY
@@ -121,6 +121,17 @@ def test_published_ring_wastes_what_the_answer_says(size: int, wasted: float) ->
     trace = run(wasted_bytes.published_ring, np.ones(1000), workers=size, backend="simulated").trace
     assert (trace.n_messages, trace.n_bytes) == (size * (size - 1), size * (size - 1) * 8000)
     assert trace.bytes_sent()[0] - 2 * (size - 1) * 8000 / size == wasted * 8000
+
+
+def test_report_of_a_tree_names_the_sum_of_seven_and_the_rounds(solutions: dict[str, Any]) -> None:
+    def leaves_one_out(comm: Any, array: Any) -> Any:
+        return solutions["allreduce_tree"](comm, 0 * array if comm.rank == 4 else array)
+
+    told = repr(checks.allreduce_tree(leaves_one_out))
+    assert "element 0 should be 28, got 26" in told
+    assert "on every rank the numbers of rank 4 are missing" in told.replace("\n            ", " ")
+    passed = repr(checks.allreduce_tree(solutions["allreduce_tree"]))
+    assert "  rounds                                   4           4           4" in passed
 
 
 @every_collective
