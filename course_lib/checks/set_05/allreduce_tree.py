@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from course_lib.checks.set_05.all_reduce import AllReduce
+from course_lib.checks.set_05.all_reduce import AllReduce, is_plain_number
 from course_lib.checks.set_05.data import make, n_bytes
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price
 from course_lib.comm.simulated.networks import DEFAULT
@@ -90,13 +90,11 @@ class AllReduceTree(AllReduce):
 
     def explain(self, case: Case, arguments: Given, got: Any, wrong: Any) -> Hint | None:
         """Decode the second number of the lecture's case."""
-        if (
-            case.settings["data"] != "lecture"
-            or wrong.rank is None
-            or "should be" not in wrong.says
-        ):
+        in_lecture = case.settings["data"] == "lecture"
+        if not (in_lecture and wrong.rank is not None and is_plain_number(wrong)):
             return super().explain(case, arguments, got, wrong)
-        coded = [value[1:] for value in got]
+        arrays = (value if isinstance(value, np.ndarray) else np.zeros(0) for value in got)
+        coded = [array.reshape(-1)[1:] for array in arrays]
         return self.decoded(case, coded, wrong.rank, np.array([sum(8.0**r for r in range(7))]))
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
