@@ -93,22 +93,26 @@ def allreduce_butterfly(size: int, length: int, rendezvous: bool) -> Price:
 def allreduce_halving_doubling(size: int, length: int, rendezvous: bool) -> Price:
     """Price 2h rounds with n/2, n/4, ..., n/Q and back: 2(Q-1)/Q n, and 2n to fold.
 
-    Where sends do not wait and ranks fold, early messages may be in the way of others: the bytes
-    are an upper bound.
+    Where sends do not wait and ranks fold, or halves differ, early messages may be in the way of
+    others: the bytes are an upper bound.
     """
     height = highest_bit(size)
     active, extra = 1 << height, size - (1 << height)
     halves = [-(-length // 2**step) for step in range(1, height + 1)]
     moved = [_ranges_halved(rank, length, height) for rank in range(active)]
     moved = [m + length * (rank < extra) for rank, m in enumerate(moved)] + [length] * extra
-    waits = rendezvous or extra == 0
     largest = length if extra else max(halves, default=0)
-    # The two ranks of an exchange send each other what they keep and what they give: all of it.
-    link = max([largest, *(-(-length // 2**step) for step in range(height))]) if height else 0
+    in_turn = 2 * sum(halves) + 2 * length * (extra > 0)
+    if not rendezvous and extra:
+        in_turn += 2 * sum(halves)
+    elif not rendezvous:  # whoever is ahead by an element in one round may still be in the next
+        uneven = sum(-(-length // 2**step) - length // 2**step for step in range(1, height + 1))
+        in_turn += 2 * height * uneven
     return in_rounds(
         2 * height + 2 * (extra > 0), 2 * active * height + 2 * extra, moved, moved,
-        link=link, message=largest,
-        serial=(2 if waits else 4) * sum(halves) + 2 * length * (extra > 0), is_exact=waits,
+        # The two ranks of the first exchange give each other one half, and later tell the other.
+        link=length if size > 1 else 0, message=largest, serial=in_turn,
+        is_exact=rendezvous or (extra == 0 and length % active == 0),
     )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ def allreduce_double_tree(size: int, length: int, rendezvous: bool, segments: in
     """Price two trees of height h = floor(log2 P) side by side, each with half of the vector.
 
     There is no closed form for the time: which of the two trees' messages a card serves first
-    changes from one to the next. What is told is an upper bound: a pipeline of h + s - 1 steps
-    for s segments, in each of which a card moves three segments up and three down.
+    changes from one to the next. What is told is an upper bound, as if the trees took turns: for s
+    segments, a pipeline of h + s - 1 steps up and as many down, with two segments in each.
     """
     height = highest_bit(size)
     links: Counter[tuple[int, int]] = Counter()
@@ -29,7 +29,7 @@ def allreduce_double_tree(size: int, length: int, rendezvous: bool, segments: in
     steps = height + segments - 1 if size > 1 else 0
     return in_rounds(
         2 * height, 4 * (size - 1) * segments, moved, moved,
-        link=max(links.values(), default=0), message=segment, serial=6 * steps * segment,
+        link=max(links.values(), default=0), message=segment, serial=8 * steps * segment,
         latencies=3 * steps if rendezvous else 2 * height, is_exact=size == 1,
     )  # fmt: skip
 
@@ -37,8 +37,9 @@ def allreduce_double_tree(size: int, length: int, rendezvous: bool, segments: in
 def allreduce_two_level(size: int, length: int, rendezvous: bool, ranks_per_host: int = 2) -> Price:
     """Price a tree inside each of H hosts of L ranks, a ring between the hosts, a tree again.
 
-    The rounds, latencies and bytes in turn of the three phases add up. A last host with fewer ranks
-    starts its ring earlier than the others: then the time may be an upper bound.
+    The rounds, latencies and bytes in turn of the three phases add up. Where sends do not wait, a
+    last host with fewer ranks begins the ring before the others and may get in their way: an upper
+    bound, with the bytes of the ring twice.
     """
     starts = range(0, size, ranks_per_host)
     hosts = [min(ranks_per_host, size - start) for start in starts]
@@ -53,12 +54,13 @@ def allreduce_two_level(size: int, length: int, rendezvous: bool, ranks_per_host
         received[starts[host]] += ring.bytes_received[host]
     phases = [reduce_tree(hosts[0], length, rendezvous), ring]
     phases.append(broadcast_tree(hosts[0], length, rendezvous))
+    begins_early = hosts[-1] < hosts[0] and not rendezvous
     return in_rounds(
         sum(phase.rounds for phase in phases), 2 * (size - len(hosts)) + ring.messages,
         sent, received,
         link=max(phase.link_bytes for phase in phases),
         message=max(phase.message_bytes for phase in phases),
-        serial=sum(phase.serial_bytes for phase in phases),
+        serial=sum(phase.serial_bytes for phase in phases) + begins_early * ring.serial_bytes,
         latencies=sum(phase.latencies for phase in phases),
         is_exact=len(set(hosts)) == 1 and phases[0].is_exact,
     )  # fmt: skip

@@ -28,7 +28,7 @@ class Price:
         Bytes of the largest message.
     serial_bytes : int
         The sum over the rounds of the bytes on that round's busiest card, which pass it one after
-        the other.
+        the other; more where the time is an upper bound.
     is_exact : bool
         Whether ``time_s`` is what the simulator's clock shows; otherwise it is an upper bound,
         because some messages of one round travel while others wait.

@@ -32,13 +32,15 @@ def alltoall(size: int, length: int, rendezvous: bool) -> Price:
     """Price P-1 rounds, in each of which every rank sends one part.
 
     A rank sends all parts but its own, and receives P-1 times its own. Where sends do not wait and
-    the parts differ, whoever has a shorter one goes ahead: an upper bound.
+    the parts differ, whoever has a shorter one goes ahead and gets in another's way: an upper
+    bound, in which every round lasts longer by what the parts differ.
     """
     parts = chunk_sizes(length, size)
     largest = max(parts) if size > 1 else 0
+    ahead = 0 if rendezvous else largest - min(parts)
     return in_rounds(
         size - 1, size * (size - 1),
         [length - part for part in parts], [(size - 1) * part for part in parts],
-        link=largest, message=largest, serial=(size - 1) * largest,
+        link=largest, message=largest, serial=(size - 1) * (largest + ahead),
         is_exact=rendezvous or length % size == 0,
     )  # fmt: skip

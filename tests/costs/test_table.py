@@ -1,6 +1,6 @@
 """The table of the course, as fractions; what only looks like it differs in its bytes."""
 
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,24 +20,24 @@ N_BYTES = 8 * LENGTH
 
 # rounds, messages, and in vectors: bytes in all, of the busiest sender, in turn on a round's card
 TABLE = {
-    ("allreduce_central", 4): (2, 6, F(6), F(3), F(6)),
-    ("allreduce_central", 8): (2, 14, F(14), F(7), F(14)),
-    ("allreduce_direct", 4): (2, 24, F(6), F(3, 2), F(3, 2)),
-    ("allreduce_direct", 8): (2, 112, F(14), F(7, 4), F(7, 4)),
-    ("allreduce_tree", 7): (4, 12, F(12), F(3), F(8)),
-    ("allreduce_butterfly", 4): (2, 8, F(8), F(2), F(2)),
-    ("allreduce_butterfly", 8): (3, 24, F(24), F(3), F(3)),
-    ("allreduce_halving_doubling", 4): (4, 16, F(6), F(3, 2), F(3, 2)),
-    ("allreduce_halving_doubling", 8): (6, 48, F(14), F(7, 4), F(7, 4)),
-    ("allreduce_ring", 4): (6, 24, F(6), F(3, 2), F(3, 2)),
-    ("allreduce_ring", 7): (12, 84, F(12), F(12, 7), F(12, 7)),
-    ("allreduce_ring", 8): (14, 112, F(14), F(7, 4), F(7, 4)),
+    ("allreduce_central", 4): (2, 6, Fraction(6), Fraction(3), Fraction(6)),
+    ("allreduce_central", 8): (2, 14, Fraction(14), Fraction(7), Fraction(14)),
+    ("allreduce_direct", 4): (2, 24, Fraction(6), Fraction(3, 2), Fraction(3, 2)),
+    ("allreduce_direct", 8): (2, 112, Fraction(14), Fraction(7, 4), Fraction(7, 4)),
+    ("allreduce_tree", 7): (4, 12, Fraction(12), Fraction(3), Fraction(8)),
+    ("allreduce_butterfly", 4): (2, 8, Fraction(8), Fraction(2), Fraction(2)),
+    ("allreduce_butterfly", 8): (3, 24, Fraction(24), Fraction(3), Fraction(3)),
+    ("allreduce_halving_doubling", 4): (4, 16, Fraction(6), Fraction(3, 2), Fraction(3, 2)),
+    ("allreduce_halving_doubling", 8): (6, 48, Fraction(14), Fraction(7, 4), Fraction(7, 4)),
+    ("allreduce_ring", 4): (6, 24, Fraction(6), Fraction(3, 2), Fraction(3, 2)),
+    ("allreduce_ring", 7): (12, 84, Fraction(12), Fraction(12, 7), Fraction(12, 7)),
+    ("allreduce_ring", 8): (14, 112, Fraction(14), Fraction(7, 4), Fraction(7, 4)),
 }
 WRONG_RINGS = {
-    (unchunked_ring, 4): (3, 12, F(12), F(3), F(3)),
-    (unchunked_ring, 8): (7, 56, F(56), F(7), F(7)),
-    (two_phases_of_whole_vectors, 4): (6, 24, F(24), F(6), F(6)),
-    (two_phases_of_whole_vectors, 8): (14, 112, F(112), F(14), F(14)),
+    (unchunked_ring, 4): (3, 12, Fraction(12), Fraction(3), Fraction(3)),
+    (unchunked_ring, 8): (7, 56, Fraction(56), Fraction(7), Fraction(7)),
+    (two_phases_of_whole_vectors, 4): (6, 24, Fraction(24), Fraction(6), Fraction(6)),
+    (two_phases_of_whole_vectors, 8): (14, 112, Fraction(112), Fraction(14), Fraction(14)),
 }
 
 
@@ -62,9 +62,9 @@ def row_of(collective, size):
     return (
         trace.rounds(),
         trace.n_messages,
-        F(trace.n_bytes, N_BYTES),
-        F(max(trace.bytes_sent()), N_BYTES),
-        F(round(bytes_only.elapsed_s), N_BYTES),  # a byte a second
+        Fraction(trace.n_bytes, N_BYTES),
+        Fraction(max(trace.bytes_sent()), N_BYTES),
+        Fraction(round(bytes_only.elapsed_s), N_BYTES),  # a byte a second
     )
 
 
@@ -72,8 +72,8 @@ def row_of(collective, size):
 def test_simulator_and_closed_form_give_the_table(name, size):
     found = price(name, size, N_BYTES, 8)
     told_ = (
-        found.rounds, found.messages, F(found.total_bytes, N_BYTES),
-        F(max(found.bytes_sent), N_BYTES), F(found.serial_bytes, N_BYTES),
+        found.rounds, found.messages, Fraction(found.total_bytes, N_BYTES),
+        Fraction(max(found.bytes_sent), N_BYTES), Fraction(found.serial_bytes, N_BYTES),
     )  # fmt: skip
     assert told_ == row_of(function(name), size) == TABLE[name, size]
 
@@ -90,16 +90,16 @@ def test_server_ring_and_halving_move_equally_much_and_spread_it_differently(siz
     prices = [price(name, size, N_BYTES, 8) for name in (*names, "allreduce_ring")]
     assert {found.total_bytes for found in prices} == {2 * (size - 1) * N_BYTES}
     assert max(prices[0].bytes_sent) == (size - 1) * N_BYTES
-    evenly = F(2 * (size - 1), size) * N_BYTES
+    evenly = Fraction(2 * (size - 1), size) * N_BYTES
     assert [max(found.bytes_sent) for found in prices[2:]] == [round(evenly)] * 2
 
 
 def test_crossovers_are_the_known_ones_and_follow_the_general_formula():
     assert crossover("allreduce_butterfly", "allreduce_ring", 4) == 8
-    assert crossover("allreduce_butterfly", "allreduce_ring", 8) == F("8.8")
+    assert crossover("allreduce_butterfly", "allreduce_ring", 8) == Fraction("8.8")
     for exponent in range(2, 11):
         size = 2**exponent
-        by_hand = (2 * (size - 1) - exponent) / (exponent - F(2 * (size - 1), size))
+        by_hand = (2 * (size - 1) - exponent) / (exponent - Fraction(2 * (size - 1), size))
         assert crossover("allreduce_butterfly", "allreduce_ring", size) == by_hand
 
 
