@@ -14,7 +14,8 @@ def allreduce_double_tree(size: int, length: int, rendezvous: bool, segments: in
 
     There is no closed form for the time: which of the two trees' messages a card serves first
     changes from one to the next. What is told is an upper bound, as if the trees took turns: for s
-    segments, a pipeline of h + s - 1 steps up and as many down, with two segments in each.
+    segments, a pipeline of h + s - 1 steps up and as many down, with two segments in each. Two
+    ranks have one segment in each, and their trees point in opposite directions.
     """
     height = highest_bit(size)
     links: Counter[tuple[int, int]] = Counter()
@@ -27,10 +28,11 @@ def allreduce_double_tree(size: int, length: int, rendezvous: bool, segments: in
     moved = [sum(n for (src, _), n in links.items() if src == rank) for rank in range(size)]
     segment = max(chunk_sizes(chunk_sizes(length, 2)[1], segments)) if size > 1 else 0
     steps = height + segments - 1 if size > 1 else 0
+    in_step = 8 if size > 2 else 2
     return in_rounds(
         2 * height, 4 * (size - 1) * segments, moved, moved,
-        link=max(links.values(), default=0), message=segment, serial=8 * steps * segment,
-        latencies=3 * steps if rendezvous else 2 * height, is_exact=size == 1,
+        link=max(links.values(), default=0), message=segment, serial=in_step * steps * segment,
+        latencies=min(size, 3) * steps if rendezvous else 2 * height, is_exact=size == 1,
     )  # fmt: skip
 
 
