@@ -83,7 +83,7 @@ def _options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("what", metavar="allreduce", help="what to measure")
     parser.add_argument(
         "--algorithms", default=",".join(ALLREDUCES), metavar="NAMES",
-        help=f"some of {','.join(ALLREDUCES)}; all of them if left out",
+        help=f"some, with commas, of {', '.join(ALLREDUCES)}; all of them if left out",
     )  # fmt: skip
     parser.add_argument(
         "--sizes",
@@ -176,11 +176,10 @@ def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
 
 def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement]:
     """Measure messages for each number of workers, then every algorithm with it."""
-    progress.expect(len(chosen.workers) * (len(chosen.algorithms) + 1))
+    progress.expect(len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None)))
     found = []
     for workers in chosen.workers:
-        progress.step(f"messages, {workers} workers")
-        line = _line(chosen, workers)
+        line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
         for algorithm in chosen.algorithms:
             progress.step(f"{algorithm}, {workers} workers")
             measured = measure_allreduce(
@@ -191,12 +190,13 @@ def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement
     return found
 
 
-def _line(chosen: argparse.Namespace, workers: int) -> Line | None:
-    """Return alpha and beta: those of the network, or of messages measured between real ranks."""
-    if chosen.network is not None:
-        is_star = getattr(chosen.network, "is_star", True)  # any two ranks connected alike
-        beta = chosen.network.beta_s_per_byte
-        return Line(chosen.network.latency_s, beta, 1.0) if is_star else None
+def _line_of(network: "Network") -> Line:
+    return Line(network.latency_s, network.beta_s_per_byte, worst_ratio=1.0)
+
+
+def _fitted(chosen: argparse.Namespace, workers: int, progress: Progress) -> Line | None:
+    """Measure messages between two of the ranks; one rank alone has none."""
+    progress.step(f"messages, {workers} workers")
     if workers < 2:
         return None
     points = message_times(backend=chosen.backend, workers=workers, repeats=chosen.repeats)
@@ -214,8 +214,10 @@ def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
 
 
 def _report(found: list[Measurement], chosen: argparse.Namespace) -> None:
-    where = f"network {chosen.network.name}, virtual time" if chosen.network else platform.system()
-    print(f"all-reduce of float32, backend {chosen.backend}, {where}, {chosen.repeats} repeats")
+    where = f"{platform.system()}, {chosen.repeats} repeats"
+    if chosen.network:
+        where = f"network {chosen.network.name}, virtual time"
+    print(f"all-reduce of float32, backend {chosen.backend}, {where}")
     print(as_text(_HEAD, [_cells(one) for one in found]))
     if chosen.json:
         content = {"schema": SCHEMA_VERSION, "measurements": [_as_dict(one) for one in found]}

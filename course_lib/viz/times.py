@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from course_lib.viz.colours import CURVE_COLOURS, OKABE_ITO
 from course_lib.viz.still_parts import INK, LINE, Still
-from course_lib.viz.units import format_bytes
+from course_lib.viz.units import format_bytes, time_unit
 
 __all__ = ["draw_times"]
 
@@ -55,7 +55,7 @@ def draw_times(
         axes = figure.put(0.75 + index * _PANEL, 0.55, _PANEL - 0.5, _TALL)
         _draw_panel(axes, lines, algorithms)
         axes.set_title(name, fontsize=9, loc="left")
-    figure.axes[0].set_ylabel("seconds", fontsize=9)
+    figure.axes[0].set_ylabel("time of one all-reduce", fontsize=9)
     _put_legend(figure.axes[-1], algorithms, [kind for kind in _STYLES if kind in kinds])
     if title:
         figure.text(0.012, 1 - 0.2 / (_TALL + 1.05), title, fontsize=10, va="center")
@@ -73,16 +73,22 @@ def _draw_panel(
             axes.plot(
                 [n_bytes for n_bytes, _ in points], [seconds for _, seconds in points],
                 color=_COLOURS[number], linestyle=_STYLES[kind], linewidth=1.4, markersize=4,
-                marker=_MARKERS[number] if kind == "measured" else None,
+                marker=None if kind == "predicted" else _MARKERS[number],
             )  # fmt: skip
     sizes = sorted({n for by_kind in lines.values() for ps in by_kind.values() for n, _ in ps})
     axes.set_xticks(sizes[:: -(-len(sizes) // 6)])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda n_bytes, _: format_bytes(round(n_bytes))))
     axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _power_of_ten(seconds)))
     axes.tick_params(length=2.5, labelsize=8, colors=INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color=LINE, linewidth=0.5)
     axes.set_xlabel("bytes of each rank's array", fontsize=9)
+
+
+def _power_of_ten(seconds: float) -> str:
+    unit_s, unit = time_unit(seconds * (1 + 1e-9))
+    return f"{seconds / unit_s:,.3g} {unit}"
 
 
 def _put_legend(axes: Axes, algorithms: list[str], kinds: list[str]) -> None:
