@@ -162,8 +162,16 @@ def weigh(
 
     Parameters
     ----------
-    collective, workers, n_bytes, network, **options
-        As for ``virtual_s``.
+    collective : callable
+        What to call.
+    workers : int
+        How many ranks.
+    n_bytes : int
+        How long the vector of each rank is, a multiple of 8.
+    network : Network, default: networks.ethernet_10g
+        What connects them.
+    **options
+        What the collective takes besides.
 
     Returns
     -------
