@@ -119,13 +119,10 @@ class SimulatedCommunicator(Communicator):
         arrived_s = letter.arrived_s = card.receives_free_s = comes_s + busy_s
         free_s = self.card.sends_free_s = start_s + busy_s
         if mail is not None:
-            tag, dtype, shape, _ = letter.sent
-            letter.number = len(mail.messages)
-            mail.messages.append(
-                (self.run_rank, receiver.run_rank, tag, dtype, shape, n_bytes,
-                 letter.posted_s, free_s, arrived_s)
+            letter.number = mail.add(
+                self.run_rank, receiver.run_rank, letter.sent, n_bytes,
+                letter.posted_s, free_s, arrived_s,
             )  # fmt: skip
-            mail.received_s.append(None)
         return free_s
 
     def _take(

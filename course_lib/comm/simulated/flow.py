@@ -119,9 +119,7 @@ class Flow(greenlet):  # type: ignore[misc]
         else:
             self.advance(self.done_s)
         if self.waits is not None and self.now_s > self.posted_s:
-            self.waits.append(
-                (self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
-            )
+            self.waits.add(self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
 
     def advance(self, to_s: float) -> None:
         """Move the clock on; let others run first if that makes one of them the smallest."""
