@@ -27,6 +27,7 @@ __all__ = ["Log", "Mail", "Waits"]
 
 _NOBODY = -1
 _NEVER = math.nan
+_ROOM = 16  # rows that a log begins with
 
 
 class Mail:
@@ -36,6 +37,8 @@ class Mail:
     ----------
     comm : str
         Its name.
+    n : int
+        How many there are. The columns are longer: what comes after is room for more.
     src, dst : array of int
         Ranks of the whole run.
     sent : list of Envelope
@@ -47,88 +50,101 @@ class Mail:
     """
 
     __slots__ = (
-        "arrived_s", "comm", "dst", "n_bytes", "posted_s", "received_s", "sent", "sent_s", "src",
+        "arrived_s", "comm", "dst", "n", "n_bytes", "posted_s", "received_s", "sent", "sent_s",
+        "src",
     )  # fmt: skip
 
     def __init__(self, comm: str) -> None:
         self.comm = comm
-        self.src, self.dst, self.n_bytes = array("i"), array("i"), array("q")
-        self.sent: list[Envelope] = []
-        self.posted_s, self.sent_s = array("d"), array("d")
-        self.arrived_s, self.received_s = array("d"), array("d")
+        self.n = 0
+        self.src, self.dst, self.n_bytes = _integers(), _integers(), _integers()
+        self.sent: list[Any] = [None] * _ROOM
+        self.posted_s, self.sent_s = _seconds(), _seconds()
+        self.arrived_s, self.received_s = _seconds(), _seconds()
 
     def add(
         self, src: int, dst: int, sent: Envelope, n_bytes: int,
         posted_s: float, sent_s: float, arrived_s: float,
     ) -> int:  # fmt: skip
         """Write down a message that has started, and return its number."""
-        number = len(self.src)
-        self.src.append(src)
-        self.dst.append(dst)
-        self.sent.append(sent)
-        self.n_bytes.append(n_bytes)
-        self.posted_s.append(posted_s)
-        self.sent_s.append(sent_s)
-        self.arrived_s.append(arrived_s)
-        self.received_s.append(_NEVER)
+        number = self.n
+        if number == len(self.src):
+            _double(
+                self.src, self.dst, self.n_bytes, self.sent,
+                self.posted_s, self.sent_s, self.arrived_s, self.received_s,
+            )  # fmt: skip
+        self.src[number] = src
+        self.dst[number] = dst
+        self.sent[number] = sent
+        self.n_bytes[number] = n_bytes
+        self.posted_s[number] = posted_s
+        self.sent_s[number] = sent_s
+        self.arrived_s[number] = arrived_s
+        self.received_s[number] = _NEVER
+        self.n = number + 1  # the last thing: an interrupt may have come in between
         return number
 
     def count(self, src: int, dst: int) -> int:
         """Count the messages from one rank to another."""
-        return sum(pair == (src, dst) for pair in zip(self.src, self.dst, strict=True))
+        pairs = zip(self.src[: self.n], self.dst[: self.n], strict=True)
+        return sum(pair == (src, dst) for pair in pairs)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the fields of ``Message``; what nobody received has not arrived either."""
-        n_whole = len(self.received_s)  # an interrupt may have cut the row after that
-        received_s = np.array(self.received_s)
+        sent = self.sent[: self.n]
+        received_s = np.array(self.received_s[: self.n])
         unread = np.isnan(received_s)
         return {
-            "src": np.array(self.src),
-            "dst": np.array(self.dst),
-            "tag": _objects(self.sent, "tag"),
-            "dtype": _objects(self.sent, "dtype"),
-            "shape": _objects(self.sent, "shape"),
-            "n_bytes": np.array(self.n_bytes),
-            "posted_s": np.array(self.posted_s),
-            "sent_s": np.array(self.sent_s),
-            "arrived_s": _none_where(unread, np.array(self.arrived_s[:n_whole])),
+            "src": np.array(self.src[: self.n]),
+            "dst": np.array(self.dst[: self.n]),
+            "tag": _objects(sent, "tag"),
+            "dtype": _objects(sent, "dtype"),
+            "shape": _objects(sent, "shape"),
+            "n_bytes": np.array(self.n_bytes[: self.n]),
+            "posted_s": np.array(self.posted_s[: self.n]),
+            "sent_s": np.array(self.sent_s[: self.n]),
+            "arrived_s": _none_where(unread, np.array(self.arrived_s[: self.n])),
             "received_s": _none_where(unread, received_s),
-            "comm": np.full(len(self.src), self.comm, object),
+            "comm": np.full(self.n, self.comm, object),
         }
 
 
 class Waits:
     """The waits of all ranks: the fields of ``Wait``, where a ``peer`` of -1 is nobody."""
 
-    __slots__ = ("comm", "end_s", "peer", "rank", "start_s", "verb")
+    __slots__ = ("comm", "end_s", "n", "peer", "rank", "start_s", "verb")
 
     def __init__(self) -> None:
-        self.rank, self.peer = array("i"), array("i")
-        self.verb: list[str] = []
-        self.comm: list[str] = []
-        self.start_s, self.end_s = array("d"), array("d")
+        self.n = 0
+        self.rank, self.peer = _integers(), _integers()
+        self.verb, self.comm = [""] * _ROOM, [""] * _ROOM
+        self.start_s, self.end_s = _seconds(), _seconds()
 
     def add(
         self, rank: int, verb: str, peer: int | None, start_s: float, end_s: float, comm: str
     ) -> None:
         """Write down a wait that is over."""
-        self.rank.append(rank)
-        self.verb.append(verb)
-        self.peer.append(_NOBODY if peer is None else peer)
-        self.start_s.append(start_s)
-        self.end_s.append(end_s)
-        self.comm.append(comm)
+        number = self.n
+        if number == len(self.rank):
+            _double(self.rank, self.verb, self.peer, self.start_s, self.end_s, self.comm)
+        self.rank[number] = rank
+        self.verb[number] = verb
+        self.peer[number] = _NOBODY if peer is None else peer
+        self.start_s[number] = start_s
+        self.end_s[number] = end_s
+        self.comm[number] = comm
+        self.n = number + 1
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the fields of ``Wait``."""
-        peer = np.array(self.peer)
+        peer = np.array(self.peer[: self.n])
         return {
-            "rank": np.array(self.rank),
-            "verb": np.array(self.verb, object),
+            "rank": np.array(self.rank[: self.n]),
+            "verb": np.array(self.verb[: self.n], object),
             "peer": _none_where(peer == _NOBODY, peer),
-            "start_s": np.array(self.start_s),
-            "end_s": np.array(self.end_s),
-            "comm": np.array(self.comm, object),
+            "start_s": np.array(self.start_s[: self.n]),
+            "end_s": np.array(self.end_s[: self.n]),
+            "comm": np.array(self.comm[: self.n], object),
         }
 
 
@@ -174,11 +190,7 @@ class Log:
 
 def _table(kind: Any, parts: list[dict[str, NDArray[Any]]], time: str, rank: str) -> Table[Any]:
     """Put the parts' rows below each other and sort them; what is equal stays in its order."""
-    lengths = [min(map(len, part.values())) for part in parts]  # an interrupt may have cut a row
-    whole = {
-        name: np.concatenate([part.pop(name)[:n] for part, n in zip(parts, lengths, strict=True)])
-        for name in kind._fields
-    }
+    whole = {name: np.concatenate([part.pop(name) for part in parts]) for name in kind._fields}
     order = np.lexsort((whole[rank], whole[time]))
     for name in kind._fields:  # one after the other, so that only one is there twice
         whole[name] = whole[name][order]
@@ -188,6 +200,20 @@ def _table(kind: Any, parts: list[dict[str, NDArray[Any]]], time: str, rank: str
 def _sorted(kind: Any, rows: list[Any], time: str, rank: str) -> list[Any]:
     rows.sort(key=itemgetter(kind._fields.index(time), kind._fields.index(rank)))
     return list(map(kind._make, rows))
+
+
+def _integers() -> "array[int]":
+    return array("q", [0]) * _ROOM
+
+
+def _seconds() -> "array[float]":
+    return array("d", [0.0]) * _ROOM
+
+
+def _double(*columns: Any) -> None:
+    """Make room for as many rows again: seldom, while ``append`` moves an array ever so often."""
+    for column in columns:
+        column *= 2
 
 
 def _objects(envelopes: Iterable[Envelope], name: str) -> NDArray[Any]:
