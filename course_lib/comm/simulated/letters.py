@@ -21,10 +21,11 @@ class Letter:
 
     ``data`` is the receiver's own array as soon as the message has been put into that.
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
-    ``number`` is its place in the log, once it has started.
+    ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
+    was sent in.
     """
 
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent")
+    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent", "stamp")
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
@@ -32,6 +33,7 @@ class Letter:
         self.data = data
         self.sent = sent
         self.sender = sender
+        self.stamp = sender._stamp
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1
