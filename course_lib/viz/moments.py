@@ -23,6 +23,7 @@ class Worker(NamedTuple):
 
     ``state``: "compute", "wait", "send", "failed" or "" (idle). ``word``: what stands in its box.
     ``progress``: how much of a compute span is done, 0 to 1. ``doing``: its index, or -1.
+    ``cells``: how many contributions it holds in each cell, -1 for something wrong.
     """
 
     rank: int
@@ -30,13 +31,15 @@ class Worker(NamedTuple):
     word: str
     progress: float
     doing: int
+    cells: tuple[int, ...] = ()
 
 
 class Token(NamedTuple):
     """One message at a moment: ``position`` on its edge is 0 at ``src`` and 1 at ``dst``.
 
     ``number``: which of the scene's messages. ``state``: "moving", "arrived" (not yet
-    received) or "lost" (nobody will receive it).
+    received) or "lost" (nobody will receive it). ``load``: how many contributions it carries, in
+    words. ``who``: whose.
     """
 
     number: int
@@ -46,6 +49,8 @@ class Token(NamedTuple):
     state: str
     label: str
     size: str
+    load: str = ""
+    who: str = ""
 
 
 class Moment(NamedTuple):
@@ -89,6 +94,7 @@ def boundaries(scene: Scene) -> list[int]:
         found.update((flight.posted, flight.arrived, flight.received))
     for span in scene.spans:
         found.update((span.start, span.end))
+    found.update(fill.tick for fill in scene.fills)
     kept = [0]
     for tick in sorted(found - {-1}):
         if tick - kept[-1] > 2:
@@ -181,8 +187,10 @@ def _tokens(scene: Scene, tick: float) -> Iterator[Token]:
 
 
 def _token(scene: Scene, index: int, flight: Flight, position: float, state: str) -> Token:
-    label = tag_words(scene.labels[flight.label][0])
-    return Token(index, flight.src, flight.dst, position, state, label, scene.sizes[flight.size][0])
+    label = tag_words(scene.labels[flight.label].tag)
+    load, who = scene.loads[flight.load] if flight.load >= 0 else ("", "")
+    size = scene.sizes[flight.size][0]
+    return Token(index, flight.src, flight.dst, position, state, label, size, load, who)
 
 
 def tag_words(tag: int | str | None) -> str:
@@ -203,7 +211,14 @@ def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
     for rank, failed, _ in scene.faults:
         if failed <= tick:
             workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
-    return workers
+    if not scene.goals:
+        return workers
+    held = [list(levels) for levels in scene.held]
+    for fill in scene.fills:
+        if fill.tick > tick:
+            break
+        held[fill.rank][fill.cell] = fill.level
+    return [worker._replace(cells=tuple(held[worker.rank])) for worker in workers]
 
 
 def _busy(span: Span, doing: Doing, tick: float) -> Worker:
@@ -226,15 +241,21 @@ def _caption(scene: Scene, tick: float, workers: list[Worker], tokens: list[Toke
 
 def _moving(moving: list[Token], drawn: str) -> list[str]:
     if len(moving) <= _SENTENCES:
-        return [
-            f"rank {t.src} sends {f'{t.label}, {t.size},' if t.label else t.size} to rank {t.dst}"
-            for t in moving
-        ]
+        return [f"rank {t.src} sends {_named(t)} to rank {t.dst}" for t in moving]
+    loads = {token.load for token in moving}
+    each = f", each with {loads.pop()}" if len(loads) == 1 and "" not in loads else ""
     listed = ", ".join(
         f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
     )
     more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
-    return [f"{drawn}{len(moving)} messages are on their way: {listed}{more}"]
+    return [f"{drawn}{len(moving)} messages are on their way{each}: {listed}{more}"]
+
+
+def _named(token: Token) -> str:
+    """Name what a message is: "chunk 2 (2 of 4 contributions), 16 KB,"."""
+    what = f"{token.label} ({token.load})" if token.label and token.load else ""
+    what = what or token.label or token.load
+    return f"{what}, {token.size}," if what else token.size
 
 
 def _resting(count: int, state: str) -> list[str]:

@@ -1,15 +1,20 @@
 """How a trace is put on a layout: its events become the rows of a scene."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from course_lib.trace.critical_path import critical_path
+from course_lib.viz.choosing import choose_layout
 from course_lib.viz.colours import OKABE_ITO
 from course_lib.viz.layouts import BENDS, places
-from course_lib.viz.scene import Doing, Flight, Scene, Span
+from course_lib.viz.scene import Doing, Flight, Label, Scene, Span
+from course_lib.viz.strips import make_strips
 from course_lib.viz.thin import MAX_EVENTS, pick, thin
 from course_lib.viz.units import format_bytes
 
 if TYPE_CHECKING:
+    from course_lib.trace.contributions import Contributions
     from course_lib.trace.trace import Trace
 
 __all__ = ["check_size", "make_scene"]
@@ -21,10 +26,12 @@ _LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace
 
 def make_scene(
     trace: "Trace",
-    layout: str = "ring",
+    layout: str | None = None,
     *,
     center: int = 0,
+    hosts: Sequence[Sequence[int]] = (),
     roles: dict[int, str] | None = None,
+    contributions: "Contributions | None" = None,
     max_events: int = MAX_EVENTS,
 ) -> Scene:
     """Put a trace on a layout.
@@ -33,12 +40,16 @@ def make_scene(
     ----------
     trace : Trace
         What happened.
-    layout : {"ring", "star", "line"}, default: "ring"
-        Where the workers stand.
+    layout : {"ring", "star", "line", "tree", "grid", "hosts"} or None, default: None
+        Where the workers stand; None chooses by who sends to whom.
     center : int, default: 0
         The rank in the middle of a star.
+    hosts : sequence of sequence of int, default: ()
+        The ranks of each host, for ``"hosts"``.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    contributions : Contributions or None, default: None
+        Whose numbers were where in this run; with it, every box shows its buffer.
     max_events : int, default: 2500
         The most messages and spans to draw; of longer traces a fair part is drawn, and the scene
         says how much. Totals are always those of the whole trace.
@@ -51,16 +62,33 @@ def make_scene(
     Raises
     ------
     ValueError
-        If ``layout``, ``center`` or a rank in ``roles`` does not exist.
+        If ``layout``, ``center`` or a rank in ``roles`` or ``hosts`` does not exist, or
+        ``contributions`` is of another run.
     """
+    if contributions is not None and len(contributions.carried) != trace.n_messages:
+        raise ValueError(
+            f"contributions must be those of this run, of {trace.n_messages:,} messages, got those "
+            f"of a run of {len(contributions.carried):,}"
+        )
     for rank in roles or {}:
         if not 0 <= rank < trace.size:
             raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
-    spot = places(layout, trace.size, center)
+    if layout is None:
+        layout, center, hosts = choose_layout(trace)
+    spot = places(layout, trace.size, center, hosts)
     tick_s = _tick(trace.end_s)
-    labels, sizes = _labels(trace), _sizes(trace)
+    sizes = _sizes(trace)
+    strips: dict[str, Any] = {}
+    if contributions is None:
+        labels = _labels(trace)
+        number_of = {label.tag: number for number, label in enumerate(labels)}
+        about = [(number_of[m.tag], -1) for m in trace.messages]
+    else:
+        goals, held, fills, labels, loads, label_of, load_of = make_strips(contributions, tick_s)
+        strips = {"goals": goals, "held": held, "fills": fills, "loads": loads}
+        about = list(zip(label_of, load_of, strict=True))
     spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
-    flights = _flights(trace, tick_s, labels, sizes, _LOOKED_AT * max_events)
+    flights = _flights(trace, tick_s, about, sizes, _LOOKED_AT * max_events)
     kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
     messages = "message" if trace.n_messages == 1 else "messages"
     largest = max(sizes, default=0) or 1
@@ -81,9 +109,15 @@ def make_scene(
         faults=[
             (f.rank, round(f.time_s / tick_s), f.kind) for f in trace.faults if f.rank is not None
         ],
+        critical=[
+            (m.src, m.dst, round(m.posted_s / tick_s), round((m.received_s or 0.0) / tick_s))
+            for m in critical_path(trace)
+        ],
+        hosts=[list(host) for host in hosts] if layout == "hosts" else [],
         shares=_shares(trace),
         total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}",
         thinned=thinned,
+        **strips,
     )
 
 
@@ -102,12 +136,12 @@ def _tick(end_s: float) -> float:
     return float(f"1e{math.ceil(math.log10(end_s)) - _TICK_DIGITS}")
 
 
-def _labels(trace: "Trace") -> list[tuple[int | str | None, int]]:
+def _labels(trace: "Trace") -> list[Label]:
     tags = list(dict.fromkeys(message.tag for message in trace.messages))
     names = [tag for tag in tags if isinstance(tag, str)]
     colours = {name: number for number, name in enumerate(names)}
     return [
-        (tag, (tag if isinstance(tag, int) else colours.get(tag or "", 1)) % len(OKABE_ITO))
+        Label(tag, (tag if isinstance(tag, int) else colours.get(tag or "", 1)) % len(OKABE_ITO))
         for tag in tags
     ]
 
@@ -119,14 +153,13 @@ def _sizes(trace: "Trace") -> list[int]:
 def _flights(
     trace: "Trace",
     tick_s: float,
-    labels: list[tuple[int | str | None, int]],
+    about: list[tuple[int, int]],
     sizes: list[int],
     most: int,
 ) -> list[Flight]:
-    label_of = {label[0]: index for index, label in enumerate(labels)}
     size_of = {n_bytes: index for index, n_bytes in enumerate(sizes)}
     flights = []
-    for m in pick(trace.messages, most):
+    for m, (label, load) in pick(list(zip(trace.messages, about, strict=True)), most):
         posted, arrived, received = round(m.posted_s / tick_s), -1, -1
         if m.received_s is not None:
             # On measured clocks a receiver may note a time just before the sender's.
@@ -135,7 +168,7 @@ def _flights(
             received = max(arrived, round(m.received_s / tick_s))
         flights.append(
             Flight(
-                m.src, m.dst, label_of[m.tag], size_of[m.n_bytes], posted, arrived, received
+                m.src, m.dst, label, size_of[m.n_bytes], load, posted, arrived, received
             )
         )  # fmt: skip
     return sorted(flights, key=lambda flight: flight.posted)

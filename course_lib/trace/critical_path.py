@@ -1,0 +1,66 @@
+"""The chain of messages that a run had to wait for: had one of them been faster, so had the run."""
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from course_lib.trace.events import Message
+from course_lib.trace.trace import Trace
+
+__all__ = ["critical_path"]
+
+
+def critical_path(trace: Trace) -> list[Message]:
+    """Follow the run back from its last event: who was waited for, and whom did that one wait for.
+
+    Beginning with the rank that ends last, one goes back to the last message that it had to wait
+    for, from there to its sender at the time of sending, and so on. Between two messages of the
+    chain a rank works through what it has; messages that were there already when they were asked
+    for held nobody up.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+
+    Returns
+    -------
+    list of Message
+        In order of time; empty where no rank ever waited for a message.
+    """
+    received = _waited_for(trace)
+    rank, time_s = _last(trace)
+    chain: list[Message] = []
+    while True:
+        times, messages = received[rank]
+        index = bisect_right(times, time_s) - 1
+        # Without latency a message may arrive in the instant it is posted: never the same twice.
+        while index >= 0 and chain and messages[index].posted_s >= chain[-1].posted_s:
+            index -= 1
+        if index < 0:
+            return chain[::-1]
+        chain.append(messages[index])
+        rank, time_s = messages[index].src, messages[index].posted_s
+
+
+def _waited_for(trace: Trace) -> dict[int, tuple[list[float], list[Message]]]:
+    """List by rank the messages that it received at the end of a wait, with the times."""
+    ends = {(wait.rank, wait.end_s): wait.start_s for wait in trace.waits}
+    rows: dict[int, list[tuple[float, int, Message]]] = defaultdict(list)
+    for number, m in enumerate(trace.messages):
+        if m.received_s is not None and m.arrived_s is not None:
+            began_s = ends.get((m.dst, m.received_s))
+            if began_s is not None and m.arrived_s > began_s:
+                rows[m.dst].append((m.received_s, number, m))
+    found: dict[int, tuple[list[float], list[Message]]] = defaultdict(lambda: ([], []))
+    for rank, its_rows in rows.items():
+        its_rows.sort()
+        found[rank] = [row[0] for row in its_rows], [row[2] for row in its_rows]
+    return found
+
+
+def _last(trace: Trace) -> tuple[int, float]:
+    """Find the rank that ends last, and when."""
+    ends = [(span.end_s, -span.rank) for span in trace.computes]
+    ends += [(m.received_s, -m.dst) for m in trace.messages if m.received_s is not None]
+    time_s, rank = max(ends, default=(0.0, 0))
+    return -rank, time_s
