@@ -62,7 +62,7 @@ def places(
     if layout == "tree":
         return _heap(size)
     if layout == "grid":
-        return _grid(size)
+        return _grid(size, max(1, round(math.sqrt(size / _STAGE_RATIO))))
     if layout == "line" or (layout == "ring" and size == 2):
         return _rows(size)
     if layout == "ring":
@@ -186,8 +186,7 @@ def _heap(size: int) -> list[Point]:
     ]
 
 
-def _grid(size: int, ratio: float = _STAGE_RATIO) -> list[Point]:
-    n_rows = max(1, round(math.sqrt(size / ratio)))
+def _grid(size: int, n_rows: int) -> list[Point]:
     n_columns = math.ceil(size / n_rows)
     return [
         (
@@ -201,8 +200,8 @@ def _grid(size: int, ratio: float = _STAGE_RATIO) -> list[Point]:
 def _in_hosts(hosts: list[list[int]], size: int) -> list[Point]:
     spots: list[Point] = [(0.5, 0.5)] * size
     for number, ranks in enumerate(hosts):
-        inside = _grid(len(ranks), _STAGE_RATIO / len(hosts))
+        inside = _grid(len(ranks), math.ceil(math.sqrt(len(ranks) * len(hosts) / _STAGE_RATIO)))
         for rank, (x, y) in zip(ranks, inside, strict=True):
             across = _HOST_MARGIN + (1 - 2 * _HOST_MARGIN) * x
-            spots[rank] = (round((number + across) / len(hosts), 4), round(0.06 + 0.88 * y, 4))
+            spots[rank] = (round((number + across) / len(hosts), 4), round(0.02 + 0.92 * y, 4))
     return spots

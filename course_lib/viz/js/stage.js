@@ -88,7 +88,7 @@ function makeStage(svg, scene, width, k, hatch) {
   draw("path", { class: "lm-edge", d: [...edges.values()].map((edge) => edge.path).join("") }, svg);
   const layer = draw("g", {}, svg), shown = new Map();
   const boxes = spots.map((spot, rank) => makeBox(svg, scene, rank, spot, box, k, hatch, strip));
-  if (strip) svg.append(layer);  // a token is seen leaving its cell
+  if (strip && !strip.ground) svg.append(layer);  // a token is seen leaving its cell
 
   function makeToken(m) {
     const [tag, , cells = []] = scene.labels[m.label], [size, share] = scene.sizes[m.size];
@@ -98,10 +98,10 @@ function makeStage(svg, scene, width, k, hatch) {
       width: length / colours.length, height: thick, rx: colours.length > 1 ? 0 : thick / 4, fill: COLOURS[colour] }, bar));
     const number = typeof tag === "number" && thick >= 11 ? String(tag) : "";
     if (number) draw("text", { class: "lm-number", "font-size": thick * (number.length > 2 ? 0.5 : 0.74),
-      fill: colours[0] === 4 ? "#fff" : "#1a1a1a" }, g, number);
+      style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
     const text = [number ? "" : words(tag), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
     const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
-    return { g, bar, note, length, off: strip && cells.length ? offsetOf(strip, cells, n_cells) : null };
+    return { g, bar, note, length, off: strip && !strip.ground && cells.length ? offsetOf(strip, cells, n_cells) : null };
   }
   function coloursOf(m) {
     const [, colour, cells = []] = scene.labels[m.label];
@@ -123,7 +123,8 @@ function makeStage(svg, scene, width, k, hatch) {
       }
       const p = edges.get(m.src * n + m.dst).at(along, state === "moving" && token.off);
       token.g.setAttribute("transform", `translate(${p.x.toFixed(1)} ${p.y.toFixed(1)})`);
-      token.bar.setAttribute("transform", `rotate(${(Math.atan2(p.dy, p.dx) * 180 / Math.PI).toFixed(1)})`);
+      const turn = p.dx < 0 ? -1 : 1;  // its cells stay in order from left to right
+      token.bar.setAttribute("transform", `rotate(${(Math.atan2(turn * p.dy, turn * p.dx) * 180 / Math.PI).toFixed(1)})`);
       token.g.classList.toggle("lm-lost", state === "lost");
       const [wide, high] = [Math.abs(p.dx) * token.length + Math.abs(p.dy) * thick, Math.abs(p.dy) * token.length + Math.abs(p.dx) * thick];
       taken.push([p.x, p.y, wide, high]);

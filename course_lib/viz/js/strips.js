@@ -7,7 +7,7 @@ function stripIn([w, h], n, k) {
   const cell = wide / n, counted = h >= 80 * k && n > 1 && cell >= 24 * k;
   const [name, top, low] = h >= 80 * k ? [-0.34, -0.18, counted ? 0.17 : 0.24] : h >= 56 * k ? [-0.31, -0.1, 0.26] : [-0.24, 0.02, 0.42];
   return { x: -w / 2 + pad, y: top * h, wide, high: (low - top) * h, name: name * h,
-    word: h >= 56 * k ? 0.4 * h : null, counts: counted ? 0.26 * h : null };
+    word: h >= 56 * k ? 0.385 * h : null, counts: counted ? 0.26 * h : null };
 }
 
 // How far the middle of some cells lies from the middle of their box.
@@ -29,7 +29,7 @@ function makeStrip(g, scene, strip, k) {
     const at = { x: x + gap, width: wide - 2 * gap };
     draw("rect", { class: "lm-empty", ...at, y: strip.y, height: strip.high, fill: colour, stroke: colour }, box);
     const bar = draw("rect", { ...at, fill: colour }, box);
-    const name = size >= 6.5 * k && !strip.ground ? draw("text", { x: middle, y: strip.y + strip.high / 2, "font-size": size }, box) : null;
+    const name = size >= 6.5 * k && !strip.ground ? draw("text", { class: "lm-chunk", x: middle, y: strip.y + strip.high / 2, "font-size": size }, box) : null;
     const count = strip.counts ? draw("text", { class: "lm-count", x: middle, y: strip.counts, "font-size": 11 * k }, box) : null;
     const tick = draw("path", { class: "lm-tick-mark", d: TICK, visibility: "hidden",
       transform: `translate(${middle} ${strip.counts ?? strip.y + strip.high / 2}) scale(${k * (strip.counts ? 0.9 : 1.2)})` }, box);
@@ -57,7 +57,7 @@ function drawHosts(svg, scene, spots, [w, h], k) {
     const xs = ranks.map((rank) => spots[rank].x), ys = ranks.map((rank) => spots[rank].y);
     const [left, right] = [Math.min(...xs) - w / 2, Math.max(...xs) + w / 2], [top, low] = [Math.min(...ys) - h / 2, Math.max(...ys) + h / 2];
     const pad = 12 * k, y = Math.max(1, top - pad);
-    draw("rect", { class: "lm-host", x: left - pad, y, width: right - left + 2 * pad, height: low + pad - y, rx: 6 * k }, svg);
-    draw("text", { class: "lm-tick", x: left - pad + 6 * k, y: low + 5 * k, "font-size": 11 * k }, svg, `host ${host}`);
+    draw("rect", { class: "lm-host", x: left - pad, y, width: right - left + 2 * pad, height: low + 20 * k - y, rx: 6 * k }, svg);
+    draw("text", { class: "lm-tick", x: left - pad + 6 * k, y: low + 11 * k, "font-size": 11 * k }, svg, `host ${host}`);
   });
 }
