@@ -112,7 +112,7 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
 
     Again and again that time is taken at which the most goes on that has not been seen yet, until
     every kind of message and every computation has been seen; of these times ``count`` are kept,
-    evenly. The end of a run that went wrong is one of them.
+    evenly. The end of a run that went wrong, or in which buffers were watched, is one of them.
 
     Parameters
     ----------
@@ -136,7 +136,8 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
         telling.append((start + end) / 2 * scene.tick_s)
         unseen -= keys
     telling.sort()
-    if not telling or scene.faults or any(m.arrived < 0 for m in scene.messages):
+    lost = any(message.arrived < 0 for message in scene.messages)
+    if not telling or scene.faults or scene.goals or lost:
         telling.append(scene.end_s)  # how it ended is what has to be told
     if len(telling) > count:
         last = len(telling) - 1
@@ -161,7 +162,9 @@ def _going_on(scene: Scene, times: list[float]) -> list[frozenset[tuple[int, ...
     found: list[set[tuple[int, ...]]] = [set() for _ in times]
     ticks = [time_s / scene.tick_s for time_s in times]
     events: list[tuple[int, int, tuple[int, ...]]]
-    events = [(f.posted, f.arrived, (f.src, f.dst, f.label, f.size)) for f in scene.messages]
+    events = [
+        (f.posted, f.arrived, (f.src, f.dst, f.label, f.size, f.load)) for f in scene.messages
+    ]
     events += [
         (s.start, s.end, (s.rank, s.doing))
         for s in scene.spans

@@ -58,7 +58,8 @@ def draw_stage(axes: Axes, scene: Scene, moment: Moment, number: int) -> None:
     axes.text(0, 0, f"{number}", fontsize=9, fontweight="bold", va="top", color=INK)
     time = format_time(moment.time_s, *scene.unit)
     axes.text(0.14, 0, time, fontsize=8, va="top", color=SOFT)
-    caption = textwrap.shorten(moment.caption, int(width * 34), placeholder=" …")
+    lines = 3 if scene.goals else 2
+    caption = textwrap.shorten(moment.caption, int(width * 17 * lines), placeholder=" …")
     axes.text(
         0, height + 0.04, textwrap.fill(caption, int(width * 17.5)),
         fontsize=7, va="top", color=INK, linespacing=1.1,
@@ -70,7 +71,7 @@ class _Stage:
 
     def __init__(self, axes: Axes, scene: Scene, width: float, height: float) -> None:
         self.axes, self.scene, self.width, self.height = axes, scene, width, height
-        boxes = STRIP_BOXES if scene.goals else _BOXES
+        boxes = [box for box in STRIP_BOXES if box[0] < 0.3 * width] if scene.goals else _BOXES
         self.box = next((box for box in boxes if self._fits(box)), (0.11, 0.1))
         self.at = self._spots(self.box)
         self.strip = strip_in(self.box) if scene.goals else None
@@ -155,12 +156,19 @@ class _Stage:
                     linestyle="--" if lost else "-", linewidth=0.6, zorder=2 + above,
                 )
             )  # fmt: skip
+            if len(colours) > 1 and part >= 0.1:
+                way = (index + 0.5) * part - length / 2
+                self.axes.text(
+                    x + way * math.cos(angle), y + way * math.sin(angle), str(cells[index]),
+                    fontsize=min(7, thick * 45), color=ink_on(shade), rotation=-math.degrees(angle),
+                    ha="center", va="center", zorder=2.5 + above,
+                )  # fmt: skip
         style: dict[str, Any] = {"va": "center_baseline", "zorder": 2.5 + above}
         if isinstance(tag, int) and thick >= 0.1:
             ink = INK if lost else ink_on(colour)
             size = min(8, thick * 50)
             self.axes.text(x, y, str(tag), fontsize=size, ha="center", color=ink, **style)
-        elif named and tag is not None and w >= _ROOMY:
+        elif named and tag is not None and w >= _ROOMY and not strip:
             away = thick / 2 + abs(math.cos(angle)) * length * 0.3 + 0.05
             side = 1 if math.sin(angle) >= 0 else -1
             self.axes.text(

@@ -87,8 +87,8 @@ def draw_strips(
             shapes += [_box(x, top, wide, strip.high)]
             shapes += [_box(x, top + strip.high * (1 - part), wide, strip.high * part)]
             fills += ["white" if level < 0 else _pale(colour), colour]
-            _write(axes, scene, (x + wide / 2, top + strip.high / 2), cell, level, wide)
-    lines = 0.4 if wide >= 0.06 else 0.15
+            _write(axes, scene, (x + wide / 2, top + strip.high / 2), strip, cell, level)
+    lines = 0.4 if wide >= 0.06 else 0.0
     axes.add_collection(
         PolyCollection(
             shapes, facecolors=fills, edgecolors="white" if strip.is_ground else BLACK_INK,
@@ -107,17 +107,28 @@ def _pale(colour: str) -> tuple[float, float, float]:
     return (red + 7) / 8, (green + 7) / 8, (blue + 7) / 8
 
 
-def _write(axes: Axes, scene: Scene, at: Point, cell: int, level: int, wide: float) -> None:
-    """Write a cell's number, or how full the buffer is where it is the only cell."""
-    if wide < _NUMBERED or (len(scene.goals) == 1 and wide < 3 * _NUMBERED):
+def _write(axes: Axes, scene: Scene, at: Point, strip: Strip, cell: int, level: int) -> None:
+    """Write a cell's number, or how full the buffer is where it is the only cell; tick it off."""
+    n, goal = len(scene.goals), scene.goals[cell]
+    wide = strip.wide / n
+    if strip.is_ground or wide < (_NUMBERED if n > 1 else 3 * _NUMBERED):
         return
-    goal, ink = scene.goals[cell], BLACK_INK
-    text = str(cell)
-    if len(scene.goals) == 1:
-        text = "" if goal == 1 else f"{level}/{goal}"
-    elif level >= 0.6 * goal:
-        ink = ink_on(cell_colour(scene, cell))
+    full, ink = level == goal, BLACK_INK
+    text = str(cell) if n > 1 else "" if full else f"{level}/{goal}"
     if level < 0:
         text, ink = "?", _WRONG
+    elif level >= 0.6 * goal:
+        ink = ink_on(cell_colour(scene, cell))
+    ticked = full and strip.high >= (0.2 if n > 1 else 0.1)
+    lift = 0.22 * strip.high if n > 1 and ticked else 0.0
     size = min(7.0, 0.6 * wide * 72)
-    axes.text(*at, text, fontsize=size, ha="center", va="center", color=ink, zorder=5.4)
+    axes.text(at[0], at[1] - lift, text, fontsize=size, ha="center", va="center", color=ink,
+              zorder=5.4)  # fmt: skip
+    if ticked:
+        _tick(axes, (at[0], at[1] + lift), 0.045 if n > 1 else 0.06, ink)
+
+
+def _tick(axes: Axes, at: Point, size: float, ink: str) -> None:
+    xs = [at[0] + part * size for part in (-1, -0.3, 1)]
+    ys = [at[1] + part * size for part in (0, 0.8, -0.8)]
+    axes.plot(xs, ys, color=ink, linewidth=1.1, solid_capstyle="round", zorder=5.4)

@@ -117,22 +117,24 @@ def filmstrip(
         trace, layout, center=center, hosts=hosts, roles=roles,
         contributions=contributions, max_events=_MOST_EVENTS,
     )  # fmt: skip
-    times = telling_moments(scene, moments)
+    many_cells = scene.size > 8 and len(scene.goals) > 1  # they need wide panels
+    times = telling_moments(scene, min(moments, 4) if many_cells else moments)
     columns = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2
     rows = -(-len(times) // columns)
     panel = min(4.4, (_WIDTH - 0.1) / columns)
     tall = _stage_height(scene, columns)
+    says = 0.62 if scene.goals else 0.5  # room for the caption
     lanes, graph = _lanes_height(scene), 1.0 if curves else 0.0
     foot = 0.5 + lanes + (graph + 0.3 if graph else 0)
     head = 0.3 if title else 0.08
-    height = foot + 0.2 + rows * (tall + 0.5) + head
+    height = foot + 0.2 + rows * (tall + says) + head
     figure = Still(f"filmstrip of {trace!r}, {scene.layout}", (_WIDTH, height))
     if title:
         figure.text(0.012, 1 - 0.2 / height, title, fontsize=11, fontweight="bold", va="center")
     for index, time_s in enumerate(times):
         row, column = divmod(index, columns)
         left = (_WIDTH - columns * panel) / 2 + column * panel + 0.05
-        low = height - head - (row + 1) * (tall + 0.5) + 0.42
+        low = height - head - (row + 1) * (tall + says) + says - 0.08
         axes = figure.put(left, low, panel - 0.1, tall)
         draw_stage(axes, scene, what_is_where(scene, time_s), index + 1)
     axes = figure.put(0.75, foot - lanes, _WIDTH - 1.65, lanes)
@@ -197,4 +199,5 @@ def _stage_height(scene: Scene, columns: int) -> float:
     if scene.layout == "line" and scene.size <= 12:
         return 1.6 if scene.goals else 1.25
     tall = 2.05 if columns == 3 else 2.3
-    return tall + 0.5 if scene.goals else tall
+    more = 1.0 if scene.size > 8 and columns < 3 else 0.5
+    return tall + more if scene.goals else tall

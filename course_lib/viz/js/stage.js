@@ -96,10 +96,13 @@ function makeStage(svg, scene, width, k, hatch) {
     const length = Math.max(thick * 1.2, share * longest), bar = draw("g", {}, g), colours = coloursOf(m);
     colours.forEach((colour, i) => draw("rect", { x: -length / 2 + i * length / colours.length, y: -thick / 2,
       width: length / colours.length, height: thick, rx: colours.length > 1 ? 0 : thick / 4, fill: COLOURS[colour] }, bar));
+    const part = length / colours.length;
+    if (colours.length > 1 && part >= 11) colours.forEach((colour, i) => draw("text", { class: "lm-number", x: (i + 0.5) * part - length / 2,
+      "font-size": Math.min(thick, part) * 0.74, style: `fill: ${colour === 4 ? "#fff" : "#1a1a1a"}` }, bar, cells[i]));
     const number = typeof tag === "number" && thick >= 11 ? String(tag) : "";
     if (number) draw("text", { class: "lm-number", "font-size": thick * (number.length > 2 ? 0.5 : 0.74),
       style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
-    const text = [number ? "" : words(tag), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
+    const text = [number || colours.length > 1 ? "" : words(tag), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
     const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
     return { g, bar, note, length, off: strip && !strip.ground && cells.length ? offsetOf(strip, cells, n_cells) : null };
   }

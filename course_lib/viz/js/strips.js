@@ -5,9 +5,9 @@ function stripIn([w, h], n, k) {
   const pad = Math.min(8 * k, w * 0.08), wide = w - 2 * pad;
   if (h <= 28 * k) return { x: -w / 2 + 2, y: -h / 2 + 2, wide: w - 4, high: h - 4, name: 0, ground: true };
   const cell = wide / n, counted = h >= 80 * k && n > 1 && cell >= 24 * k;
-  const [name, top, low] = h >= 80 * k ? [-0.34, -0.18, counted ? 0.17 : 0.24] : h >= 56 * k ? [-0.31, -0.1, 0.26] : [-0.24, 0.02, 0.42];
+  const [name, top, low] = h >= 80 * k ? [-0.34, -0.18, counted ? 0.14 : 0.24] : h >= 56 * k ? [-0.31, -0.1, 0.26] : [-0.24, 0.02, 0.42];
   return { x: -w / 2 + pad, y: top * h, wide, high: (low - top) * h, name: name * h,
-    word: h >= 56 * k ? 0.385 * h : null, counts: counted ? 0.26 * h : null };
+    word: h >= 56 * k ? 0.39 * h : null, counts: counted ? 0.225 * h : null };
 }
 
 // How far the middle of some cells lies from the middle of their box.
