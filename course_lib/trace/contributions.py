@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 __all__ = ["Contributions", "Counts", "Fill"]
 
 Counts: TypeAlias = tuple[int, ...] | None
-"""How often each rank is counted in a chunk, by rank; None: no sum of whole contributions."""
+"""How often each rank is counted in a chunk, by rank; None where nobody can tell."""
 
 
 class Fill(NamedTuple):

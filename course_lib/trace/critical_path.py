@@ -2,11 +2,14 @@
 
 from bisect import bisect_right
 from collections import defaultdict
+from operator import attrgetter, itemgetter
 
 from course_lib.trace.events import Message
 from course_lib.trace.trace import Trace
 
 __all__ = ["critical_path"]
+
+_RECEIVING = ("recv", "recv_any", "sendrecv")
 
 
 def critical_path(trace: Trace) -> list[Message]:
@@ -43,18 +46,31 @@ def critical_path(trace: Trace) -> list[Message]:
 
 
 def _waited_for(trace: Trace) -> dict[int, tuple[list[float], list[Message]]]:
-    """List by rank the messages that it received at the end of a wait, with the times."""
-    ends = {(wait.rank, wait.end_s): wait.start_s for wait in trace.waits}
-    rows: dict[int, list[tuple[float, int, Message]]] = defaultdict(list)
-    for number, m in enumerate(trace.messages):
-        if m.received_s is not None and m.arrived_s is not None:
-            began_s = ends.get((m.dst, m.received_s))
-            if began_s is not None and m.arrived_s > began_s:
-                rows[m.dst].append((m.received_s, number, m))
+    """List by rank the messages that it waited for, with the times at which it had them.
+
+    A rank waited for a message if, since it received the one before, it was in a receiving verb
+    that had begun to wait before the message arrived.
+    """
+    waits: dict[int, list[tuple[float, float, int | None]]] = defaultdict(list)
+    for wait in trace.waits:
+        if wait.verb in _RECEIVING:
+            waits[wait.rank].append((wait.end_s, wait.start_s, wait.peer))
+    for ends in waits.values():
+        ends.sort(key=itemgetter(0, 1))
+    received = [m for m in trace.messages if m.received_s is not None and m.arrived_s is not None]
+    received.sort(key=attrgetter("received_s"))
+    before_s: dict[int, float] = defaultdict(lambda: -1.0)
     found: dict[int, tuple[list[float], list[Message]]] = defaultdict(lambda: ([], []))
-    for rank, its_rows in rows.items():
-        its_rows.sort()
-        found[rank] = [row[0] for row in its_rows], [row[2] for row in its_rows]
+    for m in received:
+        assert m.received_s is not None and m.arrived_s is not None
+        index = bisect_right(waits[m.dst], m.received_s, key=itemgetter(0)) - 1
+        if index >= 0:
+            end_s, start_s, peer = waits[m.dst][index]
+            if end_s > before_s[m.dst] and peer in (m.src, None) and start_s < m.arrived_s:
+                times, messages = found[m.dst]
+                times.append(m.received_s)
+                messages.append(m)
+        before_s[m.dst] = m.received_s
     return found
 
 

@@ -22,7 +22,11 @@ _HOST_MARGIN = 0.14  # of a host's width, on either side
 
 
 def places(
-    layout: str, size: int, center: int = 0, hosts: Sequence[Sequence[int]] = ()
+    layout: str,
+    size: int,
+    center: int = 0,
+    hosts: Sequence[Sequence[int]] = (),
+    parents: Sequence[int] = (),
 ) -> list[Point]:
     """Place every rank on the stage.
 
@@ -31,14 +35,17 @@ def places(
     layout : {"ring", "star", "line", "tree", "grid", "hosts"}
         Ring: clockwise from the top. Star: ``center`` in the middle, the others around it (up to
         six of them in a fan above it). Line: from left to right, long lines in rows that turn back.
-        Tree: rank 0 at the top, ranks 2r + 1 and 2r + 2 below rank r. Grid: row by row. Hosts: the
-        ranks of each host close together, hosts side by side.
+        Tree: children below their parents. Grid: row by row. Hosts: the ranks of each host close
+        together, hosts side by side.
     size : int
         How many ranks.
     center : int, default: 0
         The rank in the middle of a star; the other layouts do not look at it.
     hosts : sequence of sequence of int, default: ()
-        The ranks of each host, for the hosts.
+        The ranks of each host; where there are none, each half of the ranks is one.
+    parents : sequence of int, default: ()
+        The parent of each rank in the tree, -1 for the root; where there are none, rank 0 is the
+        root and ranks 2r + 1 and 2r + 2 are the children of rank r.
 
     Returns
     -------
@@ -60,7 +67,7 @@ def places(
     if size <= 1:
         return [(0.5, 0.5)] * size
     if layout == "tree":
-        return _heap(size)
+        return _tree(parents or [(rank - 1) // 2 if rank else -1 for rank in range(size)])
     if layout == "grid":
         return _grid(size, max(1, round(math.sqrt(size / _STAGE_RATIO))))
     if layout == "line" or (layout == "ring" and size == 2):
@@ -160,7 +167,9 @@ def _rows(size: int) -> list[Point]:
 
 
 def check_hosts(hosts: Sequence[Sequence[int]], size: int) -> list[list[int]]:
-    """Return the hosts as lists of ranks, or say what is wrong with them."""
+    """Return the hosts as lists of ranks, two halves by default, or say what is wrong with them."""
+    if not len(hosts):
+        hosts = [range(size // 2), range(size // 2, size)]
     listed = [list(host) for host in hosts if len(host)]
     if sorted(rank for host in listed for rank in host) != list(range(size)):
         raise ValueError(
@@ -170,19 +179,33 @@ def check_hosts(hosts: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     return listed
 
 
-def _heap(size: int) -> list[Point]:
-    depth = size.bit_length() - 1
-    xs = []
-    for rank in range(size):
-        level = (rank + 1).bit_length() - 1
-        xs.append((rank + 1 - 2**level + 0.5) / 2**level)
-    least, most = min(xs), max(xs)
+def _tree(parents: Sequence[int]) -> list[Point]:
+    """Place leaves side by side and every parent above the middle of its children."""
+    children: list[list[int]] = [[] for _ in parents]
+    for rank, parent in enumerate(parents):
+        if parent >= 0:
+            children[parent].append(rank)
+    depths, xs, n_leaves = [0] * len(parents), [0.0] * len(parents), 0
+    order = [rank for rank, parent in enumerate(parents) if parent < 0]
+    for rank in order:  # it grows while it is gone through: parents before children
+        order += children[rank]
+        for child in children[rank]:
+            depths[child] = depths[rank] + 1
+    stack = order[:1]
+    while stack:
+        rank = stack.pop()
+        stack += reversed(children[rank])
+        if not children[rank]:
+            xs[rank], n_leaves = float(n_leaves), n_leaves + 1
+    for rank in reversed(order):
+        if children[rank]:
+            xs[rank] = sum(xs[child] for child in children[rank]) / len(children[rank])
+    least, wide = min(xs), (max(xs) - min(xs)) or 1.0
+    if max(xs) == least:
+        xs, least = [0.5] * len(xs), 0.0
     return [
-        (
-            round((x - least) / (most - least), 4),
-            round(((rank + 1).bit_length() - 1) / depth, 4),
-        )
-        for rank, x in enumerate(xs)
+        (round((x - least) / wide, 4), round(depth / max(depths), 4))
+        for x, depth in zip(xs, depths, strict=True)
     ]
 
 

@@ -111,9 +111,10 @@ def player(
     title : str or None, default: None
         What stands above it.
     center : int, default: 0
-        The rank in the middle of a star.
+        The rank in the middle of a star, or at the top of a tree.
     hosts : sequence of sequence of int, default: ()
-        The ranks of each host, for ``"hosts"``.
+        The ranks of each host; without them they are read off from the communicators, else each
+        half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
     contributions : Contributions or None, default: None

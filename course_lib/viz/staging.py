@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from course_lib.trace.critical_path import critical_path
-from course_lib.viz.choosing import choose_layout
+from course_lib.viz.choosing import choose_layout, find_parents
 from course_lib.viz.colours import OKABE_ITO
-from course_lib.viz.layouts import BENDS, places
+from course_lib.viz.layouts import BENDS, check_hosts, places
 from course_lib.viz.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.strips import make_strips
 from course_lib.viz.thin import MAX_EVENTS, pick, thin
@@ -43,9 +43,10 @@ def make_scene(
     layout : {"ring", "star", "line", "tree", "grid", "hosts"} or None, default: None
         Where the workers stand; None chooses by who sends to whom.
     center : int, default: 0
-        The rank in the middle of a star.
+        The rank in the middle of a star, or at the top of a tree.
     hosts : sequence of sequence of int, default: ()
-        The ranks of each host, for ``"hosts"``.
+        The ranks of each host; without them they are read off from the communicators, else each
+        half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
     contributions : Contributions or None, default: None
@@ -73,9 +74,14 @@ def make_scene(
     for rank in roles or {}:
         if not 0 <= rank < trace.size:
             raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
-    if layout is None:
-        layout, center, hosts = choose_layout(trace)
-    spot = places(layout, trace.size, center, hosts)
+    choice = choose_layout(trace)
+    layout = layout or ("hosts" if hosts else choice.layout)
+    if layout == "hosts":
+        hosts = check_hosts(hosts or choice.hosts, trace.size)
+    elif layout == choice.layout:
+        center = center or choice.center
+    parents = find_parents(trace, center) if layout == "tree" and 0 <= center < trace.size else []
+    spot = places(layout, trace.size, center, hosts, parents)
     tick_s = _tick(trace.end_s)
     sizes = _sizes(trace)
     strips: dict[str, Any] = {}

@@ -87,9 +87,10 @@ def filmstrip(
     moments : int, default: 6
         How many moments at most, 1 to 6.
     center : int, default: 0
-        The rank in the middle of a star.
+        The rank in the middle of a star, or at the top of a tree.
     hosts : sequence of sequence of int, default: ()
-        The ranks of each host, for ``"hosts"``.
+        The ranks of each host; without them they are read off from the communicators, else each
+        half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``.
     contributions : Contributions or None, default: None

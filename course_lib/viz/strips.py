@@ -114,7 +114,7 @@ def _words(carried: "dict[int, Counts]", goals: list[int]) -> str:
     if not carried:
         return "no contribution"
     if any(counts is None for counts in carried.values()):
-        return "not a sum of contributions"
+        return "contributions that cannot be told apart"
     for counts in carried.values():
         for rank, count in enumerate(counts or ()):
             if count > 1:

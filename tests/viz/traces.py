@@ -9,6 +9,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
 from course_lib.trace.events import Fault, Message
 from course_lib.trace.trace import Trace
+from course_lib.watch import watch_collective
 
 
 @cache
@@ -24,6 +25,12 @@ def map_reduce(size=4, steps=1, features=10):
     X = rng.normal(size=(400, features))
     y = X @ np.arange(features) + rng.normal(size=400)
     return run(map_reduce_scheme, X, y, 0.1, steps, workers=size, backend="simulated").trace
+
+
+@cache
+def watched(fn=allreduce_ring, size=4, **options):
+    """A collective that was watched."""
+    return watch_collective(fn, workers=size, **options)
 
 
 def accident():

@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"];
 const BOXES = [[150, 76], [116, 64], [100, 58], [80, 50], [60, 42], [44, 34], [32, 26], [22, 19], [15, 14]];
-const STRIP_BOXES = [[190, 108], [160, 100], [128, 84], [104, 70], [84, 58], [64, 48], [48, 40], [36, 32], [26, 26], [18, 18]];
+const STRIP_BOXES = [[190, 108], [160, 100], [128, 84], [104, 70], [84, 58], [64, 48], [48, 40], [36, 32], [26, 26], [18, 18], [14, 14]];
 
 function draw(name, attributes, parent, text) {
   const node = document.createElementNS(SVG, name);
