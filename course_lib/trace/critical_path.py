@@ -1,8 +1,8 @@
 """The chain of messages that a run had to wait for: had one of them been faster, so had the run."""
 
+import math
 from bisect import bisect_right
 from collections import defaultdict
-from operator import attrgetter, itemgetter
 
 from course_lib.trace.events import Message
 from course_lib.trace.trace import Trace
@@ -48,29 +48,31 @@ def critical_path(trace: Trace) -> list[Message]:
 def _waited_for(trace: Trace) -> dict[int, tuple[list[float], list[Message]]]:
     """List by rank the messages that it waited for, with the times at which it had them.
 
-    A rank waited for a message if, since it received the one before, it was in a receiving verb
-    that had begun to wait before the message arrived.
+    A rank waited for a message if, since the one before from the same rank (or from anybody, where
+    it waited for anybody), it was in a receiving verb that it entered before the message arrived.
     """
-    waits: dict[int, list[tuple[float, float, int | None]]] = defaultdict(list)
+    waits: dict[tuple[int, int | None], list[tuple[float, float]]] = defaultdict(list)
     for wait in trace.waits:
         if wait.verb in _RECEIVING:
-            waits[wait.rank].append((wait.end_s, wait.start_s, wait.peer))
+            waits[wait.rank, wait.peer].append((wait.end_s, wait.start_s))
     for ends in waits.values():
-        ends.sort(key=itemgetter(0, 1))
-    received = [m for m in trace.messages if m.received_s is not None and m.arrived_s is not None]
-    received.sort(key=attrgetter("received_s"))
-    before_s: dict[int, float] = defaultdict(lambda: -1.0)
+        ends.sort()
+    received = [
+        (m.received_s, number, m.arrived_s, m)
+        for number, m in enumerate(trace.messages)
+        if m.received_s is not None and m.arrived_s is not None
+    ]
+    before_s: dict[tuple[int, int | None], float] = defaultdict(lambda: -1.0)
     found: dict[int, tuple[list[float], list[Message]]] = defaultdict(lambda: ([], []))
-    for m in received:
-        assert m.received_s is not None and m.arrived_s is not None
-        index = bisect_right(waits[m.dst], m.received_s, key=itemgetter(0)) - 1
-        if index >= 0:
-            end_s, start_s, peer = waits[m.dst][index]
-            if end_s > before_s[m.dst] and peer in (m.src, None) and start_s < m.arrived_s:
-                times, messages = found[m.dst]
-                times.append(m.received_s)
-                messages.append(m)
-        before_s[m.dst] = m.received_s
+    for received_s, _, arrived_s, m in sorted(received):
+        for whom in ((m.dst, m.src), (m.dst, None)):
+            index = bisect_right(waits[whom], (received_s, math.inf)) - 1
+            if index >= 0 and waits[whom][index][0] > before_s[whom]:
+                if waits[whom][index][1] < arrived_s:
+                    found[m.dst][0].append(received_s)
+                    found[m.dst][1].append(m)
+                break
+        before_s[m.dst, m.src] = before_s[m.dst, None] = received_s
     return found
 
 

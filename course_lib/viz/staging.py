@@ -1,13 +1,13 @@
 """How a trace is put on a layout: its events become the rows of a scene."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from course_lib.trace.critical_path import critical_path
 from course_lib.viz.choosing import choose_layout, find_parents
 from course_lib.viz.colours import OKABE_ITO
-from course_lib.viz.layouts import BENDS, check_hosts, places
+from course_lib.viz.layouts import BENDS, Point, check_hosts, places
 from course_lib.viz.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.strips import make_strips
 from course_lib.viz.thin import MAX_EVENTS, pick, thin
@@ -32,6 +32,7 @@ def make_scene(
     hosts: Sequence[Sequence[int]] = (),
     roles: dict[int, str] | None = None,
     contributions: "Contributions | None" = None,
+    critical: bool = True,
     max_events: int = MAX_EVENTS,
 ) -> Scene:
     """Put a trace on a layout.
@@ -51,6 +52,8 @@ def make_scene(
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
     contributions : Contributions or None, default: None
         Whose numbers were where in this run; with it, every box shows its buffer.
+    critical : bool, default: True
+        Whether to look for the critical path, which takes a while in millions of messages.
     max_events : int, default: 2500
         The most messages and spans to draw; of longer traces a fair part is drawn, and the scene
         says how much. Totals are always those of the whole trace.
@@ -66,33 +69,13 @@ def make_scene(
         If ``layout``, ``center`` or a rank in ``roles`` or ``hosts`` does not exist, or
         ``contributions`` is of another run.
     """
-    if contributions is not None and len(contributions.carried) != trace.n_messages:
-        raise ValueError(
-            f"contributions must be those of this run, of {trace.n_messages:,} messages, got those "
-            f"of a run of {len(contributions.carried):,}"
-        )
     for rank in roles or {}:
         if not 0 <= rank < trace.size:
             raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
-    choice = choose_layout(trace)
-    layout = layout or ("hosts" if hosts else choice.layout)
-    if layout == "hosts":
-        hosts = check_hosts(hosts or choice.hosts, trace.size)
-    elif layout == choice.layout:
-        center = center or choice.center
-    parents = find_parents(trace, center) if layout == "tree" and 0 <= center < trace.size else []
-    spot = places(layout, trace.size, center, hosts, parents)
+    layout, spot, on_hosts = _stand(trace, layout, center, hosts)
     tick_s = _tick(trace.end_s)
     sizes = _sizes(trace)
-    strips: dict[str, Any] = {}
-    if contributions is None:
-        labels = _labels(trace)
-        number_of = {label.tag: number for number, label in enumerate(labels)}
-        about = [(number_of[m.tag], -1) for m in trace.messages]
-    else:
-        goals, held, fills, labels, loads, label_of, load_of = make_strips(contributions, tick_s)
-        strips = {"goals": goals, "held": held, "fills": fills, "loads": loads}
-        about = list(zip(label_of, load_of, strict=True))
+    about, buffers = _about(trace, contributions, tick_s)
     spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
     flights = _flights(trace, tick_s, about, sizes, _LOOKED_AT * max_events)
     kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
@@ -107,7 +90,6 @@ def make_scene(
         places=spot,
         bend=BENDS[layout],
         roles=[(roles or {}).get(rank, "") for rank in range(trace.size)],
-        labels=labels,
         sizes=[(format_bytes(n_bytes), n_bytes / largest) for n_bytes in sizes],
         doings=doings,
         messages=kept_flights,
@@ -117,14 +99,47 @@ def make_scene(
         ],
         critical=[
             (m.src, m.dst, round(m.posted_s / tick_s), round((m.received_s or 0.0) / tick_s))
-            for m in critical_path(trace)
+            for m in (critical_path(trace) if critical else [])
         ],
-        hosts=[list(host) for host in hosts] if layout == "hosts" else [],
+        hosts=on_hosts,
         shares=_shares(trace),
         total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}",
         thinned=thinned,
-        **strips,
+        **buffers,
     )
+
+
+def _stand(
+    trace: "Trace", layout: str | None, center: int, hosts: Sequence[Sequence[int]]
+) -> tuple[str, list[Point], list[list[int]]]:
+    """Say which layout it is, where every rank stands, and which ranks are on which host."""
+    if layout is None and hosts:
+        layout = "hosts"
+    if layout is None or (layout == "hosts" and not hosts):
+        choice = choose_layout(trace)
+        layout, center, hosts = layout or choice.layout, center or choice.center, choice.hosts
+    on_hosts = check_hosts(hosts, trace.size) if layout == "hosts" else []
+    parents = find_parents(trace, center) if layout == "tree" and 0 <= center < trace.size else []
+    return layout, places(layout, trace.size, center, on_hosts, parents), on_hosts
+
+
+def _about(
+    trace: "Trace", contributions: "Contributions | None", tick_s: float
+) -> tuple[Callable[[int], tuple[int, int]], dict[str, Any]]:
+    """Say how a message, by its number, finds its label and load; and the scene's part on these."""
+    if contributions is None:
+        labels = _labels(trace)
+        number_of = {label.tag: number for number, label in enumerate(labels)}
+        return lambda number: (number_of[trace.messages[number].tag], -1), {"labels": labels}
+    if len(contributions.carried) != trace.n_messages:
+        raise ValueError(
+            f"contributions must be those of this run, of {trace.n_messages:,} messages, got those "
+            f"of a run of {len(contributions.carried):,}"
+        )
+    strips = make_strips(contributions, tick_s)
+    buffers = strips._asdict()
+    label_of, load_of = buffers.pop("label_of"), buffers.pop("load_of")
+    return lambda number: (label_of[number], load_of[number]), buffers
 
 
 def check_size(size: int) -> None:
@@ -159,13 +174,14 @@ def _sizes(trace: "Trace") -> list[int]:
 def _flights(
     trace: "Trace",
     tick_s: float,
-    about: list[tuple[int, int]],
+    about: Callable[[int], tuple[int, int]],
     sizes: list[int],
     most: int,
 ) -> list[Flight]:
     size_of = {n_bytes: index for index, n_bytes in enumerate(sizes)}
     flights = []
-    for m, (label, load) in pick(list(zip(trace.messages, about, strict=True)), most):
+    for number in pick(range(trace.n_messages), most):
+        m, (label, load) = trace.messages[number], about(number)
         posted, arrived, received = round(m.posted_s / tick_s), -1, -1
         if m.received_s is not None:
             # On measured clocks a receiver may note a time just before the sender's.

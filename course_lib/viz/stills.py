@@ -52,7 +52,7 @@ def timeline(trace: "Trace", *, title: str | None = None, critical_path: bool = 
     Of a trace of more than 6,000 events a part is drawn, and the title says so; the shares at the
     right are those of the whole.
     """
-    scene = make_scene(trace, "line", max_events=_MOST_EVENTS)
+    scene = make_scene(trace, "line", critical=critical_path, max_events=_MOST_EVENTS)
     lanes = _lanes_height(scene)
     figure = Still(f"timeline of {trace!r}", (_WIDTH, lanes + 0.85))
     axes = figure.put(0.75, 0.5, _WIDTH - 1.65, lanes)
@@ -116,7 +116,7 @@ def filmstrip(
     check_size(trace.size)
     scene = make_scene(
         trace, layout, center=center, hosts=hosts, roles=roles,
-        contributions=contributions, max_events=_MOST_EVENTS,
+        contributions=contributions, critical=False, max_events=_MOST_EVENTS,
     )  # fmt: skip
     many_cells = scene.size > 8 and len(scene.goals) > 1  # they need wide panels
     times = telling_moments(scene, min(moments, 4) if many_cells else moments)

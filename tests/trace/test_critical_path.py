@@ -8,6 +8,7 @@ import pytest
 from course_lib import networks, run
 from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.trace.critical_path import critical_path
 from course_lib.trace.trace import Trace
 
@@ -23,6 +24,13 @@ def test_the_critical_path_of_a_ring_has_a_message_a_round():
     assert chain[-1].received_s == pytest.approx(trace.end_s)
     assert all(a.received_s <= b.posted_s for a, b in pairwise(chain))
     assert all(a.dst == b.src for a, b in pairwise(chain))
+
+
+@pytest.mark.parametrize("size", [2, 5, 8])
+@pytest.mark.parametrize("name", ALLREDUCES)
+def test_the_path_of_an_algorithm_in_rounds_has_a_message_a_round(name, size):
+    trace = run(ALLREDUCES[name], np.ones(60), workers=size, backend="simulated").trace
+    assert len(critical_path(trace)) == trace.rounds()
 
 
 def test_it_goes_through_the_rank_that_computes_longest():
