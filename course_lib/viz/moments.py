@@ -23,7 +23,7 @@ class Worker(NamedTuple):
 
     ``state``: "compute", "wait", "send", "failed" or "" (idle). ``word``: what stands in its box.
     ``progress``: how much of a compute span is done, 0 to 1. ``doing``: its index, or -1.
-    ``cells``: how many contributions it holds in each cell, -1 for something wrong.
+    ``cells``: how many contributions it holds in each cell, less than 0 for something wrong.
     """
 
     rank: int

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 from course_lib.viz.layouts import Point
 from course_lib.viz.units import time_unit
 
-__all__ = ["Doing", "Fill", "Flight", "Label", "Scene", "Span"]
+__all__ = ["TWICE", "UNREADABLE", "Doing", "Fill", "Flight", "Label", "Scene", "Span"]
+
+UNREADABLE, TWICE = -1, -2
+"""Levels of a cell in which nobody can tell what is, or a rank counts more than once."""
 
 
 class Label(NamedTuple):
@@ -57,7 +60,7 @@ class Doing(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """From ``tick`` on, a rank's cell holds ``level`` contributions; -1: something wrong."""
+    """From ``tick`` on, a rank's cell holds ``level`` contributions, or what is wrong with it."""
 
     rank: int
     cell: int

@@ -9,7 +9,7 @@ from matplotlib.collections import PolyCollection
 from course_lib.viz.colours import BLACK_INK, OKABE_ITO, ink_on
 from course_lib.viz.layouts import Point
 from course_lib.viz.moments import Worker
-from course_lib.viz.scene import Scene
+from course_lib.viz.scene import TWICE, Scene
 
 __all__ = ["STRIP_BOXES", "Strip", "cell_colour", "draw_strips", "strip_in"]
 
@@ -116,7 +116,7 @@ def _write(axes: Axes, scene: Scene, at: Point, strip: Strip, cell: int, level: 
     full, ink = level == goal, BLACK_INK
     text = str(cell) if n > 1 else "" if full else f"{level}/{goal}"
     if level < 0:
-        text, ink = "?", _WRONG
+        text, ink = "2×" if level == TWICE else "?", _WRONG
     elif level >= 0.6 * goal:
         ink = ink_on(cell_colour(scene, cell))
     ticked = full and strip.high >= (0.2 if n > 1 else 0.1)

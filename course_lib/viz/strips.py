@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.viz.colours import OKABE_ITO
-from course_lib.viz.scene import Fill, Label
+from course_lib.viz.scene import TWICE, UNREADABLE, Fill, Label
 
 if TYPE_CHECKING:
     from course_lib.trace.contributions import Contributions, Counts
@@ -73,7 +73,9 @@ def make_strips(contributions: "Contributions", tick_s: float) -> Strips:
 
 
 def _level(counts: "Counts") -> int:
-    return -1 if counts is None or max(counts) > 1 else sum(counts)
+    if counts is None:
+        return UNREADABLE
+    return TWICE if max(counts) > 1 else sum(counts)
 
 
 def _levels(held: list[list[int]], fills: list[Fill], whole: int) -> list[Fill]:
@@ -83,7 +85,7 @@ def _levels(held: list[list[int]], fills: list[Fill], whole: int) -> list[Fill]:
     kept = []
     for fill in fills:
         now[fill.rank][fill.cell] = fill.level
-        level = -1 if min(now[fill.rank]) < 0 else sum(now[fill.rank])
+        level = min(0, *now[fill.rank]) or sum(now[fill.rank])
         if _shade(level, whole) != _shade(shown[fill.rank], whole):
             shown[fill.rank] = level
             kept.append(Fill(fill.rank, 0, fill.tick, level))
@@ -91,7 +93,7 @@ def _levels(held: list[list[int]], fills: list[Fill], whole: int) -> list[Fill]:
 
 
 def _shade(level: int, whole: int) -> int:
-    return -1 if level < 0 else level * _SHADES // max(whole, 1)
+    return level if level < 0 else level * _SHADES // max(whole, 1)
 
 
 def _label(chunks: list[int], n_chunks: int, *, one_cell: bool) -> Label:
@@ -118,7 +120,8 @@ def _words(carried: "dict[int, Counts]", goals: list[int]) -> str:
     for counts in carried.values():
         for rank, count in enumerate(counts or ()):
             if count > 1:
-                return f"rank {rank} counted {'twice' if count == 2 else f'{count} times'}"
+                times = "twice" if count == 2 else f"{count} times"
+                return f"a sum in which rank {rank} counts {times}"
     goal = max(goals[chunk] for chunk in carried)
     levels = {_level(counts) for counts in carried.values()}
     if goal == 1:

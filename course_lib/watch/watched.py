@@ -158,7 +158,7 @@ def watch_collective(
     >>> watched
     Watched(allreduce_ring, 4 ranks: 24 messages, 384 bytes)
     >>> watched.contributions.carried[4]
-    {3: (0, 0, 1, 1)}
+    {3: (1, 0, 0, 1)}
     """
     if brings not in _BRINGS:
         raise ValueError(f"brings must be one of {_BRINGS}, got {brings!r}")

@@ -119,7 +119,7 @@ def test_what_was_added_twice_is_told():
     assert at_the_end(watched.contributions) == [[(1, 1, 1, 2)]] * 4
     assert watched.contributions.carried[-1] == {0: (1, 1, 1, 2)}
     loads = watched.player().scene["loads"]
-    assert "rank 3 counted twice" in [words for words, _ in loads]
+    assert "a sum in which rank 3 counts twice" in [words for words, _ in loads]
 
 
 def test_numbers_that_are_no_sum_are_not_taken_for_one():

@@ -41,8 +41,8 @@ function makeStrip(g, scene, strip, k) {
       bar.setAttribute("y", strip.y + strip.high - high);
       bar.setAttribute("height", high);
       box.setAttribute("data-state", level < 0 ? "wrong" : full ? "full" : part >= 0.6 ? "most" : "part");
-      const many = goal > 1 ? `${level}/${goal}` : "", text = level < 0 ? "?" : many;
-      if (name) name.textContent = n > 1 ? (level < 0 ? "?" : cell) : full ? "" : text;
+      const many = goal > 1 ? `${level}/${goal}` : "", text = level < 0 ? (level === -2 ? "2×" : "?") : many;
+      if (name) name.textContent = n > 1 ? (level < 0 ? text : cell) : full ? "" : text;
       if (name) name.style.fill = level >= 0 && part >= 0.6 ? (colourOf(scene, cell) === 4 ? "#fff" : "#1a1a1a") : "";
       if (count) count.textContent = full ? "" : text;
       tick.setAttribute("visibility", full && (count || (n === 1 && name)) ? "visible" : "hidden");
