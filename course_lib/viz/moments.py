@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from course_lib.viz.captions import caption, down, tag_words
 from course_lib.viz.scene import Doing, Flight, Scene, Span
 
 __all__ = ["Moment", "Token", "Worker", "boundaries", "steps", "telling_moments", "what_is_where"]
-
-_LISTED = 4
-_SENTENCES = 2
 
 
 class Worker(NamedTuple):
@@ -81,7 +79,7 @@ def what_is_where(scene: Scene, time_s: float) -> Moment:
     tick = min(max(round(time_s / scene.tick_s, 6), 0.0), float(scene.end))
     tokens = list(_tokens(scene, tick))
     workers = _workers(scene, tick, {token.src for token in tokens if token.state == "moving"})
-    return Moment(tick * scene.tick_s, workers, tokens, _caption(scene, tick, workers, tokens))
+    return Moment(tick * scene.tick_s, workers, tokens, caption(scene, tick, workers, tokens))
 
 
 def boundaries(scene: Scene) -> list[int]:
@@ -95,6 +93,7 @@ def boundaries(scene: Scene) -> list[int]:
     for span in scene.spans:
         found.update((span.start, span.end))
     found.update(fill.tick for fill in scene.fills)
+    found.update(tick for _, tick, _ in scene.faults)
     kept = [0]
     for tick in sorted(found - {-1}):
         if tick - kept[-1] > 2:
@@ -196,11 +195,6 @@ def _token(scene: Scene, index: int, flight: Flight, position: float, state: str
     return Token(index, flight.src, flight.dst, position, state, label, size, load, who)
 
 
-def tag_words(tag: int | str | None) -> str:
-    """Put a message's label in words: numbers are chunks."""
-    return "" if tag is None else f"chunk {tag}" if isinstance(tag, int) else tag
-
-
 def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
     workers = [
         Worker(rank, *(("send", "sends") if rank in sending else ("", "")), 0.0, -1)
@@ -211,9 +205,8 @@ def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
             break
         if tick < span.end and workers[span.rank].state != "compute":
             workers[span.rank] = _busy(span, scene.doings[span.doing], tick)
-    for rank, failed, _ in scene.faults:
-        if failed <= tick:
-            workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
+    for rank in down(scene, tick):
+        workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
     if not scene.goals:
         return workers
     held = [list(levels) for levels in scene.held]
@@ -227,65 +220,3 @@ def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
 def _busy(span: Span, doing: Doing, tick: float) -> Worker:
     progress = (tick - span.start) / (span.end - span.start) if doing.kind == "compute" else 0.0
     return Worker(span.rank, doing.kind, doing.word, progress, span.doing)
-
-
-def _caption(scene: Scene, tick: float, workers: list[Worker], tokens: list[Token]) -> str:
-    failed = [f"rank {rank} has failed ({kind})" for rank, at, kind in scene.faults if at <= tick]
-    if tick >= scene.end:
-        return "; ".join([f"the run is over: {scene.total}", *failed])
-    moving = [token for token in tokens if token.state == "moving"]
-    parts = _moving(moving, "of those drawn, " if scene.thinned else "")
-    parts += _resting(sum(token.state == "arrived" for token in tokens), "arrived")
-    parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
-    for kind in ("compute", "wait"):
-        parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
-    return "; ".join([*parts, *failed]) or "no rank computes, sends or waits"
-
-
-def _moving(moving: list[Token], drawn: str) -> list[str]:
-    if len(moving) <= _SENTENCES:
-        return [f"rank {t.src} sends {_named(t)} to rank {t.dst}" for t in moving]
-    loads = {token.load for token in moving}
-    each = f", each with {loads.pop()}" if len(loads) == 1 and "" not in loads else ""
-    listed = ", ".join(
-        f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
-    )
-    more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
-    return [f"{drawn}{len(moving)} messages are on their way{each}: {listed}{more}"]
-
-
-def _named(token: Token) -> str:
-    """Name what a message is: "chunk 2 (2 of 4 contributions), 16 KB,"."""
-    what = f"{token.label} ({token.load})" if token.label and token.load else ""
-    what = what or token.label or token.load
-    return f"{what}, {token.size}," if what else token.size
-
-
-def _resting(count: int, state: str) -> list[str]:
-    if count == 0:
-        return []
-    messages, verb, have = ("1 message", "is", "has") if count == 1 else (
-        f"{count} messages", "are", "have"
-    )  # fmt: skip
-    if state == "arrived":
-        return [f"{messages} {have} arrived and {verb} not yet received"]
-    return [f"{messages} {verb} never received"]
-
-
-def _doing(scene: Scene, kind: str, workers: list[Worker]) -> list[str]:
-    groups: dict[int, list[int]] = {}
-    for worker in workers:
-        groups.setdefault(worker.doing, []).append(worker.rank)
-    if len(groups) > _SENTENCES:
-        return [f"{len(workers)} ranks {kind}"]
-    parts = []
-    for number, ranks in groups.items():
-        doing = scene.doings[number]
-        if len(ranks) == 1:
-            parts.append(f"rank {ranks[0]} {doing.one}")
-        elif len(ranks) <= _LISTED:
-            listed = ", ".join(str(rank) for rank in ranks[:-1])
-            parts.append(f"ranks {listed} and {ranks[-1]} {doing.many}")
-        else:
-            parts.append(f"{len(ranks)} ranks {doing.many}")
-    return parts

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from course_lib.trace.critical_path import critical_path
@@ -94,9 +95,7 @@ def make_scene(
         doings=doings,
         messages=kept_flights,
         spans=kept_spans,
-        faults=[
-            (f.rank, round(f.time_s / tick_s), f.kind) for f in trace.faults if f.rank is not None
-        ],
+        faults=_faults(trace, tick_s),
         critical=[
             (m.src, m.dst, round(m.posted_s / tick_s), round((m.received_s or 0.0) / tick_s))
             for m in (critical_path(trace) if critical else [])
@@ -223,6 +222,13 @@ def _waits(verb: str, peer: int | None) -> Doing:
     else:
         goal = f"for rank {peer}"
     return Doing("wait", f"waits for {peer}", f"waits {goal}", f"wait {goal}")
+
+
+def _faults(trace: "Trace", tick_s: float) -> list[tuple[int, int, str]]:
+    faults = [
+        (f.rank, round(f.time_s / tick_s), f.kind) for f in trace.faults if f.rank is not None
+    ]
+    return sorted(faults, key=itemgetter(1))
 
 
 def _shares(trace: "Trace") -> list[tuple[float, float]]:

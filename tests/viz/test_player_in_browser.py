@@ -10,7 +10,7 @@ from course_lib.viz import loss_curve
 from course_lib.viz.moments import boundaries, steps, what_is_where
 from course_lib.viz.script import read_esm
 from course_lib.viz.staging import make_scene
-from tests.viz.traces import accident, map_reduce, ring
+from tests.viz.traces import accident, map_reduce, restarted, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -58,6 +58,7 @@ CASES = [
     pytest.param(lambda: map_reduce(4, 3), "star", id="star"),
     pytest.param(lambda: ring(16), "line", id="line"),
     pytest.param(accident, "line", id="accident"),
+    pytest.param(restarted, "line", id="restarted"),
 ]
 
 

@@ -42,3 +42,15 @@ def accident():
     return Trace(
         "processes", "measured", 3, messages=sent, faults=[Fault(1, "WorkerDied", "killed", 3e-3)]
     )
+
+
+def restarted():
+    """Rank 1 crashed, lost a message, and was started again; rank 2 crashed for good."""
+    sent = Message(0, 1, None, "<f8", (4,), 32, 2e-3, 2e-3, None, None, "world")
+    faults = [
+        Fault(1, "Crash", "rank 1 crashed", 1e-3),
+        Fault(None, "Lost", "message 1 from rank 0 to rank 1 was lost", 2e-3),
+        Fault(1, "Restart", "rank 1 was started again", 3e-3),
+        Fault(2, "Crash", "rank 2 crashed", 4e-3),
+    ]
+    return Trace("simulated", "virtual", 3, messages=[sent], faults=faults)

@@ -23,6 +23,7 @@ function unpack(packed) {
   for (const m of messages) for (const t of [m.posted, m.arrived, m.received]) found.add(t);
   for (const s of spans) found.add(s.start).add(s.end);
   for (const fill of fills) found.add(fill.tick);
+  for (const [, failed] of packed.faults) found.add(failed);
   scene.bounds = [0];
   for (const tick of [...found].sort((a, b) => a - b))
     if (tick - scene.bounds.at(-1) > 2) scene.bounds.push(tick);
@@ -50,8 +51,7 @@ function at(scene, tick) {
     const progress = state === "compute" ? (tick - s.start) / (s.end - s.start) : 0;
     workers[s.rank] = { rank: s.rank, state, word, progress, doing: s.doing };
   }
-  for (const [rank, failed] of scene.faults)
-    if (failed <= tick) workers[rank] = { rank, state: "failed", word: "failed", progress: 0, doing: -1 };
+  for (const [rank] of down(scene, tick)) workers[rank] = { rank, state: "failed", word: "failed", progress: 0, doing: -1 };
   if (scene.goals.length) {
     const held = scene.held.map((levels) => [...levels]);
     for (const fill of scene.fills) {
@@ -63,11 +63,19 @@ function at(scene, tick) {
   return { workers, tokens };
 }
 
+// The ranks that have failed, and how; not those that have been started again.
+function down(scene, tick) {
+  const ranks = new Map();
+  for (const [rank, failed, kind] of scene.faults)
+    if (failed <= tick && kind === "Restart") ranks.delete(rank);
+    else if (failed <= tick) ranks.set(rank, kind);
+  return ranks;
+}
+
 const words = (tag) => tag === null ? "" : typeof tag === "number" ? `chunk ${tag}` : tag;
 
 function caption(scene, tick, { workers, tokens }) {
-  const failed = scene.faults.filter((fault) => fault[1] <= tick)
-    .map(([rank, , kind]) => `rank ${rank} has failed (${kind})`);
+  const failed = [...down(scene, tick)].map(([rank, kind]) => `rank ${rank} has failed (${kind})`);
   if (tick >= scene.end) return [`the run is over: ${scene.total}`, ...failed].join("; ");
   const parts = [], count = (state) => tokens.filter((t) => t.state === state);
   const moving = count("moving").map(({ m }) =>
