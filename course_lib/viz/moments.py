@@ -15,6 +15,8 @@ from course_lib.viz.scene import Doing, Flight, Scene, Span
 
 __all__ = ["Moment", "Token", "Worker", "boundaries", "steps", "telling_moments", "what_is_where"]
 
+_FEW = 3  # moments besides the end that a run with buffers is told in, if it has as many
+
 
 class Worker(NamedTuple):
     """One rank at a moment.
@@ -134,6 +136,8 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
         )
         telling.append((start + end) / 2 * scene.tick_s)
         unseen -= keys
+    if scene.goals:
+        _add_evenly(telling, [(a + b) / 2 * scene.tick_s for a, b, _ in runs], min(_FEW, count - 1))
     telling.sort()
     lost = any(message.arrived < 0 for message in scene.messages)
     if not telling or scene.faults or scene.goals or lost:
@@ -142,6 +146,15 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
         last = len(telling) - 1
         telling = [telling[round(k * last / max(count - 1, 1))] for k in range(count)]
     return telling
+
+
+def _add_evenly(telling: list[float], others: list[float], count: int) -> None:
+    """Add times, each as far from those before as there is, until there are ``count``."""
+    while telling and len(telling) < count:
+        gap, farthest = max((min(abs(t - told) for told in telling), t) for t in others)
+        if gap == 0:
+            return
+        telling.append(farthest)
 
 
 def _runs(scene: Scene) -> list[tuple[int, int, frozenset[tuple[int, ...]]]]:

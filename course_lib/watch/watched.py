@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,9 +148,9 @@ def watch_collective(
 
     Notes
     -----
-    What a rank holds in a chunk are the contributions that have reached it, added up or not yet.
-    What it returns in the end overrules that: a contribution that was received and forgotten is
-    gone, and one that was added twice is told.
+    What a rank holds in a chunk are the contributions that have reached it, added up or not yet;
+    one that is added twice is told as soon as that is sent on. What the rank returns in the end
+    overrules all that: a contribution that was received and forgotten is gone.
 
     Examples
     --------
@@ -261,34 +262,34 @@ def _fills(
     carried: list[dict[int, Counts]],
     returned: list[dict[int, Counts]],
 ) -> list[Fill]:
-    """Follow every rank's chunks: what reaches it is added, what it returns is the last word."""
-    now = [list(chunks) for chunks in held]
+    """Follow every rank's chunks: what it receives and sends is there, what it returns is final."""
+    seen = []
     last_s = [0.0] * trace.size
-    fills = []
-
-    def hold(rank: int, chunk: int, counts: Counts, time_s: float) -> None:
-        if now[rank][chunk] != counts:
-            now[rank][chunk] = counts
-            fills.append(Fill(rank, chunk, counts, time_s))
-
-    for m in trace.messages:
+    for m, chunks in zip(trace.messages, carried, strict=True):
+        seen.append((m.posted_s, m.src, chunks))
         last_s[m.src] = max(last_s[m.src], m.sent_s)
-    arrivals = [
-        (m.received_s, m.dst, chunks)
-        for m, chunks in zip(trace.messages, carried, strict=True)
-        if m.received_s is not None
-    ]
-    for time_s, rank, chunks in sorted(arrivals, key=lambda arrival: arrival[0] or 0.0):
-        last_s[rank] = max(last_s[rank], time_s or 0.0)
+        if m.received_s is not None:
+            seen.append((m.received_s, m.dst, chunks))
+            last_s[m.dst] = max(last_s[m.dst], m.received_s)
+    now = [list(chunks) for chunks in held]
+    fills = []
+    for time_s, rank, chunks in sorted(seen, key=itemgetter(0)):
         for chunk, counts in chunks.items():
-            hold(rank, chunk, _together(now[rank][chunk], counts), time_s or 0.0)
+            together = _together(now[rank][chunk], counts)
+            if together != now[rank][chunk]:
+                now[rank][chunk] = together
+                fills.append(Fill(rank, chunk, together, time_s))
     for rank, chunks in enumerate(returned):
-        for chunk, counts in chunks.items():
-            hold(rank, chunk, counts, last_s[rank])
-    return sorted(fills, key=lambda fill: fill.time_s)
+        fills += [
+            Fill(rank, chunk, counts, last_s[rank])
+            for chunk, counts in chunks.items()
+            if counts != now[rank][chunk]
+        ]
+    return sorted(fills, key=attrgetter("time_s"))
 
 
 def _together(one: Counts, other: Counts) -> Counts:
+    """Add up what is known; what cannot be read, a message of sizes for one, adds nothing."""
     if one is None or other is None:
-        return None
+        return one or other
     return tuple(max(a, b) for a, b in zip(one, other, strict=True))

@@ -11,6 +11,7 @@ from course_lib.collectives.allreduce_halving_doubling import allreduce_halving_
 from course_lib.collectives.allreduce_tree import allreduce_tree
 from course_lib.collectives.allreduce_two_level import allreduce_two_level
 from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.viz import filmstrip, player
 from course_lib.viz.moments import steps, telling_moments, what_is_where
 from course_lib.viz.scene import TWICE
@@ -115,6 +116,14 @@ def test_a_filmstrip_ends_with_what_every_rank_holds():
     assert len(times) == 6
     assert times[-1] == scene.end_s
     assert len(set(map(str, (cells(scene, time_s) for time_s in times)))) >= 5
+
+
+@pytest.mark.parametrize("name", ALLREDUCES)
+def test_every_all_reduce_is_told_in_four_to_six_moments(name):
+    scene = scene_of(watched(ALLREDUCES[name], 4))
+    times = telling_moments(scene)
+    assert 4 <= len(times) <= 6 or (name == "butterfly" and len(times) == 3), "it has two rounds"
+    assert times == sorted(set(times))
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,21 @@ def test_what_was_added_twice_is_told():
     loads = watched.player().scene["loads"]
     assert "a sum in which rank 3 counts twice" in [words for words, _ in loads]
 
+    zero = [fill for fill in watched.contributions.fills if fill.rank == 0]
+    assert zero[-1].time_s == watched.trace.messages[-3].posted_s, "as soon as it is sent on"
+
+
+def test_a_message_of_something_else_spoils_nothing():
+    def with_sizes(comm, x):
+        left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+        comm.sendrecv(np.array([len(x) + 0.5]), dst=right, src=left)
+        return allreduce_ring(comm, x)
+
+    watched = watch_collective(with_sizes, workers=4)
+    assert at_the_end(watched.contributions) == [[(1, 1, 1, 1)] * 4] * 4
+    assert all(fill.counts is not None for fill in watched.contributions.fills)
+    assert watched.player().scene["loads"][0] == ["contributions that cannot be told apart", ""]
+
 
 def test_numbers_that_are_no_sum_are_not_taken_for_one():
     def mean(comm, x):

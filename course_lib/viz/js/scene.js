@@ -1,4 +1,5 @@
-// What is where at a time: the same arithmetic as course_lib/viz/moments.py on the same table.
+// What is where at a time: the same arithmetic as course_lib/viz/moments.py on the same table,
+// and the same sentences as course_lib/viz/captions.py.
 // The five files of this folder are read as one module, in the order scene, stage, strips,
 // timeline, player.
 
