@@ -64,6 +64,23 @@ def test_a_message_that_was_there_in_time_holds_nobody_up():
     assert way(trace) == [(1, 2)]
 
 
+def test_who_waits_for_its_own_card_does_not_wait_for_what_has_arrived():
+    def slow_sender(comm, x):
+        if comm.rank == 0:
+            comm.send(x[:1], 1)
+            comm.recv(1)
+            comm.recv(1)
+            return
+        with comm.compute("work", flops=1e9):
+            pass
+        comm.sendrecv(x, dst=0, src=0)
+        comm.send(x, 0)
+
+    trace = run(slow_sender, np.ones(2000), workers=2, backend="simulated").trace
+    assert [wait.verb for wait in trace.waits if wait.rank == 1] == ["sendrecv", "send"]
+    assert way(trace) == [(1, 0)]
+
+
 def test_a_tree_is_as_deep_as_its_path():
     slow = networks.ethernet_10g
     trace = run(
