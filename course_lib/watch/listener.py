@@ -1,91 +1,60 @@
-"""A communicator that passes every call on and keeps a copy of what is sent."""
+"""Listening to a rank: a copy is kept of all that it sends, and nothing else changes."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Envelope, Tag
+from course_lib.comm.messages import Envelope
 from course_lib.comm.pending import Pending
 
-__all__ = ["Listener", "Sent"]
-
-T = TypeVar("T")
+__all__ = ["Sent", "listen"]
 
 Sent = dict[tuple[str, int], list[NDArray[Any]]]
 """What a rank sent, in order: by communicator and receiver (a rank of the whole run)."""
 
 
-class Listener(Communicator):
-    """One rank's communicator, listened to; so are those that are split or started from it.
+def listen(comm: Communicator, sent: Sent) -> None:
+    """Keep copies of what is sent on a communicator, and on those split or started from it.
+
+    The communicator itself is listened to, by methods of its own in front of those of its class: a
+    second one around it would need a copy of all that a communicator knows of its collectives.
 
     Parameters
     ----------
-    inner : Communicator
-        Where every call is passed on to.
+    comm : Communicator
+        One rank's communicator.
     sent : dict
         Where the copies are kept.
     """
+    send, exchange, split, start = comm._send, comm._sendrecv, comm._split, comm._start
 
-    def __init__(self, inner: Communicator, sent: Sent) -> None:
-        super().__init__(inner.rank, inner.size, inner._seed, inner.name, inner._members)
-        self.device = inner.device
-        self._inner = inner
-        self._sent = sent
+    def keep(data: NDArray[Any], dst: int) -> None:
+        sent.setdefault((comm.name, comm._members[dst]), []).append(np.array(data))
 
-    def _keep(self, data: NDArray[Any], dst: int) -> None:
-        self._sent.setdefault((self.name, self._members[dst]), []).append(data.copy())
+    def kept_send(data: NDArray[Any], envelope: Envelope, dst: int) -> None:
+        keep(data, dst)
+        send(data, envelope, dst)
 
-    def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
-        self._keep(data, dst)
-        self._inner._send(data, sent, dst)
+    def kept_sendrecv(data: NDArray[Any], envelope: Envelope, dst: int, *rest: Any) -> Any:
+        keep(data, dst)
+        return exchange(data, envelope, dst, *rest)
 
-    def _recv(
-        self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
-    ) -> tuple[NDArray[Any], Envelope]:
-        return self._inner._recv(src, out, op, tag)
+    def listened_split(color: int | None, key: int) -> Communicator | None:
+        group = split(color, key)
+        if group is not None:
+            listen(group, sent)
+        return group
 
-    def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
-        return self._inner._recv_any()
+    def listened_start(fn: Callable[..., Any], args: tuple[Any, ...]) -> Pending[Any]:
+        def listened(child: Communicator, *args: Any) -> Any:
+            listen(child, sent)
+            return fn(child, *args)
 
-    def _sendrecv(
-        self,
-        data: NDArray[Any],
-        sending: Envelope,
-        dst: int,
-        src: int,
-        out: NDArray[Any] | None,
-        op: str | None,
-    ) -> tuple[NDArray[Any], Envelope]:
-        self._keep(data, dst)
-        return self._inner._sendrecv(data, sending, dst, src, out, op)
+        return start(listened, args)
 
-    def _barrier(self) -> None:
-        self._inner._barrier()
-
-    def _split(self, color: int | None, key: int) -> Communicator | None:
-        group = self._inner.split(color, key)
-        return None if group is None else Listener(group, self._sent)
-
-    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
-        def listened(child: Communicator) -> T:
-            return fn(Listener(child, self._sent), *args)
-
-        return self._inner.start(listened)
-
-    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        return self._inner._shared_array(shape, dtype)
-
-    def _computed(self, label: str, flops: float, started_s: float) -> None:
-        self._inner._computed(label, flops, started_s)
-
-    def _note(self, name: str, value: Any) -> None:
-        self._inner._note(name, value)
-
-    def _clock(self) -> float:
-        return self._inner._clock()
-
-    def _collective(self, name: str, entered_s: float) -> None:
-        self._inner._collective(name, entered_s)
+    vars(comm).update(
+        _send=kept_send, _sendrecv=kept_sendrecv, _split=listened_split, _start=listened_start
+    )

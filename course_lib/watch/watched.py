@@ -17,7 +17,7 @@ from course_lib.comm.launch import Result, run
 from course_lib.shards import split_evenly
 from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.trace import Trace
-from course_lib.watch.listener import Listener, Sent
+from course_lib.watch.listener import Sent, listen
 from course_lib.watch.reading import Piece, marks, read
 
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ def _listened(
     args: tuple[Any, ...],
 ) -> tuple[Any, Sent]:
     sent: Sent = {}
-    return fn(Listener(comm, sent), inputs[comm.rank], *args), sent
+    listen(comm, sent)
+    return fn(comm, inputs[comm.rank], *args), sent
 
 
 def _tell(
