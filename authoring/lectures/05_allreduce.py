@@ -15,17 +15,17 @@ import inspect
 from fractions import Fraction
 
 import numpy as np
-from course_lib.costs import crossover, fit_line, predicted_s
-from course_lib.watch import watch_collective
 
 from course_lib import networks, run
 from course_lib.collectives.allgather_ring import allgather_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
+from course_lib.costs import crossover, fit_line, predicted_s
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
 from course_lib.viz import curve
 from course_lib.viz.prediction import predict
+from course_lib.watch import watch_collective
 
 rng = np.random.default_rng(seed=5)
 
