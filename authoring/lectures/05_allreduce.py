@@ -232,8 +232,8 @@ for P in (3, 7, 8, 15, 16, 31, 32):
 # ### Watch the double tree
 #
 # Each tree carries one half of the vector, here in one segment, so that there are few messages to
-# watch. Before you run it: in one tree the root sends to two children, as in the first one. How
-# many vectors does the busiest rank send, with a half in each tree?
+# watch. Before you run it: a rank with a parent and two children sends three halves in its tree,
+# and is a leaf in the other. How many vectors does the busiest rank send?
 
 
 # %%
@@ -245,7 +245,7 @@ def double_tree(comm, x):
 double = both_worlds(double_tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
 print(double)
 sent = [str(Fraction(n_bytes, N_BYTES)) for n_bytes in double.virtual.trace.bytes_sent()]
-print("sent by ranks 0 to 6, in vectors:", *sent)  # at most 3 halves in one tree, 1 in the other
+print("sent by ranks 0 to 6, in vectors:", *sent)
 
 # %%
 watch(double_tree, 7, "line", title="Double tree: every leaf works in the other tree")
@@ -392,9 +392,9 @@ assert same_sums
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The famous wrong rings
 #
-# Two widely read tutorials teach a ring like the first one here: everybody's *whole* vector goes
-# round. (One of them leaves the chunks to the reader; the other once sent the sum round again.)
-# Do they find the right sum? How many bytes does each rank send?
+# Two widely read tutorials send everybody's *whole* vector round the ring. (One of them leaves the
+# chunks to the reader as an exercise; the other sends the sum round once more.) Do they find the
+# right sum? How many bytes does each rank send?
 
 
 # %%
@@ -661,8 +661,9 @@ assert one_by_one != in_pairs
 # **Verdict on 3.23: imprecise.** What every algorithm needs is that brackets may move:
 # *associative*. "Halfway between $a$ and $b$" is commutative, but depends on the brackets. The
 # product is not commutative, and the ordered tree gets it right; the ring starts each chunk at
-# another rank, so only chunk 0 does. MPI assumes associativity always, and asks whether an operator
-# commutes. And the broadcast is one way among several: butterfly and ring have none.
+# another rank, so only chunk 0 does: it needs both (Patarasuk and Yuan 2009). MPI always assumes
+# associativity, and asks whether an operator commutes. And the broadcast is one way among several:
+# butterfly and ring have none.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## And sums?
