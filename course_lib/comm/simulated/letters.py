@@ -9,6 +9,7 @@ from course_lib.comm.messages import Envelope
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.mishaps import Fate
 
 __all__ = ["ANY", "Letter"]
 
@@ -20,10 +21,12 @@ class Letter:
     """A message on its way: a copy of the data, who sent it, when, and when it will be there.
 
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
-    ``number`` is its place in the log, once it has started.
+    ``number`` is its place in the log, once it has started. ``fate`` is there only in a run with
+    faults, from when it has been decided.
     """
 
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent")
+    __slots__ = ("arrived_s", "data", "fate", "number", "posted_s", "sender", "sent")
+    fate: "Fate"
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float

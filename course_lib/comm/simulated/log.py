@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
+from course_lib.comm.messages import Envelope
 from course_lib.trace.events import Collective, Compute, Fault, Message, Note, Wait
 from course_lib.trace.trace import Trace
 
@@ -34,6 +35,17 @@ class Mail:
     comm: str
     messages: list[tuple[Any, ...]] = field(default_factory=list)
     received_s: list[float | None] = field(default_factory=list)
+
+    def add(
+        self, src: int, dst: int, sent: Envelope, n_bytes: int,
+        posted_s: float, sent_s: float, arrived_s: float,
+    ) -> int:  # fmt: skip
+        """Write down a message that has started, and return its number."""
+        self.messages.append(
+            (src, dst, sent.tag, sent.dtype, sent.shape, n_bytes, posted_s, sent_s, arrived_s)
+        )
+        self.received_s.append(None)
+        return len(self.messages) - 1
 
     def whole(self) -> list[tuple[Any, ...]]:
         """List all fields of all messages; what nobody received has not arrived either."""
@@ -67,6 +79,11 @@ class Log:
         """Begin the messages of one more communicator."""
         self.mail.append(Mail(comm))
         return self.mail[-1]
+
+    def n_events(self) -> int:
+        """Count what has been written down; another thread may ask."""
+        n_messages = sum(len(mail.received_s) for mail in self.mail)
+        return n_messages + len(self.computes) + len(self.notes) + len(self.collectives)
 
     def trace(self, size: int, faults: Sequence[Fault]) -> Trace:
         """Make a trace of it, sorted by time and then rank."""
