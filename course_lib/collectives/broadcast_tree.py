@@ -1,7 +1,6 @@
 """Broadcast down a binomial tree: in every round, whoever has the array gives it to one more."""
 
-import array_api_compat
-
+from course_lib.collectives.rows import check_root, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -61,8 +60,7 @@ def broadcast_tree(
     >>> run(share, workers=4, backend="simulated").values[3]
     array([0, 1, 2])
     """
-    if not 0 <= root < comm.size:
-        raise ValueError(f"root must be a rank from 0 to {comm.size - 1}, got {root}")
+    check_root(root, comm.size)
     if comm.rank == root and array is None:
         raise ValueError(f"array must be given on the root, rank {root}, got None")
     position = (comm.rank - root) % comm.size  # the root stands at position 0
@@ -77,10 +75,4 @@ def broadcast_tree(
         if position + distance < comm.size:
             comm.send(array, (comm.rank + distance) % comm.size)
 
-    if position != 0:
-        return array
-    if out is None:
-        xp = array_api_compat.array_namespace(array)
-        return xp.asarray(array, copy=True)
-    out[...] = array
-    return out
+    return array if position != 0 else copy_into(array, out)

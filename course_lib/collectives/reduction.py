@@ -1,13 +1,19 @@
-"""What all reductions share: the names of the operations, a flat working copy, the finish."""
+"""What all reductions share: the operations, a flat working copy, the finish."""
 
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
+from course_lib.collectives.rows import check_same
 from course_lib.comm.messages import Array
 
-__all__ = ["finish", "message_op", "working_copy"]
+__all__ = [
+    "combine_into",
+    "finish",
+    "message_op",
+    "working_copy",
+]
 
 _MESSAGE_OP = {"sum": "add", "mean": "add", "max": "max", "min": "min"}
 
@@ -66,11 +72,8 @@ def working_copy(array: Array, out: Array | None) -> Array:
     if out is None:
         xp = array_api_compat.array_namespace(array)
         return xp.reshape(array, (-1,), copy=True)
-    if out is not array and (out.shape != array.shape or out.dtype != array.dtype):
-        raise ValueError(
-            f"out must have the array's shape {tuple(array.shape)} and dtype {array.dtype}, got "
-            f"shape {tuple(out.shape)} and dtype {out.dtype}"
-        )
+    if out is not array:
+        check_same(out, array.shape, array.dtype)
     if not _is_contiguous(out):
         return working_copy(array, None)
     if out is not array:
@@ -106,6 +109,23 @@ def finish(total: Array, op: str, n_ranks: int, like: Array, out: Array | None) 
     if not _is_contiguous(out):
         out[...] = total.reshape(like.shape)
     return out
+
+
+def combine_into(total: Array, part: Array, op: str) -> None:
+    """Combine ``part`` into ``total``, as ``recv`` does with a message while it arrives.
+
+    Parameters
+    ----------
+    total, part : numpy.ndarray or torch.Tensor
+        Arrays of one shape and dtype; ``total`` is modified.
+    op : {"add", "max", "min"}
+        How two elements become one.
+    """
+    if op == "add":
+        total += part
+        return
+    xp = array_api_compat.array_namespace(total)
+    total[...] = (xp.maximum if op == "max" else xp.minimum)(total, part)
 
 
 def _is_contiguous(array: Any) -> bool:

@@ -1,0 +1,83 @@
+"""All-reduce on a butterfly (recursive doubling): in every round, everybody knows twice as much."""
+
+import array_api_compat
+
+from course_lib.collectives.folding import fold_in, fold_out
+from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.comm.collective import collective
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.messages import Array
+
+__all__ = ["allreduce_butterfly"]
+
+
+@collective
+def allreduce_butterfly(
+    comm: Communicator, array: Array, op: str = "sum", out: Array | None = None
+) -> Array:
+    """Combine the arrays of all ranks by exchanging them pairwise, in as few rounds as possible.
+
+    In round k every rank swaps its array with the rank whose number differs in bit k, and both add
+    what they get to what they had. After round k a rank knows the sum of 2 ** (k + 1) ranks, so
+    log2 P rounds are enough. Ranks beyond the largest power of two have no partner: they give their
+    array to one that has, and are told the total.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    array : numpy.ndarray or torch.Tensor, any shape
+        This rank's contribution, the same shape and dtype on every rank; it is not modified.
+    op : {"sum", "mean", "max", "min"}, default: "sum"
+        How two elements become one.
+    out : array or None, default: None
+        Where to put the result; same shape and dtype as ``array``.
+
+    Returns
+    -------
+    numpy.ndarray or torch.Tensor
+        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
+
+    Raises
+    ------
+    ValueError
+        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
+
+    Notes
+    -----
+    Cost: with Q the largest power of two that is not above P: log2 Q rounds, and up to 2 more where
+    P > Q; Q log2 Q + 2(P-Q) messages in all; n bytes on the busiest card of every round: a rank
+    below Q sends n log2 Q bytes, and n more where it has taken in another, P ranks and n bytes.
+
+    Invariant: after the exchange at distance d, the ranks that differ in the bits of 2d - 1 only
+    hold the same sum: that of all of them, and of whom they have taken in.
+
+    References
+    ----------
+    R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
+    in MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import run
+    >>> def sum_of_ranks(comm):
+    ...     return allreduce_butterfly(comm, np.full(3, comm.rank))
+    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
+    array([6, 6, 6])
+    """
+    combine = message_op(op, array)
+    total = working_copy(array, out)
+    active = fold_in(comm, total, combine)
+
+    if comm.rank < active:
+        mine = array_api_compat.array_namespace(total).empty_like(total)
+        distance = 1
+        while distance < active:
+            partner = comm.rank ^ distance
+            mine[...] = total  # what leaves may not change while the other's is being added
+            comm.sendrecv(mine, dst=partner, src=partner, out=total, op=combine)
+            distance *= 2
+
+    fold_out(comm, total, active)
+    return finish(total, op, comm.size, array, out)

@@ -1,0 +1,67 @@
+"""All-to-all: every rank has something else for every other one."""
+
+from course_lib.collectives.rows import check_rows, join
+from course_lib.comm.collective import collective
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.messages import Array
+from course_lib.shards import split_evenly
+
+__all__ = ["alltoall"]
+
+
+@collective
+def alltoall(comm: Communicator, array: Array, out: Array | None = None) -> Array:
+    """Give part j of every rank's array to rank j.
+
+    The ranks' parts form a table, with a row for the sender and a column for the receiver; this
+    turns rows into columns. In step s every rank sends to the one s places to its right and
+    receives from the one as far to its left, so that nobody has two messages to receive at a time.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    array : numpy.ndarray or torch.Tensor, shape (rows, ...)
+        This rank's rows, cut by ``split_evenly`` into one part for each rank; not modified.
+    out : array or None, default: None
+        Where to put the result.
+
+    Returns
+    -------
+    numpy.ndarray or torch.Tensor
+        The part for this rank from rank 0, then that from rank 1, and so on; a new array unless
+        ``out`` is given.
+
+    Raises
+    ------
+    ValueError
+        If ``array`` has no rows, or ``out`` is not of the result's shape.
+
+    Notes
+    -----
+    Cost: P - 1 rounds; P - 1 messages and (P-1)/P n bytes sent by each rank where P divides the
+    number of rows, P ranks and n bytes on each.
+
+    Invariant: no part is passed on: it goes from its sender straight to its receiver.
+
+    References
+    ----------
+    R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
+    in MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import run
+    >>> def turn(comm):
+    ...     return alltoall(comm, 10 * comm.rank + np.arange(3))
+    >>> run(turn, workers=3, backend="simulated").values
+    [array([ 0, 10, 20]), array([ 1, 11, 21]), array([ 2, 12, 22])]
+    """
+    check_rows(array)
+    parts = [array[part] for part in split_evenly(array.shape[0], comm.size)]
+    arrived = [parts[comm.rank]] * comm.size  # all but this rank's own are replaced
+    for shift in range(1, comm.size):
+        dst, src = (comm.rank + shift) % comm.size, (comm.rank - shift) % comm.size
+        arrived[src] = comm.sendrecv(parts[dst], dst=dst, src=src, tag=dst)
+    return join(arrived, out)

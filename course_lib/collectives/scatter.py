@@ -1,0 +1,73 @@
+"""Scatter: the root's rows are dealt out, a part to every rank."""
+
+from course_lib.collectives.rows import check_root, check_rows, copy_into
+from course_lib.comm.collective import collective
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.messages import Array
+from course_lib.shards import split_evenly
+
+__all__ = ["scatter"]
+
+
+@collective
+def scatter(
+    comm: Communicator, array: Array | None = None, root: int = 0, out: Array | None = None
+) -> Array:
+    """Cut the root's array into one part for each rank, and give every rank its part.
+
+    The parts are those of ``split_evenly`` along the first axis: they differ by one row at most.
+    ``gather`` puts them together again.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    array : numpy.ndarray or torch.Tensor or None, shape (rows, ...)
+        What to deal out; only the root's counts, the others may leave it out.
+    root : int, default: 0
+        The rank that has the array; the same on every rank.
+    out : array or None, default: None
+        Where to put this rank's part; same shape and dtype as the part.
+
+    Returns
+    -------
+    numpy.ndarray or torch.Tensor
+        Part ``comm.rank``; a new array unless ``out`` is given.
+
+    Raises
+    ------
+    ValueError
+        If ``root`` is not a rank, or the root has no array, or one without rows.
+
+    Notes
+    -----
+    Cost: 1 round; P - 1 messages in all; the root sends (P-1)/P n bytes where P divides the number
+    of rows, P ranks and n bytes.
+
+    Invariant: only the root sends.
+
+    References
+    ----------
+    E. Chan, M. Heimlich, A. Purkayastha and R. van de Geijn, "Collective communication: theory,
+    practice, and experience", Concurrency and Computation: Practice and Experience 19(13), 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import run
+    >>> def deal(comm):
+    ...     return scatter(comm, np.arange(5) if comm.rank == 0 else None)
+    >>> run(deal, workers=2, backend="simulated").values
+    [array([0, 1]), array([2, 3, 4])]
+    """
+    check_root(root, comm.size)
+    if comm.rank != root:
+        return comm.recv(root, out=out)
+    if array is None:
+        raise ValueError(f"array must be given on the root, rank {root}, got None")
+    check_rows(array)
+    parts = split_evenly(array.shape[0], comm.size)
+    for shift in range(1, comm.size):
+        dst = (root + shift) % comm.size
+        comm.send(array[parts[dst]], dst, tag=dst)
+    return copy_into(array[parts[root]], out)
