@@ -78,6 +78,7 @@ class Mishaps:
 
     def _record(self, kind: str, text: str, time_s: float, rank: int | None = None) -> None:
         self.happened.append(Fault(rank, kind, text, time_s))
+        self._world.latest_end_s = max(self._world.latest_end_s, time_s)
 
     # Messages
 
@@ -178,7 +179,6 @@ class Mishaps:
             world.ending = False
         for flow in flows:
             flow.finished = False  # even if it caught its own end and returned
-        world.latest_end_s = max(world.latest_end_s, now_s)
 
     def _restart(self, now_s: float, rank: int) -> None:
         """Call a dead rank's function again."""
