@@ -29,9 +29,9 @@ the middle waits there: ``send`` returns when the sender's own card is free, how
 A slow card or a slow link is one with other numbers. ``routes`` has this; a plain star without
 faults does without it, and gives the same times to the last bit.
 
-**Faults.** A schedule says which ranks crash and perhaps come back, which messages are lost, doubled
-or held up, which links are slow and who is cut off from whom, and when. ``faults`` says what each
-does and what is lost with a rank. The same schedule gives the same run.
+**Faults.** A schedule says which ranks crash and perhaps come back, which messages are lost,
+doubled or held up, which links are slow and who is cut off from whom, and when. ``faults`` says what
+each does and what is lost with a rank. The same schedule gives the same run.
 
 **Beside each other.** ``comm.start`` makes a flow whose clock begins at its starter's; ``wait``
 moves the waiter's clock to the later of both. A computer is thought to have a core for each flow,
@@ -50,6 +50,6 @@ from C, or that swallows every exception, cannot be ended. For the same reason a
 runs its ``finally`` blocks, in which it can do nothing to the others.
 
 Read ``networks``, then ``flow`` (a clock and a greenlet) and ``world`` (the loop), then
-``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks that
-are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``mishaps``.
+``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks
+that are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``mishaps``.
 """
