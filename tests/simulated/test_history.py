@@ -46,7 +46,7 @@ def test_the_right_server_makes_every_addition_exactly_once(name):
 
 @pytest.mark.parametrize("seed", range(15))
 def test_the_right_server_is_right_under_any_copies_delays_and_crashes_of_clients(seed):
-    drawn = schedule(seed, 4, within_s=1e-3, restart=2, duplicate=4, delay=3, slow_link=1)
+    drawn = schedule(seed, 4, within_s=5e-4, restart=2, duplicate=4, delay=3, slow_link=1)
     kept = [event for event in drawn.events if not isinstance(event, Crash) or event.rank]
     assert findings(history("", Faults(kept)).trace) == []
 

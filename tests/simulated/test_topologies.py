@@ -257,6 +257,13 @@ def test_ranks_that_share_an_uplink_share_its_bandwidth(cable, ranks, hosts, n_b
     [
         (lambda: networks.two_level(HAND, HAND, 0), ValueError, "ranks_per_host must be 1 or more"),
         (lambda: networks.two_level(HAND, HAND, 2.0), TypeError, "ranks_per_host must be an int"),
+        (
+            lambda: networks.two_level(RING, HAND, 2),
+            ValueError,
+            "inside must be a network in which",
+        ),
+        (lambda: networks.two_level(HAND, RING, 2), ValueError, "between must be a network in whi"),
+        (lambda: networks.ring(RING), ValueError, "cable must be a network in which"),
         (lambda: TwoLevel(2, math.nan, 1.0), ValueError, "latency_s must be 0 or more"),
         (lambda: TwoLevel(2, 1.0, 0.0), ValueError, "bandwidth_bytes_per_s must be above 0"),
         (lambda: Straggler(-1, 2.0), ValueError, "rank must be 0 or more"),

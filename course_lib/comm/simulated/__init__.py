@@ -30,8 +30,8 @@ A slow card or a slow link is one with other numbers. ``routes`` has this; a pla
 faults does without it, and gives the same times to the last bit.
 
 **Faults.** A schedule says which ranks crash and perhaps come back, which messages are lost,
-doubled or held up, which links are slow and who is cut off from whom, and when. ``faults`` says what
-each does and what is lost with a rank. The same schedule gives the same run.
+doubled or held up, which links are slow and who is cut off from whom, and when. ``faults`` says
+what each does and what is lost with a rank. The same schedule gives the same run.
 
 **Beside each other.** ``comm.start`` makes a flow whose clock begins at its starter's; ``wait``
 moves the waiter's clock to the later of both. A computer is thought to have a core for each flow,

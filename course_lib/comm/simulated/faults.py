@@ -198,12 +198,13 @@ def schedule(
     if workers < 2 and sum(counts.values()) > crash + restart:
         raise ValueError("workers must be 2 or more for faults between two ranks")
     draw = _Drawing(seed, workers, within_s, first)
-    victims = draw.random.sample(range(workers), crash + restart)
+    victims = draw.some(workers, crash + restart)
     events: list[Any] = [Crash(rank, draw.interval()[0]) for rank in victims[:crash]]
-    for rank in victims[crash:]:
-        events.append(Crash(rank, *draw.interval()))
-    for _ in range(slow_link):
-        events.append(SlowLink(*draw.pair(), float(draw.random.randint(2, 20)), *draw.interval()))
+    events += [Crash(rank, *draw.interval()) for rank in victims[crash:]]
+    events += [
+        SlowLink(*draw.pair(), float(2 + draw.below(19)), *draw.interval())
+        for _ in range(slow_link)
+    ]
     events += [Drop(*draw.pair(), draw.nth()) for _ in range(drop)]
     events += [Duplicate(*draw.pair(), draw.nth()) for _ in range(duplicate)]
     events += [Delay(*draw.pair(), draw.nth(), draw.interval()[1]) for _ in range(delay)]
@@ -212,29 +213,40 @@ def schedule(
 
 
 class _Drawing:
-    """What is drawn from a seed; ``random`` promises the same everywhere, NumPy does not."""
+    """What is drawn from a seed, by ``random()`` alone.
+
+    Of its generator Python promises no more than that this method stays the same.
+    """
 
     def __init__(self, seed: int, workers: int, within_s: float, first: int) -> None:
-        self.random = random.Random(seed)
+        self._random = random.Random(seed)
         self._workers = workers
         self._within_s = within_s
         self._first = first
 
+    def below(self, limit: int) -> int:
+        """Draw a number from 0 to below the limit."""
+        return int(self._random.random() * limit)
+
+    def some(self, limit: int, count: int) -> list[int]:
+        """Draw so many different numbers below the limit."""
+        left = list(range(limit))
+        return [left.pop(self.below(len(left))) for _ in range(count)]
+
     def interval(self) -> tuple[float, float]:
-        """Draw two times, with three digits so that a schedule can be read."""
-        begin, end = sorted(self.random.sample(range(1, 1000), 2))
-        return begin * self._within_s / 1000, end * self._within_s / 1000
+        """Draw two times, of three digits so that a schedule can be read."""
+        begin, end = sorted(self.some(999, 2))
+        return (begin + 1) * self._within_s / 1000, (end + 1) * self._within_s / 1000
 
     def pair(self) -> tuple[int, int]:
         """Draw two different ranks."""
-        src, dst = self.random.sample(range(self._workers), 2)
+        src, dst = self.some(self._workers, 2)
         return src, dst
 
     def nth(self) -> int:
         """Draw which message."""
-        return self.random.randint(1, self._first)
+        return 1 + self.below(self._first)
 
     def group(self) -> tuple[int, ...]:
         """Draw some ranks, not all."""
-        count = self.random.randint(1, self._workers - 1)
-        return tuple(sorted(self.random.sample(range(self._workers), count)))
+        return tuple(sorted(self.some(self._workers, 1 + self.below(self._workers - 1))))

@@ -74,11 +74,17 @@ def ring(cable: Network) -> Network:
     Network
         A message to a rank at distance d takes ``d * latency_s + n * beta`` when it is alone.
 
+    Raises
+    ------
+    ValueError
+        If ``cable`` has a topology already.
+
     Examples
     --------
     >>> ring(ethernet_10g).name
     'ring of ethernet_10g'
     """
+    _refuse_topology("cable", cable)
     return replace(cable, name=f"ring of {cable.name}", topology=Ring())
 
 
@@ -99,17 +105,32 @@ def two_level(inside: Network, between: Network, ranks_per_host: int) -> Network
     Network
         The two together.
 
+    Raises
+    ------
+    ValueError
+        If one of them has a topology already.
+
     Examples
     --------
     >>> two_level(inside=nvlink_4, between=infiniband_ndr, ranks_per_host=8).name
     'hosts of 8: nvlink_4, infiniband_ndr between'
     """
+    _refuse_topology("inside", inside)
+    _refuse_topology("between", between)
     return replace(
         inside,
         name=f"hosts of {ranks_per_host}: {inside.name}, {between.name} between",
         topology=TwoLevel(ranks_per_host, between.latency_s, between.bandwidth_bytes_per_s),
         slow=(*inside.slow, *between.slow),
     )
+
+
+def _refuse_topology(argument: str, network: Network) -> None:
+    if network.topology is not None:
+        raise ValueError(
+            f"{argument} must be a network in which any two ranks are connected alike, "
+            f"got {network.name!r}"
+        )
 
 
 _LAPTOP_CORE_FLOPS_PER_S = 1e10
