@@ -147,6 +147,27 @@ def test_messages_on_started_functions_communicators_count_with_the_others():
         simulate(beside, faults=[Drop(0, 1, 2), Drop(1, 0, 2)])
 
 
+def test_a_message_that_waits_for_its_card_again_is_counted_once():
+    def beside(child):
+        if child.rank == 0:
+            return child.send(np.zeros(BIG), dst=1)  # at 0 s; at 2 s its card is in use
+        busy(child, 2)
+        return child.recv(src=0).size
+
+    def numbered(comm):
+        pending = comm.start(beside)
+        busy(comm, 1)
+        if comm.rank == 1:
+            assert pending.wait() == BIG
+            return [int(comm.recv(src=0)[0]) for _ in range(2)]
+        for number in range(3):
+            comm.send(np.full(100, number, "u1"), dst=1)
+            pending.wait()
+        return None
+
+    assert simulate(numbered, faults=[Drop(0, 1, 3)]).values[1] == [0, 2]
+
+
 # Crashes
 
 
@@ -254,20 +275,33 @@ def test_a_crash_after_the_rank_has_returned_is_none():
     assert result.elapsed_s == 15.0
 
 
-def test_what_a_dying_rank_does_in_finally_changes_nothing():
-    def stubborn(comm):
-        if comm.rank == 0:
-            while True:
-                try:
-                    comm.recv(src=1)
-                except BaseException:
-                    if comm.clock() > 15:
-                        return "I do not die"
-        busy(comm, 30)
-        return comm.rank
+def swallow_for_ever(comm):
+    while True:
+        try:
+            comm.recv(src=1)
+        except BaseException:
+            continue
 
-    values = simulate(stubborn, faults=[Crash(0, 20.0)], survivors_go_on=True).values
-    assert values == [None, 1]
+
+def swallow_and_return(comm):
+    try:
+        comm.recv(src=1)
+    except BaseException:
+        return "I do not die"
+
+
+@pytest.mark.parametrize("swallow", [swallow_for_ever, swallow_and_return])
+def test_what_a_dying_rank_does_changes_nothing(swallow):
+    def stubborn(comm, waits):
+        if comm.rank == 0:
+            return swallow(comm)
+        busy(comm, 30)
+        return comm.recv(src=0) if waits else comm.rank
+
+    faults = [Crash(0, 20.0)]
+    assert simulate(stubborn, False, faults=faults, survivors_go_on=True).values == [None, 1]
+    with pytest.raises(WorkerKilled, match=r"rank 1 waits in recv.*but rank 0 crashed at 20 s"):
+        simulate(stubborn, True, faults=faults, survivors_go_on=True)
 
 
 # Restarts
@@ -325,12 +359,13 @@ def test_what_had_not_been_received_dies_with_the_rank():
 def test_a_large_message_waits_at_its_sender_until_the_rank_is_back():
     def send_large(comm):
         if comm.rank == 0:
+            busy(comm, 10)
             comm.send(np.full(BIG, 7, "u1"), dst=1)
             return comm.clock()
         busy(comm, 30)
         return int(comm.recv(src=0)[0])
 
-    for at_s in (20.0, 0.0):  # the message is posted before, or while the rank is down
+    for at_s in (20.0, 5.0):  # the message is posted before, or while the rank is down
         result = simulate(send_large, faults=[Crash(1, at_s, restart_at_s=100.0)])
         assert result.values == [130.0 + BIG, 7]
 

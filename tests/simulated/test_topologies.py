@@ -17,6 +17,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.routes import Hop, Link, Route, Routes
 from course_lib.comm.simulated.topologies import Ring, SlowCard, SlowLink, Straggler, TwoLevel
+from tests.contract import test_started_programs as started
 from tests.simulated.test_random_programs import follow, programs
 
 HAND = Network("hand", latency_s=10.0, bandwidth_bytes_per_s=1.0, flops_per_s=1.0)
@@ -179,6 +180,17 @@ def test_routes_over_a_plain_star_give_its_times_to_the_last_bit(program, worker
         for network in (LIKE, UNSLOWED)
     )  # fmt: skip
     assert like == routed
+
+
+@given(st.lists(started.steps, max_size=8), st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_groups_and_started_functions_take_the_same_routes(program, workers):
+    like, routed = (
+        run(started.follow, program, workers=workers, backend="simulated", network=network)
+        for network in (LIKE, UNSLOWED)
+    )
+    assert like.values == routed.values
+    assert like.trace.to_json() == routed.trace.to_json()
 
 
 @given(

@@ -67,11 +67,8 @@ class RoutedCommunicator(SimulatedCommunicator):
         copy = Letter(letter.data.copy(), letter.sent, self, letter.posted_s)
         copy.fate = letter.fate
         self._carry(copy, receiver, start_s, late_s)
-        letters = receiver.inbox.setdefault(self.rank, deque())
-        if letters and letters[-1] is letter:
-            letters.append(copy)
-        else:  # the receiver has taken it out
-            letters.appendleft(copy)
+        # Nothing can be behind it: its sender is in this very verb.
+        receiver.inbox.setdefault(self.rank, deque()).append(copy)
 
     def _route(self, receiver: SimulatedCommunicator) -> Route:
         assert self.world.routes is not None
