@@ -16,7 +16,7 @@ from course_lib import networks, run
 from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.routes import Hop, Link, Route, Routes
-from course_lib.comm.simulated.topologies import Ring, SlowCard, SlowLink, Straggler, TwoLevel
+from course_lib.comm.simulated.topologies import SlowCard
 from tests.contract import test_started_programs as started
 from tests.simulated.test_random_programs import follow, programs
 
@@ -259,46 +259,3 @@ def test_ranks_that_share_an_uplink_share_its_bandwidth(cable, ranks, hosts, n_b
     elapsed_s = run(shift, workers=ranks * hosts, backend="simulated", network=network).elapsed_s
     shared_s = cable.latency_s + ranks * n_bytes * cable.beta_s_per_byte
     assert math.isclose(elapsed_s, shared_s if hosts > 1 else 0.0, rel_tol=1e-9)
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("make", "exception", "text"),
-    [
-        (lambda: networks.two_level(HAND, HAND, 0), ValueError, "ranks_per_host must be 1 or more"),
-        (lambda: networks.two_level(HAND, HAND, 2.0), TypeError, "ranks_per_host must be an int"),
-        (
-            lambda: networks.two_level(RING, HAND, 2),
-            ValueError,
-            "inside must be a network in which",
-        ),
-        (lambda: networks.two_level(HAND, RING, 2), ValueError, "between must be a network in whi"),
-        (lambda: networks.ring(RING), ValueError, "cable must be a network in which"),
-        (lambda: TwoLevel(2, math.nan, 1.0), ValueError, "latency_s must be 0 or more"),
-        (lambda: TwoLevel(2, 1.0, 0.0), ValueError, "bandwidth_bytes_per_s must be above 0"),
-        (lambda: Straggler(-1, 2.0), ValueError, "rank must be 0 or more"),
-        (lambda: Straggler(0, 0.0), ValueError, "factor must be above 0"),
-        (lambda: SlowCard(0, 0.5), ValueError, "factor must be 1 or more"),
-        (lambda: SlowCard(True, 2.0), TypeError, "rank must be an int"),
-        (lambda: HAND.with_slow_card(0, math.inf), ValueError, "factor must be 1 or more and fin"),
-        (lambda: SlowLink(1, 1, 2.0), ValueError, "dst must be another rank"),
-        (lambda: SlowLink(0, 1, 2.0, 3.0, 3.0), ValueError, "until_s must be above from_s"),
-        (lambda: dataclasses.replace(HAND, topology="ring"), TypeError, "topology must be"),
-        (lambda: dataclasses.replace(HAND, slow=[SlowCard(0, 2.0)]), TypeError, "slow must be"),
-        (lambda: dataclasses.replace(HAND, topology=Ring(), slow=(1,)), TypeError, "slow must be"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_name(make, exception, text):
-    with pytest.raises(exception, match=text):
-        make()
-
-
-@pytest.mark.parametrize(
-    "network",
-    [HAND.with_straggler(2, 2.0), HAND.with_slow_card(2, 2.0), HAND.with_slow_link(0, 2, 2.0)],
-)
-def test_what_is_slow_must_be_there(network):
-    with pytest.raises(ValueError, match="workers=2: there is no rank 2"):
-        run(lambda comm: None, workers=2, backend="simulated", network=network)
