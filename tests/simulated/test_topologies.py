@@ -80,6 +80,9 @@ CASES = {
     "a slow receiver serves one by one": (
         HAND.with_slow_card(2, 3.0), 3, [(0, 2, 5), (1, 2, 5)], [45, 60]
     ),
+    "no bytes have their turn too": (
+        HAND.with_slow_card(3, 2.0), 4, [(1, 2, 0), (0, 2, 5)], [15, 15]
+    ),
     "a slow link": (HAND.with_slow_link(0, 1, 3.0), 3, [(0, 1, 5)], [45]),
     "a slow link's other direction": (HAND.with_slow_link(0, 1, 3.0), 3, [(1, 0, 5)], [15]),
     "a slow link of a ring": (RING.with_slow_link(0, 2, 3.0), 6, [(0, 2, 5)], [75]),
