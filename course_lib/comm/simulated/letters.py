@@ -21,11 +21,11 @@ class Letter:
     """A message on its way: a copy of the data, who sent it, when, and when it will be there.
 
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
-    ``number`` is its place in the log, once it has started. ``fate`` is there only in a run with
-    faults, from when it has been decided.
+    ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
+    was sent in. ``fate`` is there only in a run with faults, from when it has been decided.
     """
 
-    __slots__ = ("arrived_s", "data", "fate", "number", "posted_s", "sender", "sent")
+    __slots__ = ("arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp")
     fate: "Fate"
 
     def __init__(
@@ -34,6 +34,7 @@ class Letter:
         self.data = data
         self.sent = sent
         self.sender = sender
+        self.stamp = sender._stamp
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1

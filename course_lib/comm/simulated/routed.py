@@ -65,7 +65,7 @@ class RoutedCommunicator(SimulatedCommunicator):
     ) -> None:
         """Put a copy of a message, which has just started, right behind it."""
         copy = Letter(letter.data.copy(), letter.sent, self, letter.posted_s)
-        copy.fate = letter.fate
+        copy.fate, copy.stamp = letter.fate, letter.stamp
         self._carry(copy, receiver, start_s, late_s)
         # Nothing can be behind it: its sender is in this very verb.
         receiver.inbox.setdefault(self.rank, deque()).append(copy)
