@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +90,7 @@ class World:
         self.left_unread: list[tuple[int, int, Tag]] = []
         self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
         for comm in self.everybody.comms:
-            self.add_flow(comm, partial(self._call, comm), 0.0)
+            self.add_flow(comm, self._call, 0.0)
 
     def open(
         self, name: str, members: Sequence[int], parent: Group | None, *, n_running: int
@@ -102,8 +101,13 @@ class World:
         group.comms += [self._kind(group, rank, self) for rank in range(len(members))]
         return group
 
-    def add_flow(self, comm: SimulatedCommunicator, body: Callable[[], Any], now_s: float) -> Flow:
-        """Make one more flow of a rank, which will call ``body`` and may use ``comm``."""
+    def add_flow(
+        self,
+        comm: SimulatedCommunicator,
+        body: Callable[[SimulatedCommunicator], Any],
+        now_s: float,
+    ) -> Flow:
+        """Make one more flow of a rank, which will call ``body(comm)``."""
         number = self.n_flows[comm.run_rank]
         self.n_flows[comm.run_rank] += 1
         comm.flow = self.flows[comm.run_rank, number] = Flow(comm, number, body, now_s)
@@ -138,7 +142,7 @@ class World:
         """Call a rank's function again, on the communicator that is there for it."""
         self.n_flows[rank] = 0
         comm = self.everybody.comms[rank]
-        flow = self.add_flow(comm, partial(self._call, comm), now_s)
+        flow = self.add_flow(comm, self._call, now_s)
         self.newborn.append(flow)
         heappush(self.heap, (now_s, rank, 0, flow))
 
@@ -178,7 +182,7 @@ class World:
             comm = flow.comm
             peer = comm.sends_to if comm.listens_to is None else comm.listens_to
             whom = None if peer is None or peer == ANY else comm.group.members[peer]
-            self.log.waits.append((flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name))
+            self.log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
 
     def forget(self) -> None:
         """Break the circles of references: what the ranks hold is freed now, not later."""
