@@ -118,7 +118,7 @@ def test_of_the_programs_of_torchrun_only_rank_0_prints():
 def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
     try:
         check_job(
-            print, (), workers=None, backend="torch", rendezvous=False, trace=False,
+            print, (), workers=2, backend="torch", rendezvous=False, trace=False,
             time_limit_s=60.0, seed=0,
         )  # fmt: skip
     except (TypeError, ValueError) as error:
