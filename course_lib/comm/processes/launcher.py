@@ -4,10 +4,12 @@ import os
 import pickle
 import threading
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from course_lib.comm import order
 from course_lib.comm.errors import LaunchError, RunError, SerializationError
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result
@@ -74,7 +76,7 @@ def launch(job: Job, start_method: str | None) -> Result:
         raise error from None
     result = _result(job, members)
     _warn_of_late_crashes(members)
-    warn_unreceived(_unreceived(result, members))
+    warn_unreceived(_unreceived(result, members), _out_of_step(members))
     return result
 
 
@@ -181,6 +183,14 @@ def _unreceived(result: Result, members: list[Member]) -> list[tuple[int, int, T
             left += [(src, dst, tag) for tag in tags]
             left += [(src, dst, "unknown")] * (n_left - len(tags))
     return left
+
+
+def _out_of_step(members: list[Member]) -> Iterator[str]:
+    entered: dict[str, list[order.Entered]] = defaultdict(list)
+    for member in members:
+        for name, stamp in member.done.last_stamps.items() if member.done else ():
+            entered[name].append(order.entered_with(stamp, member.rank, name, member.sites))
+    return map(order.out_of_step, entered.values())
 
 
 def _warn_of_late_crashes(members: list[Member]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.home import Home
@@ -44,9 +45,10 @@ def work(setup: Setup) -> None:
     let_forks_end_with_the_run()
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     port = Port(setup.rank, Channels(setup.segment.memory, setup.locks, setup.bells))
-    line = Line(setup.pipes, port.flows)
+    sites = Sites()
+    line = Line(setup.pipes, port.flows, sites)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, port, line)
+    _live(setup, port, line, sites)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -65,14 +67,15 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, port: Port, line: Line) -> None:
+def _live(setup: Setup, port: Port, line: Line, sites: Sites) -> None:
     home: Home | None = None
     origin_s = time.perf_counter()
 
     def failed(error: BaseException) -> Failed:
         now_s = time.perf_counter() - origin_s
         recorder = home.recorder if home is not None else None
-        return Failed(Failure.of(error, setup.rank, now_s, _PATIENCE_S), recorder)
+        failure = Failure.of(error, setup.rank, now_s, _PATIENCE_S)
+        return Failed(failure, recorder, tuple(sites.known))
 
     try:
         line.report(Attached(setup.rank))
@@ -88,7 +91,7 @@ def _live(setup: Setup, port: Port, line: Line) -> None:
         origin_s = line.next_request().origin_s
         home = Home(
             port, setup.arena, setup.eager_bytes, setup.seed, setup.trace, origin_s,
-            fail=lambda error: line.report(failed(error)),
+            fail=lambda error: line.report(failed(error)), sites=sites,
         )  # fmt: skip
         flow = port.open_flow(WORLD)
         value = fn(ProcessCommunicator(home, flow), *args)
@@ -109,4 +112,6 @@ def _done(home: Home, value: bytes, ended_s: float) -> Done:
             last_tags[comm.name, dst] = tuple(comm.last_tags[dst])
         for src, n_messages in comm.n_received.items():
             received[comm.name, src] = n_messages
-    return Done(value, ended_s, home.recorder, sent, received, last_tags)
+    sites = tuple(home.sites.known)
+    last_stamps = {comm.name: comm._last_stamp for comm in home.communicators}
+    return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)
