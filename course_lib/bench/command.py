@@ -198,11 +198,13 @@ def _line_of(network: "Network") -> Line:
 
 
 def _fitted(chosen: argparse.Namespace, workers: int, progress: Progress) -> Line | None:
-    """Measure messages between two of the ranks; one rank alone has none."""
+    """Measure messages while all ranks send at once; one rank alone has none."""
     progress.step(f"messages, {workers} workers")
     if workers < 2:
         return None
-    points = message_times(backend=chosen.backend, workers=workers, repeats=chosen.repeats)
+    points = message_times(
+        backend=chosen.backend, workers=workers, together=True, repeats=chosen.repeats
+    )
     return fit_line(points) if points else None
 
 
