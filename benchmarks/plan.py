@@ -32,7 +32,7 @@ FULL = Plan(
     rounds=7, n_batches=3, processes=(2, 4), n_pings=1000, launch_rounds=5, n_launches=5,
     sizes=(KB, 4 * KB, 64 * KB, 256 * KB, MB, 4 * MB, 16 * MB, 64 * MB),
     traced_sizes=(KB, 64 * KB, MB, 8 * MB),
-    algorithm_rounds=5, algorithm_sizes=(KB, 16 * KB, 256 * KB, 4 * MB, 64 * MB),
+    algorithm_rounds=5, algorithm_sizes=(KB, 256 * KB, 4 * MB, 64 * MB),
     simulated_ranks=1024,
 )  # fmt: skip
 QUICK = Plan(

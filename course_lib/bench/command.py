@@ -57,8 +57,8 @@ def main(words: list[str]) -> int:
     int
         The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
     """
-    chosen = _options(words)
     is_shown = os.environ.get("RANK", "0") == "0"  # of torchrun's programs, one prints
+    chosen = _options(words, is_shown)
     try:
         with Progress(is_shown) as progress:
             found = _measure(chosen, progress)
@@ -66,15 +66,16 @@ def main(words: list[str]) -> int:
         if is_shown:
             print("stopped; nothing is written", file=sys.stderr)
         return 130
-    except RunError as error:
-        print(error, file=sys.stderr)
+    except RunError as error:  # told to every rank
+        if is_shown:
+            print(error, file=sys.stderr)
         return 1
     if is_shown:
         _report(found, chosen)
     return 0
 
 
-def _options(words: list[str]) -> argparse.Namespace:
+def _options(words: list[str], is_shown: bool) -> argparse.Namespace:
     """Read the words; what is wrong is told before anything is started, with what is allowed."""
     parser = argparse.ArgumentParser(
         prog="python -m course_lib bench",
@@ -105,6 +106,8 @@ def _options(words: list[str]) -> argparse.Namespace:
     try:
         _check(chosen)
     except (TypeError, ValueError) as error:
+        if not is_shown:
+            sys.exit(2)
         parser.error(str(error))
     return chosen
 
@@ -195,11 +198,13 @@ def _line_of(network: "Network") -> Line:
 
 
 def _fitted(chosen: argparse.Namespace, workers: int, progress: Progress) -> Line | None:
-    """Measure messages between two of the ranks; one rank alone has none."""
+    """Measure messages while all ranks send at once; one rank alone has none."""
     progress.step(f"messages, {workers} workers")
     if workers < 2:
         return None
-    points = message_times(backend=chosen.backend, workers=workers, repeats=chosen.repeats)
+    points = message_times(
+        backend=chosen.backend, workers=workers, together=True, repeats=chosen.repeats
+    )
     return fit_line(points) if points else None
 
 

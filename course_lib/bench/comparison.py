@@ -119,8 +119,8 @@ def compare(
     """Predict, simulate and measure all-reduces on this computer.
 
     The formula and the simulator use one network. What they share they agree on; where real
-    processes differ from both, the two numbers alpha and beta leave something out: that ranks share
-    cores, that adding takes time, that a message may have to wait for a rank to wake up.
+    processes differ from both, the two numbers alpha and beta leave something out: how ranks share
+    cores and memory, and that a message may have to wait for a rank to wake up.
 
     Parameters
     ----------
@@ -131,7 +131,8 @@ def compare(
     workers : int, default: 4
         How many ranks, 2 or more.
     network : Network or None, default: None
-        Whose alpha and beta to use; None measures messages between two real processes first.
+        Whose alpha and beta to use; None measures first what messages take here when all ranks
+        send at once.
     repeats : int, default: 5
         How often real processes are measured.
     tell : callable
@@ -158,8 +159,8 @@ def compare(
     ring       1 MB     360 µs     360 µs    402 µs
     """
     if network is None:
-        tell("messages between two processes")
-        network = fit_network(repeats=repeats)
+        tell(f"messages, {workers} workers")
+        network = fit_network(workers=workers, together=True, repeats=repeats)
     rows = []
     for algorithm in algorithms:
         tell(f"{algorithm}, {workers} workers")

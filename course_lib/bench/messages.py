@@ -1,4 +1,9 @@
-"""Find out what messages cost here: send them to and fro, fit alpha and beta."""
+"""Find out what messages cost here: send them, alone or all at once, and fit alpha and beta.
+
+A message that travels alone has two cores to itself, one that writes and one that reads. In an
+all-reduce every rank sends, receives and adds at the same time: that is slower by as much as ranks
+share what they run on, and predicts better.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +11,7 @@ import numpy as np
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
+from course_lib.comm.messages import Array
 from course_lib.costs.fit import fit_line
 
 if TYPE_CHECKING:
@@ -27,9 +33,13 @@ def message_times(
     backend: str = "processes",
     network: "Network | None" = None,
     workers: int = 2,
+    together: bool = False,
     repeats: int = 5,
 ) -> list[tuple[int, float]]:
-    """Measure how long messages take from rank 0 to rank 1: half of the way there and back.
+    """Measure how long messages take from one rank to the next.
+
+    Alone, it is half of the way from rank 0 to rank 1 and back. Together, every rank sends to the
+    right and adds what comes from the left, as in a ring.
 
     Parameters
     ----------
@@ -40,7 +50,9 @@ def message_times(
     network : Network or None, default: None
         The simulator's network.
     workers : int, default: 2
-        How many ranks to start, 2 or more; those beyond the first two look on.
+        How many ranks to start, 2 or more; alone, those beyond the first two look on.
+    together : bool, default: False
+        Whether all ranks send at once.
     repeats : int, default: 5
         How many batches are counted; a first one warms up.
 
@@ -67,7 +79,7 @@ def message_times(
     if workers < 2:
         raise ValueError(f"workers must be 2 or more, so that there is a message, got {workers}")
     values = run(
-        _to_and_fro, sizes, repeats, workers=workers, backend=backend, network=network,
+        _time_messages, sizes, repeats, together, workers=workers, backend=backend, network=network,
         trace=False, time_limit_s=600.0,
     ).values  # fmt: skip
     return [(int(n_bytes), seconds) for n_bytes, seconds in values[0] or []]
@@ -78,13 +90,14 @@ def fit_network(
     *,
     backend: str = "processes",
     workers: int = 2,
+    together: bool = False,
     sizes: tuple[int, ...] = SIZES,
     repeats: int = 5,
 ) -> "Network":
     """Measure messages and make a network of them, for the simulator and for predictions.
 
-    The network has the alpha and the beta that fit best; what it leaves out is that real ranks
-    share cores and memory, so that messages between other pairs are in their way.
+    The network has the alpha and the beta that fit best, for messages that travel alone or
+    together.
 
     Parameters
     ----------
@@ -94,6 +107,8 @@ def fit_network(
         The world whose messages are measured.
     workers : int, default: 2
         How many ranks to start, 2 or more.
+    together : bool, default: False
+        Whether all ranks send at once, as they do in an all-reduce.
     sizes : tuple of int
         Bytes of the messages, multiples of 8, two or more of them.
     repeats : int, default: 5
@@ -119,29 +134,45 @@ def fit_network(
     """
     from course_lib.comm.simulated.networks import Network
 
-    line = fit_line(message_times(sizes, backend=backend, workers=workers, repeats=repeats))
+    points = message_times(
+        sizes, backend=backend, workers=workers, together=together, repeats=repeats
+    )
+    line = fit_line(points)
     bandwidth = 1 / line.beta_s_per_byte if line.beta_s_per_byte else float("inf")
     return Network(name, line.alpha_s, bandwidth, _CORE_FLOPS_PER_S)
 
 
-def _to_and_fro(
-    comm: Communicator, sizes: tuple[int, ...], repeats: int
+def _time_messages(
+    comm: Communicator, sizes: tuple[int, ...], repeats: int, together: bool
 ) -> list[tuple[int, float]]:
     """Return bytes and seconds of one way, measured on this rank."""
     points = []
     for n_bytes in sizes:
-        ball = np.zeros(n_bytes // 8)
+        ball, sum_ = np.zeros(n_bytes // 8), np.zeros(n_bytes // 8)
         n_calls = min(max(_BATCH_BYTES // n_bytes, 2), _MOST_CALLS)
         for batch in range(1 + repeats):
             comm.barrier()
             start_s = comm.clock()
             for _ in range(n_calls):
-                if comm.rank == 0:
-                    comm.send(ball, 1)
-                    comm.recv(1, out=ball)
-                elif comm.rank == 1:
-                    comm.recv(0, out=ball)
-                    comm.send(ball, 0)
+                if together:
+                    _to_the_right(comm, ball, sum_)
+                else:
+                    _to_and_fro(comm, ball)
             if batch > 0:
-                points.append((ball.nbytes, (comm.clock() - start_s) / n_calls / 2))
+                ways = n_calls if together else 2 * n_calls
+                points.append((ball.nbytes, (comm.clock() - start_s) / ways))
     return points
+
+
+def _to_the_right(comm: Communicator, ball: Array, sum_: Array) -> None:
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    comm.sendrecv(ball, dst=right, src=left, out=sum_, op="add")
+
+
+def _to_and_fro(comm: Communicator, ball: Array) -> None:
+    if comm.rank == 0:
+        comm.send(ball, 1)
+        comm.recv(1, out=ball)
+    elif comm.rank == 1:
+        comm.recv(0, out=ball)
+        comm.send(ball, 0)

@@ -12,7 +12,8 @@ from course_lib.comm.job import check_job
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.networks import Network
+    from course_lib.comm.simulated.faults import Faults
+    from course_lib.comm.simulated.network import Network
 
 __all__ = ["WORKER_VARIABLE", "Result", "run"]
 
@@ -75,6 +76,8 @@ def run(
     seed: int = 0,
     start_method: str | None = None,
     max_workers: int | None = None,
+    faults: "Faults | None" = None,
+    max_events: int | None = None,
 ) -> Result:
     """Call ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
 
@@ -109,6 +112,10 @@ def run(
         How many processes are allowed, if it is to be other than 64; not on Windows. Each takes
         10 MB of memory or more (25 MB with spawn, 160 MB with spawn and torch), and every pair of
         them a ring of 20 KiB.
+    faults : Faults or None, default: None
+        What goes wrong, and when; see ``course_lib.faults``. Only for ``"simulated"``.
+    max_events : int or None, default: None
+        How many events a simulated run may have, if it is to be other than ten million.
 
     Returns
     -------
@@ -147,11 +154,17 @@ def run(
             raise ValueError(
                 'network is only for backend="simulated"; real processes are what they are'
             )
+        if faults is not None and backend != "simulated":
+            raise ValueError(
+                'faults is only for backend="simulated"; real processes fail by themselves'
+            )
+        if max_events is not None and backend != "simulated":
+            raise ValueError('max_events is only for backend="simulated"')
         _refuse_nested()
         if backend == "simulated":
             from course_lib.comm.simulated import launcher as simulated
 
-            return simulated.launch(job, network)
+            return simulated.launch(job, network, faults, max_events)
         from course_lib.comm.processes import launcher as processes
 
         return processes.launch(job, start_method)

@@ -44,6 +44,12 @@ class Price:
     serial_bytes: int
     is_exact: bool = True
 
+    def __repr__(self) -> str:
+        """Summarise, however many ranks there are."""
+        in_all = f"{self.rounds:,} rounds, {self.messages:,} messages, {self.total_bytes:,} bytes"
+        busiest = f"{max(self.bytes_sent):,} sent by the busiest rank"
+        return f"Price({in_all}; {busiest}, {self.serial_bytes:,} in turn)"
+
     @property
     def total_bytes(self) -> int:
         """Bytes of all messages together."""

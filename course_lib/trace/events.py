@@ -63,7 +63,11 @@ class Note(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Something that went wrong: ``kind`` is the error's class name, ``text`` its first line."""
+    """Something that went wrong: ``kind`` is the error's class name, ``text`` its first line.
+
+    Of a scheduled fault ``kind`` is its name (``"Crash"``, ``"Restart"``, ``"Drop"``, ``"Lost"``,
+    ...) and ``text`` says what happened; ``rank`` is there if it happened to one.
+    """
 
     rank: int | None
     kind: str

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.comm.job import check_job
 from course_lib.costs import price
 from tests.residue import names_in_shared_memory
 
@@ -112,6 +113,30 @@ def test_of_the_programs_of_torchrun_only_rank_0_prints():
     status, output, errors = bench(words, RANK="0")
     assert (status, errors) == (0, "ring, 4 workers\n")
     assert len(rows_of(output)) == 1
+
+
+def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
+    try:
+        check_job(
+            print, (), workers=2, backend="torch", rendezvous=False, trace=False,
+            time_limit_s=60.0, seed=0,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        pytest.skip(f"run() has no torch.distributed here: {error}")
+    file = tmp_path / "found.json"
+    words = f"allreduce --backend torch --algorithms ring,tree --sizes 1KB --json {file}"
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+            "-m", "course_lib", "bench", *words.split(),
+        ],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"},
+        capture_output=True, encoding="utf-8", timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [(row[0], row[1]) for row in rows_of(done.stdout)] == [("ring", "2"), ("tree", "2")]
+    assert done.stderr.count("messages, 2 workers") == 1
+    assert len(json.loads(file.read_text(encoding="utf-8"))["measurements"]) == 2
 
 
 def test_help_names_the_algorithms():

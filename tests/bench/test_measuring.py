@@ -74,7 +74,7 @@ def test_bad_arguments_are_told():
 def test_predicted_simulated_and_measured_stand_side_by_side():
     told = []
     found = compare(["ring", "central"], [1_000, 64_000], workers=2, repeats=2, tell=told.append)
-    assert told == ["messages between two processes", "ring, 2 workers", "central, 2 workers"]
+    assert told == ["messages, 2 workers", "ring, 2 workers", "central, 2 workers"]
     assert [(row.algorithm, row.n_bytes) for row in found.rows] == list(
         itertools.product(["ring", "central"], [1_000, 64_000])
     )

@@ -60,16 +60,21 @@ def test_what_is_no_measurement_is_refused():
         message_times(workers=1)
 
 
-def test_messages_on_the_simulator_give_back_its_network():
+@pytest.mark.parametrize("together", [False, True])
+def test_messages_on_the_simulator_give_back_its_network(together):
     network = Network("odd", 3.3e-5, 7.7e8, 1e9)
-    found = fit_line(message_times(backend="simulated", network=network, repeats=1, workers=3))
+    points = message_times(
+        backend="simulated", network=network, repeats=1, workers=3, together=together
+    )
+    found = fit_line(points)
     assert found.alpha_s == pytest.approx(network.latency_s, rel=1e-9)
     assert found.beta_s_per_byte == pytest.approx(network.beta_s_per_byte, rel=1e-9)
 
 
 @pytest.mark.slow
-def test_real_processes_give_a_network_that_the_simulator_takes():
-    network = fit_network(repeats=2)
+@pytest.mark.parametrize("together", [False, True])
+def test_real_processes_give_a_network_that_the_simulator_takes(together):
+    network = fit_network(repeats=2, together=together)
     print(f"a message: {network.latency_s:.3g} s, {network.bandwidth_bytes_per_s:.3g} bytes/s")
     assert 0 <= network.latency_s < 1
     assert network.bandwidth_bytes_per_s > 1e6

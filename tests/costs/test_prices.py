@@ -144,6 +144,14 @@ def test_chunks_are_cut_between_elements_and_not_between_bytes():
     assert whole.total_bytes == 2 * 2 * 800
 
 
+def test_a_price_is_one_line_also_with_a_thousand_ranks():
+    found = price("allreduce_ring", 1024, 1024 * 8)
+    assert repr(found) == (
+        "Price(2,046 rounds, 2,095,104 messages, 16,760,832 bytes; "
+        "16,368 sent by the busiest rank, 16,368 in turn)"
+    )
+
+
 def test_bad_arguments_are_told():
     with pytest.raises(ValueError, match=r"one of broadcast_flat, .*, got 'ring'"):
         price("ring", 4, 8)

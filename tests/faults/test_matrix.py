@@ -18,6 +18,7 @@ from tests.faults import (
     random_kills,
     room,
     serialisation,
+    simulated_world,
     worker_dies,
     worker_hangs,
 )
@@ -40,10 +41,11 @@ SECTIONS = [
     arguments,
     data,
     room,
+    simulated_world,
 ]
 """The modules that hold the rows."""
 
-NUMBERS = range(1, 64)
+NUMBERS = [*range(1, 64), 68, 69, 70]
 BUSY = 10
 """Limits are asserted tenfold: the computer may be busy."""
 

@@ -9,6 +9,7 @@ from course_lib.comm.messages import OPS, Envelope
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.mishaps import Fate
 
 __all__ = ["ANY", "Letter"]
 
@@ -22,10 +23,11 @@ class Letter:
     ``data`` is the receiver's own array as soon as the message has been put into that.
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
     ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
-    was sent in.
+    was sent in. ``fate`` is there only in a run with faults, from when it has been decided.
     """
 
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent", "stamp")
+    __slots__ = ("arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp")
+    fate: "Fate"
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float

@@ -173,6 +173,11 @@ class Log:
         self.mail.append(Mail(comm))
         return self.mail[-1]
 
+    def n_events(self) -> int:
+        """Count what has been written down; another thread may ask."""
+        n_messages = sum(mail.n for mail in list(self.mail))
+        return n_messages + len(self.computes) + len(self.notes) + len(self.collectives)
+
     def trace(self, size: int, faults: Sequence[Fault]) -> Trace:
         """Make a trace of it, sorted by time and then rank."""
         return Trace(
