@@ -16,8 +16,9 @@ __all__ = ["USUAL_METHOD", "Job", "check_job"]
 USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
 """How processes are started where nobody says otherwise."""
 
-_BACKENDS = ("processes", "simulated")
-_MOST_WORKERS = {"processes": 61 if sys.platform == "win32" else 64, "simulated": 10_000}
+_BACKENDS = ("processes", "simulated", "torch")
+_MOST_PROCESSES = 61 if sys.platform == "win32" else 64
+_MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
 
 
 def _check_most(max_workers: Any, backend: str) -> int:
-    if backend != "processes":
-        raise ValueError('max_workers is only for backend="processes"')
+    if backend == "simulated":
+        raise ValueError('max_workers is only for backend="processes" and "torch"')
     if sys.platform == "win32":
         raise ValueError("max_workers cannot be raised on Windows: a program waits for 63 things")
     most = _whole("max_workers", max_workers)

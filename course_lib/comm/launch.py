@@ -141,8 +141,8 @@ def run(
         )  # fmt: skip
         if start_method not in _START_METHODS:
             raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
-        if start_method is not None and backend != "processes":
-            raise ValueError('start_method is only for backend="processes"')
+        if start_method is not None and backend == "simulated":
+            raise ValueError('start_method is only for backend="processes" and "torch"')
         if network is not None and backend != "simulated":
             raise ValueError(
                 'network is only for backend="simulated"; real processes are what they are'
@@ -154,7 +154,11 @@ def run(
             return simulated.launch(job, network)
         from course_lib.comm.processes import launcher as processes
 
-        return processes.launch(job, start_method)
+        if backend == "torch":
+            from course_lib.comm.torch_backend.transport import Distributed
+
+            return processes.launch(job, start_method, Distributed())
+        return processes.launch(job, start_method, processes.SharedMemory())
 
 
 @contextmanager

@@ -46,7 +46,8 @@ class Envelope(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
     kind: str
-    """``"numpy"`` or ``"torch"``: what the sender handed over, and so what the receiver gets."""
+    """What the sender handed over, and so what the receiver gets: ``"numpy"``, ``"torch"``, or
+    ``"device"`` for a tensor on a GPU, where messages can carry one."""
 
 
 @lru_cache(maxsize=4096)  # most messages of a run are described alike

@@ -31,6 +31,9 @@ T = TypeVar("T")
 class ProcessCommunicator(Communicator):
     """A communicator over shared memory.
 
+    What is said of shared memory alone stands in four methods, ``_sending``, ``_receiving`` and the
+    two of small messages; another world of real processes has others in their place.
+
     Parameters
     ----------
     home : Home
@@ -49,6 +52,9 @@ class ProcessCommunicator(Communicator):
     last_tags : dict of deque
         The tags of the last messages to each, for a warning if nobody receives them.
     """
+
+    _send_small = staticmethod(send_small)
+    _receive_small = staticmethod(receive_small)
 
     def __init__(
         self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
@@ -79,7 +85,7 @@ class ProcessCommunicator(Communicator):
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         self._begin("send")
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
-        if not send_small(self._home, data, sent, to, self._channel, posted_s):
+        if not self._send_small(self._home, data, sent, to, self._channel, posted_s):
             going = self._sending(data, sent, to, posted_s)
             self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
@@ -107,7 +113,7 @@ class ProcessCommunicator(Communicator):
             self._members[src],
             perf_counter() - self._origin_s,
         )
-        if send_small(self._home, data, sending, to, self._channel, posted_s):
+        if self._send_small(self._home, data, sending, to, self._channel, posted_s):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
@@ -118,20 +124,21 @@ class ProcessCommunicator(Communicator):
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag, self.name)
+        small = self._receive_small(
+            self._port, self._flow, from_, self._channel, out, op, tag, self.name
+        )
         if small is None:
             return self._take(verb, None, from_, out, op, tag)
         self._record_receive(from_, waited=False)
         return small
 
     def _take(
-        self, verb: str, going: Sending | None, from_: int,
+        self, verb: str, going: Any, from_: int,
         out: NDArray[Any] | None, op: str | None, tag: Tag,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         """Receive a message the general way, while another may be going out."""
-        inlet = self._port.inlets[from_]
-        coming = Receiving(inlet, self._channel, self._me, out, op, tag, self.name)
-        to = NOBODY if going is None else going.outlet.dst
+        coming = self._receiving(from_, self._channel, out, op, tag)
+        to = NOBODY if going is None else going.dst
         self._drive(Call(verb, from_, to, tag, (), self.name), going, coming)
         self._record_receive(from_, waited=coming.waited)
         return coming.result, coming.sent
@@ -144,15 +151,24 @@ class ProcessCommunicator(Communicator):
                 "is to use the communicator that it is handed"
             )
 
-    def _sending(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> Sending:
+    def _sending(
+        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
+    ) -> Any:
         port = self._port
         return Sending(
-            port.outlets[to], data, sent, waits=data.nbytes > self._home.eager_bytes,
-            beside=len(port.flows) > 1, flow=self._flow.number, channel=self._channel,
+            port.outlets[to], data, sent,
+            waits=not quietly and data.nbytes > self._home.eager_bytes,
+            beside=not quietly and len(port.flows) > 1, flow=self._flow.number,
+            channel=self._quiet_channel if quietly else self._channel,
             number=next(port.numbers), posted_s=posted_s,
         )  # fmt: skip
 
-    def _drive(self, call: Call, going: Sending | None, coming: Receiving | None) -> None:
+    def _receiving(
+        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag
+    ) -> Any:
+        return Receiving(self._port.inlets[from_], channel, self._me, out, op, tag, self.name)
+
+    def _drive(self, call: Call, going: Any, coming: Any) -> None:
         self._port.drive(self._flow, call, going, coming)
         if self._flow.waits:
             self._note_waits(call)
@@ -172,14 +188,14 @@ class ProcessCommunicator(Communicator):
         )
         name = f"{self.name}/split {self._n_splits} color {color}"
         members = [self._members[rank] for _, rank in joined]
-        return ProcessCommunicator(self._home, self._flow, name, members)
+        return type(self)(self._home, self._flow, name, members)
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
         self._begin("start")
         name = f"{self.name}/start {self._n_started}"
 
         def body(flow: Flow) -> T:
-            return fn(ProcessCommunicator(self._home, flow, name, self._members), *args)
+            return fn(type(self)(self._home, flow, name, self._members), *args)
 
         started = Started(self._port, name, body, lambda: self._no_compute("wait"))
         self._home.starter.start(started)
@@ -232,18 +248,12 @@ class ProcessCommunicator(Communicator):
         return table
 
     def _quietly_send(self, verb: str, data: NDArray[Any], to: int) -> None:
-        port = self._port
-        going = Sending(
-            port.outlets[to], data, envelope(verb, data.dtype, data.shape, "numpy"),
-            waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
-            number=next(port.numbers), posted_s=self._clock(),
-        )  # fmt: skip
+        sent = envelope(verb, data.dtype, data.shape, "numpy")
+        going = self._sending(data, sent, to, self._clock(), quietly=True)
         self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
 
     def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
-        coming = Receiving(
-            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name
-        )
+        coming = self._receiving(from_, self._quiet_channel, None, None, None)
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         if coming.sent.tag != verb:
             raise MessageMismatchError(

@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.processes.arena import Arena
-from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.started import Starter
 from course_lib.trace.recorder import Recorder
 
@@ -23,7 +22,7 @@ class Home:
     Attributes
     ----------
     port : Port
-        Where its messages go out and come in.
+        Where its messages go out and come in; in another world, what does that there.
     arena : Arena
         Where shared arrays lie.
     eager_bytes : int
@@ -40,7 +39,7 @@ class Home:
         All there have been, to count what they sent.
     """
 
-    port: Port
+    port: Any
     arena: Arena
     eager_bytes: int
     seed: int

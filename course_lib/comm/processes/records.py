@@ -80,3 +80,5 @@ class Failed(NamedTuple):
 
     failure: Failure
     recorder: Recorder | None
+    is_consequence: bool = False
+    """Whether it only shows that another rank has failed, which will say so itself."""

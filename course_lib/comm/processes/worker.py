@@ -6,6 +6,7 @@ has not finished, whatever it says when it exits.
 
 import gc
 import os
+import pickle
 import sys
 import time
 from contextlib import suppress
@@ -15,16 +16,16 @@ from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
 from course_lib.comm.processes.channels import Channels
-from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.offspring import (
     descendants,
     end_processes,
     let_forks_end_with_the_run,
 )
-from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.transport import Transport
 from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, no_room, pack_value
 
@@ -43,10 +44,13 @@ def work(setup: Setup) -> None:
     watch_for_crashes(setup.pipes)
     let_forks_end_with_the_run()
     os.environ[WORKER_VARIABLE] = str(setup.rank)
-    port = Port(setup.rank, Channels(setup.segment.memory, setup.locks, setup.bells))
+    transport: Transport = pickle.loads(setup.transport)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    port = transport.port(setup.rank, channels)
     line = Line(setup.pipes, port.flows)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, port, line)
+    _live(setup, transport, port, line)
+    port.leave()
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -65,14 +69,15 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, port: Port, line: Line) -> None:
+def _live(setup: Setup, transport: Transport, port: Crew, line: Line) -> None:
     home: Home | None = None
     origin_s = time.perf_counter()
 
     def failed(error: BaseException) -> Failed:
         now_s = time.perf_counter() - origin_s
         recorder = home.recorder if home is not None else None
-        return Failed(Failure.of(error, setup.rank, now_s, _PATIENCE_S), recorder)
+        failure = Failure.of(error, setup.rank, now_s, _PATIENCE_S)
+        return Failed(failure, recorder, port.is_consequence(error))
 
     try:
         line.report(Attached(setup.rank))
@@ -84,6 +89,7 @@ def _live(setup: Setup, port: Port, line: Line) -> None:
         # A trace is many small objects that stay: the collector would look at them again and again.
         gc.freeze()
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
+        port.connect()
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s
         home = Home(
@@ -91,7 +97,7 @@ def _live(setup: Setup, port: Port, line: Line) -> None:
             fail=lambda error: line.report(failed(error)),
         )  # fmt: skip
         flow = port.open_flow(WORLD)
-        value = fn(ProcessCommunicator(home, flow), *args)
+        value = fn(transport.communicator(home, flow), *args)
         home.starter.wait_for_all(flow)
         ended_s = home.clock()
         record: Any = _done(home, pack_value(value, setup.rank), ended_s)
