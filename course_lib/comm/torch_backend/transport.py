@@ -24,7 +24,9 @@ class Distributed:
     """Messages go through torch.distributed, which is imported in the workers alone."""
 
     backend: ClassVar[str] = "torch"
-    preload: ClassVar[tuple[str, ...]] = ("torch", "torch.distributed", f"{_HERE}.communicator")
+    preload: ClassVar[tuple[str, ...]] = (
+        "torch", f"{_HERE}.communicator", f"{_HERE}.port", f"{_HERE}.transport"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._folder = ""
