@@ -7,7 +7,6 @@ import pytest
 
 from course_lib import run
 
-
 REAL = ("processes", "torch")
 """The backends with a process for each rank."""
 

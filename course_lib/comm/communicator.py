@@ -9,7 +9,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,10 +71,9 @@ class Communicator(ABC):
     device: str = "cpu"
 
     # What becomes of arrays on their way; a world that moves other tensors too has its own.
-    _to_data = staticmethod(to_numpy)
-    _check_out = staticmethod(check_out)
-    _wrap = staticmethod(wrap_like)
-    _overlap = staticmethod(np.may_share_memory)
+    _to_data: ClassVar[Callable[..., tuple[NDArray[Any], str]]] = staticmethod(to_numpy)
+    _check_out: ClassVar[Callable[..., NDArray[Any] | None]] = staticmethod(check_out)
+    _overlap: ClassVar[Callable[..., bool]] = staticmethod(np.may_share_memory)
 
     def __init__(
         self,
@@ -398,6 +397,9 @@ class Communicator(ABC):
             Seconds since the run began: wall time, or virtual time in the simulator.
         """
         return self._clock()
+
+    def _wrap(self, data: NDArray[Any], kind: str) -> Array:
+        return wrap_like(data, kind)
 
     @contextmanager
     def _computing_block(self, label: str, flops: float) -> Iterator[None]:

@@ -19,7 +19,9 @@ from course_lib.comm.processes.mailbox import Mailbox, Slots, awake, is_asleep, 
 from course_lib.comm.processes.parcels import Bytes
 from course_lib.comm.processes.rings import Inlet, Outlet
 
-__all__ = ["Channels", "front_bytes", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes"]
+__all__ = [
+    "Channels", "front_bytes", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes",
+]  # fmt: skip
 
 _PAGE = 4096
 _ALL_RINGS = 24 * 1024 * 1024

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import get_ident
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,8 @@ class ProcessCommunicator(Communicator):
         The tags of the last messages to each, for a warning if nobody receives them.
     """
 
-    _send_small = staticmethod(send_small)
-    _receive_small = staticmethod(receive_small)
+    _send_small: ClassVar[Callable[..., bool]] = staticmethod(send_small)
+    _receive_small: ClassVar[Callable[..., Any]] = staticmethod(receive_small)
 
     def __init__(
         self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
@@ -261,7 +261,8 @@ class ProcessCommunicator(Communicator):
                 "all ranks must call barrier, split and shared_array in the same order",
                 rank=self._me,
             )
-        return coming.result
+        received: NDArray[Any] = coming.result
+        return received
 
     # The trace
 

@@ -64,7 +64,7 @@ class Crew(ABC):
     def leave(self) -> None:  # noqa: B027
         """Wait, after the report, until nobody needs this process any more."""
 
-    def is_consequence(self, error: BaseException) -> bool:
+    def is_consequence(self, error: BaseException) -> bool:  # noqa: ARG002
         """Tell whether an exception only shows that another rank has failed."""
         return False
 

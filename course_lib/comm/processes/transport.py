@@ -16,10 +16,13 @@ __all__ = ["SharedMemory", "Transport"]
 class Transport(Protocol):
     """All in which worlds of real processes differ; it travels to every worker."""
 
-    backend: str
-    """The world's name."""
-    preload: tuple[str, ...]
-    """What the fork server is to load, beside what every worker needs."""
+    @property
+    def backend(self) -> str:
+        """The world's name."""
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """What the fork server is to load, beside what every worker needs."""
 
     def __enter__(self) -> None:
         """Make what a run needs beside it."""

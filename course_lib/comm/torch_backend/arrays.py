@@ -5,6 +5,7 @@ such numbers travel as elements of two plain bytes, dtype ``"|V2"``, which nothi
 tensor on a GPU stays a tensor, with a NumPy description.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,10 +17,17 @@ from course_lib.comm.messages import OPS, Array
 from course_lib.comm.processes import parcels
 from course_lib.comm.processes.transfers import check_op
 
-__all__ = ["BFLOAT16", "Data", "OnDevice", "check_out", "empty", "flat_bytes", "overlap", "store", "to_data", "wrap"]
+__all__ = [
+    "BFLOAT16", "Data", "OnDevice", "check_out", "empty", "flat_bytes", "overlap", "store",
+    "to_data", "wrap",
+]  # fmt: skip
 
 BFLOAT16 = np.dtype("V2")
-_TORCH_OPS = {"add": torch.add, "max": torch.maximum, "min": torch.minimum}
+_TORCH_OPS: dict[str, Callable[..., Any]] = {
+    "add": torch.add,
+    "max": torch.maximum,
+    "min": torch.minimum,
+}
 
 
 class OnDevice:

@@ -34,7 +34,7 @@ class TorchCommunicator(ProcessCommunicator):
         return wrap(data, kind, self.device)
 
     def _sending(
-        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
+        self, data: NDArray[Any], sent: Envelope, to: int, _: float, quietly: bool = False
     ) -> Going:
         most = EAGER_BYTES if quietly else self._home.eager_bytes
         return Going(

@@ -19,7 +19,6 @@ from itertools import count
 import torch
 
 from course_lib.comm.errors import LaunchTimeout, PeerFinishedError
-from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Call, Flow
@@ -51,12 +50,15 @@ class TorchPort(Crew):
         The connections, once there are any.
     numbers : iterator of int
         Of the rank's messages.
+    told : bytes or None
+        What a rank that has failed told, where no launcher hears of it.
     deadline_s : float or None
         When whoever waits is to give up, on this computer's clock; None where the launcher sees
         to it.
     """
 
     wires: Wires
+    told: bytes | None = None
     deadline_s: float | None = None
 
     def __init__(
@@ -123,7 +125,7 @@ class TorchPort(Crew):
 
     def _listen(self) -> None:
         buffer = torch.empty(LONGEST, dtype=torch.uint8)
-        view = memoryview(buffer.numpy())
+        view = buffer.numpy().data
         try:
             while len(self._finished) < len(self._peers):
                 self.wires.next_letter(buffer)
@@ -144,7 +146,8 @@ class TorchPort(Crew):
                     going.payload, going.dst, going.number, on_device=going.on_device
                 )
             elif letter.kind == Kind.FAILED:
-                self._stop = to_error(Failure.loads(letter.data))
+                self.told = letter.data
+                self._stop = ConnectionAbortedError(f"rank {letter.src} has failed")
             else:
                 self._finished.add(letter.src)
             self._wake_flows()
@@ -182,9 +185,7 @@ class TorchPort(Crew):
         if going is not None and going.work is not None:
             going.work.wait()
 
-    def _step(
-        self, flow: Flow, call: Call, going: Going | None, coming: Coming | None
-    ) -> bool:
+    def _step(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> bool:
         """Go on as far as letters allow; return whether there is more to ask or to wait for."""
         with self.turn:
             if coming is not None and coming.letter is None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
 __all__ = ["TIMEOUT", "Wires", "join", "meet", "own_device"]
 
@@ -64,10 +65,10 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Wires":
     for library in ("GLOO", "NCCL", "TP"):
         os.environ[f"{library}_SOCKET_IFNAME"] = interface
     os.environ.update(LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size))
-    store = dist.FileStore(str(Path(folder) / "store"), size)
-    _start_default_group(store=dist.PrefixStore("default", store), rank=rank, world_size=size)
+    store = FileStore(str(Path(folder) / "store"), size)
+    _start_default_group(store=PrefixStore("default", store), rank=rank, world_size=size)
     # A group of its own making, which the learner's destroy_process_group() leaves alone.
-    own = dist.ProcessGroupGloo(dist.PrefixStore("messages", store), rank, size, _FOR_EVER)
+    own = dist.ProcessGroupGloo(PrefixStore("messages", store), rank, size, _FOR_EVER)
     return Wires(own, rank, alone=True)
 
 
@@ -149,4 +150,3 @@ class Wires:
 
 def _tag(number: int) -> int:
     return number % 2**30 + 1
-
