@@ -55,8 +55,7 @@ def allreduce_butterfly(
     References
     ----------
     R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
-    in MPICH", International Journal of High Performance Computing Applications 19(1), 2005,
-    section 4.
+    in MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
 
     Examples
     --------

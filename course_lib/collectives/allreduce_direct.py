@@ -52,7 +52,7 @@ def allreduce_direct(
     References
     ----------
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
-    parameter server", OSDI 2014, section 4 (keys divided among servers).
+    parameter server", OSDI 2014 (keys divided among servers).
 
     Examples
     --------

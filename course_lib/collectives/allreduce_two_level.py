@@ -60,7 +60,7 @@ def allreduce_two_level(
     References
     ----------
     X. Jia, S. Song, W. He et al., "Highly scalable deep learning training system with
-    mixed-precision: training ImageNet in four minutes", arXiv:1807.11205, 2018, section 3.3.
+    mixed-precision: training ImageNet in four minutes", arXiv:1807.11205, 2018.
 
     Examples
     --------
