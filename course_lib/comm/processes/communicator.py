@@ -124,7 +124,7 @@ class ProcessCommunicator(Communicator):
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small = self._receive_small(
+        small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
             self._port, self._flow, from_, self._channel, out, op, tag, self.name
         )
         if small is None:
