@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.errors import NestedLaunchError, told_briefly
-from course_lib.comm.job import check_job
+from course_lib.comm.job import check_job, torchrun_size
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Result:
 def run(
     fn: Callable[..., Any],
     *args: Any,
-    workers: int = 4,
+    workers: int | None = None,
     backend: str = "processes",
     network: "Network | None" = None,
     rendezvous: bool = False,
@@ -88,10 +88,14 @@ def run(
         be defined in a notebook cell.
     *args
         Further arguments, the same for every rank.
-    workers : int, default: 4
-        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated.
-    backend : {"processes", "simulated"}, default: "processes"
-        Real processes on this computer, or the simulator in virtual time.
+    workers : int or None, default: None
+        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated. None takes 4, or
+        all that torchrun has started.
+    backend : {"processes", "simulated", "torch"}, default: "processes"
+        Real processes on this computer, or the simulator in virtual time, or real processes that
+        talk through ``torch.distributed``: on this computer, or, under ``torchrun``, on all that
+        it runs on. There each rank is a program that calls ``run``; rank 0 gets the whole result,
+        another its own value (None for the others) and its own events.
     network : Network or None, default: None
         The simulator's network, ``networks.ethernet_10g`` for one; only for ``"simulated"``.
     rendezvous : bool, default: False
@@ -154,6 +158,10 @@ def run(
             return simulated.launch(job, network)
         from course_lib.comm.processes import launcher as processes
 
+        if backend == "torch" and torchrun_size() is not None:
+            from course_lib.comm.torch_backend import torchrun
+
+            return torchrun.take_part(job)
         if backend == "torch":
             from course_lib.comm.torch_backend.transport import Distributed
 

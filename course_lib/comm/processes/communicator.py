@@ -204,6 +204,12 @@ class ProcessCommunicator(Communicator):
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         # The first rank hears what all ask for, makes it, and tells the others where it lies.
         self._begin("shared_array")
+        arena = self._home.arena
+        if arena is None:
+            raise RuntimeError(
+                f"rank {self._me} called shared_array(), which needs ranks that share memory: "
+                'use backend="processes", or "torch" without torchrun'
+            )
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
         mine = np.frombuffer(json.dumps([dtype.str, shape]).encode(), np.uint8)
         first = self._members[0]
@@ -215,12 +221,12 @@ class ProcessCommunicator(Communicator):
                 theirs = self._quietly_receive("shared_array", peer, self._peers[index:])
                 if theirs.tobytes() != mine.tobytes():
                     self._refuse_request(mine, theirs, peer)
-            start = self._home.arena.reserve(n_bytes)
+            start = arena.reserve(n_bytes)
             for peer in self._peers:
                 self._quietly_send("shared_array", np.array([start]), peer)
         if n_bytes == 0:
             return np.zeros(shape, dtype)
-        memory = self._home.arena.view(start, n_bytes, f"{self.name}-{start}")
+        memory = arena.view(start, n_bytes, f"{self.name}-{start}")
         return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
 
     def _refuse_request(self, mine: NDArray[Any], theirs: NDArray[Any], peer: int) -> None:

@@ -23,8 +23,8 @@ class Home:
     ----------
     port : Port
         Where its messages go out and come in; in another world, what does that there.
-    arena : Arena
-        Where shared arrays lie.
+    arena : Arena or None
+        Where shared arrays lie; None where ranks may be on different computers.
     eager_bytes : int
         Up to this size a send returns after copying; 0 makes every send wait for its receive.
     seed : int
@@ -40,7 +40,7 @@ class Home:
     """
 
     port: Any
-    arena: Arena
+    arena: Arena | None
     eager_bytes: int
     seed: int
     trace: bool

@@ -17,6 +17,7 @@ from course_lib.comm.messages import Tag
 from course_lib.comm.processes import contexts, reports, segment, sockets
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import Member, Phase
+from course_lib.comm.processes.records import Done
 from course_lib.comm.processes.team import Ending, Team
 from course_lib.comm.processes.transport import SharedMemory, Transport
 from course_lib.comm.shipping import pack_call
@@ -24,7 +25,7 @@ from course_lib.trace.events import Fault
 from course_lib.trace.recorder import Recorder, assemble
 from course_lib.trace.trace import Trace
 
-__all__ = ["START_LIMIT_S", "SharedMemory", "launch"]
+__all__ = ["START_LIMIT_S", "SharedMemory", "launch", "unreceived"]
 
 START_LIMIT_S = 60.0
 """How long workers may take to start and to load the function; the time limit counts from then."""
@@ -77,7 +78,8 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
         raise error from None
     result = _result(job, members, transport.backend)
     _warn_of_late_crashes(members)
-    warn_unreceived(_unreceived(result, members))
+    reports = {m.rank: m.done for m in members if m.done is not None}
+    warn_unreceived(unreceived(result, reports))
     return result
 
 
@@ -173,14 +175,14 @@ def _fault(error: RunError, members: list[Member]) -> list[Fault]:
     return [Fault(error.rank, type(error).__name__, summary, min(times, default=0.0))]
 
 
-def _unreceived(result: Result, members: list[Member]) -> list[tuple[int, int, Tag]]:
+def unreceived(result: Result, reports: dict[int, Done]) -> list[tuple[int, int, Tag]]:
+    """List the messages that nobody received: from whom, to whom, and the tag."""
     if result.recorded is not None:
         return [(m.src, m.dst, m.tag) for m in result.recorded.unreceived()]
     left: list[tuple[int, int, Tag]] = []
-    reports_by_rank = {m.rank: m.done for m in members if m.done is not None}
-    for src, sender in reports_by_rank.items():
+    for src, sender in reports.items():
         for (name, dst), n_sent in sender.sent.items():
-            n_left = n_sent - reports_by_rank[dst].received.get((name, src), 0)
+            n_left = n_sent - reports[dst].received.get((name, src), 0)
             tags = sender.last_tags[name, dst][-n_left:] if n_left else ()
             left += [(src, dst, tag) for tag in tags]
             left += [(src, dst, "unknown")] * (n_left - len(tags))

@@ -29,7 +29,7 @@ from course_lib.comm.processes.transport import Transport
 from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, no_room, pack_value
 
-__all__ = ["work"]
+__all__ = ["done", "work"]
 
 _COLLECT_EVERY = 50_000
 """New objects between two looks of the garbage collector; every 700, as usual, traces cost 15 %."""
@@ -100,14 +100,15 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line) -> None:
         value = fn(transport.communicator(home, flow), *args)
         home.starter.wait_for_all(flow)
         ended_s = home.clock()
-        record: Any = _done(home, pack_value(value, setup.rank), ended_s)
+        record: Any = done(home, pack_value(value, setup.rank), ended_s)
         port.finish()
     except BaseException as error:  # sys.exit and the like are failures too
         record = failed(error)
     line.report(record)
 
 
-def _done(home: Home, value: bytes, ended_s: float) -> Done:
+def done(home: Home, value: bytes, ended_s: float) -> Done:
+    """Return the report of a rank whose function has returned, with what it sent and received."""
     sent, received, last_tags = {}, {}, {}
     for comm in home.communicators:
         for dst, n_messages in comm.n_sent.items():

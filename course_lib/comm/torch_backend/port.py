@@ -76,12 +76,12 @@ class TorchPort(Crew):
         self._n_heard = 0
         self._finished: set[int] = set()
         self._has_finished = False
-        self._stop: Exception | None = None
+        self._stop: BaseException | None = None
 
     # Life
 
     def connect(self) -> None:
-        """Meet the others, and listen to them from now on."""
+        """Meet the others, and take all letters from now on."""
         self.wires = self._meet()
         if self._peers:
             threading.Thread(target=self._listen, name="letters", daemon=True).start()
@@ -91,6 +91,17 @@ class TorchPort(Crew):
         for peer in self._peers:
             self._post(peer, note(Kind.FINISHED, self.rank))
         self._has_finished = True
+
+    def stop(self, error: BaseException) -> None:
+        """Let whatever waits here raise ``error``."""
+        with self.turn:
+            self._stop = self._stop or error
+            self._wake_flows()
+
+    def await_word(self, limit_s: float) -> None:
+        """Wait for a moment until a rank that has failed says so."""
+        with self.turn:
+            self._changed.wait_for(lambda: self.told is not None, limit_s)
 
     def leave(self) -> None:
         """Wait until nobody will write any more: who leaves before breaks the connections."""
@@ -103,6 +114,7 @@ class TorchPort(Crew):
                 self._check_deadline("until all ranks have returned")
         with suppress(RuntimeError):  # those who have read the last may be gone already
             self.wires.flush()
+        self.wires.close()
 
     def tell_failure(self, data: bytes) -> None:
         """Tell all others that this rank has failed, and how, where no launcher does."""
@@ -131,9 +143,7 @@ class TorchPort(Crew):
                 self.wires.next_letter(buffer)
                 self._hear(unpack(view))
         except Exception as error:
-            with self.turn:
-                self._stop = error
-                self._wake_flows()
+            self.stop(error)
 
     def _hear(self, letter: Letter) -> None:
         with self.turn:

@@ -6,6 +6,7 @@ rank has a GPU of its own there are two of NCCL as well, one for each direction 
 NCCL has no tags, and two ranks that send to each other in one group would both wait.
 """
 
+import atexit
 import os
 import threading
 from collections import deque
@@ -76,6 +77,8 @@ def join() -> "Wires":
     """Join the group that torchrun has started, or that this program has."""
     if not dist.is_initialized():
         _start_default_group()
+        # Threads of a group that nobody has closed abort a program that ends.
+        atexit.register(_leave_default_group)
     return Wires(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
 
 
@@ -132,8 +135,14 @@ class Wires:
 
     def leave_default_group(self) -> None:
         """Close the default group: whoever waits for this rank in it hears so at once."""
-        if self._alone and dist.is_initialized():
-            dist.destroy_process_group()
+        if self._alone:
+            _leave_default_group()
+
+    def close(self) -> None:
+        """Close what belongs to this run in a program that goes on."""
+        if not self._alone and dist.is_initialized():
+            for group in (self._own, *self._up_and_down):
+                dist.destroy_process_group(group)
 
     def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
         """Begin to send what has been asked for."""
@@ -146,6 +155,11 @@ class Wires:
         if on_device:
             return self._up_and_down[src < self._rank].recv([room], src, 0)
         return self._own.recv([room], src, _tag(number))
+
+
+def _leave_default_group() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _tag(number: int) -> int:
