@@ -61,9 +61,6 @@ class Crew(ABC):
     def connect(self) -> None:  # noqa: B027 - most worlds have nothing to do
         """Meet the others, before the function is called."""
 
-    def leave(self) -> None:  # noqa: B027
-        """Wait, after the report, until nobody needs this process any more."""
-
     def is_consequence(self, error: BaseException) -> bool:  # noqa: ARG002
         """Tell whether an exception only shows that another rank has failed."""
         return False

@@ -50,7 +50,6 @@ def work(setup: Setup) -> None:
     line = Line(setup.pipes, port.flows)
     pump = None if setup.pipes.outputs else Pump(line)
     _live(setup, transport, port, line)
-    port.leave()
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import count
 
 import torch
@@ -75,7 +74,6 @@ class TorchPort(Crew):
         self._going: dict[int, Going] = {}
         self._n_heard = 0
         self._finished: set[int] = set()
-        self._has_finished = False
         self._stop: BaseException | None = None
 
     # Life
@@ -90,7 +88,7 @@ class TorchPort(Crew):
         """Tell all others that this rank will neither send nor receive any more."""
         for peer in self._peers:
             self._post(peer, note(Kind.FINISHED, self.rank))
-        self._has_finished = True
+        self.wires.flush()
 
     def stop(self, error: BaseException) -> None:
         """Let whatever waits here raise ``error``."""
@@ -103,26 +101,23 @@ class TorchPort(Crew):
         with self.turn:
             self._changed.wait_for(lambda: self.told is not None, limit_s)
 
-    def leave(self) -> None:
-        """Wait until nobody will write any more: who leaves before breaks the connections."""
-        if not self._has_finished:
-            return
-        self.wires.leave_default_group()
+    def close(self) -> None:
+        """Wait until nobody will write any more; then close what a program that goes on need not.
+
+        A process that ends does without: whoever waits for it in a collective of the default group
+        is to hear that at once, and its connections end with it.
+        """
         with self.turn:
             while len(self._finished) < len(self._peers) and not self._stop:
                 self._changed.wait(self._left_s())
                 self._check_deadline("until all ranks have returned")
-        with suppress(RuntimeError):  # those who have read the last may be gone already
-            self.wires.flush()
         self.wires.close()
 
     def tell_failure(self, data: bytes) -> None:
         """Tell all others that this rank has failed, and how, where no launcher does."""
         for peer in self._peers:
-            with suppress(RuntimeError):  # one that is gone
-                self._post(peer, note(Kind.FAILED, self.rank, data=data))
-        with suppress(RuntimeError):
-            self.wires.flush()
+            self._post(peer, note(Kind.FAILED, self.rank, data=data))
+        self.wires.flush()
 
     def is_consequence(self, error: BaseException) -> bool:
         """Tell whether an exception says that a connection has broken, or timed out."""

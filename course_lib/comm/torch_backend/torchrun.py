@@ -66,7 +66,7 @@ def take_part(job: Job) -> Result:
         with inside_worker(rank):
             reports = _call(job, home)
         port.finish()
-        port.leave()
+        port.close()
     except BaseException as error:
         raise _told(error, port, time.perf_counter() - origin_s) from None
     return _result(job, reports)

@@ -10,6 +10,7 @@ import atexit
 import os
 import threading
 from collections import deque
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Wires":
     _start_default_group(store=PrefixStore("default", store), rank=rank, world_size=size)
     # A group of its own making, which the learner's destroy_process_group() leaves alone.
     own = dist.ProcessGroupGloo(PrefixStore("messages", store), rank, size, _FOR_EVER)
-    return Wires(own, rank, alone=True)
+    return Wires(own, rank)
 
 
 def join() -> "Wires":
@@ -91,8 +92,6 @@ class Wires:
         For letters, and for all that lies in a computer's memory.
     rank : int
         Who this is.
-    alone : bool, default: False
-        Whether nobody but this run uses the default group.
 
     Attributes
     ----------
@@ -102,9 +101,8 @@ class Wires:
         Whether NCCL moves what lies on a GPU.
     """
 
-    def __init__(self, own: Any, rank: int, *, alone: bool = False) -> None:
+    def __init__(self, own: Any, rank: int) -> None:
         self._own = own
-        self._alone = alone
         self._rank = rank
         self.device = own_device()
         self.between_gpus = _has_own_gpu()
@@ -114,14 +112,15 @@ class Wires:
         self._on_the_way: deque[tuple[Any, torch.Tensor]] = deque()
 
     def post(self, letter: bytearray, dst: int) -> None:
-        """Send a letter. Its receiver takes it whatever it does, so that this does not block."""
+        """Send a letter. Its receiver takes it whatever it does, so that this does not block.
+
+        If the receiver is gone, it has returned and needs no letter, or has died: others tell that.
+        """
         tensor = torch.frombuffer(letter, dtype=torch.uint8)
-        with self._posting:
+        with self._posting, suppress(RuntimeError):
             self._on_the_way.append((self._own.send([tensor], dst, _LETTERS), tensor))
-            oldest = self._on_the_way[0]
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
-                self._on_the_way.popleft()
-                oldest[0].wait()
+                self._on_the_way.popleft()[0].wait()
 
     def next_letter(self, buffer: torch.Tensor) -> None:
         """Wait for a letter from anybody."""
@@ -131,16 +130,12 @@ class Wires:
         """Wait until all letters have been taken."""
         with self._posting:
             while self._on_the_way:
-                self._on_the_way.popleft()[0].wait()
-
-    def leave_default_group(self) -> None:
-        """Close the default group: whoever waits for this rank in it hears so at once."""
-        if self._alone:
-            _leave_default_group()
+                with suppress(RuntimeError):
+                    self._on_the_way.popleft()[0].wait()
 
     def close(self) -> None:
-        """Close what belongs to this run in a program that goes on."""
-        if not self._alone and dist.is_initialized():
+        """Close what belongs to this run, in a program that goes on."""
+        if dist.is_initialized():
             for group in (self._own, *self._up_and_down):
                 dist.destroy_process_group(group)
 
