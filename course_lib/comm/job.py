@@ -12,13 +12,21 @@ from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
 from course_lib.comm.memory import in_words, worker_bytes
 
-__all__ = ["USUAL_METHOD", "Job", "check_job", "torchrun_size"]
+__all__ = ["USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
 
 USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
 """How processes are started where nobody says otherwise."""
 
+
+
+class _Usual(int):
+    """A number that nobody has written: it may stand for another."""
+
+
+USUAL_WORKERS = _Usual(4)
+"""How many ranks there are where nobody says how many; under torchrun, all that it has started."""
+
 _BACKENDS = ("processes", "simulated", "torch")
-_USUAL_WORKERS = 4
 _MOST_PROCESSES = 61 if sys.platform == "win32" else 64
 _MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
 
@@ -94,14 +102,12 @@ def torchrun_size() -> int | None:
 
 def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
     if backend == "torch" and (size := torchrun_size()) is not None:
-        if workers not in (None, size):
+        if workers is not USUAL_WORKERS and workers != size:
             raise ValueError(
                 f"torchrun has started {size} ranks, got workers={workers!r}: leave it out, then "
                 "the same text runs with any number of them"
             )
         return size
-    if workers is None:
-        workers = _USUAL_WORKERS
     most = _MOST_WORKERS[backend]
     if max_workers is not None:
         most = _check_most(max_workers, backend)

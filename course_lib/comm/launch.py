@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.errors import NestedLaunchError, told_briefly
-from course_lib.comm.job import check_job, torchrun_size
+from course_lib.comm.job import USUAL_WORKERS, check_job, torchrun_size
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Result:
 def run(
     fn: Callable[..., Any],
     *args: Any,
-    workers: int | None = None,
+    workers: int = USUAL_WORKERS,
     backend: str = "processes",
     network: "Network | None" = None,
     rendezvous: bool = False,
@@ -88,9 +88,9 @@ def run(
         be defined in a notebook cell.
     *args
         Further arguments, the same for every rank.
-    workers : int or None, default: None
-        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated. None takes 4, or
-        all that torchrun has started.
+    workers : int, default: 4
+        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated. Under torchrun
+        leave it out: they are all that it has started.
     backend : {"processes", "simulated", "torch"}, default: "processes"
         Real processes on this computer, or the simulator in virtual time, or real processes that
         talk through ``torch.distributed``: on this computer, or, under ``torchrun``, on all that
