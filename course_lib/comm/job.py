@@ -18,7 +18,6 @@ USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
 """How processes are started where nobody says otherwise."""
 
 
-
 class _Usual(int):
     """A number that nobody has written: it may stand for another."""
 

@@ -192,8 +192,8 @@ def check_match(
     if out is not None and (out.dtype.str != sent.dtype or out.shape != sent.shape):
         raise MessageMismatchError(
             f"the arrays do not match{_on(comm)}: rank {src} sent {_describe(sent)} "
-            f"(tag={sent.tag!r}), rank {rank} receives into out of dtype {_name(out.dtype)} and shape "
-            f"{out.shape}",
+            f"(tag={sent.tag!r}), rank {rank} receives into out of dtype {_name(out.dtype)} and "
+            f"shape {out.shape}",
             rank=rank,
         )
 

@@ -10,6 +10,7 @@ from course_lib import run
 from tests.faults import (
     arguments,
     data,
+    distributed,
     early_and_late,
     messages,
     notebook_life,
@@ -39,11 +40,12 @@ SECTIONS = [
     output,
     arguments,
     data,
+    distributed,
     room,
 ]
 """The modules that hold the rows."""
 
-NUMBERS = range(1, 64)
+NUMBERS = range(1, 68)
 BUSY = 10
 """Limits are asserted tenfold: the computer may be busy."""
 

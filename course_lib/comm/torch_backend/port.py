@@ -108,7 +108,9 @@ class TorchPort(Crew):
         is to hear that at once, and its connections end with it.
         """
         with self.turn:
-            while len(self._finished) < len(self._peers) and not self._stop:
+            while len(self._finished) < len(self._peers):
+                if self._stop is not None:
+                    raise self._stop
                 self._changed.wait(self._left_s())
                 self._check_deadline("until all ranks have returned")
         self.wires.close()
