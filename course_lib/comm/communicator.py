@@ -6,14 +6,16 @@ methods whose names begin with an underscore.
 """
 
 import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.failures import frames_of_stack, user_frame
 from course_lib.comm.functions import check_function
 from course_lib.comm.messages import (
     Array,
@@ -27,6 +29,7 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
+from course_lib.comm.order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.pending import Pending
 
 __all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
@@ -59,6 +62,8 @@ class Communicator(ABC):
         Which communicator this is, the same on all its ranks; traces and errors use it.
     members : sequence of int or None, default: None
         The rank in the whole run of each rank of this communicator; None where they are the same.
+    sites : Sites or None, default: None
+        Where to note the places that call collectives; None makes a new one.
 
     Attributes
     ----------
@@ -69,6 +74,7 @@ class Communicator(ABC):
     rank: int
     size: int
     device: str = "cpu"
+    _records = True
 
     # What becomes of arrays on their way; a world that moves other tensors too has its own.
     _to_data: ClassVar[Callable[..., tuple[NDArray[Any], str]]] = staticmethod(to_numpy)
@@ -82,6 +88,7 @@ class Communicator(ABC):
         seed: int = 0,
         name: str = WORLD,
         members: Sequence[int] | None = None,
+        sites: Sites | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
@@ -91,6 +98,12 @@ class Communicator(ABC):
         self._computing: list[str] = []  # the block's label; a split shares it with its parent
         self._n_splits = 0
         self._n_started = 0
+        self._next_number = 0  # of its collectives, where a stamp has it
+        self._last_stamp = 0
+        self._stamp = 0  # of the messages of the collective that this rank is in
+        self._family: list[Communicator] = [self]  # with all that were split from it
+        self._sites = Sites() if sites is None else sites
+        self._marks = self._sites.marks
 
     @property
     def rng(self) -> np.random.Generator:
@@ -260,6 +273,8 @@ class Communicator(ABC):
         group = self._split(color, key)
         if group is not None:
             group._computing = self._computing
+            group._family = self._family
+            self._family.append(group)
         return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
@@ -418,6 +433,24 @@ class Communicator(ABC):
                 "a compute block holds arithmetic only: end the block first"
             )
 
+    def _entered(self) -> Entered | None:
+        """Say in which collective this rank's flow is: the outermost, of whatever communicator."""
+        return next((comm._here() for comm in self._family if comm._stamp), None)
+
+    def _here(self) -> Entered:
+        entered = self._entered_with(self._stamp)
+        if self._stamp:
+            return entered
+        return entered._replace(frame=user_frame(frames_of_stack(sys._getframe())))
+
+    def _entered_with(self, stamp: int) -> Entered:
+        return entered_with(stamp, self._members[self.rank], self.name, self._sites.known)
+
+    def _refuse_stamp(self, src: int, theirs: int, known: Sequence[Site] = ()) -> NoReturn:
+        """Say that a message of rank ``src`` of the whole run belongs to another collective."""
+        sender = entered_with(theirs, src, self.name, known)
+        raise mismatch([self._here(), sender], stamp=theirs)
+
     @abstractmethod
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None: ...
 
@@ -463,7 +496,7 @@ class Communicator(ABC):
     def _clock(self) -> float: ...
 
     @abstractmethod
-    def _collective(self, name: str, entered_s: float) -> None:
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
         """Put on the trace that this rank has just left the collective ``name``."""
 
 

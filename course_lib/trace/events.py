@@ -72,7 +72,10 @@ class Fault(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """A rank was inside a collective: its ``number``-th, from 0, on that communicator."""
+    """A rank was inside a collective: its ``number``-th, from 0, on that communicator.
+
+    A collective that calls another on the same communicator counts as one; both have its number.
+    """
 
     rank: int
     name: str

@@ -35,6 +35,17 @@ def test_sizes_are_averaged_geometrically_and_the_spread_is_that_of_the_rounds()
     assert (row.value, row.low, row.high) == (8, 4, 8)
 
 
+def test_the_value_lies_between_the_lowest_and_the_highest_round():
+    """The medians of the sizes are in different rounds: 4 and 4, though no round is above 2."""
+    samples = samples_of(ours=[1.0, 1.0, 1.0])
+    samples.rounds[Key(f"{MB}", 2, "gloo")] = [1.0, 4.0, 4.0]
+    samples.rounds[Key(f"{64 * MB}", 2, "gloo")] = [4.0, 1.0, 4.0]
+    samples.rounds[Key(f"{64 * MB}", 2, "ours")] = [1.0, 1.0, 4.0]
+    samples.rounds[Key(f"{MB}", 2, "ours")] = [1.0, 1.0, 4.0]
+    (row,) = rows(samples)
+    assert (row.value, row.low, row.high) == (2, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("ours_s", "verdict"),
     [(1.3, "goal met"), (1.9, "must met, goal missed"), (2.1, "must missed")],

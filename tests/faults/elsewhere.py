@@ -1,9 +1,6 @@
 """What the table of faults does not show: numbers without a row, and what Linux cannot show."""
 
-ELSEWHERE = {
-    27: "collectives in different orders, or one that a rank skips: to come with a check of the "
-    "collectives themselves; today the messages inside them do not match, or deadlock",
-}
+ELSEWHERE: dict[int, str] = {}
 """Numbers that have no row in the table, and where they are shown, or why they are not."""
 
 NOT_SHOWN = {
@@ -34,7 +31,5 @@ NOT_SHOWN = {
 
 LATER = {
     50: "every exercise with every number of workers",
-    54: "collectives of odd numbers: as NumPy combines them",
-    57: "collectives into arrays that cannot be written: refused, data untouched",
 }
-"""Parts of rows that wait for the collectives they are about."""
+"""Parts of rows that wait for what they are about."""

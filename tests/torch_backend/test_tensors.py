@@ -88,9 +88,9 @@ def test_what_lies_on_a_device_is_staged_on_its_way(waits, into, op):
 
     data = on_device([1.0, 2.0, 3.0])
     sent = envelope(None, data.dtype, data.shape, "device")
-    going = Going(0, 1, data, sent, waits=waits, number=1, channel=2, on_device=False)
+    going = Going(0, 1, data, sent, waits=waits, number=1, channel=2, stamp=0, on_device=False)
     out = {"device": on_device([10.0, 10.0, 10.0]), "cpu": np.full(3, 10, "f4"), None: None}[into]
-    coming = Coming(0, 1, 2, out, op, None, "world", "cpu")
+    coming = Coming(0, 1, 2, out, op, None, "world", "cpu", 0, print)
     coming.open(unpack(going.letter))
     assert coming.may_be_asked_for == waits
     if waits:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.started import Starter
 from course_lib.trace.recorder import Recorder
@@ -35,6 +36,8 @@ class Home:
         When the run began, on the clock that all processes of this computer share.
     fail : callable
         Told of an exception that left a started function.
+    sites : Sites
+        The places at which it has called collectives.
     communicators : list of ProcessCommunicator
         All there have been, to count what they sent.
     """
@@ -46,6 +49,7 @@ class Home:
     trace: bool
     origin_s: float
     fail: Callable[[BaseException], None]
+    sites: Sites
     communicators: "list[ProcessCommunicator]" = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -4,10 +4,12 @@ import os
 import pickle
 import threading
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from course_lib.comm import order
 from course_lib.comm.errors import LaunchError, RunError, SerializationError
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result
@@ -25,7 +27,7 @@ from course_lib.trace.events import Fault
 from course_lib.trace.recorder import Recorder, assemble
 from course_lib.trace.trace import Trace
 
-__all__ = ["START_LIMIT_S", "SharedMemory", "launch", "unreceived"]
+__all__ = ["START_LIMIT_S", "SharedMemory", "launch", "out_of_step", "unreceived"]
 
 START_LIMIT_S = 60.0
 """How long workers may take to start and to load the function; the time limit counts from then."""
@@ -79,7 +81,7 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
     result = _result(job, members, transport.backend)
     _warn_of_late_crashes(members)
     reports = {m.rank: m.done for m in members if m.done is not None}
-    warn_unreceived(unreceived(result, reports))
+    warn_unreceived(unreceived(result, reports), out_of_step(reports))
     return result
 
 
@@ -187,6 +189,15 @@ def unreceived(result: Result, reports: dict[int, Done]) -> list[tuple[int, int,
             left += [(src, dst, tag) for tag in tags]
             left += [(src, dst, "unknown")] * (n_left - len(tags))
     return left
+
+
+def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
+    """Say of each communicator in which collectives its ranks were last, if in different ones."""
+    entered: dict[str, list[order.Entered]] = defaultdict(list)
+    for rank, report in reports.items():
+        for name, stamp in report.last_stamps.items():
+            entered[name].append(order.entered_with(stamp, rank, name, report.sites))
+    return map(order.out_of_step, entered.values())
 
 
 def _warn_of_late_crashes(members: list[Member]) -> None:

@@ -99,20 +99,11 @@ class Mailbox:
 
     def await_head(self, src: int, head: int, limit_s: float) -> int:
         """Wait for a moment, awake, until ``src`` has put in more than ``head``; return the new."""
-        words, place = self._words, self._heads + src
-        deadline_s = 0.0
-        while words[place] == head:
-            if not deadline_s:
-                deadline_s = time.perf_counter() + limit_s
-            for _ in range(self._polls):
-                if words[place] != head:
-                    break
-            else:
-                if time.perf_counter() > deadline_s:
-                    return head
-                _yield()
+        place = self._heads + src
+        if self._words[place] == head and not self._poll(place, head, limit_s):
+            return head
         self._acquire()  # only now is it sure that what it announces can be seen
-        head = words[place]
+        head = self._words[place]
         self._release()
         return head
 
@@ -134,10 +125,13 @@ class Mailbox:
 
     def poll(self, news: int, limit_s: float) -> bool:
         """Wait for a moment, awake; return whether there is something new since ``news``."""
+        return self._poll(_NEWS, news, limit_s)
+
+    def _poll(self, place: int, known: int, limit_s: float) -> bool:
         words, deadline_s = self._words, time.perf_counter() + limit_s
         while True:
             for _ in range(self._polls):
-                if words[_NEWS] != news:
+                if words[place] != known:
                     return True
             if time.perf_counter() > deadline_s:
                 return False

@@ -168,7 +168,8 @@ class Port(Crew):
             flow.polled = not self.mailbox.poll(news, POLL_S)
             return  # to look once more, under the lock, before falling asleep
         if (gone := self._gone(call)) and self.mailbox.look(NOBODY, NOBODY, 0)[0] == news:
-            raise PeerFinishedError(call.explain_gone(self.rank, gone), rank=self.rank)
+            text = call.explain_gone(self.rank, gone, flow.entered())
+            raise PeerFinishedError(text, rank=self.rank)
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if self._watched:

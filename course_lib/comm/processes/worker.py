@@ -15,6 +15,7 @@ from typing import Any
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.home import Home
@@ -47,9 +48,10 @@ def work(setup: Setup) -> None:
     transport: Transport = pickle.loads(setup.transport)
     channels = Channels(setup.segment.memory, setup.locks, setup.bells)
     port = transport.port(setup.rank, channels)
-    line = Line(setup.pipes, port.flows)
+    sites = Sites()
+    line = Line(setup.pipes, port.flows, sites)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, transport, port, line)
+    _live(setup, transport, port, line, sites)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -68,7 +70,7 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, transport: Transport, port: Crew, line: Line) -> None:
+def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sites) -> None:
     home: Home | None = None
     origin_s = time.perf_counter()
 
@@ -76,7 +78,7 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line) -> None:
         now_s = time.perf_counter() - origin_s
         recorder = home.recorder if home is not None else None
         failure = Failure.of(error, setup.rank, now_s, _PATIENCE_S)
-        return Failed(failure, recorder, port.is_consequence(error))
+        return Failed(failure, recorder, tuple(sites.known), port.is_consequence(error))
 
     try:
         line.report(Attached(setup.rank))
@@ -93,7 +95,7 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line) -> None:
         origin_s = line.next_request().origin_s
         home = Home(
             port, setup.arena, setup.eager_bytes, setup.seed, setup.trace, origin_s,
-            fail=lambda error: line.report(failed(error)),
+            fail=lambda error: line.report(failed(error)), sites=sites,
         )  # fmt: skip
         flow = port.open_flow(WORLD)
         value = fn(transport.communicator(home, flow), *args)
@@ -115,4 +117,6 @@ def done(home: Home, value: bytes, ended_s: float) -> Done:
             last_tags[comm.name, dst] = tuple(comm.last_tags[dst])
         for src, n_messages in comm.n_received.items():
             received[comm.name, src] = n_messages
-    return Done(value, ended_s, home.recorder, sent, received, last_tags)
+    sites = tuple(home.sites.known)
+    last_stamps = {comm.name: comm._last_stamp for comm in home.communicators}
+    return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)

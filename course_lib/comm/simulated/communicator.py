@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.order import differ
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
@@ -48,7 +49,9 @@ class SimulatedCommunicator(Communicator):
     flow: Flow
 
     def __init__(self, group: Group, rank: int, world: "World") -> None:
-        super().__init__(rank, len(group.members), world.seed, group.name, group.members)
+        super().__init__(
+            rank, len(group.members), world.seed, group.name, group.members, world.sites
+        )
         self.world = world
         self.group = group
         self.peers = group.comms
@@ -60,7 +63,6 @@ class SimulatedCommunicator(Communicator):
         self.sends_to: int | None = None
         self.inbox: dict[int, deque[Letter]] = {}
         self.letter: Letter | None = None
-        self.n_collectives = 0
 
     # Messages
 
@@ -136,6 +138,8 @@ class SimulatedCommunicator(Communicator):
         assert letter is not None
         if self.mail is not None:
             self.mail.received_s[letter.number] = self.flow.now_s
+        if letter.stamp != self._stamp and differ(letter.stamp, self._stamp):
+            self._refuse_stamp(letter.sender.run_rank, letter.stamp, self._sites.known)
         check_match(letter.sent, letter.sender.run_rank, self.run_rank, tag, out, self.name)
         if out is None:
             return letter.data, letter.sent
@@ -269,9 +273,7 @@ class SimulatedCommunicator(Communicator):
             self.world.refuse(self.flow, "clock")  # its own time would be another one
         return self.flow.now_s
 
-    def _collective(self, name: str, entered_s: float) -> None:
-        number = self.n_collectives
-        self.n_collectives += 1
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
         if self.log is not None:
             self.log.collectives.append(
                 (self.run_rank, name, number, entered_s, self.flow.now_s, self.name)

@@ -4,9 +4,10 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 
-from course_lib.comm import wait_graph
-from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
+from course_lib.comm import order, wait_graph
+from course_lib.comm.errors import LaunchTimeout, PeerFinishedError, RunError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.order import Entered
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.letters import ANY
@@ -15,20 +16,28 @@ from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, unread_note
 
 __all__ = ["interrupted", "others", "stuck", "timed_out"]
 
-_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circle alone
+_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circles alone
+_MOST_SEARCHED = 1024  # flows, for more than one circle: whom each waits for takes a look at all
 
 
 def stuck(world: World) -> RunError:
-    """Explain why nothing can go on: a circle of flows, or one that has returned too early."""
-    flow = next(flow for flow in world.flows.values() if not flow.finished)
-    path: dict[Flow, int] = {}  # in the order of who waits for whom
-    while flow not in path:
-        path[flow] = len(path)
-        peer = _waits_for(flow)[0]
-        if peer.finished:
-            return _peer_finished(world, flow, peer)
-        flow = peer
-    return _deadlock(world, list(path)[path[flow] :])
+    """Explain why nothing can go on: circles of flows, or one that has returned too early."""
+    waiting = [flow for flow in world.flows.values() if not flow.finished]
+    if len(waiting) > _MOST_SEARCHED:
+        waiting = waiting[:1]
+    seen: set[Flow] = set()
+    circles: list[list[Flow]] = []
+    for flow in waiting:
+        path: dict[Flow, int] = {}  # in the order of who waits for whom
+        while not (flow.finished or flow in path or flow in seen):
+            path[flow] = len(path)
+            flow = _waits_for(flow)[0]
+        if flow.finished and not circles:
+            return _peer_finished(world, list(path)[-1], flow)
+        if flow in path:
+            circles.append(list(path)[path[flow] :])
+        seen |= path.keys()
+    return _deadlock(world, circles)
 
 
 def _waits_for(flow: Flow) -> list[Flow]:
@@ -55,19 +64,32 @@ def _user(comm: SimulatedCommunicator) -> Flow:
     return comm.flow
 
 
-def _deadlock(world: World, cycle: list[Flow]) -> DeadlockError:
-    # A flow that waits for a started function is told together with that function.
-    before = [cycle[-1], *cycle]
-    told = [flow for waiter, flow in zip(before, cycle, strict=False) if waiter.verb != "wait"]
-    told = told or cycle
-    known = set(cycle)
+def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
+    known = {flow for circle in circles for flow in circle}
+    for circle in circles:
+        entered = [_entered(flow) for flow in circle if flow.verb != "wait"]
+        if order.apart(entered):
+            return order.mismatch(entered, consequences=others(world, circle))
     rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
-        [_waiting(world, flow) for flow in told],
+        [_told(world, circle) for circle in circles],
         [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
-        consequences=others(world, cycle),
+        consequences=others(world, known),
         eager_bytes=world.eager_bytes,
     )
+
+
+def _told(world: World, circle: list[Flow]) -> list[WaitingRank]:
+    # A flow that waits for a started function is told together with that function.
+    before = [circle[-1], *circle]
+    told = [flow for waiter, flow in zip(before, circle, strict=False) if waiter.verb != "wait"]
+    return [_waiting(world, flow) for flow in told or circle]
+
+
+def _entered(flow: Flow) -> Entered:
+    """Say in which collective a flow is, or in what else it waits."""
+    frame = user_frame(frames_of_stack(flow.gr_frame))
+    return flow.comm._entered() or Entered(flow.rank, "", instead=_call(flow), frame=frame)
 
 
 def _waiting(world: World, flow: Flow) -> WaitingRank:
@@ -87,7 +109,9 @@ def _waiting(world: World, flow: Flow) -> WaitingRank:
 
 def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
     comm = flow.comm
-    what = f"rank {flow.rank} waits in {_call(flow)}, at {_place(flow)}"
+    entered = comm._entered()
+    within = f" of {entered.told()}" if entered else ""
+    what = f"rank {flow.rank} waits in {_call(flow)}{within}, at {_place(flow)}"
     returned = f"{what}, but rank {peer.rank} has already returned"
     if peer.number:
         returned += f" from {peer.group.name!r}"
@@ -97,6 +121,9 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
     elif comm in comm.group.meeting.inside:
         text = returned
         hint = f"every rank must call {flow.verb}() equally often"
+    elif entered and entered.site:
+        text = returned
+        hint = f"every rank must call {entered.site.name}() equally often"
     elif comm.listens_to == ANY:
         text = f"{what}, but all other ranks have already returned"
         hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"

@@ -53,7 +53,7 @@ def launch(job: Job, network: Network | None) -> Result:
             error = _run(world, job.time_limit_s)
         if error is not None:
             raise error from None
-        warn_unreceived(world.unreceived())
+        warn_unreceived(world.unreceived(), world.everybody.out_of_step())
         values = [world.flows[rank, 0].value for rank in range(job.workers)]
         trace = None if world.log is None else world.log.trace(job.workers, [])
         return Result(values, world.virtual_time_s(), "simulated", trace)

@@ -20,10 +20,11 @@ class Letter:
     """A message on its way: a copy of the data, who sent it, when, and when it will be there.
 
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
-    ``number`` is its place in the log, once it has started.
+    ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
+    was sent in.
     """
 
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent")
+    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent", "stamp")
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
@@ -31,6 +32,7 @@ class Letter:
         self.data = data
         self.sent = sent
         self.sender = sender
+        self.stamp = sender._stamp
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1

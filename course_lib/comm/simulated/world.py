@@ -13,6 +13,7 @@ from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
+from course_lib.comm.order import Sites
 from course_lib.comm.shipping import load_call, pack_call
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -67,6 +68,7 @@ class World:
         self.flows: dict[tuple[int, int], Flow] = {}
         self.newborn: list[Flow] = []
         self.latest_end_s = 0.0
+        self.sites = Sites()
         self.left_unread: list[tuple[int, int, Tag]] = []
         self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
         for comm in self.everybody.comms:

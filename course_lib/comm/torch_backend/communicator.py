@@ -48,10 +48,15 @@ class TorchCommunicator(ProcessCommunicator):
         return Going(
             self._me, to, data, sent, waits=data.nbytes > most, number=next(self._port.numbers),
             channel=self._quiet_channel if quietly else self._channel,
+            stamp=0 if quietly else self._stamp,
             on_device=self._port.wires.between_gpus,
         )  # fmt: skip
 
     def _receiving(
-        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag
-    ) -> Coming:
-        return Coming(from_, self._me, channel, out, op, tag, self.name, self.device)
+        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
+        stamp: int,
+    ) -> Coming:  # fmt: skip
+        return Coming(
+            from_, self._me, channel, out, op, tag, self.name, self.device, stamp,
+            self._refuse_stamp,
+        )  # fmt: skip

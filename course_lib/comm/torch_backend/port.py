@@ -233,7 +233,8 @@ class TorchPort(Crew):
         """Wait until a letter comes, or another flow has moved something."""
         flow.idle_since_s = flow.idle_since_s or time.perf_counter()
         if gone := self._gone(call, channel):
-            raise PeerFinishedError(call.explain_gone(self.rank, gone), rank=self.rank)
+            text = call.explain_gone(self.rank, gone, flow.entered())
+            raise PeerFinishedError(text, rank=self.rank)
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         self._doze(flow)

@@ -19,9 +19,10 @@ from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.home import Home
-from course_lib.comm.processes.launcher import unreceived
+from course_lib.comm.processes.launcher import out_of_step, unreceived
 from course_lib.comm.processes.records import Done
 from course_lib.comm.processes.worker import done
 from course_lib.comm.shipping import pack_value
@@ -62,7 +63,10 @@ def take_part(job: Job) -> Result:
     port.connect()
     port.deadline_s = time.monotonic() + job.time_limit_s
     try:
-        home = Home(port, None, job.eager_bytes, job.seed, job.trace, origin_s, fail=port.stop)
+        home = Home(
+            port, None, job.eager_bytes, job.seed, job.trace, origin_s, fail=port.stop,
+            sites=Sites(),
+        )  # fmt: skip
         with inside_worker(rank):
             reports = _call(job, home)
         port.finish()
@@ -150,5 +154,5 @@ def _result(job: Job, reports: list[Done | None]) -> Result:
         trace = assemble(recorders, backend="torch", clock="measured")
     result = Result(values, elapsed_s, "torch", trace)
     if len(known) == len(reports):
-        warn_unreceived(unreceived(result, known))
+        warn_unreceived(unreceived(result, known), out_of_step(known))
     return result

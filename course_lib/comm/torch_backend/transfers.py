@@ -1,11 +1,13 @@
 """One message on its way out, one on its way in."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 
 from course_lib.comm.messages import Envelope, Tag, check_match
+from course_lib.comm.order import differ
 from course_lib.comm.processes.parcels import new_array
 from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
 from course_lib.comm.torch_backend.letters import Letter, pack
@@ -26,8 +28,8 @@ class Going:
         What it says about itself.
     waits : bool
         Whether the sender waits until the receive is posted.
-    number, channel : int
-        Which of the rank's messages it is, and of which communicator.
+    number, channel, stamp : int
+        Which of the rank's messages it is, of which communicator, and of which collective.
     on_device : bool
         Whether it goes from one GPU to another.
 
@@ -43,7 +45,7 @@ class Going:
 
     def __init__(
         self, src: int, dst: int, data: Data, sent: Envelope, *, waits: bool, number: int,
-        channel: int, on_device: bool,
+        channel: int, stamp: int, on_device: bool,
     ) -> None:  # fmt: skip
         self.dst = dst
         self.number = number
@@ -55,7 +57,7 @@ class Going:
             self.payload = self.payload.cpu()
         whole = None if waits else self.payload.numpy().tobytes()
         self.letter = pack(
-            src, number, channel, sent, data.nbytes, whole, on_device=self.on_device
+            src, number, channel, stamp, sent, data.nbytes, whole, on_device=self.on_device
         )  # fmt: skip
 
 
@@ -78,6 +80,10 @@ class Coming:
         The communicator's name.
     device : str
         Where the rank's arrays live.
+    stamp : int
+        The collective that the receiver is in.
+    refuse_stamp : callable
+        Raises for a message of another one.
 
     Attributes
     ----------
@@ -94,7 +100,7 @@ class Coming:
 
     def __init__(
         self, src: int, rank: int, channel: int, out: Data | None, op: str | None, tag: Tag,
-        comm: str, device: str,
+        comm: str, device: str, stamp: int, refuse_stamp: Callable[[int, int], NoReturn],
     ) -> None:  # fmt: skip
         self.src = src
         self.channel = channel
@@ -106,6 +112,8 @@ class Coming:
         self._tag = tag
         self._comm = comm
         self._device = device
+        self._stamp = stamp
+        self._refuse_stamp = refuse_stamp
 
     @property
     def waited(self) -> bool:
@@ -127,6 +135,8 @@ class Coming:
         """
         assert letter.sent is not None, "a message says what it is"
         out: Any = self._out
+        if differ(letter.stamp, self._stamp):
+            self._refuse_stamp(self.src, letter.stamp)
         check_match(letter.sent, self.src, self._rank, self._tag, out, self._comm)
         self.letter, self.sent = letter, letter.sent
         if letter.on_device:
