@@ -14,6 +14,7 @@ from benchmarks.plan import FULL, QUICK, TOPICS, Plan, Progress
 from benchmarks.report import as_json, print_report, results
 from benchmarks.rows import rows
 from benchmarks.samples import Samples
+from benchmarks.simulator import measure_simulator
 from benchmarks.sums import measurable_engines, measure_sums
 from benchmarks.tracing import measure_tracing
 
@@ -68,6 +69,8 @@ def measure_all(plan: Plan, topics: list[str]) -> Samples:
             measure_launch(plan, progress, samples)
         if "algorithms" in topics:
             measure_algorithms(plan, progress, samples)
+        if "simulator" in topics:
+            measure_simulator(plan, progress, samples)
     return samples
 
 

@@ -36,10 +36,14 @@ class Key:
 
 
 class Samples:
-    """Seconds by key, one per round; engines of one round belong together."""
+    """Seconds by key, one per round; engines of one round belong together.
+
+    ``peak_bytes`` says of some how much memory they took.
+    """
 
     def __init__(self) -> None:
         self.rounds: dict[Key, list[float]] = defaultdict(list)
+        self.peak_bytes: dict[Key, list[float]] = defaultdict(list)
 
     def add(self, key: Key, seconds: Iterable[float]) -> None:
         """Add a round: the median of what was measured in it."""

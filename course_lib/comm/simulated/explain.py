@@ -134,8 +134,7 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
         text = returned
         hint = f"let rank {peer.rank} send as many messages as rank {flow.rank} receives from it"
         if comm.mail is not None:
-            pair = (peer.rank, flow.rank)
-            n_sent = sum(1 for row in comm.mail.messages if row[:2] == pair)
+            n_sent = comm.mail.count(peer.rank, flow.rank)
             text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {flow.rank}"
     return PeerFinishedError(
         "\n".join([text, *(f"    ({note})" for note in _unread(comm)), hint]),

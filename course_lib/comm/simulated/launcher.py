@@ -96,7 +96,7 @@ def _trace(world: World, error: RunError) -> Trace | None:
             comm = flow.comm
             peer = comm.sends_to if comm.listens_to is None else comm.listens_to
             whom = None if peer is None or peer == ANY else comm.group.members[peer]
-            log.waits.append((flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name))
+            log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
     summary = str(error.args[0]).splitlines()[0]
     fault = Fault(error.rank, type(error).__name__, summary, end_s)
     return log.trace(world.size, [fault])

@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
 from heapq import heappop
 from typing import Any
 
@@ -72,7 +71,7 @@ class World:
         self.left_unread: list[tuple[int, int, Tag]] = []
         self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
         for comm in self.everybody.comms:
-            self.add_flow(comm, partial(self._call, comm), 0.0)
+            self.add_flow(comm, self._call, 0.0)
 
     def open(
         self, name: str, members: Sequence[int], parent: Group | None, *, n_running: int
@@ -83,8 +82,13 @@ class World:
         group.comms += [SimulatedCommunicator(group, rank, self) for rank in range(len(members))]
         return group
 
-    def add_flow(self, comm: SimulatedCommunicator, body: Callable[[], Any], now_s: float) -> Flow:
-        """Make one more flow of a rank, which will call ``body`` and may use ``comm``."""
+    def add_flow(
+        self,
+        comm: SimulatedCommunicator,
+        body: Callable[[SimulatedCommunicator], Any],
+        now_s: float,
+    ) -> Flow:
+        """Make one more flow of a rank, which will call ``body(comm)``."""
         number = self.n_flows[comm.run_rank]
         self.n_flows[comm.run_rank] += 1
         comm.flow = self.flows[comm.run_rank, number] = Flow(comm, number, body, now_s)
