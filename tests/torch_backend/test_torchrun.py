@@ -19,6 +19,10 @@ from course_lib import run
 from course_lib.comm.errors import RunError
 from course_lib.collectives.allreduce_ring import allreduce_ring
 
+def say(*parts):  # in one piece: all ranks write into one pipe
+    sys.stdout.write(" ".join(map(str, parts)) + "\\n")
+    sys.stdout.flush()
+
 def work(comm, size):
     total = allreduce_ring(comm, np.full(size, comm.rank + 1.0))
     half = allreduce_ring(comm, torch.full((size,), comm.rank + 1, dtype=torch.bfloat16))
@@ -43,14 +47,13 @@ def refused(call):
     try:
         call()
     except (ValueError, RunError) as error:
-        print("RANK", os.environ["RANK"], type(error).__name__, str(error).splitlines()[0],
-              flush=True)
+        say("RANK", os.environ["RANK"], type(error).__name__, str(error).splitlines()[0])
 """
 
 WELL = """
 for size in (3, 10_000):  # a group is joined, then joined again
     result = run(work, size, backend="torch")
-    print("values", result.values, result.trace.n_messages, flush=True)
+    say("values", result.values, result.trace.n_messages)
     for m in result.trace.messages:
         assert m.received_s is None or -0.001 < m.posted_s <= m.received_s < 60, m
     assert len(result.trace.collectives) == (8 if os.environ["RANK"] == "0" else 2)
@@ -62,7 +65,7 @@ BADLY = """
 refused(lambda: run(fail, backend="torch"))
 refused(lambda: run(wait_in_vain, backend="torch", time_limit_s=1))
 refused(lambda: run(share, backend="torch"))
-print("again", run(work, 3, backend="torch").values[int(os.environ["RANK"])], flush=True)
+say("again", run(work, 3, backend="torch").values[int(os.environ["RANK"])])
 """
 
 
