@@ -22,7 +22,13 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 def test_every_script_file_is_short_and_imports_nothing():
     files = sorted((REPOSITORY / "course_lib/viz/js").glob("*.js"))
-    assert [file.name for file in files] == ["player.js", "scene.js", "stage.js", "timeline.js"]
+    assert [file.name for file in files] == [
+        "player.js",
+        "scene.js",
+        "stage.js",
+        "strips.js",
+        "timeline.js",
+    ]
     for file in files:
         assert len(file.read_bytes()) <= 20_000, file.name
     esm = read_esm()
