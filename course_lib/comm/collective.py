@@ -64,7 +64,8 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             result = fn(*args, **kwargs)
         else:
             # In one piece, because a small all-reduce takes a few microseconds: what all ranks
-            # must agree on, and from where it is called, is looked up as one key.
+            # must agree on, and from where it is called, is looked up as one key. A line may call
+            # now one collective and now another.
             n_args = len(args)
             caller = sys._getframe(1)
             key: tuple[Any, ...] = ()
@@ -72,9 +73,9 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
                 value: Any = args[at] if at < n_args else kwargs.get(only, usual)
                 if combines:
                     array: Any = args[1] if n_args > 1 else kwargs["array"]
-                    key = (id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
+                    key = (fn, id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
                 else:
-                    key = (id(caller.f_code), caller.f_lasti, value)
+                    key = (fn, id(caller.f_code), caller.f_lasti, value)
                 for index, option, default in further:
                     key += (args[index] if index < n_args else kwargs.get(option, default),)
                 mark = comm._marks[key]

@@ -10,7 +10,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,18 @@ class Communicator(ABC):
     Attributes
     ----------
     device : str
-        Where this worker's arrays live, ``"cpu"`` here.
+        Where this worker's arrays live, ``"cpu"`` but where a GPU is used.
     """
 
     rank: int
     size: int
     device: str = "cpu"
     _records = True
+
+    # What becomes of arrays on their way; a world that moves other tensors too has its own.
+    _to_data: ClassVar[Callable[..., tuple[NDArray[Any], str]]] = staticmethod(to_numpy)
+    _check_out: ClassVar[Callable[..., NDArray[Any] | None]] = staticmethod(check_out)
+    _overlap: ClassVar[Callable[..., bool]] = staticmethod(np.may_share_memory)
 
     def __init__(
         self,
@@ -131,7 +136,7 @@ class Communicator(ABC):
             If ``dst`` is not another rank of this run.
         """
         self._no_compute("send")
-        data, kind = to_numpy(array)
+        data, kind = self._to_data(array)
         dst = check_peer("dst", dst, self.rank, self.size)
         self._send(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
 
@@ -165,8 +170,8 @@ class Communicator(ABC):
         """
         self._no_compute("recv")
         src = check_peer("src", src, self.rank, self.size)
-        data, sent = self._recv(src, check_out(out, op), op, check_tag(tag))
-        return wrap_like(data, sent.kind) if out is None else out
+        data, sent = self._recv(src, self._check_out(out, op), op, check_tag(tag))
+        return self._wrap(data, sent.kind) if out is None else out
 
     def recv_any(self) -> tuple[int, Array]:
         """Receive the array that arrives first, from whichever rank.
@@ -180,7 +185,7 @@ class Communicator(ABC):
         """
         self._no_compute("recv_any")
         src, data, sent = self._recv_any()
-        return src, wrap_like(data, sent.kind)
+        return src, self._wrap(data, sent.kind)
 
     def sendrecv(
         self,
@@ -214,18 +219,18 @@ class Communicator(ABC):
             What was received: ``out`` where it was given, else a new array.
         """
         self._no_compute("sendrecv")
-        data, kind = to_numpy(array)
+        data, kind = self._to_data(array)
         dst = check_peer("dst", dst, self.rank, self.size)
         src = check_peer("src", src, self.rank, self.size)
-        buffer = check_out(out, op)
-        if buffer is not None and np.may_share_memory(buffer, data):
+        buffer = self._check_out(out, op)
+        if buffer is not None and self._overlap(buffer, data):
             raise ValueError(
                 f"out must not overlap the array that is sent (on rank {self.rank}); "
                 "receive into another array, or send array.copy()"
             )
         sending = envelope(check_tag(tag), data.dtype, data.shape, kind)
         received, sent = self._sendrecv(data, sending, dst, src, buffer, op)
-        return wrap_like(received, sent.kind) if out is None else out
+        return self._wrap(received, sent.kind) if out is None else out
 
     def barrier(self) -> None:
         """Wait until every rank has called ``barrier``. It does not count as a message."""
@@ -407,6 +412,9 @@ class Communicator(ABC):
             Seconds since the run began: wall time, or virtual time in the simulator.
         """
         return self._clock()
+
+    def _wrap(self, data: NDArray[Any], kind: str) -> Array:
+        return wrap_like(data, kind)
 
     @contextmanager
     def _computing_block(self, label: str, flops: float) -> Iterator[None]:

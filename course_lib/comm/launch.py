@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.errors import NestedLaunchError, told_briefly
-from course_lib.comm.job import check_job
+from course_lib.comm.job import USUAL_WORKERS, check_job, torchrun_size
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Result:
 def run(
     fn: Callable[..., Any],
     *args: Any,
-    workers: int = 4,
+    workers: int = USUAL_WORKERS,
     backend: str = "processes",
     network: "Network | None" = None,
     rendezvous: bool = False,
@@ -92,9 +92,13 @@ def run(
     *args
         Further arguments, the same for every rank.
     workers : int, default: 4
-        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated.
-    backend : {"processes", "simulated"}, default: "processes"
-        Real processes on this computer, or the simulator in virtual time.
+        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated. Under torchrun
+        leave it out: they are all that it has started.
+    backend : {"processes", "simulated", "torch"}, default: "processes"
+        Real processes on this computer, or the simulator in virtual time, or real processes that
+        talk through ``torch.distributed``: on this computer, or, under ``torchrun``, on all that
+        it runs on. There each rank is a program that calls ``run``; rank 0 gets the whole result,
+        another its own value (None for the others) and its own events.
     network : Network or None, default: None
         The simulator's network, ``networks.ethernet_10g`` for one; only for ``"simulated"``.
     rendezvous : bool, default: False
@@ -148,8 +152,8 @@ def run(
         )  # fmt: skip
         if start_method not in _START_METHODS:
             raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
-        if start_method is not None and backend != "processes":
-            raise ValueError('start_method is only for backend="processes"')
+        if start_method is not None and backend == "simulated":
+            raise ValueError('start_method is only for backend="processes" and "torch"')
         if network is not None and backend != "simulated":
             raise ValueError(
                 'network is only for backend="simulated"; real processes are what they are'
@@ -167,7 +171,15 @@ def run(
             return simulated.launch(job, network, faults, max_events)
         from course_lib.comm.processes import launcher as processes
 
-        return processes.launch(job, start_method)
+        if backend == "torch" and torchrun_size() is not None:
+            from course_lib.comm.torch_backend import torchrun
+
+            return torchrun.take_part(job)
+        if backend == "torch":
+            from course_lib.comm.torch_backend.transport import Distributed
+
+            return processes.launch(job, start_method, Distributed())
+        return processes.launch(job, start_method, processes.SharedMemory())
 
 
 @contextmanager

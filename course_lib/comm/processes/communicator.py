@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import get_ident
 from time import perf_counter
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ T = TypeVar("T")
 class ProcessCommunicator(Communicator):
     """A communicator over shared memory.
 
+    What is said of shared memory alone stands in four methods, ``_sending``, ``_receiving`` and the
+    two of small messages; another world of real processes has others in their place.
+
     Parameters
     ----------
     home : Home
@@ -49,6 +52,9 @@ class ProcessCommunicator(Communicator):
     last_tags : dict of deque
         The tags of the last messages to each, for a warning if nobody receives them.
     """
+
+    _send_small: ClassVar[Callable[..., bool]] = staticmethod(send_small)
+    _receive_small: ClassVar[Callable[..., Any]] = staticmethod(receive_small)
 
     def __init__(
         self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
@@ -81,7 +87,7 @@ class ProcessCommunicator(Communicator):
         if self._flow.thread != get_ident():
             self._refuse_thread("send")
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
-        if not send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
+        if not self._send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
             going = self._sending(data, sent, to, posted_s)
             self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
@@ -109,7 +115,7 @@ class ProcessCommunicator(Communicator):
             self._refuse_thread("sendrecv")
         to, from_ = self._members[dst], self._members[src]
         posted_s = perf_counter() - self._origin_s
-        if send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
+        if self._send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
@@ -120,23 +126,21 @@ class ProcessCommunicator(Communicator):
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag, self)
+        small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
+            self._port, self._flow, from_, self._channel, out, op, tag, self
+        )
         if small is None:
             return self._take(verb, None, from_, out, op, tag)
         self._record_receive(from_, waited=False)
         return small
 
     def _take(
-        self, verb: str, going: Sending | None, from_: int,
+        self, verb: str, going: Any, from_: int,
         out: NDArray[Any] | None, op: str | None, tag: Tag,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         """Receive a message the general way, while another may be going out."""
-        inlet = self._port.inlets[from_]
-        coming = Receiving(
-            inlet, self._channel, self._me, out, op, tag, self.name, self._stamp,
-            self._refuse_stamp,
-        )  # fmt: skip
-        to = NOBODY if going is None else going.outlet.dst
+        coming = self._receiving(from_, self._channel, out, op, tag, self._stamp)
+        to = NOBODY if going is None else going.dst
         self._drive(Call(verb, from_, to, tag, (), self.name), going, coming)
         self._record_receive(from_, waited=coming.waited)
         return coming.result, coming.sent
@@ -148,15 +152,28 @@ class ProcessCommunicator(Communicator):
             "is to use the communicator that it is handed"
         )
 
-    def _sending(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> Sending:
+    def _sending(
+        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
+    ) -> Any:
         port = self._port
         return Sending(
-            port.outlets[to], data, sent, waits=data.nbytes > self._home.eager_bytes,
-            beside=len(port.flows) > 1, flow=self._flow.number, channel=self._channel,
-            number=next(port.numbers), posted_s=posted_s, stamp=self._stamp,
+            port.outlets[to], data, sent,
+            waits=not quietly and data.nbytes > self._home.eager_bytes,
+            beside=not quietly and len(port.flows) > 1, flow=self._flow.number,
+            channel=self._quiet_channel if quietly else self._channel,
+            number=next(port.numbers), posted_s=posted_s, stamp=0 if quietly else self._stamp,
         )  # fmt: skip
 
-    def _drive(self, call: Call, going: Sending | None, coming: Receiving | None) -> None:
+    def _receiving(
+        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
+        stamp: int,
+    ) -> Any:  # fmt: skip
+        return Receiving(
+            self._port.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
+            self._refuse_stamp,
+        )  # fmt: skip
+
+    def _drive(self, call: Call, going: Any, coming: Any) -> None:
         self._port.drive(self._flow, call, going, coming)
         if self._flow.waits:
             self._note_waits(call)
@@ -176,7 +193,7 @@ class ProcessCommunicator(Communicator):
         )
         name = f"{self.name}/split {self._n_splits} color {color}"
         members = [self._members[rank] for _, rank in joined]
-        return ProcessCommunicator(self._home, self._flow, name, members)
+        return type(self)(self._home, self._flow, name, members)
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
         if self._flow.thread != get_ident():
@@ -184,7 +201,7 @@ class ProcessCommunicator(Communicator):
         name = f"{self.name}/start {self._n_started}"
 
         def body(flow: Flow) -> T:
-            return fn(ProcessCommunicator(self._home, flow, name, self._members), *args)
+            return fn(type(self)(self._home, flow, name, self._members), *args)
 
         started = Started(self._port, name, body, lambda: self._no_compute("wait"))
         self._home.starter.start(started)
@@ -194,6 +211,12 @@ class ProcessCommunicator(Communicator):
         # The first rank hears what all ask for, makes it, and tells the others where it lies.
         if self._flow.thread != get_ident():
             self._refuse_thread("shared_array")
+        arena = self._home.arena
+        if arena is None:
+            raise RuntimeError(
+                f"rank {self._me} called shared_array(), which needs ranks that share memory: "
+                'use backend="processes", or "torch" without torchrun'
+            )
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
         mine = np.frombuffer(json.dumps([dtype.str, shape]).encode(), np.uint8)
         first = self._members[0]
@@ -205,12 +228,12 @@ class ProcessCommunicator(Communicator):
                 theirs = self._quietly_receive("shared_array", peer, self._peers[index:])
                 if theirs.tobytes() != mine.tobytes():
                     self._refuse_request(mine, theirs, peer)
-            start = self._home.arena.reserve(n_bytes)
+            start = arena.reserve(n_bytes)
             for peer in self._peers:
                 self._quietly_send("shared_array", np.array([start]), peer)
         if n_bytes == 0:
             return np.zeros(shape, dtype)
-        memory = self._home.arena.view(start, n_bytes, f"{self.name}-{start}")
+        memory = arena.view(start, n_bytes, f"{self.name}-{start}")
         return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
 
     def _refuse_request(self, mine: NDArray[Any], theirs: NDArray[Any], peer: int) -> None:
@@ -239,19 +262,12 @@ class ProcessCommunicator(Communicator):
         return table
 
     def _quietly_send(self, verb: str, data: NDArray[Any], to: int) -> None:
-        port = self._port
-        going = Sending(
-            port.outlets[to], data, envelope(verb, data.dtype, data.shape, "numpy"),
-            waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
-            number=next(port.numbers), posted_s=self._clock(), stamp=0,
-        )  # fmt: skip
+        sent = envelope(verb, data.dtype, data.shape, "numpy")
+        going = self._sending(data, sent, to, self._clock(), quietly=True)
         self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
 
     def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
-        coming = Receiving(
-            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name,
-            0, self._refuse_stamp,
-        )  # fmt: skip
+        coming = self._receiving(from_, self._quiet_channel, None, None, None, 0)
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         if coming.sent.tag != verb:
             raise MessageMismatchError(
@@ -259,7 +275,8 @@ class ProcessCommunicator(Communicator):
                 "all ranks must call barrier, split and shared_array in the same order",
                 rank=self._me,
             )
-        return coming.result
+        received: NDArray[Any] = coming.result
+        return received
 
     # The trace
 

@@ -37,7 +37,7 @@ MAGIC = 0x434C4D32
 FIXED_PART = struct.Struct("<IHBBQqqdQ")
 """Magic number, length of the description, flags, flow, channel, number, bytes, time, stamp."""
 _DESCRIPTION = struct.Struct("<BBHHH")
-_KINDS = ("numpy", "torch")
+_KINDS = ("numpy", "torch", "device")
 _NO_TAG, _INT_TAG, _TEXT_TAG = range(3)
 WAITS, _BESIDE = 1, 2
 

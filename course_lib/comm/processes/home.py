@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.order import Sites
 from course_lib.comm.processes.arena import Arena
-from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.started import Starter
 from course_lib.trace.recorder import Recorder
 
@@ -24,9 +23,9 @@ class Home:
     Attributes
     ----------
     port : Port
-        Where its messages go out and come in.
-    arena : Arena
-        Where shared arrays lie.
+        Where its messages go out and come in; in another world, what does that there.
+    arena : Arena or None
+        Where shared arrays lie; None where ranks may be on different computers.
     eager_bytes : int
         Up to this size a send returns after copying; 0 makes every send wait for its receive.
     seed : int
@@ -43,8 +42,8 @@ class Home:
         All there have been, to count what they sent.
     """
 
-    port: Port
-    arena: Arena
+    port: Any
+    arena: Arena | None
     eager_bytes: int
     seed: int
     trace: bool

@@ -167,7 +167,26 @@ class Mailbox:
         self._words[_STALLED] = 0
         self._release()
 
+    def lie_down(self, news: int) -> None:
+        """Say that the owner sleeps, unless more than ``news`` letters have been announced to it.
+
+        The word of it: what wakes the owner comes another way.
+        """
+        words = self._words
+        self._acquire()
+        if words[_NEWS] == news:
+            words[_AWAITED_SRC] = words[_AWAITED_DST] = ANYONE
+        self._release()
+
     # The others' part
+
+    def announce(self) -> None:
+        """Say that a letter is about to be sent to the owner, who so does not sleep."""
+        words = self._words
+        self._acquire()
+        words[_NEWS] += 1
+        words[_AWAITED_SRC] = words[_AWAITED_DST] = NOBODY
+        self._release()
 
     def tell_head(self, src: int, head: int) -> None:
         """Say that ``src`` has put bytes up to ``head`` into its ring to the owner."""

@@ -25,6 +25,7 @@ __all__ = ["REST_S", "Member", "Phase"]
 # On Windows one can wait for 63 things at most, so there the output travels with the records.
 _OUTPUTS = () if sys.platform == "win32" else ("stdout", "stderr", "crash")
 _DEATH_S = 0.2
+_ANOTHER_FIRST_S = 0.5
 REST_S = 0.002
 """How long its output is left alone after a look: a launcher that woke up for every line of a flood
 would make the worker three times slower."""
@@ -110,6 +111,7 @@ class Member:
         self._inbox: Inbox | None = None
         self._taps: dict[str, Tap] = {}
         self._heard_s = 0.0
+        self._failed_s = 0.0
         self._requests: Any = None
         self._worker_ends: list[Any] = []
 
@@ -120,9 +122,13 @@ class Member:
 
     @property
     def failed(self) -> bool:
-        """Whether it has raised, or can no longer report."""
+        """Whether it has raised, or can no longer report.
+
+        One that only tells of another's failure leaves that one a moment to be heard first.
+        """
         if self.failure is not None:
-            return True
+            patience_s = _ANOTHER_FIRST_S if self.failure.is_consequence else 0.0
+            return time.monotonic() >= self._failed_s + patience_s
         return self.done is None and self._inbox is not None and not self._inbox.open
 
     @property
@@ -257,6 +263,7 @@ class Member:
                 self.phase = Phase.DONE
             case Failed() if not self.too_late:
                 self.failure = record
+                self._failed_s = time.monotonic()
                 self.sites = record.sites
 
     def signal(self, number: int) -> None:

@@ -88,3 +88,5 @@ class Failed(NamedTuple):
     failure: Failure
     recorder: Recorder | None
     sites: tuple[Site, ...]
+    is_consequence: bool = False
+    """Whether it only shows that another rank has failed, which will say so itself."""

@@ -300,7 +300,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _failed_at(member: Member, origin_s: float) -> float:
+def _failed_at(member: Member, origin_s: float) -> tuple[bool, float]:
+    """Say when a rank failed; those that only tell of another's failure come last."""
     if member.failure is not None:
-        return member.failure.failure.time_s
-    return member.gone_s - origin_s
+        return member.failure.is_consequence, member.failure.failure.time_s
+    return False, member.gone_s - origin_s

@@ -18,6 +18,7 @@ from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.header import describe
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.port import POLL_S, Port
+from course_lib.comm.processes.rings import Outlet
 from course_lib.comm.processes.transfers import check_op
 
 __all__ = ["receive_small", "send_small"]
@@ -31,10 +32,9 @@ def send_small(
     port = home.port
     if not 0 < data.nbytes <= home.eager_bytes or len(port.flows) > 1:
         return False
+    outlet: Outlet = port.outlets[to]
     number = next(port.numbers)
-    return port.outlets[to].put_small(
-        data.tobytes(), describe(sent), channel, number, posted_s, stamp
-    )
+    return outlet.put_small(data.tobytes(), describe(sent), channel, number, posted_s, stamp)
 
 
 def receive_small(

@@ -45,17 +45,22 @@ class Sending:
 
     Attributes
     ----------
+    dst : int
+        Who is to receive it.
     begun, done : bool
         Whether its first byte is in the ring; whether ``data`` may be changed again.
     """
 
-    __slots__ = ("_bytes", "_description", "_header", "_next", "_waits", "begun", "done", "outlet")
+    __slots__ = (
+        "_bytes", "_description", "_header", "_next", "_waits", "begun", "done", "dst", "outlet",
+    )  # fmt: skip
 
     def __init__(
         self, outlet: Outlet, data: NDArray[Any], sent: Envelope, *, waits: bool, beside: bool,
         flow: int, channel: int, number: int, posted_s: float, stamp: int,
     ) -> None:  # fmt: skip
         self.outlet = outlet
+        self.dst = outlet.dst
         self.begun = False
         self.done = False
         self._bytes = flat_bytes(np.ascontiguousarray(data)).data

@@ -6,6 +6,7 @@ has not finished, whatever it says when it exits.
 
 import gc
 import os
+import pickle
 import sys
 import time
 from contextlib import suppress
@@ -16,20 +17,20 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
 from course_lib.comm.order import Sites
 from course_lib.comm.processes.channels import Channels
-from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.offspring import (
     descendants,
     end_processes,
     let_forks_end_with_the_run,
 )
-from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.transport import Transport
 from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, no_room, pack_value
 
-__all__ = ["work"]
+__all__ = ["done", "work"]
 
 _COLLECT_EVERY = 50_000
 """New objects between two looks of the garbage collector; every 700, as usual, traces cost 15 %."""
@@ -44,11 +45,13 @@ def work(setup: Setup) -> None:
     watch_for_crashes(setup.pipes)
     let_forks_end_with_the_run()
     os.environ[WORKER_VARIABLE] = str(setup.rank)
-    port = Port(setup.rank, Channels(setup.segment.memory, setup.locks, setup.bells))
+    transport: Transport = pickle.loads(setup.transport)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    port = transport.port(setup.rank, channels)
     sites = Sites()
     line = Line(setup.pipes, port.flows, sites)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, port, line, sites)
+    _live(setup, transport, port, line, sites)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -67,7 +70,7 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, port: Port, line: Line, sites: Sites) -> None:
+def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sites) -> None:
     home: Home | None = None
     origin_s = time.perf_counter()
 
@@ -75,7 +78,7 @@ def _live(setup: Setup, port: Port, line: Line, sites: Sites) -> None:
         now_s = time.perf_counter() - origin_s
         recorder = home.recorder if home is not None else None
         failure = Failure.of(error, setup.rank, now_s, _PATIENCE_S)
-        return Failed(failure, recorder, tuple(sites.known))
+        return Failed(failure, recorder, tuple(sites.known), port.is_consequence(error))
 
     try:
         line.report(Attached(setup.rank))
@@ -87,6 +90,7 @@ def _live(setup: Setup, port: Port, line: Line, sites: Sites) -> None:
         # A trace is many small objects that stay: the collector would look at them again and again.
         gc.freeze()
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
+        port.connect()
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s
         home = Home(
@@ -94,17 +98,18 @@ def _live(setup: Setup, port: Port, line: Line, sites: Sites) -> None:
             fail=lambda error: line.report(failed(error)), sites=sites,
         )  # fmt: skip
         flow = port.open_flow(WORLD)
-        value = fn(ProcessCommunicator(home, flow), *args)
+        value = fn(transport.communicator(home, flow), *args)
         home.starter.wait_for_all(flow)
         ended_s = home.clock()
-        record: Any = _done(home, pack_value(value, setup.rank), ended_s)
+        record: Any = done(home, pack_value(value, setup.rank), ended_s)
         port.finish()
     except BaseException as error:  # sys.exit and the like are failures too
         record = failed(error)
     line.report(record)
 
 
-def _done(home: Home, value: bytes, ended_s: float) -> Done:
+def done(home: Home, value: bytes, ended_s: float) -> Done:
+    """Return the report of a rank whose function has returned, with what it sent and received."""
     sent, received, last_tags = {}, {}, {}
     for comm in home.communicators:
         for dst, n_messages in comm.n_sent.items():
