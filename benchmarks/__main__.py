@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import readme
+from benchmarks.algorithms import algorithm_entries, measure_algorithms
 from benchmarks.launch import measure_launch
 from benchmarks.machine import machine
 from benchmarks.peers import PeerFailed
@@ -13,6 +14,7 @@ from benchmarks.plan import FULL, QUICK, TOPICS, Plan, Progress
 from benchmarks.report import as_json, print_report, results
 from benchmarks.rows import rows
 from benchmarks.samples import Samples
+from benchmarks.simulator import measure_simulator
 from benchmarks.sums import measurable_engines, measure_sums
 from benchmarks.tracing import measure_tracing
 
@@ -45,6 +47,10 @@ def chosen_plan(chosen: argparse.Namespace) -> Plan:
     plan = QUICK if chosen.quick else FULL
     wishes = {name: getattr(chosen, name) for name in ("rounds", "sizes", "processes")}
     plan = dataclasses.replace(plan, **{k: wish for k, wish in wishes.items() if wish is not None})
+    if chosen.sizes is not None:
+        plan = dataclasses.replace(plan, algorithm_sizes=chosen.sizes)
+    if chosen.rounds is not None:
+        plan = dataclasses.replace(plan, algorithm_rounds=chosen.rounds)
     if "allreduce" not in chosen.only:
         plan = dataclasses.replace(plan, sizes=())
     if "latency" not in chosen.only:
@@ -61,6 +67,10 @@ def measure_all(plan: Plan, topics: list[str]) -> Samples:
             measure_tracing(plan, progress, samples)
         if "launch" in topics:
             measure_launch(plan, progress, samples)
+        if "algorithms" in topics:
+            measure_algorithms(plan, progress, samples)
+        if "simulator" in topics:
+            measure_simulator(plan, progress, samples)
     return samples
 
 
@@ -82,7 +92,10 @@ def main(words: list[str] | None = None) -> int:
     if output is None:
         print("\nnot written: only a full run replaces benchmarks/results.json")
         return 0
-    output.write_text(as_json(results(samples, summary, here, plan.rounds)), encoding="utf-8")
+    found = results(samples, summary, here, plan.rounds)
+    if entries := algorithm_entries(samples):
+        found |= {"algorithm_rounds": plan.algorithm_rounds, "algorithms": entries}
+    output.write_text(as_json(found), encoding="utf-8")
     print(f"\nwritten to {output}")
     if output == readme.RESULTS:
         print("python -m benchmarks.readme copies the rows into README.md")

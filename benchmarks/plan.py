@@ -8,7 +8,7 @@ from tqdm import tqdm
 __all__ = ["FULL", "KB", "MB", "QUICK", "TOPICS", "Plan", "Progress", "size_name"]
 
 KB, MB = 2**10, 2**20
-TOPICS = ("allreduce", "latency", "tracing", "launch")
+TOPICS = ("allreduce", "latency", "tracing", "launch", "algorithms", "simulator")
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,22 @@ class Plan:
     traced_sizes: tuple[int, ...]
     launch_rounds: int
     n_launches: int
+    algorithm_rounds: int
+    algorithm_sizes: tuple[int, ...]
+    simulated_ranks: int
 
 
 FULL = Plan(
     rounds=7, n_batches=3, processes=(2, 4), n_pings=1000, launch_rounds=5, n_launches=5,
     sizes=(KB, 4 * KB, 64 * KB, 256 * KB, MB, 4 * MB, 16 * MB, 64 * MB),
     traced_sizes=(KB, 64 * KB, MB, 8 * MB),
+    algorithm_rounds=5, algorithm_sizes=(KB, 256 * KB, 4 * MB, 64 * MB),
+    simulated_ranks=1024,
 )  # fmt: skip
 QUICK = Plan(
     rounds=2, n_batches=1, processes=(2, 4), n_pings=200, launch_rounds=1, n_launches=3,
     sizes=(KB, 256 * KB, MB, 64 * MB), traced_sizes=(64 * KB,),
+    algorithm_rounds=1, algorithm_sizes=(KB, MB), simulated_ranks=128,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from benchmarks.algorithms import algorithm_table
 from benchmarks.machine import describe
 from benchmarks.peers import ROOT
 from benchmarks.rows import Row
@@ -27,6 +28,8 @@ def table(found: dict[str, Any]) -> str:
         "",
         textwrap.fill(f"{found['rounds']} rounds in one run: {describe(found['machine'])}.", 120),
     ]
+    if "algorithms" in found:
+        lines += ["", algorithm_table(found["algorithms"], found["algorithm_rounds"])]
     return "\n".join(lines)
 
 

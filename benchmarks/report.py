@@ -48,7 +48,7 @@ def print_report(samples: Samples, summary: list[Row], machine: dict[str, Any]) 
     for group in _groups(samples):
         _print_group(samples, group)
     for row in summary:
-        print(f"\n{row.what}\n    {row.peer}: {row.measured} ({row.spread})")
+        print(f"\n{row.what}\n    {row.peer or 'no peer'}: {row.measured} ({row.spread})")
         if row.verdict:
             print(f"    must {row.must:g}, goal {row.goal:g}: {row.verdict}")
 

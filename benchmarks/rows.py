@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.launch import NOTEBOOK, SPAWN, launch_key
-from benchmarks.plan import KB, MB, size_name
+from benchmarks.plan import FULL, KB, MB, size_name
 from benchmarks.samples import Key, Samples, Spread
+from benchmarks.simulator import n_ring_messages
 from benchmarks.sums import FLOOR, PING
 from benchmarks.tracing import PROCESSOR, TRACED, UNTRACED
 
 __all__ = ["Row", "rows"]
 
 FASTER, ITS_TIME, SECONDS = "× faster", "× its time", "s"
+MESSAGES, MEMORY = "messages/s", "GB"
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Row:
     """One comparison, with its lowest and highest round.
 
     ``value`` is the peer's time / ours in a row of ``FASTER`` (more is better), ours / the peer's
-    in one of ``ITS_TIME``, our seconds in one of ``SECONDS``, with the peer's in ``peer_s``.
+    in one of ``ITS_TIME``, our seconds in one of ``SECONDS``, with the peer's in ``peer_s``. Rows
+    of ``MESSAGES`` (more is better) and ``MEMORY`` have no peer, and an empty ``peer``.
     """
 
     what: str
@@ -50,12 +53,18 @@ class Row:
         """The value in words: "× 1.3 faster", "0.04 s, against 4.6 s"."""
         if self.unit == SECONDS:
             return f"{self.value:.2g} s, against {self.peer_s:.2g} s"
+        if self.unit == MESSAGES:
+            return f"{self.value:,.0f} messages/s"
+        if self.unit == MEMORY:
+            return f"{self.value:.2g} GB"
         if self.unit == ITS_TIME:
             return f"{self.value:.3g} × its time"
         return f"{self.value:.3g} × faster"
 
     @property
     def spread(self) -> str:
+        if self.unit == MESSAGES:
+            return f"{self.low:,.0f} … {self.high:,.0f}"
         return f"{self.low:.3g} … {self.high:.3g}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,7 +76,7 @@ class Row:
         return cls(**{name: value for name, value in known.items() if name != "verdict"})
 
     def _reaches(self, aim: float) -> bool:
-        return self.value >= aim if self.unit == FASTER else self.value <= aim
+        return self.value >= aim if self.unit in (FASTER, MESSAGES) else self.value <= aim
 
 
 def rows(samples: Samples) -> list[Row]:
@@ -80,6 +89,7 @@ def rows(samples: Samples) -> list[Row]:
         _latency(samples),
         _tracing(samples),
         _launch(samples),
+        *_simulator(samples),
     ]
     return [row for row in candidates if row is not None]
 
@@ -151,6 +161,20 @@ def _launch(samples: Samples) -> Row | None:
     what = "launch of 4 warm workers from a notebook"
     peer_s = float(f"{theirs.median:.3g}")
     return _row(what, SPAWN, SECONDS, found, must=0.3, goal=0.15, peer_s=peer_s)
+
+
+def _simulator(samples: Samples) -> list[Row]:
+    found = []
+    for key, peaks in samples.peak_bytes.items():
+        n = n_ring_messages(key.processes)
+        speed = Spread.of(n / seconds for seconds in samples.rounds[key])
+        memory = Spread.of(peak / 1e9 for peak in peaks)
+        what = f"simulated ring of {key.processes:,} ranks, {n:,} messages, with trace"
+        aims = {"must": 150_000, "goal": 500_000}, {"must": 4, "goal": 2}
+        for_speed, for_memory = aims if key.processes == FULL.simulated_ranks else ({}, {})
+        found.append(_row(what, "", MESSAGES, speed, **for_speed))
+        found.append(_row(f"{what}: peak memory", "", MEMORY, memory, **for_memory))
+    return found
 
 
 def _listed(numbers: Iterable[int]) -> str:

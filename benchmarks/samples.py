@@ -36,10 +36,14 @@ class Key:
 
 
 class Samples:
-    """Seconds by key, one per round; engines of one round belong together."""
+    """Seconds by key, one per round; engines of one round belong together.
+
+    ``peak_bytes`` says of some how much memory they took.
+    """
 
     def __init__(self) -> None:
         self.rounds: dict[Key, list[float]] = defaultdict(list)
+        self.peak_bytes: dict[Key, list[float]] = defaultdict(list)
 
     def add(self, key: Key, seconds: Iterable[float]) -> None:
         """Add a round: the median of what was measured in it."""
@@ -52,20 +56,15 @@ class Samples:
     def ratio(self, pairs: list[tuple[Key, Key]]) -> Spread:
         """Return first / second of the pairs, the geometric mean if there are several.
 
-        The middle is the ratio of the medians; low and high come from single rounds.
+        Each round gives one number, so that its median lies between the lowest and the highest.
         """
-        middle = statistics.geometric_mean(
-            statistics.median(self.rounds[first]) / statistics.median(self.rounds[second])
-            for first, second in pairs
-        )
         n_rounds = min(len(self.rounds[key]) for pair in pairs for key in pair)
-        by_round = [
+        return Spread.of(
             statistics.geometric_mean(
                 self.rounds[first][round_] / self.rounds[second][round_] for first, second in pairs
             )
             for round_ in range(n_rounds)
-        ]
-        return Spread(middle, min(by_round), max(by_round))
+        )
 
     def as_list(self) -> list[dict[str, Any]]:
         return [vars(key) | Spread.of(self.rounds[key]).as_dict() for key in self.rounds]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from course_lib.comm.communicator import Communicator
     from course_lib.comm.launch import Result, run
-    from course_lib.comm.simulated import networks
+    from course_lib.comm.simulated import faults, networks
     from course_lib.trace.trace import Trace
 
-__all__ = ["Communicator", "Result", "Trace", "__version__", "networks", "run"]
+__all__ = ["Communicator", "Result", "Trace", "__version__", "faults", "networks", "run"]
 
 __version__ = "0.1.0"
 
@@ -23,6 +23,7 @@ _HOME = {
     "run": ("course_lib.comm.launch", "run"),
     "Result": ("course_lib.comm.launch", "Result"),
     "Trace": ("course_lib.trace.trace", "Trace"),
+    "faults": ("course_lib.comm.simulated.faults", None),
     "networks": ("course_lib.comm.simulated.networks", None),
 }
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m course_lib doctor`."""
+"""The command line: `python -m course_lib doctor` and `python -m course_lib bench`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 
-def doctor(_: argparse.Namespace) -> int:
+def doctor(_: list[str]) -> int:
     """Print what is wrong with this computer.
 
     Returns
@@ -19,6 +19,19 @@ def doctor(_: argparse.Namespace) -> int:
     report = examine()
     print(report)
     return 0 if report.is_healthy else 1
+
+
+def bench(words: list[str]) -> int:
+    """Measure all-reduces.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    from course_lib.bench import command  # only now: the doctor must work where packages miss
+
+    return command.main(words)
 
 
 def main(words: list[str]) -> int:
@@ -37,9 +50,13 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m course_lib", description="A course that runs.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("doctor", help="say what is wrong here and how to mend it")
-    command.set_defaults(carry_out=doctor)
-    arguments = parser.parse_args(words)
-    status: int = arguments.carry_out(arguments)
+    command.set_defaults(carry_out=doctor, takes_words=False)
+    command = commands.add_parser("bench", help="time all-reduces on this computer", add_help=False)
+    command.set_defaults(carry_out=bench, takes_words=True)
+    arguments, rest = parser.parse_known_args(words)
+    if rest and not arguments.takes_words:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    status: int = arguments.carry_out(rest)
     return status
 
 

@@ -45,7 +45,7 @@ class Program:
         script.write_text(f"METHOD = {method!r}\n{text}")
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         self.process = subprocess.Popen(
-            [sys.executable, str(script)], cwd=folder, text=True, start_new_session=True,
+            [sys.executable, str(script)], cwd=folder, bufsize=0, start_new_session=True,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, **options,
         )  # fmt: skip
 
@@ -65,11 +65,14 @@ class Program:
         return self.process.pid
 
     def wait_for(self, text):
-        """Read its output up to a line that holds the text; return the line."""
-        while (line := self.process.stdout.readline()) and text not in line:
+        """Read its output up to a line that holds the text; return the line.
+
+        Byte by byte (``bufsize=0``): what a buffer had read on, ``finish`` would never see.
+        """
+        while (line := self.process.stdout.readline()) and text.encode() not in line:
             pass
-        assert line, self.process.stderr.read()
-        return line
+        assert line, self.process.stderr.read().decode()
+        return line.decode()
 
     def descendants(self):
         return psutil.Process(self.pid).children(recursive=True)
@@ -77,7 +80,7 @@ class Program:
     def finish(self):
         """Wait until it ends; return what else it wrote, to stdout and to stderr."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
-        return out, err
+        return (out or b"").decode(), (err or b"").decode()
 
 
 def wait_until_ended(processes):

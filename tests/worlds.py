@@ -7,6 +7,9 @@ import pytest
 
 from course_lib import run
 
+REAL = ("processes", "torch")
+"""The backends with a process for each rank."""
+
 
 class World:
     """``run`` on one backend; launching processes takes a while, so tests batch their cases."""
@@ -19,7 +22,9 @@ class World:
         return run(fn, *args, workers=workers, backend=self.backend, **options)
 
 
-@pytest.fixture(params=["simulated", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["simulated", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)]
+)
 def world(request: pytest.FixtureRequest) -> World:
     """Give a test each backend in turn."""
     return World(request.param)
@@ -28,4 +33,4 @@ def world(request: pytest.FixtureRequest) -> World:
 @pytest.fixture
 def both_worlds() -> list[World]:
     """Give a test all backends at once, to compare them."""
-    return [World("simulated"), World("processes")]
+    return [World("simulated"), *map(World, REAL)]

@@ -17,6 +17,10 @@ _SETS = {
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
         "predict_map_reduce",
     ),
+    "set_05": (
+        "allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring",
+        "wasted_bytes", "predict_crossover",
+    ),
 }  # fmt: skip
 _HOME = {task: name for name, tasks in _SETS.items() for task in tasks}
 

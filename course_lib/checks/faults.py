@@ -73,6 +73,8 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
     if "LibraryAnswerError" in (mishap.original, mishap.kind) or "LibraryAnswer" in mishap.text:
         return Hint("library-answer", "write it yourself: that is the task")
+    if case is not None and (known := task.explain_mishap(case, mishap.kind, mishap.text)):
+        return known
     if mishap.kind == "DeadlockError" and case is not None and case.rendezvous:
         return Hint(
             "hidden-deadlock",

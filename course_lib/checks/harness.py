@@ -75,9 +75,10 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
 
 def _examined(task: Task, fn: Callable[..., Any], cases: list[Case]) -> list[Observation]:
     packed = pack_call(fn, ())
+    time_limit_s = TIME_LIMIT_S * (1 + len(cases) // 100)  # several seeds make hundreds of cases
     result = run(
         examine, packed, task, cases,
-        workers=1, backend="processes", trace=False, time_limit_s=TIME_LIMIT_S,
+        workers=1, backend="processes", trace=False, time_limit_s=time_limit_s,
     )  # fmt: skip
     observations: list[Observation] = result.values[0]
     return [_with_cells(seen) for seen in observations]

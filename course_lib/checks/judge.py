@@ -37,6 +37,7 @@ def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
         _wrong_means(task, case, seen)
         or _wrong_values(task, case, seen)
         or _wrong_manners(task, seen)
+        or _wrong_route(task, case, seen)
         or _too_expensive(task, case, seen)
     )
 
@@ -64,6 +65,7 @@ def measured_price(seen: Observation, calls: int) -> Price:
         math.ceil(trace.n_bytes / calls),
         math.ceil(busiest / calls),
         seen.elapsed_s / calls,
+        math.ceil(trace.rounds() / calls),
     )
 
 
@@ -80,7 +82,7 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
     ):
         hint = Hint("returns-none", "does every path through the function end in a return?")
         return Fault("every rank returned None", hint, got="None", rank=0)
-    if task.price(case).messages > 0 and trace.n_messages == 0:
+    if task.price(case).n_bytes > 0 and trace.n_messages == 0:
         hint = Hint(
             "no-messages",
             "ranks share nothing, so what another rank holds can only come in a message",
@@ -213,27 +215,44 @@ def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
     return None
 
 
+def _wrong_route(task: Task, case: Case, seen: Observation) -> Fault | None:
+    assert seen.trace is not None
+    wrong = task.wrong_route(case, seen.trace)
+    return None if wrong is None else Fault(*wrong)
+
+
 def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:
     cost, budget = measured_price(seen, case.calls), task.budget(case)
     if cost.messages > budget.messages:
         hint = Hint("too-many-messages", "look at the pictures: which message could be left out?")
-        return _over("messages", cost.messages, budget.messages, hint)
+        return _over(task, "messages", cost.messages, budget.messages, hint)
     if cost.n_bytes > budget.n_bytes:
         hint = Hint("too-many-bytes", "what is sent that the receiver already has?")
-        return _over("bytes", cost.n_bytes, budget.n_bytes, hint)
+        return _over(task, "bytes", cost.n_bytes, budget.n_bytes, hint)
     if cost.busiest_bytes > budget.busiest_bytes:
-        hint = Hint("one-rank-carries-all", "share the work of sending")
-        return _over("bytes at the busiest rank", cost.busiest_bytes, budget.busiest_bytes, hint)
-    timed = case.network is None and not case.stagger and case.calls == 1
+        what, hint = (
+            "bytes at the busiest rank",
+            Hint("one-rank-carries-all", "share the work of sending"),
+        )
+        return _over(task, what, cost.busiest_bytes, budget.busiest_bytes, hint)
+    if case.calls > 1:
+        return None  # the rounds of two calls may overlap, and so may their times
+    if cost.rounds is not None and budget.rounds is not None and cost.rounds > budget.rounds:
+        hint = Hint("too-many-rounds", "which messages wait for each other, and need not?")
+        return _over(task, "rounds", cost.rounds, budget.rounds, hint)
+    timed = case.network is None and not case.stagger
     limit_s, took_s = budget.seconds, cost.seconds
     if timed and limit_s is not None and took_s is not None and took_s > limit_s * (1 + 1e-9):
         hint = Hint("too-long", "which ranks wait although they could already be sending?")
-        return _over("virtual microseconds", round(took_s * 1e6), round(limit_s * 1e6), hint)
+        return _over(
+            task, "virtual microseconds", round(took_s * 1e6), round(limit_s * 1e6), hint
+        )  # fmt: skip
     return None
 
 
-def _over(what: str, cost: int, budget: int, hint: Hint) -> Fault:
+def _over(task: Task, what: str, cost: int, budget: int, hint: Hint) -> Fault:
     return Fault(
         f"the result is right, but it took {cost:,} {what} where {budget:,} are enough",
-        hint, expected=f"{budget:,} {what} or fewer", got=f"{cost:,} {what}",
+        hint._replace(text=task.price_hints.get(hint.id, hint.text)),
+        expected=f"{budget:,} {what} or fewer", got=f"{cost:,} {what}",
     )  # fmt: skip

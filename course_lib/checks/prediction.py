@@ -1,5 +1,6 @@
 """The form of a task "predict, then measure": numbers on paper against the trace of a run."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -21,6 +22,8 @@ class PredictTask(Task):
     ----------
     questions : tuple of str
         The names of the arguments of the learner's function.
+    other_number : str
+        What to say to a wrong number that no usual mistake gives; ``{name}`` stands for its name.
     """
 
     talks = False
@@ -30,6 +33,7 @@ class PredictTask(Task):
         "hints measures them"
     )
     questions: ClassVar[tuple[str, ...]]
+    other_number: ClassVar[str] = "draw the run for 3 workers, and count {name} in the drawing"
 
     @abstractmethod
     def tried(self) -> Sequence[tuple[int, ...]]:
@@ -46,8 +50,11 @@ class PredictTask(Task):
     def cases(self, secret: int) -> Iterator[Case]:
         """Make one case of each set of numbers, and of some that nobody can foresee."""
         for numbers in [*self.tried(), *self._unforeseen(secret)]:
-            label = ", ".join(f"{n}={v:,}" for n, v in zip(self.questions, numbers, strict=True))
-            yield Case(1, label, calls=1, alone=True, settings={"numbers": numbers})
+            yield Case(1, self.told(numbers), calls=1, alone=True, settings={"numbers": numbers})
+
+    def told(self, numbers: tuple[Any, ...]) -> str:
+        """Write one set of numbers for the report."""
+        return ", ".join(f"{n}={v:,}" for n, v in zip(self.questions, numbers, strict=True))
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = Case(1, "", seed=secret).rng(0, 0)
@@ -81,12 +88,15 @@ class PredictTask(Task):
             if wrong.where != repr(name):
                 continue
             for hint_id, text, number in alternatives:
-                if got[0].get(name) == number:
+                if _equal(got[0].get(name), number):
                     return Hint(hint_id, text)
-            return Hint(
-                "other-number", f"draw the run for 3 workers, and count {name} in the drawing"
-            )
+            return Hint("other-number", self.other_number.format(name=name))
         return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
+
+
+def _equal(got: Any, number: float) -> bool:
+    given = isinstance(got, int | float)
+    return given and math.isclose(got, number, rel_tol=1e-9)
 
 
 @cache

@@ -147,6 +147,9 @@ def price_rows(yours: Price, budget: Price, reference: Price) -> tuple[PriceRow,
             ),
         )
     ]
+    if budget.rounds is not None:
+        counted = (f"{price.rounds or 0:,}" for price in (yours, budget, reference))
+        rows.append(PriceRow("rounds", *counted))
     if budget.seconds is not None:
         times = (yours.seconds, budget.seconds, reference.seconds)
         rows.append(PriceRow("virtual time, microseconds", *map(_microseconds, times)))

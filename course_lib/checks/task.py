@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from course_lib.checks.comparator import Difference, first_difference
+from course_lib.trace.trace import Trace
 
 __all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task"]
 
@@ -46,12 +47,15 @@ class Price(NamedTuple):
         Bytes that the busiest rank sends or receives, whichever is more.
     seconds : float or None
         Virtual seconds on the simulator's default network; None where time is no matter.
+    rounds : int or None
+        The longest chain of messages that wait for each other; None where it is no matter.
     """
 
     messages: int
     n_bytes: int
     busiest_bytes: int
     seconds: float | None = None
+    rounds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,8 @@ class Task(ABC):
         What to say to a function that calls ``run``.
     deadlock_hint : str
         What to say when the ranks wait for each other.
+    price_hints : mapping of str to str
+        What to say instead of the general sentence when the budget is exceeded, by the hint's id.
     rounding_terms : int
         How many rounded operations lie on the way to one number of the result.
     empty_results : bool
@@ -153,6 +159,7 @@ class Task(ABC):
         "write down, for every rank, its first send or recv: somebody has to send first while "
         "somebody else receives"
     )
+    price_hints: ClassVar[Mapping[str, str]] = {}
     rounding_terms: ClassVar[int] = 8
     empty_results: ClassVar[bool] = False
     layout: ClassVar[str] = "ring"
@@ -204,4 +211,12 @@ class Task(ABC):
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Say what may be behind a wrong result, beyond the known mistakes."""
+        return None
+
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Say what may be behind a run without results: the kind of error, and its text."""
+        return None
+
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Say what is wrong with the way that the messages took although the results are right."""
         return None

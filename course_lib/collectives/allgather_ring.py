@@ -1,6 +1,6 @@
 """All-gather on a ring: everybody's part travels once round, past everybody else."""
 
-from course_lib.collectives.rows import check_rows, join
+from course_lib.collectives.rows import check_rows, check_writable, join
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -58,6 +58,7 @@ def allgather_ring(comm: Communicator, array: Array, out: Array | None = None) -
     >>> run(share, workers=3, backend="simulated").values[1]
     array([0, 0, 1, 1, 2, 2])
     """
+    check_writable(out)
     check_rows(array)
     parts: list[Array] = [array] * comm.size  # all but this rank's own are replaced
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size

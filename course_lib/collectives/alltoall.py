@@ -1,6 +1,6 @@
 """All-to-all: every rank has something else for every other one."""
 
-from course_lib.collectives.rows import check_rows, join
+from course_lib.collectives.rows import check_rows, check_writable, join
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -58,6 +58,7 @@ def alltoall(comm: Communicator, array: Array, out: Array | None = None) -> Arra
     >>> run(turn, workers=3, backend="simulated").values
     [array([ 0, 10, 20]), array([ 1, 11, 21]), array([ 2, 12, 22])]
     """
+    check_writable(out)
     check_rows(array)
     parts = [array[part] for part in split_evenly(array.shape[0], comm.size)]
     arrived = [parts[comm.rank]] * comm.size  # all but this rank's own are replaced

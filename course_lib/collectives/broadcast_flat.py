@@ -1,6 +1,6 @@
 """Broadcast without a tree: the root gives the array to one rank after another."""
 
-from course_lib.collectives.rows import check_root, copy_into
+from course_lib.collectives.rows import check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -58,6 +58,7 @@ def broadcast_flat(
     >>> run(share, workers=4, backend="simulated").values[3]
     array([0, 1, 2])
     """
+    check_writable(out)
     check_root(root, comm.size)
     if comm.rank != root:
         return comm.recv(root, out=out)

@@ -1,6 +1,6 @@
 """Broadcast down a binomial tree: in every round, whoever has the array gives it to one more."""
 
-from course_lib.collectives.rows import check_root, copy_into
+from course_lib.collectives.rows import check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -60,6 +60,7 @@ def broadcast_tree(
     >>> run(share, workers=4, backend="simulated").values[3]
     array([0, 1, 2])
     """
+    check_writable(out)
     check_root(root, comm.size)
     if comm.rank == root and array is None:
         raise ValueError(f"array must be given on the root, rank {root}, got None")

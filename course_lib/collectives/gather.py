@@ -1,6 +1,6 @@
 """Gather: the root gets everybody's array, one after another."""
 
-from course_lib.collectives.rows import check_root, check_rows, join
+from course_lib.collectives.rows import check_root, check_rows, check_writable, join
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -60,6 +60,7 @@ def gather(
     >>> run(collect, workers=3, backend="simulated").values
     [array([0, 0, 1, 1, 2, 2]), None, None]
     """
+    check_writable(out)
     check_root(root, comm.size)
     check_rows(array)
     if comm.rank != root:

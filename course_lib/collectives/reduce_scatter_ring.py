@@ -1,7 +1,7 @@
 """Reduce-scatter on a ring: everybody ends with one chunk of the sum, and all chunks are there."""
 
 from course_lib.collectives.reduction import message_op, working_copy
-from course_lib.collectives.rows import check_rows, copy_into
+from course_lib.collectives.rows import check_rows, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -64,6 +64,7 @@ def reduce_scatter_ring(
     >>> run(chunk_of_sum, workers=2, backend="simulated").values
     [array([0, 2]), array([4, 6])]
     """
+    check_writable(out)
     combine = message_op(op, array)
     check_rows(array)
     total = working_copy(array, None).reshape(array.shape)

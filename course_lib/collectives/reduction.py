@@ -5,7 +5,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from course_lib.collectives.rows import check_same
+from course_lib.collectives.rows import check_same, check_writable
 from course_lib.comm.messages import Array
 
 __all__ = [
@@ -67,11 +67,12 @@ def working_copy(array: Array, out: Array | None) -> Array:
     Raises
     ------
     ValueError
-        If ``out`` has another shape or dtype than ``array``.
+        If ``out`` is read-only, or has another shape or dtype than ``array``.
     """
     if out is None:
         xp = array_api_compat.array_namespace(array)
         return xp.reshape(array, (-1,), copy=True)
+    check_writable(out)
     if out is not array:
         check_same(out, array.shape, array.dtype)
     if not _is_contiguous(out):

@@ -3,10 +3,11 @@
 from typing import Any
 
 import array_api_compat
+import numpy as np
 
 from course_lib.comm.messages import Array
 
-__all__ = ["check_root", "check_rows", "check_same", "copy_into", "join"]
+__all__ = ["check_root", "check_rows", "check_same", "check_writable", "copy_into", "join"]
 
 
 def check_root(root: Any, size: int) -> None:
@@ -43,6 +44,23 @@ def check_rows(array: Array) -> None:
     """
     if len(array.shape) == 0:
         raise ValueError("array must have at least one axis, got a single number of shape ()")
+
+
+def check_writable(out: Array | None) -> None:
+    """Refuse an ``out`` that cannot be written, before anything has been sent.
+
+    Parameters
+    ----------
+    out : array or None
+        What was handed in.
+
+    Raises
+    ------
+    ValueError
+        If it is read-only.
+    """
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError("out must be writable, got a read-only array; pass out=array.copy()")
 
 
 def check_same(out: Array, shape: Any, dtype: Any) -> None:

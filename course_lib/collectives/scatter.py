@@ -1,6 +1,6 @@
 """Scatter: the root's rows are dealt out, a part to every rank."""
 
-from course_lib.collectives.rows import check_root, check_rows, copy_into
+from course_lib.collectives.rows import check_root, check_rows, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -60,6 +60,7 @@ def scatter(
     >>> run(deal, workers=2, backend="simulated").values
     [array([0, 1]), array([2, 3, 4])]
     """
+    check_writable(out)
     check_root(root, comm.size)
     if comm.rank != root:
         return comm.recv(root, out=out)

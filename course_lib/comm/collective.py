@@ -1,35 +1,98 @@
-"""The one decorator of all collectives: it puts them on the trace."""
+"""The one decorator of all collectives: it puts them on the trace, and their stamp on messages."""
 
+import inspect
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
+
+from course_lib.comm.order import LAST, NUMBER_AT, ONE
 
 __all__ = ["collective"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_ARRAYS = ("array", "out")
+
 
 def collective(fn: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function as a collective, so that the trace shows who was in it and when.
+    """Mark a function as a collective: the trace shows who was in it and when.
+
+    All ranks of a communicator must call its collectives in the same order and with the same
+    options; while they are in one, their messages say in which, see ``course_lib.comm.order``. One
+    that is called inside another of the same communicator is a part of that.
 
     Parameters
     ----------
     fn : callable
-        A function whose first argument is a communicator.
+        A function whose first argument is a communicator. What it calls ``array`` and ``out`` may
+        differ between ranks, but if it has an ``op``, their shapes and dtypes may not.
 
     Returns
     -------
     callable
         The same function, traced.
     """
+    name = fn.__name__
+    _, *parameters = inspect.signature(fn).parameters.values()
+    options = [
+        (index, option.name, option.default)
+        for index, option in enumerate(parameters, start=1)
+        if option.name not in _ARRAYS
+    ]
+    (at, only, usual), *further = options or [(sys.maxsize, "", None)]
+    combines = any(option == "op" for _, option, _ in options)
+
+    def agreed(args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+        """List what all ranks must agree on."""
+        found = [
+            (option, args[index] if index < len(args) else kwargs.get(option, default))
+            for index, option, default in options
+        ]
+        if combines:
+            array = args[1] if len(args) > 1 else kwargs.get("array")
+            found += [(name, getattr(array, name, ())) for name in ("shape", "dtype")]
+        return found
 
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:
         comm: Any = args[0]
-        entered_s = comm.clock()
-        result = fn(*args, **kwargs)
-        comm._collective(fn.__name__, entered_s)
+        entered_s = comm._clock() if comm._records else 0.0
+        if comm._stamp:
+            number = comm._stamp
+            result = fn(*args, **kwargs)
+        else:
+            # In one piece, because a small all-reduce takes a few microseconds: what all ranks
+            # must agree on, and from where it is called, is looked up as one key. A line may call
+            # now one collective and now another.
+            n_args = len(args)
+            caller = sys._getframe(1)
+            key: tuple[Any, ...] = ()
+            try:
+                value: Any = args[at] if at < n_args else kwargs.get(only, usual)
+                if combines:
+                    array: Any = args[1] if n_args > 1 else kwargs["array"]
+                    key = (fn, id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
+                else:
+                    key = (fn, id(caller.f_code), caller.f_lasti, value)
+                for index, option, default in further:
+                    key += (args[index] if index < n_args else kwargs.get(option, default),)
+                mark = comm._marks[key]
+            except (AttributeError, KeyError, TypeError):  # new, or no array, which fn will refuse
+                mark = comm._sites.add(key, name, agreed(args, kwargs), caller)
+            number = comm._next_number
+            comm._stamp = comm._last_stamp = number | mark
+            comm._next_number = number + ONE & LAST
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException:
+                comm._next_number = number  # what was refused does not count
+                raise
+            finally:
+                comm._stamp = 0
+        if comm._records:
+            comm._collective(name, number >> NUMBER_AT, entered_s)
         return result
 
     return traced

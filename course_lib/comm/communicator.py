@@ -6,14 +6,16 @@ methods whose names begin with an underscore.
 """
 
 import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.failures import frames_of_stack, user_frame
 from course_lib.comm.functions import check_function
 from course_lib.comm.messages import (
     Array,
@@ -27,6 +29,7 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
+from course_lib.comm.order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.pending import Pending
 
 __all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
@@ -59,16 +62,24 @@ class Communicator(ABC):
         Which communicator this is, the same on all its ranks; traces and errors use it.
     members : sequence of int or None, default: None
         The rank in the whole run of each rank of this communicator; None where they are the same.
+    sites : Sites or None, default: None
+        Where to note the places that call collectives; None makes a new one.
 
     Attributes
     ----------
     device : str
-        Where this worker's arrays live, ``"cpu"`` here.
+        Where this worker's arrays live, ``"cpu"`` but where a GPU is used.
     """
 
     rank: int
     size: int
     device: str = "cpu"
+    _records = True
+
+    # What becomes of arrays on their way; a world that moves other tensors too has its own.
+    _to_data: ClassVar[Callable[..., tuple[NDArray[Any], str]]] = staticmethod(to_numpy)
+    _check_out: ClassVar[Callable[..., NDArray[Any] | None]] = staticmethod(check_out)
+    _overlap: ClassVar[Callable[..., bool]] = staticmethod(np.may_share_memory)
 
     def __init__(
         self,
@@ -77,6 +88,7 @@ class Communicator(ABC):
         seed: int = 0,
         name: str = WORLD,
         members: Sequence[int] | None = None,
+        sites: Sites | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
@@ -86,6 +98,12 @@ class Communicator(ABC):
         self._computing: list[str] = []  # the block's label; a split shares it with its parent
         self._n_splits = 0
         self._n_started = 0
+        self._next_number = 0  # of its collectives, where a stamp has it
+        self._last_stamp = 0
+        self._stamp = 0  # of the messages of the collective that this rank is in
+        self._family: list[Communicator] = [self]  # with all that were split from it
+        self._sites = Sites() if sites is None else sites
+        self._marks = self._sites.marks
 
     @property
     def rng(self) -> np.random.Generator:
@@ -118,7 +136,7 @@ class Communicator(ABC):
             If ``dst`` is not another rank of this run.
         """
         self._no_compute("send")
-        data, kind = to_numpy(array)
+        data, kind = self._to_data(array)
         dst = check_peer("dst", dst, self.rank, self.size)
         self._send(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
 
@@ -152,8 +170,8 @@ class Communicator(ABC):
         """
         self._no_compute("recv")
         src = check_peer("src", src, self.rank, self.size)
-        data, sent = self._recv(src, check_out(out, op), op, check_tag(tag))
-        return wrap_like(data, sent.kind) if out is None else out
+        data, sent = self._recv(src, self._check_out(out, op), op, check_tag(tag))
+        return self._wrap(data, sent.kind) if out is None else out
 
     def recv_any(self) -> tuple[int, Array]:
         """Receive the array that arrives first, from whichever rank.
@@ -167,7 +185,7 @@ class Communicator(ABC):
         """
         self._no_compute("recv_any")
         src, data, sent = self._recv_any()
-        return src, wrap_like(data, sent.kind)
+        return src, self._wrap(data, sent.kind)
 
     def sendrecv(
         self,
@@ -201,18 +219,18 @@ class Communicator(ABC):
             What was received: ``out`` where it was given, else a new array.
         """
         self._no_compute("sendrecv")
-        data, kind = to_numpy(array)
+        data, kind = self._to_data(array)
         dst = check_peer("dst", dst, self.rank, self.size)
         src = check_peer("src", src, self.rank, self.size)
-        buffer = check_out(out, op)
-        if buffer is not None and np.may_share_memory(buffer, data):
+        buffer = self._check_out(out, op)
+        if buffer is not None and self._overlap(buffer, data):
             raise ValueError(
                 f"out must not overlap the array that is sent (on rank {self.rank}); "
                 "receive into another array, or send array.copy()"
             )
         sending = envelope(check_tag(tag), data.dtype, data.shape, kind)
         received, sent = self._sendrecv(data, sending, dst, src, buffer, op)
-        return wrap_like(received, sent.kind) if out is None else out
+        return self._wrap(received, sent.kind) if out is None else out
 
     def barrier(self) -> None:
         """Wait until every rank has called ``barrier``. It does not count as a message."""
@@ -255,6 +273,8 @@ class Communicator(ABC):
         group = self._split(color, key)
         if group is not None:
             group._computing = self._computing
+            group._family = self._family
+            self._family.append(group)
         return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
@@ -393,6 +413,9 @@ class Communicator(ABC):
         """
         return self._clock()
 
+    def _wrap(self, data: NDArray[Any], kind: str) -> Array:
+        return wrap_like(data, kind)
+
     @contextmanager
     def _computing_block(self, label: str, flops: float) -> Iterator[None]:
         self._computing.append(label)
@@ -409,6 +432,24 @@ class Communicator(ABC):
                 f"rank {self.rank} called {verb}() inside comm.compute({self._computing[0]!r}); "
                 "a compute block holds arithmetic only: end the block first"
             )
+
+    def _entered(self) -> Entered | None:
+        """Say in which collective this rank's flow is: the outermost, of whatever communicator."""
+        return next((comm._here() for comm in self._family if comm._stamp), None)
+
+    def _here(self) -> Entered:
+        entered = self._entered_with(self._stamp)
+        if self._stamp:
+            return entered
+        return entered._replace(frame=user_frame(frames_of_stack(sys._getframe())))
+
+    def _entered_with(self, stamp: int) -> Entered:
+        return entered_with(stamp, self._members[self.rank], self.name, self._sites.known)
+
+    def _refuse_stamp(self, src: int, theirs: int, known: Sequence[Site] = ()) -> NoReturn:
+        """Say that a message of rank ``src`` of the whole run belongs to another collective."""
+        sender = entered_with(theirs, src, self.name, known)
+        raise mismatch([self._here(), sender], stamp=theirs)
 
     @abstractmethod
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None: ...
@@ -455,7 +496,7 @@ class Communicator(ABC):
     def _clock(self) -> float: ...
 
     @abstractmethod
-    def _collective(self, name: str, entered_s: float) -> None:
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
         """Put on the trace that this rank has just left the collective ``name``."""
 
 

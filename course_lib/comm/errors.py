@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
 __all__ = [
+    "CollectiveMismatchError",
     "DeadlockError",
     "LaunchError",
     "LaunchTimeout",
@@ -137,18 +138,23 @@ class LaunchTimeout(RunError, TimeoutError):
 
 
 class DeadlockError(RunError):
-    """Ranks wait for each other in a circle and none of them can go on.
+    """Ranks wait for each other in a circle, or in several, and none of them can go on.
 
     Parameters
     ----------
     message : str
         As for ``RunError``.
-    cycle : sequence of int, default: ()
-        The ranks of the circle, each waiting for the next and the last for the first.
+    cycles : sequence of sequence of int, default: ()
+        The ranks of each circle, each waiting for the next and the last for the first.
     graph : sequence of (int, int, str, str), default: ()
         Everybody's waiting: a rank, one that it waits for, its call and its place in the code.
     **details : Any
         As for ``RunError``.
+
+    Attributes
+    ----------
+    cycle : list of int
+        The first of ``cycles``, most often the only one.
     """
 
     _is_drawn = False
@@ -157,18 +163,19 @@ class DeadlockError(RunError):
         self,
         message: str,
         *,
-        cycle: Sequence[int] = (),
+        cycles: Sequence[Sequence[int]] = (),
         graph: Sequence[tuple[int, int, str, str]] = (),
         **details: Any,
     ) -> None:
         super().__init__(message, **details)
-        self.cycle = list(cycle)
+        self.cycles = [list(cycle) for cycle in cycles]
+        self.cycle = self.cycles[0] if cycles else []
         self.graph = list(graph)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel with the circle and the graph."""
+        """Travel with the circles and the graph."""
         rebuild, arguments = super().__reduce__()
-        return partial(rebuild, cycle=self.cycle, graph=self.graph), arguments
+        return partial(rebuild, cycles=self.cycles, graph=self.graph), arguments
 
     def _render_traceback_(self) -> list[str]:
         """Show who waits for whom, too, above the explanation."""
@@ -186,7 +193,7 @@ class DeadlockError(RunError):
             from course_lib.viz import draw_wait_graph
 
             show: Any = display.display
-            show(draw_wait_graph(self.graph, self.cycle))
+            show(draw_wait_graph(self.graph, *self.cycles))
 
 
 class PeerFinishedError(RunError):
@@ -195,6 +202,34 @@ class PeerFinishedError(RunError):
 
 class MessageMismatchError(RunError, ValueError):
     """What the sender sent is not what the receiver said it would take."""
+
+
+class CollectiveMismatchError(MessageMismatchError):
+    """Ranks are in different collectives, or in one with different options.
+
+    Parameters
+    ----------
+    message : str
+        As for ``RunError``.
+    entered : sequence of Entered, default: ()
+        What is known of the ranks, as ``course_lib.comm.order`` has it.
+    stamp : int, default: 0
+        What the message carried that gave it away.
+    **details : Any
+        As for ``RunError``.
+    """
+
+    def __init__(
+        self, message: str, *, entered: Sequence[Any] = (), stamp: int = 0, **details: Any
+    ) -> None:
+        super().__init__(message, **details)
+        self.entered = tuple(entered)
+        self.stamp = stamp
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with what is known."""
+        rebuild, arguments = super().__reduce__()
+        return partial(rebuild, entered=self.entered, stamp=self.stamp), arguments
 
 
 class SerializationError(RunError, TypeError):

@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import cloudpickle
 
-from course_lib.comm.errors import RunError, WorkerError, WorkerExited
+from course_lib.comm.errors import CollectiveMismatchError, RunError, WorkerError, WorkerExited
 
 __all__ = [
     "Failure",
@@ -205,6 +205,11 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
     consequences = tuple(others)
     where = place(user_frame(failure.frames))
     original = _load(failure.original)
+    if isinstance(original, CollectiveMismatchError):  # it tells every line by itself
+        return CollectiveMismatchError(
+            str(original.args[0]), rank=failure.rank, consequences=consequences,
+            entered=original.entered, stamp=original.stamp,
+        )  # fmt: skip
     if isinstance(original, RunError):
         text = str(original.args[0])
         who = "" if text.startswith(f"rank {failure.rank} ") else f"rank {failure.rank}, "

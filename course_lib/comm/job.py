@@ -2,6 +2,7 @@
 
 import math
 import operator
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +12,22 @@ from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
 from course_lib.comm.memory import in_words, worker_bytes
 
-__all__ = ["USUAL_METHOD", "Job", "check_job"]
+__all__ = ["USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
 
 USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
 """How processes are started where nobody says otherwise."""
 
-_BACKENDS = ("processes", "simulated")
-_MOST_WORKERS = {"processes": 61 if sys.platform == "win32" else 64, "simulated": 10_000}
+
+class _Usual(int):
+    """A number that nobody has written: it may stand for another."""
+
+
+USUAL_WORKERS = _Usual(4)
+"""How many ranks there are where nobody says how many; under torchrun, all that it has started."""
+
+_BACKENDS = ("processes", "simulated", "torch")
+_MOST_PROCESSES = 61 if sys.platform == "win32" else 64
+_MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,21 @@ def check_job(
     )
 
 
+def torchrun_size() -> int | None:
+    """Return how many ranks torchrun has started, of which this program is one; None if none."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        return None
+    return int(os.environ["WORLD_SIZE"])
+
+
 def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
+    if backend == "torch" and (size := torchrun_size()) is not None:
+        if workers is not USUAL_WORKERS and workers != size:
+            raise ValueError(
+                f"torchrun has started {size} ranks, got workers={workers!r}: leave it out, then "
+                "the same text runs with any number of them"
+            )
+        return size
     most = _MOST_WORKERS[backend]
     if max_workers is not None:
         most = _check_most(max_workers, backend)
@@ -101,8 +125,8 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
 
 
 def _check_most(max_workers: Any, backend: str) -> int:
-    if backend != "processes":
-        raise ValueError('max_workers is only for backend="processes"')
+    if backend == "simulated":
+        raise ValueError('max_workers is only for backend="processes" and "torch"')
     if sys.platform == "win32":
         raise ValueError("max_workers cannot be raised on Windows: a program waits for 63 things")
     most = _whole("max_workers", max_workers)

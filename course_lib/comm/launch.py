@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.errors import NestedLaunchError, told_briefly
-from course_lib.comm.job import check_job
+from course_lib.comm.job import USUAL_WORKERS, check_job, torchrun_size
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.networks import Network
+    from course_lib.comm.simulated.faults import Faults
+    from course_lib.comm.simulated.network import Network
 
 __all__ = ["WORKER_VARIABLE", "Result", "run"]
 
@@ -66,7 +67,7 @@ class Result:
 def run(
     fn: Callable[..., Any],
     *args: Any,
-    workers: int = 4,
+    workers: int = USUAL_WORKERS,
     backend: str = "processes",
     network: "Network | None" = None,
     rendezvous: bool = False,
@@ -75,6 +76,8 @@ def run(
     seed: int = 0,
     start_method: str | None = None,
     max_workers: int | None = None,
+    faults: "Faults | None" = None,
+    max_events: int | None = None,
 ) -> Result:
     """Call ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
 
@@ -89,9 +92,13 @@ def run(
     *args
         Further arguments, the same for every rank.
     workers : int, default: 4
-        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated.
-    backend : {"processes", "simulated"}, default: "processes"
-        Real processes on this computer, or the simulator in virtual time.
+        How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated. Under torchrun
+        leave it out: they are all that it has started.
+    backend : {"processes", "simulated", "torch"}, default: "processes"
+        Real processes on this computer, or the simulator in virtual time, or real processes that
+        talk through ``torch.distributed``: on this computer, or, under ``torchrun``, on all that
+        it runs on. There each rank is a program that calls ``run``; rank 0 gets the whole result,
+        another its own value (None for the others) and its own events.
     network : Network or None, default: None
         The simulator's network, ``networks.ethernet_10g`` for one; only for ``"simulated"``.
     rendezvous : bool, default: False
@@ -109,6 +116,10 @@ def run(
         How many processes are allowed, if it is to be other than 64; not on Windows. Each takes
         10 MB of memory or more (25 MB with spawn, 160 MB with spawn and torch), and every pair of
         them a ring of 20 KiB.
+    faults : Faults or None, default: None
+        What goes wrong, and when; see ``course_lib.faults``. Only for ``"simulated"``.
+    max_events : int or None, default: None
+        How many events a simulated run may have, if it is to be other than ten million.
 
     Returns
     -------
@@ -141,20 +152,34 @@ def run(
         )  # fmt: skip
         if start_method not in _START_METHODS:
             raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
-        if start_method is not None and backend != "processes":
-            raise ValueError('start_method is only for backend="processes"')
+        if start_method is not None and backend == "simulated":
+            raise ValueError('start_method is only for backend="processes" and "torch"')
         if network is not None and backend != "simulated":
             raise ValueError(
                 'network is only for backend="simulated"; real processes are what they are'
             )
+        if faults is not None and backend != "simulated":
+            raise ValueError(
+                'faults is only for backend="simulated"; real processes fail by themselves'
+            )
+        if max_events is not None and backend != "simulated":
+            raise ValueError('max_events is only for backend="simulated"')
         _refuse_nested()
         if backend == "simulated":
             from course_lib.comm.simulated import launcher as simulated
 
-            return simulated.launch(job, network)
+            return simulated.launch(job, network, faults, max_events)
         from course_lib.comm.processes import launcher as processes
 
-        return processes.launch(job, start_method)
+        if backend == "torch" and torchrun_size() is not None:
+            from course_lib.comm.torch_backend import torchrun
+
+            return torchrun.take_part(job)
+        if backend == "torch":
+            from course_lib.comm.torch_backend.transport import Distributed
+
+            return processes.launch(job, start_method, Distributed())
+        return processes.launch(job, start_method, processes.SharedMemory())
 
 
 @contextmanager

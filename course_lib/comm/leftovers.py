@@ -12,13 +12,15 @@ __all__ = ["warn_unreceived"]
 _MOST_LINES = 5
 
 
-def warn_unreceived(left: Iterable[tuple[int, int, Tag]]) -> None:
+def warn_unreceived(left: Iterable[tuple[int, int, Tag]], out_of_step: Iterable[str]) -> None:
     """Warn about messages that were still unreceived when every rank had returned.
 
     Parameters
     ----------
     left : iterable of (src, dst, tag)
         One for each message, in any order; nothing happens if there are none.
+    out_of_step : iterable of str
+        For each communicator, in which collectives its ranks were last; empty if in the same.
     """
     counts = Counter(left)
     if not counts:
@@ -30,9 +32,10 @@ def warn_unreceived(left: Iterable[tuple[int, int, Tag]]) -> None:
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more pairs of ranks"]
     total = sum(counts.values())
+    why = next(filter(None, out_of_step), "")
+    why = why or "the receiver returned too early, or the sender sent too many"
     warnings.warn(
-        f"{total} unreceived message{'s' * (total > 1)}: {', '.join(lines)}; the receiver returned "
-        "too early, or the sender sent too many",
+        f"{total} unreceived message{'s' * (total > 1)}: {', '.join(lines)}; {why}",
         UnreceivedMessagesWarning,
         stacklevel=4,  # the line that called run
     )

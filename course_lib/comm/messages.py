@@ -46,7 +46,8 @@ class Envelope(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
     kind: str
-    """``"numpy"`` or ``"torch"``: what the sender handed over, and so what the receiver gets."""
+    """What the sender handed over, and so what the receiver gets: ``"numpy"``, ``"torch"``, or
+    ``"device"`` for a tensor on a GPU, where messages can carry one."""
 
 
 @lru_cache(maxsize=4096)  # most messages of a run are described alike
@@ -191,14 +192,19 @@ def check_match(
     if out is not None and (out.dtype.str != sent.dtype or out.shape != sent.shape):
         raise MessageMismatchError(
             f"the arrays do not match{_on(comm)}: rank {src} sent {_describe(sent)} "
-            f"(tag={sent.tag!r}), rank {rank} receives into out of dtype {out.dtype} and shape "
-            f"{out.shape}",
+            f"(tag={sent.tag!r}), rank {rank} receives into out of dtype {_name(out.dtype)} and "
+            f"shape {out.shape}",
             rank=rank,
         )
 
 
 def _describe(sent: Envelope) -> str:
-    return f"dtype {np.dtype(sent.dtype)} and shape {sent.shape}"
+    return f"dtype {_name(np.dtype(sent.dtype))} and shape {sent.shape}"
+
+
+def _name(dtype: "np.dtype[Any]") -> str:
+    # NumPy has no bfloat16; where such numbers may travel, it is as elements of two plain bytes.
+    return "bfloat16" if dtype.str == "|V2" else str(dtype)
 
 
 def _on(comm: str) -> str:

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from course_lib.comm.errors import DeadlockError
 
-__all__ = ["MOST_LINES", "WaitingRank", "deadlock", "unread_note"]
+__all__ = ["GROUP_VERBS", "MOST_LINES", "WaitingRank", "deadlock", "listed", "unread_note"]
 
 MOST_LINES = 10
 """How many ranks an error describes in a line each; it counts the others."""
 
-_MEETINGS = ("barrier", "split", "shared_array")
+_MOST_CIRCLES = 4
+
+GROUP_VERBS = ("barrier", "split", "shared_array")
+"""What all ranks of a communicator call together."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class WaitingRank:
 
     def lines(self) -> list[str]:
         """Say in which call it waits, and where."""
-        missing = f" for rank {self.waits_for[0]}" if self.verb in _MEETINGS else ""
+        missing = f" for rank {self.waits_for[0]}" if self.verb in GROUP_VERBS else ""
         told = f"  rank {self.rank} waits in {self.call}{missing}, at {self.place}"
         return [told, *(f"    ({note})" for note in self.unread)]
 
@@ -60,23 +63,23 @@ def unread_note(src: int, tag: object, shape: tuple[int, ...]) -> str:
 
 
 def deadlock(
-    cycle: Sequence[WaitingRank],
+    circles: Sequence[Sequence[WaitingRank]],
     others: Iterable[WaitingRank] = (),
     *,
     consequences: Sequence[str] = (),
     eager_bytes: int,
     all_wait: bool = True,
 ) -> DeadlockError:
-    """Return the error for ranks that wait for each other in a circle.
+    """Return the error for ranks that wait for each other in a circle, or in several.
 
     Parameters
     ----------
-    cycle : sequence of WaitingRank
-        The circle, from any of its ranks on; each waits for the next and the last for the first.
+    circles : sequence of sequence of WaitingRank
+        Each from any of its ranks on; each rank waits for the next and the last for the first.
     others : iterable of WaitingRank, default: ()
-        Ranks outside of it that wait too, for the graph.
+        Ranks outside of them that wait too, for the graph.
     consequences : sequence of str, default: ()
-        A line for every rank outside of it.
+        A line for every rank outside of them.
     eager_bytes : int
         Up to what size ``send`` returns after copying; 0 where it never does.
     all_wait : bool, default: True
@@ -85,30 +88,48 @@ def deadlock(
     Returns
     -------
     DeadlockError
-        Told from the lowest rank of the circle on.
+        Told from the lowest rank of each circle on.
     """
-    start = min(range(len(cycle)), key=lambda index: cycle[index].rank)
-    cycle = [*cycle[start:], *cycle[:start]]
-    ranks = [waiting.rank for waiting in cycle]
-    circle = " -> ".join(map(str, _shorten([*ranks, ranks[0]])))
-    who = "no rank can go on" if all_wait else f"{_list(ranks)} cannot go on"
-    lines = [f"deadlock: {who}, each waits for the next in the circle {circle}:"]
-    for waiting in cycle[:MOST_LINES]:
+    circles = sorted(map(_from_lowest, circles), key=lambda circle: circle[0].rank)
+    inside = [waiting for circle in circles for waiting in circle]
+    cycles = [[waiting.rank for waiting in circle] for circle in circles]
+    several = len(cycles) > 1
+    who = "no rank can go on"
+    if not all_wait:
+        who = f"{listed([waiting.rank for waiting in inside])} cannot go on"
+    where = f"{len(cycles)} circles," if several else "the circle"
+    lines = [f"deadlock: {who}, each waits for the next in {where} {_written(cycles)}:"]
+    for waiting in inside[:MOST_LINES]:
         lines += waiting.lines()
-    if len(cycle) > MOST_LINES:
-        lines.append(f"  and {len(cycle) - MOST_LINES:,} more ranks in the circle")
-    lines.append(_hint({waiting.verb for waiting in cycle}, eager_bytes))
+    if len(inside) > MOST_LINES:
+        more = f"  and {len(inside) - MOST_LINES:,} more ranks in the circle"
+        lines.append(more + "s" * several)
+    lines += dict.fromkeys(
+        _hint({waiting.verb for waiting in circle}, eager_bytes) for circle in circles
+    )
     return DeadlockError(
         "\n".join(lines),
-        rank=ranks[0],
+        rank=cycles[0][0],
         consequences=consequences,
-        cycle=ranks,
-        graph=[edge for waiting in (*cycle, *others) for edge in waiting.edges],
+        cycles=cycles,
+        graph=[edge for waiting in (*inside, *others) for edge in waiting.edges],
     )
 
 
+def _from_lowest(circle: Sequence[WaitingRank]) -> list[WaitingRank]:
+    start = min(range(len(circle)), key=lambda index: circle[index].rank)
+    return [*circle[start:], *circle[:start]]
+
+
+def _written(cycles: list[list[int]]) -> str:
+    """Write down the first circles: ``0 -> 1 -> 0, 2 -> 3 -> 2``."""
+    told = [" -> ".join(map(str, _shorten([*ranks, ranks[0]]))) for ranks in cycles]
+    more = [f"and {len(told) - _MOST_CIRCLES:,} more"] if len(told) > _MOST_CIRCLES else []
+    return ", ".join([*told[:_MOST_CIRCLES], *more])
+
+
 def _hint(verbs: set[str], eager_bytes: int) -> str:
-    for verb in _MEETINGS:
+    for verb in GROUP_VERBS:
         if verb in verbs:
             return (
                 f"every rank must call {verb}() equally often, and not while another waits for it"
@@ -127,7 +148,8 @@ def _hint(verbs: set[str], eager_bytes: int) -> str:
     return "write down the messages of these ranks in order: each send needs its recv in that place"
 
 
-def _list(ranks: list[int]) -> str:
+def listed(ranks: list[int]) -> str:
+    """Write ``ranks 0, 1 and 3``, or how many there are."""
     shown = [str(rank) for rank in sorted(ranks)]
     if len(shown) > MOST_LINES:
         return f"{len(shown)} ranks"

@@ -63,7 +63,11 @@ class Note(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Something that went wrong: ``kind`` is the error's class name, ``text`` its first line."""
+    """Something that went wrong: ``kind`` is the error's class name, ``text`` its first line.
+
+    Of a scheduled fault ``kind`` is its name (``"Crash"``, ``"Restart"``, ``"Drop"``, ``"Lost"``,
+    ...) and ``text`` says what happened; ``rank`` is there if it happened to one.
+    """
 
     rank: int | None
     kind: str
@@ -72,7 +76,10 @@ class Fault(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """A rank was inside a collective: its ``number``-th, from 0, on that communicator."""
+    """A rank was inside a collective: its ``number``-th, from 0, on that communicator.
+
+    A collective that calls another on the same communicator counts as one; both have its number.
+    """
 
     rank: int
     name: str

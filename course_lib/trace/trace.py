@@ -1,31 +1,16 @@
 """One record of a run: what was sent, received, computed and waited for, by whom and when."""
 
-import json
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from course_lib.trace.events import (
-    SCHEMA_VERSION,
-    Collective,
-    Compute,
-    Fault,
-    Message,
-    Note,
-    Wait,
-)
+from course_lib.trace import text as as_text
+from course_lib.trace.events import Collective, Compute, Fault, Message, Note, Wait
+from course_lib.trace.table import column
 
 __all__ = ["Trace"]
-
-_KINDS: dict[str, Any] = {
-    "messages": Message,
-    "computes": Compute,
-    "waits": Wait,
-    "notes": Note,
-    "faults": Fault,
-    "collectives": Collective,
-}
 
 
 @dataclass
@@ -42,16 +27,17 @@ class Trace:
         Whether times are wall seconds or virtual seconds; both start at 0.
     size : int
         How many ranks there were.
-    messages, computes, waits, notes, faults, collectives : list
-        The events, see ``course_lib.trace.events``; sorted by time, then rank.
+    messages, computes, waits, notes, faults, collectives : sequence
+        The events, see ``course_lib.trace.events``; sorted by time, then rank. The simulator's
+        messages and waits are a ``Table``, which makes an event when it is looked at.
     """
 
     backend: str
     clock: str
     size: int
-    messages: list[Message] = field(default_factory=list)
+    messages: Sequence[Message] = field(default_factory=list)
     computes: list[Compute] = field(default_factory=list)
-    waits: list[Wait] = field(default_factory=list)
+    waits: Sequence[Wait] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
@@ -64,7 +50,7 @@ class Trace:
     @property
     def n_bytes(self) -> int:
         """Bytes that the messages carried in all: payload, without headers."""
-        return sum(message.n_bytes for message in self.messages)
+        return sum(column(self.messages, "n_bytes"))
 
     @property
     def traffic(self) -> str:
@@ -75,9 +61,9 @@ class Trace:
     @property
     def end_s(self) -> float:
         """The time of the last event, in seconds."""
-        times = [message.sent_s for message in self.messages]
-        times += [m.received_s for m in self.messages if m.received_s is not None]
-        times += [span.end_s for span in self.computes] + [wait.end_s for wait in self.waits]
+        times = column(self.messages, "sent_s") + column(self.waits, "end_s")
+        times += [time_s for time_s in column(self.messages, "received_s") if time_s is not None]
+        times += [span.end_s for span in self.computes]
         times += [note.time_s for note in self.notes] + [fault.time_s for fault in self.faults]
         times += [event.left_s for event in self.collectives]
         return max(times, default=0.0)
@@ -90,7 +76,7 @@ class Trace:
         list of int
             By rank.
         """
-        counts = Counter(message.src for message in self.messages)
+        counts = Counter(column(self.messages, "src"))
         return [counts[rank] for rank in range(self.size)]
 
     def messages_received(self) -> list[int]:
@@ -101,7 +87,8 @@ class Trace:
         list of int
             By rank.
         """
-        counts = Counter(m.dst for m in self.messages if m.received_s is not None)
+        ends = self._fields_of_messages("dst", "received_s")
+        counts = Counter(dst for dst, received_s in ends if received_s is not None)
         return [counts[rank] for rank in range(self.size)]
 
     def bytes_sent(self) -> list[int]:
@@ -113,8 +100,8 @@ class Trace:
             By rank; payload, without headers.
         """
         totals = [0] * self.size
-        for message in self.messages:
-            totals[message.src] += message.n_bytes
+        for src, n_bytes in self._fields_of_messages("src", "n_bytes"):
+            totals[src] += n_bytes
         return totals
 
     def bytes_received(self) -> list[int]:
@@ -126,9 +113,9 @@ class Trace:
             By rank; payload, without headers.
         """
         totals = [0] * self.size
-        for message in self.messages:
-            if message.received_s is not None:
-                totals[message.dst] += message.n_bytes
+        for dst, n_bytes, received_s in self._fields_of_messages("dst", "n_bytes", "received_s"):
+            if received_s is not None:
+                totals[dst] += n_bytes
         return totals
 
     def between(self, src: int, dst: int) -> list[Message]:
@@ -169,7 +156,8 @@ class Trace:
         list of Message
             In the order they were sent.
         """
-        return [message for message in self.messages if message.received_s is None]
+        received_s = column(self.messages, "received_s")
+        return [self.messages[index] for index, time_s in enumerate(received_s) if time_s is None]
 
     def rounds(self) -> int:
         """Count the longest chain of messages in which each was sent after the one before arrived.
@@ -181,19 +169,21 @@ class Trace:
         """
         depth = [0] * self.size
         events: list[tuple[float, int, int]] = []
-        for index, message in enumerate(self.messages):
-            events.append((message.posted_s, 1, index))
-            if message.received_s is not None:
-                events.append((message.received_s, 0, index))
+        for index, (posted_s, received_s) in enumerate(
+            self._fields_of_messages("posted_s", "received_s")
+        ):
+            events.append((posted_s, 1, index))
+            if received_s is not None:
+                events.append((received_s, 0, index))
+        ends = list(self._fields_of_messages("src", "dst"))
         level: dict[int, int] = {}
         for _, is_send, index in sorted(events):
-            message = self.messages[index]
+            src, dst = ends[index]
             if is_send:
-                level[index] = depth[message.src] + 1
+                level[index] = depth[src] + 1
             else:
                 # Without latency a message can arrive in the instant it is posted.
-                arrived = level.get(index, depth[message.src] + 1)
-                depth[message.dst] = max(depth[message.dst], arrived)
+                depth[dst] = max(depth[dst], level.get(index, depth[src] + 1))
         return max(level.values(), default=0)
 
     def to_json(self) -> str:
@@ -202,17 +192,10 @@ class Trace:
         Returns
         -------
         str
-            The same for the same trace, to the byte.
+            The same for the same trace, to the byte. A note's NaN or infinity becomes an object,
+            ``{"$float": "nan"}``, because JSON has no such numbers.
         """
-        content: dict[str, Any] = {
-            "schema": SCHEMA_VERSION,
-            "backend": self.backend,
-            "clock": self.clock,
-            "size": self.size,
-        }
-        for name, kind in _KINDS.items():
-            content[name] = {"fields": kind._fields, "rows": getattr(self, name)}
-        return json.dumps(content, separators=(",", ":"))
+        return as_text.write(vars(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Trace":
@@ -233,16 +216,7 @@ class Trace:
         ValueError
             If the text is no trace, or one of another schema version.
         """
-        content = json.loads(text)
-        if not isinstance(content, dict) or content.get("schema") != SCHEMA_VERSION:
-            found = content.get("schema") if isinstance(content, dict) else type(content).__name__
-            raise ValueError(f"text must be a trace of schema {SCHEMA_VERSION}, got {found!r}")
-        fields: dict[str, Any] = {
-            name: [_event(kind, content[name]["fields"], row) for row in content[name]["rows"]]
-            for name, kind in _KINDS.items()
-        }
-        fields.update({name: content[name] for name in ("backend", "clock", "size")})
-        return cls(**fields)
+        return cls(**as_text.read(text))
 
     def save(self, path: str | Path) -> None:
         """Write the trace to a file as JSON.
@@ -302,14 +276,10 @@ class Trace:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
         return f"Trace({self.size} ranks, {self.backend}: {self.traffic}, {self.clock} time)"
 
+    def _fields_of_messages(self, *names: str) -> Iterable[tuple[Any, ...]]:
+        return zip(*(column(self.messages, name) for name in names), strict=True)
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from course_lib.viz import mimebundle
 
         return mimebundle(self)
-
-
-def _event(kind: Any, fields: list[str], row: list[Any]) -> Any:
-    values = dict(zip(fields, row, strict=True))
-    if "shape" in values:
-        values["shape"] = tuple(values["shape"])
-    return kind(**values)

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from course_lib.viz.show import mimebundle
     from course_lib.viz.stills import curve, filmstrip, timeline
     from course_lib.viz.tables import table, table_html
+    from course_lib.viz.times import draw_times
     from course_lib.viz.wait_graph import draw_wait_graph
 
 __all__ = [
     "Player",
     "curve",
+    "draw_times",
     "draw_wait_graph",
     "export_page",
     "filmstrip",
@@ -34,6 +36,7 @@ __all__ = [
 _HOME = {
     "Player": "message_player",
     "curve": "stills",
+    "draw_times": "times",
     "draw_wait_graph": "wait_graph",
     "export_page": "pages",
     "filmstrip": "stills",

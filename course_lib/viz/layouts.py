@@ -4,33 +4,48 @@ Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower ri
 """
 
 import math
+from collections.abc import Sequence
 
-__all__ = ["BENDS", "LAYOUTS", "Point", "along", "edge_bend", "places"]
+__all__ = ["BENDS", "LAYOUTS", "Point", "along", "check_hosts", "edge_bend", "places"]
 
 Point = tuple[float, float]
 
-LAYOUTS = ("ring", "star", "line")
+LAYOUTS = ("ring", "star", "line", "tree", "grid", "hosts")
 
-BENDS = {"ring": 0.16, "star": 0.1, "line": 0.3}
+BENDS = {"ring": 0.16, "star": 0.1, "line": 0.3, "tree": 0.12, "grid": 0.2, "hosts": 0.16}
 """How far an edge bends to its left, a fraction of its length: two directions never overlap."""
 
 _STAGE_RATIO = 2.4  # width by height that a stage is drawn with, roughly
 _FAN_LEAVES = 6
 _ROW_LENGTH = 12
+_HOST_MARGIN = 0.14  # of a host's width, on either side
 
 
-def places(layout: str, size: int, center: int = 0) -> list[Point]:
+def places(
+    layout: str,
+    size: int,
+    center: int = 0,
+    hosts: Sequence[Sequence[int]] = (),
+    parents: Sequence[int] = (),
+) -> list[Point]:
     """Place every rank on the stage.
 
     Parameters
     ----------
-    layout : {"ring", "star", "line"}
+    layout : {"ring", "star", "line", "tree", "grid", "hosts"}
         Ring: clockwise from the top. Star: ``center`` in the middle, the others around it (up to
         six of them in a fan above it). Line: from left to right, long lines in rows that turn back.
+        Tree: children below their parents. Grid: row by row. Hosts: the ranks of each host close
+        together, hosts side by side.
     size : int
         How many ranks.
     center : int, default: 0
         The rank in the middle of a star; the other layouts do not look at it.
+    hosts : sequence of sequence of int, default: ()
+        The ranks of each host; where there are none, each half of the ranks is one.
+    parents : sequence of int, default: ()
+        The parent of each rank in the tree, -1 for the root; where there are none, rank 0 is the
+        root and ranks 2r + 1 and 2r + 2 are the children of rank r.
 
     Returns
     -------
@@ -40,14 +55,21 @@ def places(layout: str, size: int, center: int = 0) -> list[Point]:
     Raises
     ------
     ValueError
-        If ``layout`` is unknown or ``center`` is not a rank.
+        If ``layout`` is unknown, ``center`` is not a rank, or the ranks are not spread over
+        ``hosts``, each once.
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {LAYOUTS}, got {layout!r}")
     if not 0 <= center < max(size, 1):
         raise ValueError(f"center must be a rank from 0 to {size - 1}, got {center!r}")
+    if layout == "hosts":
+        return _in_hosts(check_hosts(hosts, size), size)
     if size <= 1:
         return [(0.5, 0.5)] * size
+    if layout == "tree":
+        return _tree(parents or [(rank - 1) // 2 if rank else -1 for rank in range(size)])
+    if layout == "grid":
+        return _grid(size, max(1, round(math.sqrt(size / _STAGE_RATIO))))
     if layout == "line" or (layout == "ring" and size == 2):
         return _rows(size)
     if layout == "ring":
@@ -142,3 +164,67 @@ def _rows(size: int) -> list[Point]:
         y = 0.5 if n_rows == 1 else row / (n_rows - 1)
         points.append((round(x if row % 2 == 0 else 1 - x, 4), round(y, 4)))
     return points
+
+
+def check_hosts(hosts: Sequence[Sequence[int]], size: int) -> list[list[int]]:
+    """Return the hosts as lists of ranks, two halves by default, or say what is wrong with them."""
+    if not len(hosts):
+        hosts = [range(size // 2), range(size // 2, size)]
+    listed = [list(host) for host in hosts if len(host)]
+    if sorted(rank for host in listed for rank in host) != list(range(size)):
+        raise ValueError(
+            f"hosts must name each rank from 0 to {size - 1} once, [[0, 1], [2, 3]] for one, "
+            f"got {hosts!r}"
+        )
+    return listed
+
+
+def _tree(parents: Sequence[int]) -> list[Point]:
+    """Place leaves side by side and every parent above the middle of its children."""
+    children: list[list[int]] = [[] for _ in parents]
+    for rank, parent in enumerate(parents):
+        if parent >= 0:
+            children[parent].append(rank)
+    depths, xs, n_leaves = [0] * len(parents), [0.0] * len(parents), 0
+    order = [rank for rank, parent in enumerate(parents) if parent < 0]
+    for rank in order:  # it grows while it is gone through: parents before children
+        order += children[rank]
+        for child in children[rank]:
+            depths[child] = depths[rank] + 1
+    stack = order[:1]
+    while stack:
+        rank = stack.pop()
+        stack += reversed(children[rank])
+        if not children[rank]:
+            xs[rank], n_leaves = float(n_leaves), n_leaves + 1
+    for rank in reversed(order):
+        if children[rank]:
+            xs[rank] = sum(xs[child] for child in children[rank]) / len(children[rank])
+    least, wide = min(xs), (max(xs) - min(xs)) or 1.0
+    if max(xs) == least:
+        xs, least = [0.5] * len(xs), 0.0
+    return [
+        (round((x - least) / wide, 4), round(depth / max(depths), 4))
+        for x, depth in zip(xs, depths, strict=True)
+    ]
+
+
+def _grid(size: int, n_rows: int) -> list[Point]:
+    n_columns = math.ceil(size / n_rows)
+    return [
+        (
+            round(rank % n_columns / (n_columns - 1), 4) if n_columns > 1 else 0.5,
+            round(rank // n_columns / (n_rows - 1), 4) if n_rows > 1 else 0.5,
+        )
+        for rank in range(size)
+    ]
+
+
+def _in_hosts(hosts: list[list[int]], size: int) -> list[Point]:
+    spots: list[Point] = [(0.5, 0.5)] * size
+    for number, ranks in enumerate(hosts):
+        inside = _grid(len(ranks), math.ceil(math.sqrt(len(ranks) * len(hosts) / _STAGE_RATIO)))
+        for rank, (x, y) in zip(ranks, inside, strict=True):
+            across = _HOST_MARGIN + (1 - 2 * _HOST_MARGIN) * x
+            spots[rank] = (round((number + across) / len(hosts), 4), round(0.02 + 0.92 * y, 4))
+    return spots

@@ -5,7 +5,7 @@ where the motion stops.
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -16,6 +16,7 @@ from course_lib.viz.script import read_css, read_esm
 from course_lib.viz.staging import check_size, make_scene
 
 if TYPE_CHECKING:
+    from course_lib.trace.contributions import Contributions
     from course_lib.trace.trace import Trace
 
 __all__ = ["Player", "player"]
@@ -43,7 +44,7 @@ class Player(anywidget.AnyWidget):
         What stands above it.
     time_s : float
         Where the playhead rests, in seconds of the trace; may be set.
-    even_steps, large : bool
+    even_steps, large, critical_path : bool
         How the switches stand at first.
     """
 
@@ -55,6 +56,7 @@ class Player(anywidget.AnyWidget):
     time_s = traitlets.Float(0.0).tag(sync=True)
     even_steps = traitlets.Bool(False).tag(sync=True)
     large = traitlets.Bool(False).tag(sync=True)
+    critical_path = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, trace: "Trace", still: dict[str, Any], **traits: Any) -> None:
         super().__init__(**traits)
@@ -81,14 +83,18 @@ class Player(anywidget.AnyWidget):
 
 def player(
     trace: "Trace",
-    layout: str = "ring",
+    layout: str | None = None,
     curves: Mapping[str, Curve] | None = None,
     title: str | None = None,
     *,
     center: int = 0,
+    hosts: Sequence[Sequence[int]] = (),
     roles: dict[int, str] | None = None,
+    contributions: "Contributions | None" = None,
     even_steps: bool = False,
     large: bool = False,
+    critical_path: bool = False,
+    moments: int = 6,
 ) -> Player:
     """Play a trace: messages run along the edges, a timeline and curves share the clock.
 
@@ -99,20 +105,30 @@ def player(
     ----------
     trace : Trace
         What happened.
-    layout : {"ring", "star", "line"}, default: "ring"
-        Where the workers stand.
+    layout : {"ring", "star", "line", "tree", "grid", "hosts"} or None, default: None
+        Where the workers stand; None chooses by who sends to whom.
     curves : dict of str to list of (float, float) or None, default: None
         Seconds and value, by the curve's name: ``{"loss": loss_curve(trace, "loss_partial")}``.
     title : str or None, default: None
         What stands above it.
     center : int, default: 0
-        The rank in the middle of a star.
+        The rank in the middle of a star, or at the top of a tree.
+    hosts : sequence of sequence of int, default: ()
+        The ranks of each host; without them they are read off from the communicators, else each
+        half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    contributions : Contributions or None, default: None
+        Whose numbers were where; with it, every box shows its buffer. ``course_lib.watch`` makes a
+        run that has them.
     even_steps : bool, default: False
         Begin with every step as long as the next, instead of by the clock. A switch changes it.
     large : bool, default: False
         Begin with larger type, for a lecture room. A switch changes it.
+    critical_path : bool, default: False
+        Begin with the chain of messages marked that the run had to wait for. A switch changes it.
+    moments : int, default: 6
+        How many moments the still picture shows at most, 1 to 6; each takes some kilobytes.
 
     Returns
     -------
@@ -122,23 +138,25 @@ def player(
     Raises
     ------
     TypeError, ValueError
-        If ``layout``, ``center``, ``roles`` or ``curves`` is unusable, or there are more than 128
-        ranks.
+        If ``layout``, ``center``, ``hosts``, ``roles``, ``contributions`` or ``curves`` is
+        unusable, or there are more than 128 ranks.
     """
     check_size(trace.size)
-    scene = make_scene(trace, layout, center=center, roles=roles)
+    on_stage: dict[str, Any] = {
+        "layout": layout,
+        "center": center,
+        "hosts": hosts,
+        "roles": roles,
+        "contributions": contributions,
+    }
+    scene = make_scene(trace, **on_stage)
     return Player(
         trace,
-        {
-            "layout": layout,
-            "center": center,
-            "roles": roles,
-            "curves": check_curves(curves),
-            "title": title,
-        },
+        {**on_stage, "curves": check_curves(curves), "title": title, "moments": moments},
         scene=scene.to_json(),
         curves=pack_curves(curves, scene.tick_s),
         title=title or "",
         even_steps=even_steps,
         large=large,
+        critical_path=critical_path,
     )

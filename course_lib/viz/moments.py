@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from course_lib.viz.captions import caption, down, tag_words
 from course_lib.viz.scene import Doing, Flight, Scene, Span
 
 __all__ = ["Moment", "Token", "Worker", "boundaries", "steps", "telling_moments", "what_is_where"]
 
-_LISTED = 4
-_SENTENCES = 2
+_FEW = 3  # moments besides the end that a run with buffers is told in, if it has as many
 
 
 class Worker(NamedTuple):
@@ -23,6 +23,7 @@ class Worker(NamedTuple):
 
     ``state``: "compute", "wait", "send", "failed" or "" (idle). ``word``: what stands in its box.
     ``progress``: how much of a compute span is done, 0 to 1. ``doing``: its index, or -1.
+    ``cells``: how many contributions it holds in each cell, less than 0 for something wrong.
     """
 
     rank: int
@@ -30,13 +31,15 @@ class Worker(NamedTuple):
     word: str
     progress: float
     doing: int
+    cells: tuple[int, ...] = ()
 
 
 class Token(NamedTuple):
     """One message at a moment: ``position`` on its edge is 0 at ``src`` and 1 at ``dst``.
 
     ``number``: which of the scene's messages. ``state``: "moving", "arrived" (not yet
-    received) or "lost" (nobody will receive it).
+    received) or "lost" (nobody will receive it). ``load``: how many contributions it carries, in
+    words. ``who``: whose.
     """
 
     number: int
@@ -46,6 +49,8 @@ class Token(NamedTuple):
     state: str
     label: str
     size: str
+    load: str = ""
+    who: str = ""
 
 
 class Moment(NamedTuple):
@@ -76,7 +81,7 @@ def what_is_where(scene: Scene, time_s: float) -> Moment:
     tick = min(max(round(time_s / scene.tick_s, 6), 0.0), float(scene.end))
     tokens = list(_tokens(scene, tick))
     workers = _workers(scene, tick, {token.src for token in tokens if token.state == "moving"})
-    return Moment(tick * scene.tick_s, workers, tokens, _caption(scene, tick, workers, tokens))
+    return Moment(tick * scene.tick_s, workers, tokens, caption(scene, tick, workers, tokens))
 
 
 def boundaries(scene: Scene) -> list[int]:
@@ -89,6 +94,8 @@ def boundaries(scene: Scene) -> list[int]:
         found.update((flight.posted, flight.arrived, flight.received))
     for span in scene.spans:
         found.update((span.start, span.end))
+    found.update(fill.tick for fill in scene.fills)
+    found.update(tick for _, tick, _ in scene.faults)
     kept = [0]
     for tick in sorted(found - {-1}):
         if tick - kept[-1] > 2:
@@ -106,7 +113,7 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
 
     Again and again that time is taken at which the most goes on that has not been seen yet, until
     every kind of message and every computation has been seen; of these times ``count`` are kept,
-    evenly. The end of a run that went wrong is one of them.
+    evenly. The end of a run that went wrong, or in which buffers were watched, is one of them.
 
     Parameters
     ----------
@@ -129,13 +136,25 @@ def telling_moments(scene: Scene, count: int = 6) -> list[float]:
         )
         telling.append((start + end) / 2 * scene.tick_s)
         unseen -= keys
+    if scene.goals:
+        _add_evenly(telling, [(a + b) / 2 * scene.tick_s for a, b, _ in runs], min(_FEW, count - 1))
     telling.sort()
-    if not telling or scene.faults or any(m.arrived < 0 for m in scene.messages):
+    lost = any(message.arrived < 0 for message in scene.messages)
+    if not telling or scene.faults or scene.goals or lost:
         telling.append(scene.end_s)  # how it ended is what has to be told
     if len(telling) > count:
         last = len(telling) - 1
         telling = [telling[round(k * last / max(count - 1, 1))] for k in range(count)]
     return telling
+
+
+def _add_evenly(telling: list[float], others: list[float], count: int) -> None:
+    """Add times, each as far from those before as there is, until there are ``count``."""
+    while telling and len(telling) < count:
+        gap, farthest = max((min(abs(t - told) for told in telling), t) for t in others)
+        if gap == 0:
+            return
+        telling.append(farthest)
 
 
 def _runs(scene: Scene) -> list[tuple[int, int, frozenset[tuple[int, ...]]]]:
@@ -155,7 +174,9 @@ def _going_on(scene: Scene, times: list[float]) -> list[frozenset[tuple[int, ...
     found: list[set[tuple[int, ...]]] = [set() for _ in times]
     ticks = [time_s / scene.tick_s for time_s in times]
     events: list[tuple[int, int, tuple[int, ...]]]
-    events = [(f.posted, f.arrived, (f.src, f.dst, f.label, f.size)) for f in scene.messages]
+    events = [
+        (f.posted, f.arrived, (f.src, f.dst, f.label, f.size, f.load)) for f in scene.messages
+    ]
     events += [
         (s.start, s.end, (s.rank, s.doing))
         for s in scene.spans
@@ -181,13 +202,10 @@ def _tokens(scene: Scene, tick: float) -> Iterator[Token]:
 
 
 def _token(scene: Scene, index: int, flight: Flight, position: float, state: str) -> Token:
-    label = tag_words(scene.labels[flight.label][0])
-    return Token(index, flight.src, flight.dst, position, state, label, scene.sizes[flight.size][0])
-
-
-def tag_words(tag: int | str | None) -> str:
-    """Put a message's label in words: numbers are chunks."""
-    return "" if tag is None else f"chunk {tag}" if isinstance(tag, int) else tag
+    label = tag_words(scene.labels[flight.label].tag)
+    load, who = scene.loads[flight.load] if flight.load >= 0 else ("", "")
+    size = scene.sizes[flight.size][0]
+    return Token(index, flight.src, flight.dst, position, state, label, size, load, who)
 
 
 def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
@@ -200,68 +218,18 @@ def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
             break
         if tick < span.end and workers[span.rank].state != "compute":
             workers[span.rank] = _busy(span, scene.doings[span.doing], tick)
-    for rank, failed, _ in scene.faults:
-        if failed <= tick:
-            workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
-    return workers
+    for rank in down(scene, tick):
+        workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
+    if not scene.goals:
+        return workers
+    held = [list(levels) for levels in scene.held]
+    for fill in scene.fills:
+        if fill.tick > tick:
+            break
+        held[fill.rank][fill.cell] = fill.level
+    return [worker._replace(cells=tuple(held[worker.rank])) for worker in workers]
 
 
 def _busy(span: Span, doing: Doing, tick: float) -> Worker:
     progress = (tick - span.start) / (span.end - span.start) if doing.kind == "compute" else 0.0
     return Worker(span.rank, doing.kind, doing.word, progress, span.doing)
-
-
-def _caption(scene: Scene, tick: float, workers: list[Worker], tokens: list[Token]) -> str:
-    failed = [f"rank {rank} has failed ({kind})" for rank, at, kind in scene.faults if at <= tick]
-    if tick >= scene.end:
-        return "; ".join([f"the run is over: {scene.total}", *failed])
-    moving = [token for token in tokens if token.state == "moving"]
-    parts = _moving(moving, "of those drawn, " if scene.thinned else "")
-    parts += _resting(sum(token.state == "arrived" for token in tokens), "arrived")
-    parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
-    for kind in ("compute", "wait"):
-        parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
-    return "; ".join([*parts, *failed]) or "no rank computes, sends or waits"
-
-
-def _moving(moving: list[Token], drawn: str) -> list[str]:
-    if len(moving) <= _SENTENCES:
-        return [
-            f"rank {t.src} sends {f'{t.label}, {t.size},' if t.label else t.size} to rank {t.dst}"
-            for t in moving
-        ]
-    listed = ", ".join(
-        f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
-    )
-    more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
-    return [f"{drawn}{len(moving)} messages are on their way: {listed}{more}"]
-
-
-def _resting(count: int, state: str) -> list[str]:
-    if count == 0:
-        return []
-    messages, verb, have = ("1 message", "is", "has") if count == 1 else (
-        f"{count} messages", "are", "have"
-    )  # fmt: skip
-    if state == "arrived":
-        return [f"{messages} {have} arrived and {verb} not yet received"]
-    return [f"{messages} {verb} never received"]
-
-
-def _doing(scene: Scene, kind: str, workers: list[Worker]) -> list[str]:
-    groups: dict[int, list[int]] = {}
-    for worker in workers:
-        groups.setdefault(worker.doing, []).append(worker.rank)
-    if len(groups) > _SENTENCES:
-        return [f"{len(workers)} ranks {kind}"]
-    parts = []
-    for number, ranks in groups.items():
-        doing = scene.doings[number]
-        if len(ranks) == 1:
-            parts.append(f"rank {ranks[0]} {doing.one}")
-        elif len(ranks) <= _LISTED:
-            listed = ", ".join(str(rank) for rank in ranks[:-1])
-            parts.append(f"ranks {listed} and {ranks[-1]} {doing.many}")
-        else:
-            parts.append(f"{len(ranks)} ranks {doing.many}")
-    return parts

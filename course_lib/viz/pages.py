@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_page", "to_html"]
 
-_TRAITS = ("scene", "curves", "title", "time_s", "even_steps", "large")
+_TRAITS = ("scene", "curves", "title", "time_s", "even_steps", "large", "critical_path")
 
 _FRAGMENT = """\
 <div class="lm-slot"><script type="application/json">{traits}</script></div>

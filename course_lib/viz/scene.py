@@ -11,16 +11,31 @@ from typing import Any, NamedTuple
 from course_lib.viz.layouts import Point
 from course_lib.viz.units import time_unit
 
-__all__ = ["Doing", "Flight", "Scene", "Span"]
+__all__ = ["TWICE", "UNREADABLE", "Doing", "Fill", "Flight", "Label", "Scene", "Span"]
+
+UNREADABLE, TWICE = -1, -2
+"""Levels of a cell in which nobody can tell what is, or a rank counts more than once."""
+
+
+class Label(NamedTuple):
+    """What a message is about: its tag or chunk, a colour's number, the cells it goes between."""
+
+    tag: int | str | None
+    colour: int
+    cells: tuple[int, ...] = ()
 
 
 class Flight(NamedTuple):
-    """One message, in ticks: -1 for ``arrived`` and ``received`` where nobody received it."""
+    """One message, in ticks: -1 for ``arrived`` and ``received`` where nobody received it.
+
+    ``load`` is an index into ``Scene.loads``, -1 where nobody knows what it carried.
+    """
 
     src: int
     dst: int
     label: int
     size: int
+    load: int
     posted: int
     arrived: int
     received: int
@@ -42,6 +57,15 @@ class Doing(NamedTuple):
     word: str
     one: str
     many: str
+
+
+class Fill(NamedTuple):
+    """From ``tick`` on, a rank's cell holds ``level`` contributions, or what is wrong with it."""
+
+    rank: int
+    cell: int
+    tick: int
+    level: int
 
 
 @dataclass(frozen=True)
@@ -66,8 +90,8 @@ class Scene:
         How far edges bend, see ``course_lib.viz.layouts``.
     roles : list of str
         What each rank is called besides its number, by rank; mostly empty.
-    labels : list of (tag, int)
-        The messages' labels, and the number of each one's colour.
+    labels : list of Label
+        The messages' labels.
     sizes : list of (str, float)
         The messages' sizes in words, and as fractions of the largest.
     doings : list of Doing
@@ -78,6 +102,19 @@ class Scene:
         Who computed and waited when, in order of their starts.
     faults : list of (int, int, str)
         Rank, tick and kind of what went wrong.
+    goals : list of int
+        How many contributions make each cell of a buffer complete; empty where nobody knows what
+        the buffers hold.
+    held : list of list of int
+        How many contributions each rank holds at first: by rank, then by cell.
+    fills : list of Fill
+        How that changes, in order of time.
+    loads : list of (str, str)
+        What messages carry: how many contributions, in words, and whose, in short.
+    critical : list of (int, int, int, int)
+        The critical path: messages as sender, receiver, and the ticks of posting and receiving.
+    hosts : list of list of int
+        The ranks of each host, if they are shown.
     shares : list of (float, float)
         The fractions of the run that each rank computed and waited, of all events.
     total : str
@@ -94,12 +131,18 @@ class Scene:
     places: list[Point]
     bend: float
     roles: list[str]
-    labels: list[tuple[int | str | None, int]] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
     sizes: list[tuple[str, float]] = field(default_factory=list)
     doings: list[Doing] = field(default_factory=list)
     messages: list[Flight] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     faults: list[tuple[int, int, str]] = field(default_factory=list)
+    goals: list[int] = field(default_factory=list)
+    held: list[list[int]] = field(default_factory=list)
+    fills: list[Fill] = field(default_factory=list)
+    loads: list[tuple[str, str]] = field(default_factory=list)
+    critical: list[tuple[int, int, int, int]] = field(default_factory=list)
+    hosts: list[list[int]] = field(default_factory=list)
     shares: list[tuple[float, float]] = field(default_factory=list)
     total: str = ""
     thinned: str = ""
@@ -134,7 +177,7 @@ class Scene:
             "places": [list(place) for place in self.places],
             "bend": self.bend,
             "roles": self.roles,
-            "labels": [list(label) for label in self.labels],
+            "labels": [list(label if label.cells else label[:2]) for label in self.labels],
             "sizes": [[text, round(share, 4)] for text, share in self.sizes],
             "doings": [list(doing) for doing in self.doings],
             "src": [m.src for m in self.messages],
@@ -152,4 +195,20 @@ class Scene:
             "shares": [[round(c, 4), round(w, 4)] for c, w in self.shares],
             "total": self.total,
             "thinned": self.thinned,
+            "critical": [list(hop) for hop in self.critical],
+            "hosts": self.hosts,
+            "goals": self.goals,
+            **(self._pack_fills() if self.goals else {}),
+        }
+
+    def _pack_fills(self) -> dict[str, Any]:
+        ticks = [0, *(fill.tick for fill in self.fills)]
+        return {
+            "held": self.held,
+            "loads": [list(load) for load in self.loads],
+            "load": [m.load for m in self.messages],
+            "filled": [fill.rank for fill in self.fills],
+            "cell": [fill.cell for fill in self.fills],
+            "level": [fill.level for fill in self.fills],
+            "when": [b - a for a, b in pairwise(ticks)],
         }

@@ -5,11 +5,11 @@ from pathlib import Path
 __all__ = ["read_css", "read_esm"]
 
 _HERE = Path(__file__).parent / "js"
-_PARTS = ("scene.js", "stage.js", "timeline.js", "player.js")
+_PARTS = ("scene.js", "stage.js", "strips.js", "timeline.js", "player.js")
 
 
 def read_esm() -> str:
-    """Read the script: four plain files that are one ES module."""
+    """Read the script: five plain files that are one ES module."""
     return "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _PARTS)
 
 

@@ -14,7 +14,8 @@ from PIL import Image
 from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO
 from course_lib.viz.scene import Scene
 
-__all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_curves", "draw_timeline"]
+__all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_curves",
+           "draw_timeline"]  # fmt: skip
 
 INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
 _DPI = 100
@@ -138,7 +139,7 @@ def _messages(axes: Axes, scene: Scene, scale: float) -> None:
     colours: list[str] = []
     for m in scene.messages:
         start, way = m.posted * scale, 1 if m.dst > m.src else -1
-        colour = OKABE_ITO[scene.labels[m.label][1]]
+        colour = OKABE_ITO[scene.labels[m.label].colour]
         lines.append([(start, m.src - 0.36), (start, m.src + 0.36)])
         colours.append(colour)
         if m.arrived >= 0:
@@ -148,6 +149,25 @@ def _messages(axes: Axes, scene: Scene, scale: float) -> None:
             colours.append(colour)
     width = 1.5 if len(lines) <= 400 else 0.7
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=width, zorder=2))
+
+
+def draw_critical_path(axes: Axes, scene: Scene) -> None:
+    """Mark the chain of messages that the run had to wait for, and the rank's time between them.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        A timeline.
+    scene : Scene
+        What is drawn there.
+    """
+    scale = scene.tick_s / scene.unit[0]
+    path: list[tuple[float, float]] = []
+    for src, dst, posted, received in scene.critical:
+        path += [(posted * scale, src), (received * scale, dst)]
+    if path:
+        path = [(0.0, path[0][1]), *path]
+        axes.plot(*zip(*path, strict=True), color=INK, linewidth=2.2, zorder=4)
 
 
 def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> None:

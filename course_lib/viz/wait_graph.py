@@ -1,11 +1,12 @@
-"""Who waits for whom, as a picture: ranks on a ring, an arrow for each waiting, one circle in red.
+"""Who waits for whom, as a picture: ranks on a ring, an arrow for each waiting, circles in red.
 
 What is red is also thick and unbroken, and all else thin and dashed, so that no colour is needed to
-see the circle. The picture stands on opaque white, like all others, for dark pages and for print.
+see them. The picture stands on opaque white, like all others, for dark pages and for print.
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -31,17 +32,17 @@ _LETTERS_AN_INCH = 15
 _MOST_EDGES = 3  # of somebody for whom anyone would do: more arrows than these say less
 
 
-def draw_wait_graph(graph: Sequence[Edge], cycle: Sequence[int] = (), *, title: str = "") -> Still:
+def draw_wait_graph(graph: Sequence[Edge], *cycles: Sequence[int], title: str = "") -> Still:
     """Draw which rank waits for which, with its call and its place in the code.
 
     Parameters
     ----------
     graph : sequence of (int, int, str, str)
         A rank, one that it waits for, its call and its place: ``DeadlockError.graph``.
-    cycle : sequence of int, default: ()
-        The ranks of the circle, each waiting for the next: ``DeadlockError.cycle``.
+    *cycles : sequence of int
+        The ranks of each circle, each waiting for the next: ``DeadlockError.cycles``.
     title : str, default: ""
-        What stands above it; by default the circle, written down.
+        What stands above it; by default the circles, written down.
 
     Returns
     -------
@@ -51,31 +52,42 @@ def draw_wait_graph(graph: Sequence[Edge], cycle: Sequence[int] = (), *, title: 
     Raises
     ------
     ValueError
-        If there are no ranks; or more than 24, even if only those of the circle are drawn.
+        If there are no ranks; or more than 24, even if only those of the first circle are drawn.
     """
-    ranks = sorted({rank for edge in graph for rank in edge[:2]} | set(cycle))
-    if len(ranks) > MOST_RANKS:
-        graph, ranks = [edge for edge in graph if {*edge[:2]} <= {*cycle}], sorted(set(cycle))
+    graph, drawn, ranks = _that_fit(graph, [cycle for cycle in cycles if cycle])
     if not 1 <= len(ranks) <= MOST_RANKS:
         raise ValueError(f"graph must be among 1 to {MOST_RANKS} ranks, got {len(ranks)}")
     n_rows = -(-len(ranks) // 2)
     row_height = 0.7 if n_rows <= 4 else 0.52
     height = (n_rows - 1) * row_height + 1.35
-    what = " → ".join(map(str, [*cycle, *cycle[:1]]))
+    what = ", ".join(" → ".join(map(str, [*cycle, cycle[0]])) for cycle in drawn)
     figure = Still(f"wait-for graph of ranks {', '.join(map(str, ranks))}", (_WIDTH, height))
     axes = figure.put(0, 0, _WIDTH, height)
     axes.set_xlim(0, _WIDTH)
     axes.set_ylim(0, height)
     axes.axis("off")
-    heading = cut(title or (f"deadlock: {what}" if cycle else "who waits for whom"), 88)
+    heading = cut(title or (f"deadlock: {what}" if drawn else "who waits for whom"), 88)
     in_line: dict[str, Any] = {"y": height - 0.2, "va": "center"}
     axes.text(x=0.12, s=heading, fontsize=10.5, fontweight="bold", color=INK, **in_line)
     axes.text(x=_WIDTH - 0.12, s="arrow: waits for", fontsize=8, ha="right", color=SOFT, **in_line)
     picture = _Ring(axes, ranks, (_WIDTH / 2, (height - 0.3) / 2), row_height)
-    links = set(zip(cycle, [*cycle[1:], *cycle[:1]], strict=True))
-    picture.draw_ranks({edge[0]: edge[2:] for edge in reversed(graph)}, set(cycle))
+    links = {link for cycle in drawn for link in zip(cycle, [*cycle[1:], cycle[0]], strict=True)}
+    picture.draw_ranks({edge[0]: edge[2:] for edge in reversed(graph)}, set(chain(*drawn)))
     picture.draw_arrows(_worth_drawing(graph, links), links)
     return figure
+
+
+def _that_fit(
+    graph: Sequence[Edge], cycles: list[Sequence[int]]
+) -> tuple[Sequence[Edge], list[Sequence[int]], list[int]]:
+    """Leave out, of too many ranks, those outside of the circles, and then the last circles."""
+    ranks = {rank for edge in graph for rank in edge[:2]} | {*chain(*cycles)}
+    if len(ranks) > MOST_RANKS:
+        while len(cycles) > 1 and sum(map(len, cycles)) > MOST_RANKS:
+            cycles = cycles[:-1]
+        ranks = {*chain(*cycles)}
+        graph = [edge for edge in graph if {*edge[:2]} <= ranks]
+    return graph, cycles, sorted(ranks)
 
 
 def _worth_drawing(graph: Iterable[Edge], links: set[tuple[int, int]]) -> set[tuple[int, int]]:

@@ -9,6 +9,7 @@ from benchmarks import readme
 from benchmarks.plan import KB, MB
 from benchmarks.rows import Row, rows
 from benchmarks.samples import Key, Samples
+from benchmarks.simulator import simulated_key
 from benchmarks.sums import FLOOR
 
 
@@ -35,6 +36,17 @@ def test_sizes_are_averaged_geometrically_and_the_spread_is_that_of_the_rounds()
     assert (row.value, row.low, row.high) == (8, 4, 8)
 
 
+def test_the_value_lies_between_the_lowest_and_the_highest_round():
+    """The medians of the sizes are in different rounds: 4 and 4, though no round is above 2."""
+    samples = samples_of(ours=[1.0, 1.0, 1.0])
+    samples.rounds[Key(f"{MB}", 2, "gloo")] = [1.0, 4.0, 4.0]
+    samples.rounds[Key(f"{64 * MB}", 2, "gloo")] = [4.0, 1.0, 4.0]
+    samples.rounds[Key(f"{64 * MB}", 2, "ours")] = [1.0, 1.0, 4.0]
+    samples.rounds[Key(f"{MB}", 2, "ours")] = [1.0, 1.0, 4.0]
+    (row,) = rows(samples)
+    assert (row.value, row.low, row.high) == (2, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("ours_s", "verdict"),
     [(1.3, "goal met"), (1.9, "must met, goal missed"), (2.1, "must missed")],
@@ -44,6 +56,27 @@ def test_against_the_floor_less_is_better(ours_s, verdict):
     samples.add(FLOOR, [1.0])
     (row,) = rows(samples)
     assert (row.value, row.verdict) == (ours_s, verdict)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "peak_bytes", "verdicts"),
+    [
+        (4.0, 1.9e9, ["goal met", "goal met"]),
+        (13.0, 3.9e9, ["must met, goal missed", "must met, goal missed"]),
+        (15.0, 4.1e9, ["must missed", "must missed"]),
+    ],
+)
+def test_the_simulator_is_held_against_messages_a_second_and_gigabytes(
+    seconds, peak_bytes, verdicts
+):
+    samples = Samples()
+    key = simulated_key(1024)
+    samples.add(key, [seconds])
+    samples.peak_bytes[key].append(peak_bytes)
+    speed, memory = rows(samples)
+    assert [speed.verdict, memory.verdict] == verdicts
+    assert speed.value == pytest.approx(2 * 1024 * 1023 / seconds, rel=0.01)
+    assert memory.measured == f"{peak_bytes / 1e9:.2g} GB"
 
 
 def test_the_table_in_the_readme_is_the_one_of_the_results():

@@ -54,6 +54,18 @@ def test_a_tiny_run_measures_every_engine_that_is_there_and_writes_what_it_print
     assert f"{row['value']:.3g} × faster" in capsys.readouterr().out
 
 
+def test_the_simulator_is_measured_alone_and_in_a_process_of_its_own(tmp_path, capsys):
+    output = tmp_path / "results.json"
+    words = f"--quick --only simulator --rounds 1 --output {output}"
+    assert main(words.split()) == 0
+    speed, memory = json.loads(output.read_text(encoding="utf-8"))["rows"]
+    assert speed["what"] == "simulated ring of 128 ranks, 32,512 messages, with trace"
+    assert (speed["peer"], speed["unit"], speed["verdict"]) == ("", "messages/s", "")
+    assert memory["unit"] == "GB"
+    assert 0.01 < memory["value"] < 4
+    assert f"no peer: {speed['value']:,.0f} messages/s" in capsys.readouterr().out
+
+
 def test_a_missing_mpi_is_told_with_how_to_install_it_and_the_rest_goes_on(
     tmp_path, monkeypatch, capsys
 ):

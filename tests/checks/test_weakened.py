@@ -10,6 +10,9 @@ from course_lib.checks import comparator, examine, harness, judge, task
 from course_lib.checks.set_00.pass_around import PassAround
 from course_lib.checks.set_00.shift_right import ShiftRight
 from course_lib.checks.set_02.combine import Combine
+from course_lib.checks.set_05.allreduce_butterfly import AllReduceButterfly
+from course_lib.checks.set_05.allreduce_ring import AllReduceRing
+from course_lib.checks.set_05.allreduce_tree import AllReduceTree
 from tests.exercises.answers import MUTANTS, load
 
 
@@ -108,3 +111,48 @@ def test_without_an_examination_room_a_patched_numpy_reaches_the_verdict(
         lambda checked, fn, cases: examine.examine(None, harness.pack_call(fn, ()), checked, cases),
     )  # fmt: skip
     assert accepts(Combine(), "m21_patches_the_comparison")
+
+
+def test_without_routes_another_ring_and_another_tree_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(judge, "_wrong_route", lambda *_: None)
+    assert accepts(AllReduceRing(), "m16_to_the_left")
+    assert accepts(AllReduceTree(), "m15_binomial_tree")
+
+
+def test_without_received_bytes_a_sum_in_shared_memory_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("course_lib.checks.set_05.all_reduce.too_little_received", lambda *_: None)
+    assert accepts(AllReduceTree(), "m17_shared_memory")
+    assert accepts(AllReduceRing(), "m24_shared_memory")
+
+
+def test_without_rounds_a_tree_passes_for_a_butterfly(monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_rounds(self: AllReduceButterfly, case: Any) -> Any:
+        return self.price(case)._replace(rounds=None, seconds=None)
+
+    monkeypatch.setattr(AllReduceButterfly, "budget", any_rounds)
+    assert accepts(AllReduceButterfly(), "m11_tree_and_back")
+
+
+def test_without_the_last_bits_every_rank_may_add_in_its_own_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(AllReduceButterfly, "compare", task.Task.compare)
+    assert accepts(AllReduceButterfly(), "m07_around_the_ring")
+
+
+def test_without_lengths_that_p_does_not_divide_a_lost_tail_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = [c for c in AllReduceRing().cases(3) if c.settings["shape"][0] % c.workers == 0]
+    monkeypatch.setattr(AllReduceRing, "cases", lambda self, secret: iter(kept))
+    assert accepts(AllReduceRing(), "m12_tail_left_as_it_was")
+
+
+def test_without_other_dtypes_a_sum_of_floats_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [c for c in AllReduceRing().cases(3) if c.settings["dtype"] == "float64"]
+    monkeypatch.setattr(AllReduceRing, "cases", lambda self, secret: iter(kept))
+    assert accepts(AllReduceRing(), "m22_whole_numbers_through_floats")

@@ -320,14 +320,15 @@ def conversation(comm):
 
 @pytest.mark.slow
 def test_the_same_text_sends_the_same_messages_in_every_world(both_worlds):
-    simulated, real = (world(conversation, workers=4) for world in both_worlds)
-    for src in range(4):
-        for dst in range(4):
-            assert [m[:6] for m in simulated.trace.between(src, dst)] == [
-                m[:6] for m in real.trace.between(src, dst)
-            ]
+    simulated, *real_ones = (world(conversation, workers=4) for world in both_worlds)
+    for real in real_ones:
+        for src in range(4):
+            for dst in range(4):
+                assert [m[:6] for m in simulated.trace.between(src, dst)] == [
+                    m[:6] for m in real.trace.between(src, dst)
+                ]
+        assert simulated.values == real.values
     assert simulated.trace.n_messages == 42
-    assert simulated.values == real.values
 
 
 def test_conversation_has_messages_to_compare():

@@ -23,6 +23,7 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Gt: ast.GtE,
     ast.Lt: ast.LtE,
 }
+_NEGATIVE = "from -P on, a negative number of a chunk counts from the end of the list: the same"
 HARMLESS = {
     "2 * w.size": "what the arithmetic is said to cost in virtual time: well below the budget",
     "2 + 1: 2": "the same number",
@@ -30,6 +31,9 @@ HARMLESS = {
     "check_training": "refuses learning rates that no check gives",
     "loss_partial": "a note for the loss curve",
     "loss_sum / len(y)": "the value of that note",
+    "no %: (comm.rank - step": _NEGATIVE,
+    "no %: (comm.rank - 1 - step": _NEGATIVE,
+    "no %: (comm.rank - 2 - step": _NEGATIVE,
     ": 0.1": "a default of the stub: every check gives its own learning rate",
     ": 100": "a default of the stub: every check gives its own number of steps",
 }

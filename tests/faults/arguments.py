@@ -9,6 +9,16 @@ import psutil
 import pytest
 
 from course_lib import run
+from course_lib.collectives.allgather_ring import allgather_ring
+from course_lib.collectives.alltoall import alltoall
+from course_lib.collectives.broadcast_flat import broadcast_flat
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives.gather import gather
+from course_lib.collectives.reduce_flat import reduce_flat
+from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
+from course_lib.collectives.reduce_tree import reduce_tree
+from course_lib.collectives.scatter import scatter
 from course_lib.comm.errors import SharedMemoryFull
 from course_lib.comm.memory import worker_bytes
 from tests.faults.table import Case, row
@@ -53,6 +63,9 @@ def a_number_of_workers_that_is_none_is_refused(case: Case) -> None:
     refused(case, kind, words, nothing, workers=workers)
 
 
+PAIRS = [(broadcast_flat, reduce_flat), (broadcast_tree, reduce_tree)]
+
+
 @row(
     50,
     "every number of workers",
@@ -72,6 +85,31 @@ def every_number_of_workers_works(case: Case) -> None:
 
     values = case.run(work, workers=size).values
     assert values == [(rank - 2) % size for rank in range(size)] if size > 1 else [0]
+
+
+@row(
+    50,
+    "collectives of every number of workers",
+    alone=True,
+    variants={str(size): size for size in (1, 2, 3, 5, 7, 8, MOST)},
+)
+def every_collective_works_with_every_number_of_workers(case: Case) -> None:
+    size = case.variant
+
+    def work(comm):
+        mine = np.arange(comm.size) + 100 * comm.rank
+        sums = [allreduce(comm, mine).tolist() for allreduce in ALLREDUCES.values()]
+        sums += [broadcast(comm, reduce(comm, mine)).tolist() for broadcast, reduce in PAIRS]
+        sums.append(allgather_ring(comm, reduce_scatter_ring(comm, mine)).tolist())
+        rows = [gather(comm, alltoall(comm, mine)), allgather_ring(comm, scatter(comm, mine))]
+        return sums, [None if row is None else row.tolist() for row in rows]
+
+    total = [size * place + 50 * size * (size - 1) for place in range(size)]
+    turned = [place + 100 * rank for place in range(size) for rank in range(size)]
+    for rank, (sums, (gathered, scattered)) in enumerate(case.run(work, workers=size).values):
+        assert sums == [total] * len(sums)
+        assert gathered == (turned if rank == 0 else None)
+        assert scattered == list(range(size))
 
 
 @row(51, "a thousand workers", limit_s=0.1, alone=True)

@@ -1,9 +1,20 @@
 """Odd data: every bit, shape, layout and dtype arrives, or is refused by name."""
 
 import time
+from functools import partial
 
 import numpy as np
 
+from course_lib.collectives.allgather_ring import allgather_ring
+from course_lib.collectives.alltoall import alltoall
+from course_lib.collectives.broadcast_flat import broadcast_flat
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives.gather import gather
+from course_lib.collectives.reduce_flat import reduce_flat
+from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
+from course_lib.collectives.reduce_tree import reduce_tree
+from course_lib.collectives.scatter import scatter
 from course_lib.comm.communicator import EAGER_BYTES
 from tests.faults.table import Case, row
 
@@ -62,6 +73,38 @@ def not_one_bit_of_a_number_changes(case: Case) -> None:
     arrive_unchanged(case, [few, np.tile(few, LARGE), np.tile(few, 2)[::2], singles])
 
 
+SPECIAL = np.array([[np.nan, 1, np.inf, np.inf, -0.0, 5e-324, -np.inf],
+                    [1, 2, np.inf, -np.inf, -0.0, 5e-324, 3]])  # fmt: skip
+NUMPYS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+
+
+@row(54, "collectives of such numbers", least=2)
+def collectives_combine_odd_numbers_as_numpy_does(case: Case) -> None:
+    def work(comm):
+        mine = SPECIAL[min(comm.rank, 1)]
+        totals = {
+            op: [
+                *(allreduce(comm, mine, op=op) for allreduce in ALLREDUCES.values()),
+                broadcast_flat(comm, reduce_flat(comm, mine, op=op)),
+                broadcast_tree(comm, reduce_tree(comm, mine, op=op)),
+                allgather_ring(comm, reduce_scatter_ring(comm, mine, op=op)),
+            ]
+            for op in NUMPYS
+        }
+        return totals, [allgather_ring(comm, mine), broadcast_flat(comm, gather(comm, mine))]
+
+    brought = [SPECIAL[min(rank, 1)] for rank in range(case.workers)]
+    for totals, moved in case.run(work).values:
+        for op, found in totals.items():
+            with np.errstate(invalid="ignore"):
+                expected = NUMPYS[op].reduce(brought)
+            for total in found:
+                np.testing.assert_array_equal(total, expected)
+                assert np.signbit(total[4])
+        for rows in moved:
+            assert rows.tobytes() == np.concatenate(brought).tobytes()
+
+
 @row(55, "arrays without elements, without dimensions, fewer elements than ranks", least=2)
 def the_smallest_arrays_keep_shape_and_dtype(case: Case) -> None:
     shapes = [(), (0,), (3, 0, 2), (1,), (1, 1, 1), (2,), (7,)]
@@ -105,6 +148,32 @@ def a_read_only_array_is_sent_and_never_received_into(case: Case) -> None:
         assert frozen == [0, 1, 2]
         assert got == [1, 2, 3]
     assert result.trace.n_messages == 2  # none by the refused calls
+
+
+INTO = [*ALLREDUCES.values(), reduce_flat, reduce_tree, reduce_scatter_ring, broadcast_flat,
+        broadcast_tree, gather, scatter, allgather_ring, alltoall]  # fmt: skip
+
+
+@row(57, "collectives into arrays that cannot be written", limit_s=0.1, alone=True)
+def a_collective_into_a_read_only_array_is_refused_before_any_message(case: Case) -> None:
+    def work(comm):
+        frozen = np.arange(4.0)
+        frozen.flags.writeable = False
+        told = []
+        for collective in INTO:
+            if comm.rank == 0 or collective not in (reduce_flat, reduce_tree):
+                told.append(refusal(partial(collective, comm, np.ones(4), out=frozen)))
+        return told, frozen.tolist()
+
+    result = case.run(work)
+    for told, frozen in result.values:
+        assert len(told) >= len(INTO) - 2
+        for text, taken_s in told:
+            assert text.startswith("ValueError: out must be writable, got a read-only array")
+            case.times_s.append(taken_s)
+        assert frozen == [0, 1, 2, 3]
+    assert result.trace.n_messages == 0
+    assert result.trace.collectives == []
 
 
 @row(58, "dtypes of plain numbers, times and texts", least=2)

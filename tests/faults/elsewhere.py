@@ -1,9 +1,6 @@
 """What the table of faults does not show: numbers without a row, and what Linux cannot show."""
 
-ELSEWHERE = {
-    27: "collectives in different orders, or one that a rank skips: to come with a check of the "
-    "collectives themselves; today the messages inside them do not match, or deadlock",
-}
+ELSEWHERE: dict[int, str] = {}
 """Numbers that have no row in the table, and where they are shown, or why they are not."""
 
 NOT_SHOWN = {
@@ -27,12 +24,12 @@ NOT_SHOWN = {
     62: "a single message of more than 2 and 4 GiB is sent in the soak alone "
     "(tests/processes/test_transport.py)",
     63: "macOS and Windows, which enforce no such limit; a worker that the system kills is row 7",
+    64: "elsewhere a program cannot be told another name of its computer without changing it",
+    67: "Windows, where nothing ends by a signal",
 }
 """Rows whose outcome differs on another system, and what the tests on Linux do not show of it."""
 
 LATER = {
     50: "every exercise with every number of workers",
-    54: "collectives of odd numbers: as NumPy combines them",
-    57: "collectives into arrays that cannot be written: refused, data untouched",
 }
-"""Parts of rows that wait for the collectives they are about."""
+"""Parts of rows that wait for what they are about."""

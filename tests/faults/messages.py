@@ -5,14 +5,18 @@ import time
 import numpy as np
 import pytest
 
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import (
+    CollectiveMismatchError,
     DeadlockError,
     MessageMismatchError,
     PeerFinishedError,
     UnreceivedMessagesWarning,
 )
 from tests.faults.table import Case, row
+from tests.source_lines import line_of
 
 HERE = "at messages.py, line "
 LARGE = EAGER_BYTES // 8 + 1  # float64 elements that no eager message holds
@@ -226,6 +230,105 @@ def a_peer_that_is_none_is_refused_before_any_message(case: Case) -> None:
         case.times_s.append(taken_s)
         assert text.startswith(f"{kind}: ")
         assert words in text
+
+
+def reduce_all(comm, x, op="sum"):
+    return allreduce_ring(comm, x, op)  # reduces
+
+
+def broadcast(comm, x):
+    return broadcast_tree(comm, x)  # broadcasts
+
+
+def reduce_largest(comm, x):
+    return allreduce_ring(comm, x, op="max")  # takes the largest
+
+
+def reduce_column(comm, x):
+    return allreduce_ring(comm, x.reshape(-1, 1))  # a column
+
+
+def exchange(comm, x):
+    return comm.sendrecv(x, dst=1 - comm.rank, src=1 - comm.rank)  # exchanges
+
+
+ORDERS = {
+    "broadcast and all-reduce": (broadcast, "# broadcasts", "broadcast_tree #1", ""),
+    "two ops": (reduce_largest, "# takes", "allreduce_ring #1 with op='max'", " with op='sum'"),
+    "two shapes": (reduce_column, "# a column", "allreduce_ring #1 with shape (N, 1)",
+                   " with shape (N,)"),
+    "none": (exchange, "# exchanges", "no collective", ""),
+}  # fmt: skip
+
+
+@row(
+    27,
+    "collectives in different orders, or with different options",
+    limit_s=1.0,
+    alone=True,
+    variants={
+        f"{name}, {size} numbers": (size, *how)
+        for name, how in ORDERS.items()
+        for size in (4, 2 * LARGE)
+    },
+)
+def ranks_in_different_collectives_are_told_with_both_and_their_lines(case: Case) -> None:
+    size, other, words, what, option = case.variant
+    fault = case.fault
+
+    def work(comm):
+        x = np.full(size, float(comm.rank))
+        reduce_all(comm, x)
+        fault()
+        return (other if comm.rank == 0 else reduce_all)(comm, x)
+
+    error = case.failing(CollectiveMismatchError, work)
+    text, what, option = str(error), what.replace("N", str(size)), option.replace("N", str(size))
+    second = f"allreduce_ring #1{option}"
+    if other is exchange and "sendrecv" in text:  # it was found waiting
+        what = "sendrecv(src=1, dst=1)"
+    assert f"rank 0 is in {what}, rank 1 in {second}" in text
+    assert f"rank 1 called allreduce_ring, at {line_of(reduce_all, '# reduces')}" in text
+    if other is not exchange:
+        assert f"rank 0 called {what.split()[0]}, at {line_of(other, words)}" in text
+    elif error.rank == 0:  # which has noticed it, or waits
+        assert line_of(other, words) in text
+    assert "must call its collectives in the same order" in text
+
+
+@row(27, "one that a rank skips", limit_s=1.0, workers=3, least=2)
+def a_rank_that_skips_a_collective_is_told_with_its_line(case: Case) -> None:
+    fault, bad_rank = case.fault, case.bad_rank
+
+    def work(comm):
+        fault()
+        if comm.rank != bad_rank:
+            allreduce_ring(comm, np.zeros(3))  # in it
+        comm.barrier()  # not in it
+
+    text = str(case.failing(CollectiveMismatchError, work))
+    assert f"rank {bad_rank} is in barrier(), at {line_of(work, '# not in it')}" in text
+    others = {*range(case.workers)} - {bad_rank}
+    place = line_of(work, "# in it")
+    assert any(f"rank {rank} called allreduce_ring, at {place}" in text for rank in others)
+    assert "allreduce_ring #0" in text.splitlines()[0]
+    assert f"rank {bad_rank} " in text.splitlines()[0]
+
+
+@row(27, "one that a rank skips and returns", limit_s=1.0, workers=3, least=2)
+def a_rank_that_returns_before_a_collective_is_told(case: Case) -> None:
+    fault, bad_rank = case.fault, case.bad_rank
+
+    def work(comm):
+        fault()
+        if comm.rank != bad_rank:
+            allreduce_ring(comm, np.zeros(3))
+
+    error = case.failing(PeerFinishedError, work)
+    assert f"waits in sendrecv() of allreduce_ring #0 for a message from rank {bad_rank}" in str(
+        error
+    )
+    assert "every rank must call allreduce_ring() equally often" in str(error)
 
 
 OUTS = {

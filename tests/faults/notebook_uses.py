@@ -99,7 +99,7 @@ def two_programs_do_not_meet(case: Case) -> None:
         for program in (first, second):
             program.wait_for("begin")
         for program in (first, second):
-            program.process.stdin.write("go\n")
+            program.process.stdin.write(b"go\n")
             program.process.stdin.flush()
         for program in (first, second):
             out, err = program.finish()

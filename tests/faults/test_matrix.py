@@ -10,6 +10,7 @@ from course_lib import run
 from tests.faults import (
     arguments,
     data,
+    distributed,
     early_and_late,
     messages,
     notebook_life,
@@ -18,6 +19,7 @@ from tests.faults import (
     random_kills,
     room,
     serialisation,
+    simulated_world,
     worker_dies,
     worker_hangs,
 )
@@ -39,11 +41,13 @@ SECTIONS = [
     output,
     arguments,
     data,
+    distributed,
     room,
+    simulated_world,
 ]
 """The modules that hold the rows."""
 
-NUMBERS = range(1, 64)
+NUMBERS = range(1, 71)
 BUSY = 10
 """Limits are asserted tenfold: the computer may be busy."""
 

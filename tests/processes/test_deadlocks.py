@@ -1,6 +1,5 @@
 """Ranks that wait for each other are found soon and told by name and line."""
 
-import inspect
 import time
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import DeadlockError, PeerFinishedError
+from tests.source_lines import line_of
 
 pytestmark = pytest.mark.slow
 
@@ -25,13 +25,6 @@ def deadlocked(start_method, fn, *args, workers=2, **options):
     assert taken_s < SOON_S
     assert run(lambda comm: comm.rank, workers=1, start_method=start_method).values == [0]
     return raised.value
-
-
-def line_of(fn, text):
-    """Find the line of this file on which ``fn`` has ``text``."""
-    lines, start = inspect.getsourcelines(fn)
-    (offset,) = [k for k, line in enumerate(lines) if text in line]
-    return f"test_deadlocks.py, line {start + offset}"
 
 
 def both_receive_first(comm):
@@ -263,3 +256,24 @@ def test_a_circle_is_found_while_others_work(usual_method):
     error = deadlocked(usual_method, two_in_a_circle, workers=3)
     assert str(error).startswith("deadlock: ranks 0 and 1 cannot go on, each waits for the next")
     assert error.consequences[0].startswith("rank 2 was running, at test_deadlocks.py, line ")
+
+
+def in_pairs(comm):
+    if comm.rank < 4:
+        comm.recv(src=comm.rank ^ 1)  # in pairs
+    else:
+        comm.recv(src=3)
+
+
+def test_two_circles_are_both_told(usual_method):
+    error = deadlocked(usual_method, in_pairs, workers=5)
+    assert error.cycles == [[0, 1], [2, 3]]
+    assert error.cycle == [0, 1]
+    text = str(error)
+    assert "each waits for the next in 2 circles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
+    place = line_of(in_pairs, "# in pairs")
+    for rank in range(4):
+        assert f"rank {rank} waits in recv(src={rank ^ 1}), at {place}" in text
+    assert text.count("let one of them send first") == 1
+    (outside,) = error.consequences
+    assert outside.startswith("rank 4 waited in recv(src=3)")

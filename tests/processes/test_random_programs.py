@@ -107,14 +107,14 @@ def find_planted(n_wanted, first_seed=0):
         seed += 1
 
 
-def compare(case, start_method):
+def compare(case, start_method, backend="processes"):
     """Return what processes say of a planted deadlock that the simulator does not, if anything."""
     seed, parts, rendezvous, expected = case
     begun_s = time.monotonic()
     try:
         run(
             obey, parts, workers=len(parts), rendezvous=rendezvous, start_method=start_method,
-            time_limit_s=LIMIT_S,
+            time_limit_s=LIMIT_S, backend=backend,
         )  # fmt: skip
         said = "it went well"
     except DeadlockError as error:
@@ -125,10 +125,10 @@ def compare(case, start_method):
     return f"seed {seed}: {said}" if said else "", time.monotonic() - begun_s
 
 
-def check_planted(n_wanted, start_method):
+def check_planted(n_wanted, start_method, backend="processes"):
     with ThreadPoolExecutor(4) as pool:  # most of the time is spent waiting for the watch
         cases = find_planted(n_wanted)
-        told = list(pool.map(lambda case: compare(case, start_method), cases))
+        told = list(pool.map(lambda case: compare(case, start_method, backend), cases))
     times = sorted(taken_s for _, taken_s in told)
     median_s = times[len(times) // 2]
     print(
@@ -214,7 +214,7 @@ class Halter:
                 self.n_halts += 1
 
 
-def check_correct(seed, n_programs, start_method, folder, beside):
+def check_correct(seed, n_programs, start_method, folder, beside, backend="processes"):
     """Run correct programs on the same ranks while ranks are halted; count how often they were."""
     rng = random.Random(seed)
     size = rng.randint(2, 5)
@@ -224,7 +224,7 @@ def check_correct(seed, n_programs, start_method, folder, beside):
         values = run(
             obey_haltingly, programs, seed, folder, beside, workers=size,
             rendezvous=rng.random() < 0.3, start_method=start_method,
-            time_limit_s=30.0 + 3.0 * n_programs,
+            time_limit_s=30.0 + 3.0 * n_programs, backend=backend,
         ).values  # fmt: skip
     assert values == [n_programs] * size
     return halter.n_halts

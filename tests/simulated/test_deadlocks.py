@@ -1,23 +1,15 @@
 """When nobody can go on: who waits for whom, where, and what to do about it."""
 
-import inspect
-
 import numpy as np
 import pytest
 
 from course_lib import run
 from course_lib.comm.errors import DeadlockError, PeerFinishedError
+from tests.source_lines import line_of
 
 
 def simulate(fn, workers, **options):
     return run(fn, workers=workers, backend="simulated", **options)
-
-
-def line_of(fn, text):
-    """Find the line of this file on which ``fn`` has ``text``."""
-    lines, start = inspect.getsourcelines(fn)
-    (offset,) = [k for k, line in enumerate(lines) if text in line]
-    return f"test_deadlocks.py, line {start + offset}"
 
 
 def both_receive_first(comm):
@@ -226,3 +218,26 @@ def test_without_a_trace_a_deadlock_is_explained_as_well():
         simulate(both_receive_first, 2, trace=False)
     assert raised.value.trace is None
     assert raised.value.cycle == [0, 1]
+
+
+def in_pairs(comm):
+    if comm.rank < 4:
+        comm.recv(src=comm.rank ^ 1)  # in pairs
+    else:
+        comm.recv(src=3)
+
+
+def test_two_circles_are_both_told():
+    with pytest.raises(DeadlockError) as raised:
+        simulate(in_pairs, 5)
+    error = raised.value
+    assert error.cycles == [[0, 1], [2, 3]]
+    assert error.cycle == [0, 1]
+    text = str(error)
+    assert "each waits for the next in 2 circles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
+    place = line_of(in_pairs, "# in pairs")
+    for rank in range(4):
+        assert f"rank {rank} waits in recv(src={rank ^ 1}), at {place}" in text
+    assert text.count("let one of them send first") == 1
+    (outside,) = error.consequences
+    assert outside.startswith("rank 4 waited in recv(src=3)")

@@ -142,16 +142,17 @@ talks = st.tuples(
 def arrivals(sent):
     """Serve (posted, src, dst, bytes, number of the flow) card by card; return the arrivals."""
     leaving, free_s = [], dict.fromkeys(range(4), 0)
-    for posted_s, src, dst, n_bytes, number in sorted(sent, key=lambda row: (row[0], row[4])):
+    in_turn = sorted(sent, key=lambda row: (row[0], row[4]))
+    for turn, (posted_s, src, dst, n_bytes, _) in enumerate(in_turn):
         leaves_s = max(posted_s, free_s[src])
         queued = free_s[src] > posted_s
         free_s[src] = leaves_s + n_bytes
-        leaving.append((leaves_s, src, not queued, number, dst, n_bytes))
-    arrived, free_s = {}, dict.fromkeys(range(4), 0)
-    for leaves_s, src, _, number, dst, n_bytes in sorted(leaving):
+        leaving.append((leaves_s, src, not queued, turn, dst, n_bytes))
+    arrived, free_s = [], dict.fromkeys(range(4), 0)
+    for leaves_s, src, _, _, dst, n_bytes in sorted(leaving):
         free_s[dst] = max(leaves_s + 10, free_s[dst]) + n_bytes
-        arrived[number] = (src, dst, n_bytes, leaves_s + n_bytes, free_s[dst])
-    return sorted(arrived.values())
+        arrived.append((src, dst, n_bytes, leaves_s + n_bytes, free_s[dst]))
+    return sorted(arrived)
 
 
 @given(st.lists(talks, min_size=1, max_size=9))

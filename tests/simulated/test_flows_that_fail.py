@@ -2,7 +2,6 @@
 
 import _thread
 import gc
-import inspect
 import sys
 import types
 import weakref
@@ -20,6 +19,7 @@ from course_lib.comm.errors import (
     SimulationError,
     WorkerError,
 )
+from tests.source_lines import line_of
 
 
 def simulate(fn, *args, workers=2, **options):
@@ -29,13 +29,6 @@ def simulate(fn, *args, workers=2, **options):
 def swap(comm):
     other = 1 - comm.rank
     return comm.sendrecv(np.zeros(1), dst=other, src=other).size
-
-
-def line_of(fn, text):
-    """Find the line of this file on which ``fn`` has ``text``."""
-    lines, start = inspect.getsourcelines(fn)
-    (offset,) = [k for k, line in enumerate(lines) if text in line]
-    return f"test_flows_that_fail.py, line {start + offset}"
 
 
 def listen(comm):
@@ -95,7 +88,7 @@ def test_a_circle_in_groups_names_ranks_of_the_whole_run():
         simulate(halves, workers=4)
     assert raised.value.cycle == [0, 1]
     assert "rank 0 waits in recv(src=1, tag=3) on 'world/split 1 color 0'" in str(raised.value)
-    assert "rank 3 waited in recv(src=2, tag=3) on 'world/split 1 color 1'" in str(raised.value)
+    assert "rank 3 waits in recv(src=2, tag=3) on 'world/split 1 color 1'" in str(raised.value)
 
 
 def test_a_function_that_returned_too_early_on_one_rank():

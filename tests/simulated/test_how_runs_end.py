@@ -330,6 +330,31 @@ def test_a_network_must_fit_the_run():
         simulate(swap, network=networks.Network("n", 0.0, 1.0, (1.0, 2.0, 3.0)))
 
 
+@pytest.mark.parametrize(
+    ("value", "exception"), [(0, ValueError), (-3, ValueError), (2.5, TypeError), (True, TypeError)]
+)
+def test_a_limit_of_events_is_a_whole_number(value, exception):
+    with pytest.raises(exception, match="max_events must be"):
+        simulate(swap, max_events=value)
+
+
+def test_a_limit_of_events_is_for_the_simulator():
+    with pytest.raises(ValueError, match='max_events is only for backend="simulated"'):
+        run(swap, workers=2, max_events=5)
+
+
+def test_a_run_with_as_many_events_as_it_may_have_is_left_alone():
+    def work_slowly(comm):
+        for _ in range(4):
+            comm.note("at work", 1)
+        if comm.rank == 1:
+            time.sleep(0.3)  # three looks
+
+    assert simulate(work_slowly, max_events=8).trace.notes_named("at work")[7].rank == 1
+    with pytest.raises(SimulationError, match="more than 7 events"):
+        simulate(work_slowly, max_events=7)
+
+
 def test_the_watchdog_is_silent_once_left():
     with Watchdog(0.05, lambda: None):
         pass

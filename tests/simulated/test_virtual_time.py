@@ -109,9 +109,9 @@ def wrong_transfer(busiest):
         mine, to = self.card.receives_free_s, receiver.card.receives_free_s
         free_s, letter.arrived_s = busiest(mine, to, start_s, n_s, self.world.alpha_s)
         receiver.card.receives_free_s = max(to, letter.arrived_s)
-        letter.number = len(self.mail.messages)
-        self.mail.messages.append((self.rank, receiver.rank, None, "u1", (), 0, start_s, free_s, 0))
-        self.mail.received_s.append(None)
+        letter.number = self.mail.add(
+            self.rank, receiver.rank, letter.sent, 0, start_s, free_s, letter.arrived_s
+        )
         return free_s
 
     return transfer

@@ -18,6 +18,8 @@ SPEAKS_WITH_ITS_OWN_WORKERS = {
     "processes/member.py",  # requests to a worker
     "processes/team.py",  # the same
     "processes/watch.py",  # a worker's ends of both
+    "processes/worker.py",  # how its messages move, from the launcher
+    "torch_backend/torchrun.py",  # between ranks that torchrun has started, as torch does itself
 }
 """Modules that may pickle: what they write goes through a pipe between launcher and worker."""
 

@@ -8,7 +8,7 @@ from course_lib.trace.events import Compute, Message, Wait
 from course_lib.trace.trace import Trace
 from course_lib.viz.moments import boundaries, steps, telling_moments, what_is_where
 from course_lib.viz.staging import make_scene
-from tests.viz.traces import accident, map_reduce, ring
+from tests.viz.traces import accident, map_reduce, restarted, ring
 
 
 def small():
@@ -81,6 +81,20 @@ def test_what_went_wrong_is_told():
     end = what_is_where(scene, 1.0)
     assert end.workers[1].state == "failed"
     assert end.caption == "the run is over: 2 messages, 64 B; rank 1 has failed (WorkerDied)"
+
+
+def test_who_was_started_again_is_not_crossed_out_any_more():
+    scene = make_scene(restarted(), "line")
+    states = {
+        time_s: [worker.state for worker in what_is_where(scene, time_s).workers]
+        for time_s in (0.5e-3, 1.5e-3, 3.5e-3, 4e-3)
+    }
+    assert states == {
+        0.5e-3: ["", "", ""], 1.5e-3: ["", "failed", ""], 3.5e-3: ["", "", ""],
+        4e-3: ["", "", "failed"],
+    }  # fmt: skip
+    assert what_is_where(scene, 1.5e-3).caption == "rank 1 has failed (Crash)"
+    assert what_is_where(scene, 4e-3).caption.endswith("; rank 2 has failed (Crash)")
 
 
 def test_the_caption_changes_only_at_boundaries():

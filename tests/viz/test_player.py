@@ -22,7 +22,13 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 def test_every_script_file_is_short_and_imports_nothing():
     files = sorted((REPOSITORY / "course_lib/viz/js").glob("*.js"))
-    assert [file.name for file in files] == ["player.js", "scene.js", "stage.js", "timeline.js"]
+    assert [file.name for file in files] == [
+        "player.js",
+        "scene.js",
+        "stage.js",
+        "strips.js",
+        "timeline.js",
+    ]
     for file in files:
         assert len(file.read_bytes()) <= 20_000, file.name
     esm = read_esm()
@@ -47,6 +53,14 @@ def test_a_player_shows_a_widget_a_picture_and_a_text():
     assert len(png) <= 60_000
     again, _ = player(ring(4))._repr_mimebundle_()
     assert again["image/png"] == data["image/png"]
+
+
+def test_fewer_moments_make_a_smaller_picture():
+    sizes = [
+        len(player(ring(4), moments=moments)._repr_mimebundle_()[0]["image/png"])
+        for moments in (1, 3, 6)
+    ]
+    assert sizes == sorted(set(sizes))
 
 
 def test_the_widget_knows_curves_title_roles_and_switches():

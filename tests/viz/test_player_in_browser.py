@@ -6,11 +6,11 @@ import pytest
 
 from course_lib.trace.events import Compute, Message
 from course_lib.trace.trace import Trace
-from course_lib.viz import export_page, loss_curve
+from course_lib.viz import loss_curve
 from course_lib.viz.moments import boundaries, steps, what_is_where
 from course_lib.viz.script import read_esm
 from course_lib.viz.staging import make_scene
-from tests.viz.traces import accident, map_reduce, ring
+from tests.viz.traces import accident, map_reduce, restarted, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -29,32 +29,6 @@ COUNT_FRAMES = """() => new Promise((done) => {
   };
   requestAnimationFrame(look);
 })"""
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """Open the page of a trace; it fails where the page asks for anything or reports an error."""
-    contexts, complaints = [], []
-
-    def open_page(trace, *, width=1000, reduced_motion="no-preference", **options):
-        path = export_page(trace, tmp_path / "page.html", **options)
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, reduced_motion=reduced_motion, offline=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda line: complaints.append(line.text))
-        own = (path.as_uri(), "blob:")
-        page.on("request", lambda r: r.url.startswith(own) or complaints.append(r.url))
-        page.goto(path.as_uri())
-        page.wait_for_selector(".lm-player")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
 
 
 def time_s(page):
@@ -84,6 +58,7 @@ CASES = [
     pytest.param(lambda: map_reduce(4, 3), "star", id="star"),
     pytest.param(lambda: ring(16), "line", id="line"),
     pytest.param(accident, "line", id="accident"),
+    pytest.param(restarted, "line", id="restarted"),
 ]
 
 

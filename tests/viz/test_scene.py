@@ -127,7 +127,7 @@ def test_waiting_side_by_side_is_joined_without_loss_when_a_trace_is_thinned():
 
 
 def test_chunks_take_the_colour_of_their_number():
-    labels = dict(make_scene(ring(16)).labels)
+    labels = {label.tag: label.colour for label in make_scene(ring(16)).labels}
     assert labels == {chunk: chunk % 7 for chunk in range(16)}
 
 

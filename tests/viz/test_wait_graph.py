@@ -77,6 +77,15 @@ def test_the_circle_is_told_apart_by_more_than_its_colour():
     assert ALARM in OKABE_ITO
 
 
+def test_every_circle_is_drawn_in_the_alarm_colour():
+    (first, cycle), (second, _) = ring(3), ring(2)
+    further = [(a + 3, b + 3, call, place) for a, b, call, place in second]
+    outside = (5, 0, "recv(src=0)", "cell In[7], line 5")
+    figure = draw_wait_graph([*first, *further, outside], cycle, [3, 4])
+    assert sorted(colour == ALARM for colour, _, _ in arrows(figure)) == [False, *[True] * 5]
+    assert "deadlock: 0 → 2 → 1 → 0, 3 → 4 → 3" in texts(figure)
+
+
 def boxes_in_inches(figure):
     figure.canvas.draw()
     (axes,) = figure.axes
@@ -111,6 +120,10 @@ def test_of_too_many_ranks_only_those_of_the_circle_are_drawn():
     assert "0" in written
     assert "2" in written
     assert "1" not in written
+    pairs = [(rank, rank ^ 1, "recv()", "x.py, line 1") for rank in range(40)]
+    written = texts(draw_wait_graph(pairs, *[[rank, rank + 1] for rank in range(0, 40, 2)]))
+    assert "23" in written
+    assert "24" not in written
     with pytest.raises(ValueError, match="graph must be among 1 to 24 ranks, got 40"):
         draw_wait_graph(*ring(40))
     with pytest.raises(ValueError, match="got 0"):

@@ -9,6 +9,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
 from course_lib.trace.events import Fault, Message
 from course_lib.trace.trace import Trace
+from course_lib.watch import watch_collective
 
 
 @cache
@@ -26,6 +27,12 @@ def map_reduce(size=4, steps=1, features=10):
     return run(map_reduce_scheme, X, y, 0.1, steps, workers=size, backend="simulated").trace
 
 
+@cache
+def watched(fn=allreduce_ring, size=4, **options):
+    """A collective that was watched."""
+    return watch_collective(fn, workers=size, **options)
+
+
 def accident():
     """Rank 0 sent twice what nobody received, rank 1 failed."""
     sent = [
@@ -35,3 +42,15 @@ def accident():
     return Trace(
         "processes", "measured", 3, messages=sent, faults=[Fault(1, "WorkerDied", "killed", 3e-3)]
     )
+
+
+def restarted():
+    """Rank 1 crashed, lost a message, and was started again; rank 2 crashed for good."""
+    sent = Message(0, 1, None, "<f8", (4,), 32, 2e-3, 2e-3, None, None, "world")
+    faults = [
+        Fault(1, "Crash", "rank 1 crashed", 1e-3),
+        Fault(None, "Lost", "message 1 from rank 0 to rank 1 was lost", 2e-3),
+        Fault(1, "Restart", "rank 1 was started again", 3e-3),
+        Fault(2, "Crash", "rank 2 crashed", 4e-3),
+    ]
+    return Trace("simulated", "virtual", 3, messages=[sent], faults=faults)

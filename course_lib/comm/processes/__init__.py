@@ -23,8 +23,8 @@ millisecond before it sleeps: a small message takes a few microseconds, waking u
 
 The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header``,
 ``parcels`` and ``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out,
-one in), ``flows`` and ``port``, ``small`` (the short way of small messages), ``started``,
-``arena`` (shared arrays), ``home`` and ``communicator`` (the verbs).
+one in), ``flows``, ``crew`` (a rank's flows in any world) and ``port``, ``small`` (the short way of
+small messages), ``started``, ``arena`` (shared arrays), ``home`` and ``communicator`` (the verbs).
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook
@@ -37,7 +37,8 @@ after half a second by force, with the processes they have started), and named i
 The shared memory has no name on Linux, and for a moment elsewhere; names of semaphores are gone as
 soon as all workers are attached, so a computer that dies in the middle keeps nothing.
 
-The files: ``contexts`` (how processes start), ``setup`` and ``worker`` (a worker's life),
+The files: ``transport`` (in what worlds of real processes differ: ``torch_backend`` is another),
+``contexts`` (how processes start), ``setup`` and ``worker`` (a worker's life),
 ``records`` (what is reported), ``member`` (one worker as the launcher sees it), ``team`` (all of
 them), ``launcher``, ``reports`` (the sentences), ``output`` (what workers print), ``interrupts``.
 

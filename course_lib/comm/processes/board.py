@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes.mailbox import FLOWS
+from course_lib.comm.wait_graph import GROUP_VERBS
 
-__all__ = ["GROUP_VERBS", "Board", "RankState", "Waiting", "call_text"]
+__all__ = ["Board", "RankState", "Waiting", "call_text"]
 
-GROUP_VERBS = ("barrier", "split", "shared_array")
-"""What all ranks of a communicator call together."""
 VERBS = ("", "go on", "send", "recv", "recv_any", "sendrecv", "wait", *GROUP_VERBS)
 _NO_FLOW, _GOES_ON = 0, 1
 _ENTRY = 3

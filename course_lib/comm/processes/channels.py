@@ -19,7 +19,9 @@ from course_lib.comm.processes.mailbox import Mailbox, Slots, awake, is_asleep, 
 from course_lib.comm.processes.parcels import Bytes
 from course_lib.comm.processes.rings import Inlet, Outlet
 
-__all__ = ["Channels", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes"]
+__all__ = [
+    "Channels", "front_bytes", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes",
+]  # fmt: skip
 
 _PAGE = 4096
 _ALL_RINGS = 24 * 1024 * 1024
@@ -34,14 +36,15 @@ def ring_bytes(size: int) -> int:
     return max(_SMALLEST_RING, min(_LARGEST_RING, share))
 
 
-def _front_bytes(size: int) -> int:
+def front_bytes(size: int) -> int:
+    """Return how much memory the mailboxes and the board of ``size`` ranks need."""
     words = size * mailbox_words(size) + size * Board.WORDS
     return -(-8 * words // _PAGE) * _PAGE
 
 
 def total_bytes(size: int) -> int:
     """Return how much shared memory ``size`` ranks need."""
-    return _front_bytes(size) + size * (size - 1) * ring_bytes(size)
+    return front_bytes(size) + size * (size - 1) * ring_bytes(size)
 
 
 class Channels:
@@ -59,14 +62,14 @@ class Channels:
         self.size = len(locks)
         self.slots = Slots(self.size)
         step = mailbox_words(self.size)
-        front = memory[: _front_bytes(self.size)].cast("q")
+        front = memory[: front_bytes(self.size)].cast("q")
         self.mailboxes = [
             Mailbox(front[rank * step : (rank + 1) * step], locks[rank], bells[rank], self.slots)
             for rank in range(self.size)
         ]
         board = self.size * step
         self.board = Board(front[board : board + self.size * Board.WORDS])
-        self._rings = np.frombuffer(memory, np.uint8, offset=_front_bytes(self.size))
+        self._rings = np.frombuffer(memory, np.uint8, offset=front_bytes(self.size))
 
     def outlets(self, rank: int) -> dict[int, Outlet]:
         """Return ``rank``'s ends for sending, by destination."""
@@ -86,7 +89,7 @@ class Channels:
 
 def prepare(memory: memoryview, size: int) -> None:
     """Mark the mailboxes in new shared memory as ones whose owners do not sleep."""
-    with memory[: _front_bytes(size)] as front, front.cast("q") as words:
+    with memory[: front_bytes(size)] as front, front.cast("q") as words:
         for rank in range(size):
             awake(words, rank * mailbox_words(size))
 
@@ -101,5 +104,5 @@ def read_board(memory: memoryview, size: int) -> Board:
 def rank_states(memory: memoryview, size: int) -> list[RankState]:
     """Return what each rank does or waits for now, by rank."""
     board, step = read_board(memory, size), mailbox_words(size)
-    with memory[: _front_bytes(size)] as front, front.cast("q") as words:
+    with memory[: front_bytes(size)] as front, front.cast("q") as words:
         return [board.state(rank, asleep=is_asleep(words, rank * step)) for rank in range(size)]

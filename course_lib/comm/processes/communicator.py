@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import get_ident
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ T = TypeVar("T")
 class ProcessCommunicator(Communicator):
     """A communicator over shared memory.
 
+    What is said of shared memory alone stands in four methods, ``_sending``, ``_receiving`` and the
+    two of small messages; another world of real processes has others in their place.
+
     Parameters
     ----------
     home : Home
@@ -50,12 +53,17 @@ class ProcessCommunicator(Communicator):
         The tags of the last messages to each, for a warning if nobody receives them.
     """
 
+    _send_small: ClassVar[Callable[..., bool]] = staticmethod(send_small)
+    _receive_small: ClassVar[Callable[..., Any]] = staticmethod(receive_small)
+
     def __init__(
         self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
     ) -> None:
         me = home.port.rank
-        members = range(home.port.size) if members is None else members
-        super().__init__(members.index(me), len(members), home.seed, name, members)
+        members = tuple(range(home.port.size) if members is None else members)
+        super().__init__(members.index(me), len(members), home.seed, name, members, home.sites)
+        self._records = home.trace
+        flow.comm = flow.comm or self
         self.n_sent: dict[int, int] = defaultdict(int)
         self.n_received: dict[int, int] = defaultdict(int)
         self.last_tags: dict[int, deque[Tag]] = defaultdict(lambda: deque(maxlen=_MOST_TAGS))
@@ -66,7 +74,6 @@ class ProcessCommunicator(Communicator):
         self._receives = home.recorder.receives if home.trace else None
         self._origin_s = home.origin_s
         self._flow = flow
-        self._n_collectives = 0
         self._me = me
         self._peers = [peer for peer in members if peer != me]
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
@@ -77,9 +84,10 @@ class ProcessCommunicator(Communicator):
     # Messages
 
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
-        self._begin("send")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("send")
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
-        if not send_small(self._home, data, sent, to, self._channel, posted_s):
+        if not self._send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
             going = self._sending(data, sent, to, posted_s)
             self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
@@ -87,11 +95,13 @@ class ProcessCommunicator(Communicator):
     def _recv(
         self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        self._begin("recv")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("recv")
         return self._receive("recv", self._members[src], out, op, tag)
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
-        self._begin("recv_any")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("recv_any")
         call = Call("recv_any", ANYONE, NOBODY, None, self._peers, self.name)
         src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
         data, sent = self._receive("recv_any", src, None, None, None)
@@ -101,13 +111,11 @@ class ProcessCommunicator(Communicator):
         self, data: NDArray[Any], sending: Envelope, dst: int, src: int,
         out: NDArray[Any] | None, op: str | None,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
-        self._begin("sendrecv")
-        to, from_, posted_s = (
-            self._members[dst],
-            self._members[src],
-            perf_counter() - self._origin_s,
-        )
-        if send_small(self._home, data, sending, to, self._channel, posted_s):
+        if self._flow.thread != get_ident():
+            self._refuse_thread("sendrecv")
+        to, from_ = self._members[dst], self._members[src]
+        posted_s = perf_counter() - self._origin_s
+        if self._send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
@@ -118,41 +126,54 @@ class ProcessCommunicator(Communicator):
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small = receive_small(self._port, self._flow, from_, self._channel, out, op, tag, self.name)
+        small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
+            self._port, self._flow, from_, self._channel, out, op, tag, self
+        )
         if small is None:
             return self._take(verb, None, from_, out, op, tag)
         self._record_receive(from_, waited=False)
         return small
 
     def _take(
-        self, verb: str, going: Sending | None, from_: int,
+        self, verb: str, going: Any, from_: int,
         out: NDArray[Any] | None, op: str | None, tag: Tag,
     ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
         """Receive a message the general way, while another may be going out."""
-        inlet = self._port.inlets[from_]
-        coming = Receiving(inlet, self._channel, self._me, out, op, tag, self.name)
-        to = NOBODY if going is None else going.outlet.dst
+        coming = self._receiving(from_, self._channel, out, op, tag, self._stamp)
+        to = NOBODY if going is None else going.dst
         self._drive(Call(verb, from_, to, tag, (), self.name), going, coming)
         self._record_receive(from_, waited=coming.waited)
         return coming.result, coming.sent
 
-    def _begin(self, verb: str) -> None:
-        if self._flow.thread != get_ident():
-            raise RuntimeError(
-                f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
-                "than its own; one communicator belongs to one thread: a function given to start() "
-                "is to use the communicator that it is handed"
-            )
+    def _refuse_thread(self, verb: str) -> NoReturn:
+        raise RuntimeError(
+            f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
+            "than its own; one communicator belongs to one thread: a function given to start() "
+            "is to use the communicator that it is handed"
+        )
 
-    def _sending(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> Sending:
+    def _sending(
+        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
+    ) -> Any:
         port = self._port
         return Sending(
-            port.outlets[to], data, sent, waits=data.nbytes > self._home.eager_bytes,
-            beside=len(port.flows) > 1, flow=self._flow.number, channel=self._channel,
-            number=next(port.numbers), posted_s=posted_s,
+            port.outlets[to], data, sent,
+            waits=not quietly and data.nbytes > self._home.eager_bytes,
+            beside=not quietly and len(port.flows) > 1, flow=self._flow.number,
+            channel=self._quiet_channel if quietly else self._channel,
+            number=next(port.numbers), posted_s=posted_s, stamp=0 if quietly else self._stamp,
         )  # fmt: skip
 
-    def _drive(self, call: Call, going: Sending | None, coming: Receiving | None) -> None:
+    def _receiving(
+        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
+        stamp: int,
+    ) -> Any:  # fmt: skip
+        return Receiving(
+            self._port.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
+            self._refuse_stamp,
+        )  # fmt: skip
+
+    def _drive(self, call: Call, going: Any, coming: Any) -> None:
         self._port.drive(self._flow, call, going, coming)
         if self._flow.waits:
             self._note_waits(call)
@@ -172,14 +193,15 @@ class ProcessCommunicator(Communicator):
         )
         name = f"{self.name}/split {self._n_splits} color {color}"
         members = [self._members[rank] for _, rank in joined]
-        return ProcessCommunicator(self._home, self._flow, name, members)
+        return type(self)(self._home, self._flow, name, members)
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
-        self._begin("start")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("start")
         name = f"{self.name}/start {self._n_started}"
 
         def body(flow: Flow) -> T:
-            return fn(ProcessCommunicator(self._home, flow, name, self._members), *args)
+            return fn(type(self)(self._home, flow, name, self._members), *args)
 
         started = Started(self._port, name, body, lambda: self._no_compute("wait"))
         self._home.starter.start(started)
@@ -187,7 +209,14 @@ class ProcessCommunicator(Communicator):
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         # The first rank hears what all ask for, makes it, and tells the others where it lies.
-        self._begin("shared_array")
+        if self._flow.thread != get_ident():
+            self._refuse_thread("shared_array")
+        arena = self._home.arena
+        if arena is None:
+            raise RuntimeError(
+                f"rank {self._me} called shared_array(), which needs ranks that share memory: "
+                'use backend="processes", or "torch" without torchrun'
+            )
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
         mine = np.frombuffer(json.dumps([dtype.str, shape]).encode(), np.uint8)
         first = self._members[0]
@@ -199,12 +228,12 @@ class ProcessCommunicator(Communicator):
                 theirs = self._quietly_receive("shared_array", peer, self._peers[index:])
                 if theirs.tobytes() != mine.tobytes():
                     self._refuse_request(mine, theirs, peer)
-            start = self._home.arena.reserve(n_bytes)
+            start = arena.reserve(n_bytes)
             for peer in self._peers:
                 self._quietly_send("shared_array", np.array([start]), peer)
         if n_bytes == 0:
             return np.zeros(shape, dtype)
-        memory = self._home.arena.view(start, n_bytes, f"{self.name}-{start}")
+        memory = arena.view(start, n_bytes, f"{self.name}-{start}")
         return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
 
     def _refuse_request(self, mine: NDArray[Any], theirs: NDArray[Any], peer: int) -> None:
@@ -219,7 +248,8 @@ class ProcessCommunicator(Communicator):
 
     def _exchange(self, verb: str, mine: NDArray[Any]) -> NDArray[Any]:
         """Give every rank what all ranks have, without counting it as messages."""
-        self._begin(verb)
+        if self._flow.thread != get_ident():
+            self._refuse_thread(verb)
         if self.rank != 0:
             self._quietly_send(verb, mine, self._members[0])
             return self._quietly_receive(verb, self._members[0], (self._members[0],))
@@ -232,18 +262,12 @@ class ProcessCommunicator(Communicator):
         return table
 
     def _quietly_send(self, verb: str, data: NDArray[Any], to: int) -> None:
-        port = self._port
-        going = Sending(
-            port.outlets[to], data, envelope(verb, data.dtype, data.shape, "numpy"),
-            waits=False, beside=False, flow=self._flow.number, channel=self._quiet_channel,
-            number=next(port.numbers), posted_s=self._clock(),
-        )  # fmt: skip
+        sent = envelope(verb, data.dtype, data.shape, "numpy")
+        going = self._sending(data, sent, to, self._clock(), quietly=True)
         self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
 
     def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
-        coming = Receiving(
-            self._port.inlets[from_], self._quiet_channel, self._me, None, None, None, self.name
-        )
+        coming = self._receiving(from_, self._quiet_channel, None, None, None, 0)
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         if coming.sent.tag != verb:
             raise MessageMismatchError(
@@ -251,7 +275,8 @@ class ProcessCommunicator(Communicator):
                 "all ranks must call barrier, split and shared_array in the same order",
                 rank=self._me,
             )
-        return coming.result
+        received: NDArray[Any] = coming.result
+        return received
 
     # The trace
 
@@ -291,10 +316,9 @@ class ProcessCommunicator(Communicator):
         if self._home.trace:
             self._recorder.notes.append((name, value, self._clock()))
 
-    def _collective(self, name: str, entered_s: float) -> None:
-        if self._home.trace:
-            number, self._n_collectives = self._n_collectives, self._n_collectives + 1
-            self._recorder.collectives.append((name, number, entered_s, self._clock(), self.name))
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
+        left_s = perf_counter() - self._origin_s
+        self._recorder.collectives.append((name, number, entered_s, left_s, self.name))
 
     def _clock(self) -> float:
         return perf_counter() - self._origin_s

@@ -52,13 +52,15 @@ def choose_method(start_method: str | None) -> str:
     return start_method
 
 
-def context(method: str, *, nothing_runs: bool) -> Any:
+def context(method: str, preload: tuple[str, ...] = (), *, nothing_runs: bool) -> Any:
     """Return the ``multiprocess`` context of a start method, its fork server running.
 
     Parameters
     ----------
     method : {"forkserver", "spawn"}
         The start method.
+    preload : tuple of str, default: ()
+        Modules that this run's workers need; a fork server loads them once.
     nothing_runs : bool
         Whether no other run is under way, so that the fork server may be replaced by one that has
         torch loaded, once the notebook has loaded it.
@@ -71,15 +73,18 @@ def context(method: str, *, nothing_runs: bool) -> Any:
     _check_room_for_files()
     if method == "forkserver":
         with PROCESS_LOCK:
-            _start_fork_server(nothing_runs)
+            _start_fork_server(preload, nothing_runs)
     return multiprocess.get_context(method)
 
 
-def _start_fork_server(nothing_runs: bool) -> None:
+def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
     from multiprocess import forkserver  # there is none on Windows
 
     global _preloaded
-    wanted = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
+    usual = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
+    wanted = tuple(dict.fromkeys((*usual, *preload)))
+    if _preloaded is not None and set(wanted) <= set(_preloaded):
+        wanted = _preloaded  # one that has loaded more will do: another takes seconds to start
     # It ends when all its children have; those that the notebook has started itself may stay.
     replaceable = nothing_runs and not multiprocess.active_children()
     server = forkserver._forkserver

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from course_lib.comm.processes.board import RankState, Waiting
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 
-__all__ = ["DeadlockWatch", "Link", "awaited", "find_circle", "stuck_ranks"]
+__all__ = ["DeadlockWatch", "Link", "awaited", "find_circles", "stuck_ranks"]
 
 PATIENCE_S = 0.2
 _LEAST_LOOKS = 3
@@ -71,8 +71,8 @@ def awaited(rank: int, waiting: Waiting, size: int) -> list[int]:
     return [peer for peer in range(size) if peer != rank]
 
 
-def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link] | None:
-    """Find the smallest circle of stuck ranks, each waiting for the next.
+def find_circles(states: Sequence[RankState], stuck: Iterable[int]) -> list[list[Link]]:
+    """Find the smallest circle of stuck ranks, each waiting for the next, and those apart from it.
 
     Parameters
     ----------
@@ -83,9 +83,10 @@ def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link]
 
     Returns
     -------
-    list of Link or None
-        The circle, from its lowest rank on; of several that are equally small the first by rank.
-        None if all of them wait, perhaps by others, for ranks that have returned.
+    list of list of Link
+        The circles, each from its lowest rank on; of several that are equally small the first by
+        rank. Of ranks that wait for each other, perhaps by others, one circle is enough. Empty if
+        all of them wait, perhaps by others, for ranks that have returned.
     """
     edges: dict[int, dict[int, int]] = {rank: {} for rank in sorted(stuck)}
     for rank, onward in edges.items():
@@ -93,14 +94,29 @@ def find_circle(states: Sequence[RankState], stuck: Iterable[int]) -> list[Link]
             for peer in awaited(rank, waiting, len(states)):
                 if peer in edges:
                     onward.setdefault(peer, entry)
-    circles = [found for rank in edges if (found := _shortest_way_back(rank, edges))]
-    if not circles:
-        return None
-    ranks = min(circles, key=len)
-    return [
-        Link(rank, edges[rank][following])
-        for rank, following in zip(ranks, [*ranks[1:], ranks[0]], strict=True)
-    ]
+    ways = [way for rank in edges if (way := _shortest_way_back(rank, edges))]
+    circles = []
+    while ways:
+        ranks = min(ways, key=len)
+        circles.append(
+            [
+                Link(rank, edges[rank][following])
+                for rank, following in zip(ranks, [*ranks[1:], ranks[0]], strict=True)
+            ]
+        )
+        beyond = _reachable(ranks[0], edges)
+        tangle = {rank for rank in beyond if ranks[0] in _reachable(rank, edges)}
+        ways = [way for way in ways if way[0] not in tangle]
+    return circles
+
+
+def _reachable(start: int, edges: dict[int, dict[int, int]]) -> set[int]:
+    found, ahead = {start}, [start]
+    while ahead:
+        new = edges[ahead.pop()].keys() - found
+        found |= new
+        ahead += new
+    return found
 
 
 def _shortest_way_back(start: int, edges: dict[int, dict[int, int]]) -> list[int] | None:
@@ -131,15 +147,15 @@ class DeadlockWatch:
     ----------
     states : list of RankState
         What was seen last.
-    circle : list of Link or None
-        The circle, once there is one.
+    circles : list of list of Link
+        The circles, once there are any.
     all_wait : bool
-        Whether nobody outside of it can go on either.
+        Whether nobody outside of them can go on either.
     """
 
     def __init__(self) -> None:
         self.states: list[RankState] = []
-        self.circle: list[Link] | None = None
+        self.circles: list[list[Link]] = []
         self.all_wait = False
         self._stamps: dict[int, int] = {}
         self._since_s = 0.0
@@ -155,6 +171,6 @@ class DeadlockWatch:
         self._n_looks += 1
         if self._n_looks < _LEAST_LOOKS or now_s - self._since_s < PATIENCE_S:
             return False
-        self.states, self.circle = states, find_circle(states, self._stamps)
+        self.states, self.circles = states, find_circles(states, self._stamps)
         self.all_wait = len(stuck) + len(returned) == len(states)
-        return self.circle is not None
+        return bool(self.circles)

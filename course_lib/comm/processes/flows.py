@@ -4,10 +4,12 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from course_lib.comm.communicator import WORLD
-from course_lib.comm.processes.board import GROUP_VERBS, call_text
+from course_lib.comm.communicator import WORLD, Communicator
+from course_lib.comm.order import Entered
+from course_lib.comm.processes.board import call_text
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.transfers import Receiving
+from course_lib.comm.wait_graph import GROUP_VERBS
 
 __all__ = ["Call", "Flow"]
 
@@ -33,8 +35,8 @@ class Call(NamedTuple):
         on = "" if self.comm == known else f" on {self.comm!r}"
         return call_text(self.verb, self.src, self.dst, self.tag) + on
 
-    def explain_gone(self, rank: int, gone: list[int]) -> str:
-        """Say that ``rank`` waits in it for ranks that have returned."""
+    def explain_gone(self, rank: int, gone: list[int], entered: Entered | None) -> str:
+        """Say that ``rank`` waits in it, perhaps in a collective, for ranks that have returned."""
         peer = min(gone)
         hint = "check that every send has its recv, on all ranks and in every step"
         if self.verb in GROUP_VERBS:
@@ -46,13 +48,17 @@ class Call(NamedTuple):
             whom, how = f"for a message from rank {peer}", "and sent nothing more"
         else:
             whom, how = f"to send to rank {peer}", "and will not receive it"
+        within = ""
+        if entered is not None and entered.site is not None:
+            within = f" of {entered.told()}"
+            hint = f"every rank must call {entered.site.name}() equally often"
         if self.comm.rpartition("/")[2].startswith("start "):
             hint = f"every rank must call start() equally often; {hint}"
         on = "" if self.comm == WORLD else f" on {self.comm!r}"
         who = "but every other rank" if self.src == ANYONE else "which"
         return (
-            f"rank {rank} waits in {self.verb}(){on} {whom}, {who} has already returned {how}; "
-            f"{hint}"
+            f"rank {rank} waits in {self.verb}(){on}{within} {whom}, {who} has already returned "
+            f"{how}; {hint}"
         )
 
 
@@ -75,12 +81,22 @@ class Flow:
         When it has waited, on the computer's clock.
     idle_since_s : float
         When it began to wait; 0 if it does not.
+    comm : Communicator or None
+        The one that it was given.
     polled : bool
         Whether it has stayed awake for news for a moment, in vain.
     """
 
     __slots__ = (
-        "call", "coming", "idle_since_s", "name", "number", "polled", "thread", "waits",
+        "call",
+        "coming",
+        "comm",
+        "idle_since_s",
+        "name",
+        "number",
+        "polled",
+        "thread",
+        "waits",
     )  # fmt: skip
 
     def __init__(self, number: int, name: str) -> None:
@@ -89,6 +105,11 @@ class Flow:
         self.thread = threading.get_ident()
         self.call: Call | None = None
         self.coming: Receiving | None = None
+        self.comm: Communicator | None = None
         self.waits: list[tuple[float, float]] = []
         self.idle_since_s = 0.0
         self.polled = False
+
+    def entered(self) -> Entered | None:
+        """Say in which collective it is; another thread may ask."""
+        return None if self.comm is None else self.comm._entered()

@@ -34,10 +34,10 @@ FIXED = 64
 """Bytes of the fixed part."""
 
 MAGIC = 0x434C4D32
-FIXED_PART = struct.Struct("<IHBBQqqd")
-"""Magic number, length of the description, flags, flow, channel, number, bytes, time posted."""
+FIXED_PART = struct.Struct("<IHBBQqqdQ")
+"""Magic number, length of the description, flags, flow, channel, number, bytes, time, stamp."""
 _DESCRIPTION = struct.Struct("<BBHHH")
-_KINDS = ("numpy", "torch")
+_KINDS = ("numpy", "torch", "device")
 _NO_TAG, _INT_TAG, _TEXT_TAG = range(3)
 WAITS, _BESIDE = 1, 2
 
@@ -59,6 +59,8 @@ class Header(NamedTuple):
     n_bytes: int
     posted_s: float
     """When the sender put it into the ring, on the run's clock."""
+    stamp: int
+    """The collective it belongs to; see ``course_lib.comm.order``."""
 
 
 def aligned(n_bytes: int) -> int:

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.arena import Arena
-from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.started import Starter
 from course_lib.trace.recorder import Recorder
 
@@ -23,9 +23,9 @@ class Home:
     Attributes
     ----------
     port : Port
-        Where its messages go out and come in.
-    arena : Arena
-        Where shared arrays lie.
+        Where its messages go out and come in; in another world, what does that there.
+    arena : Arena or None
+        Where shared arrays lie; None where ranks may be on different computers.
     eager_bytes : int
         Up to this size a send returns after copying; 0 makes every send wait for its receive.
     seed : int
@@ -36,17 +36,20 @@ class Home:
         When the run began, on the clock that all processes of this computer share.
     fail : callable
         Told of an exception that left a started function.
+    sites : Sites
+        The places at which it has called collectives.
     communicators : list of ProcessCommunicator
         All there have been, to count what they sent.
     """
 
-    port: Port
-    arena: Arena
+    port: Any
+    arena: Arena | None
     eager_bytes: int
     seed: int
     trace: bool
     origin_s: float
     fail: Callable[[BaseException], None]
+    sites: Sites
     communicators: "list[ProcessCommunicator]" = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -1,13 +1,15 @@
-"""What ``run(..., backend="processes")`` does: start workers, watch them, say how it ended."""
+"""What ``run`` does in worlds of real processes: start workers, watch them, say how it ended."""
 
 import os
 import pickle
 import threading
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from course_lib.comm import order
 from course_lib.comm.errors import LaunchError, RunError, SerializationError
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result
@@ -17,13 +19,15 @@ from course_lib.comm.messages import Tag
 from course_lib.comm.processes import contexts, reports, segment, sockets
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import Member, Phase
+from course_lib.comm.processes.records import Done
 from course_lib.comm.processes.team import Ending, Team
+from course_lib.comm.processes.transport import SharedMemory, Transport
 from course_lib.comm.shipping import pack_call
 from course_lib.trace.events import Fault
 from course_lib.trace.recorder import Recorder, assemble
 from course_lib.trace.trace import Trace
 
-__all__ = ["START_LIMIT_S", "launch"]
+__all__ = ["START_LIMIT_S", "SharedMemory", "launch", "out_of_step", "unreceived"]
 
 START_LIMIT_S = 60.0
 """How long workers may take to start and to load the function; the time limit counts from then."""
@@ -36,7 +40,7 @@ segment.sweep()
 sockets.sweep()
 
 
-def launch(job: Job, start_method: str | None) -> Result:
+def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
     """Run a job on real processes.
 
     Parameters
@@ -45,6 +49,8 @@ def launch(job: Job, start_method: str | None) -> Result:
         The checked call of ``run``.
     start_method : {"forkserver", "spawn"} or None
         How to start processes; None takes the best there is.
+    transport : Transport
+        How messages move.
 
     Returns
     -------
@@ -61,20 +67,21 @@ def launch(job: Job, start_method: str | None) -> Result:
     method = contexts.choose_method(start_method)
     call = pack_call(job.fn, job.args)
     warn_of_memory(job.fn, job.args, len(call), job.workers, method)
-    with _refusals_told(), Interrupts() as interrupts:
-        with _context(method) as context:
-            team = Team(job, context, interrupts)
+    with _refusals_told(), transport, Interrupts() as interrupts:
+        with _context(method, transport.preload) as context:
+            team = Team(job, context, interrupts, transport)
             members = team.members
             error = _run(team, job, call)
         if interrupts.count and not isinstance(error, KeyboardInterrupt):
             error = KeyboardInterrupt("the run was interrupted while its workers were leaving")
     if error is not None:
         if isinstance(error, RunError) and job.trace:
-            error.trace = _trace(members, _fault(error, members))
+            error.trace = _trace(members, transport.backend, _fault(error, members))
         raise error from None
-    result = _result(job, members)
+    result = _result(job, members, transport.backend)
     _warn_of_late_crashes(members)
-    warn_unreceived(_unreceived(result, members))
+    reports = {m.rank: m.done for m in members if m.done is not None}
+    warn_unreceived(unreceived(result, reports), out_of_step(reports))
     return result
 
 
@@ -126,10 +133,10 @@ def _refusals_told() -> Iterator[None]:
 
 
 @contextmanager
-def _context(method: str) -> Iterator[Any]:
+def _context(method: str, preload: tuple[str, ...]) -> Iterator[Any]:
     global _n_running
     with _running_lock:
-        context = contexts.context(method, nothing_runs=_n_running == 0)
+        context = contexts.context(method, preload, nothing_runs=_n_running == 0)
         _n_running += 1
     try:
         yield context
@@ -138,7 +145,7 @@ def _context(method: str) -> Iterator[Any]:
             _n_running -= 1
 
 
-def _result(job: Job, members: list[Member]) -> Result:
+def _result(job: Job, members: list[Member], backend: str) -> Result:
     values, elapsed_s = [], 0.0
     for member in members:
         assert member.done is not None
@@ -151,16 +158,17 @@ def _result(job: Job, members: list[Member]) -> Result:
                 f"{type(error).__name__}: {error}; return arrays, numbers, texts or lists of them",
                 rank=member.rank,
             ) from error
-    return Result(values, elapsed_s, "processes", _trace(members, []) if job.trace else None)
+    trace = _trace(members, backend, []) if job.trace else None
+    return Result(values, elapsed_s, backend, trace)
 
 
-def _trace(members: list[Member], faults: list[Fault]) -> Trace:
+def _trace(members: list[Member], backend: str, faults: list[Fault]) -> Trace:
     recorders = []
     for member in members:
         report = member.done or member.failure
         recorder = report.recorder if report is not None else None
         recorders.append(Recorder(member.rank) if recorder is None else recorder)
-    return assemble(recorders, backend="processes", clock="measured", faults=faults)
+    return assemble(recorders, backend=backend, clock="measured", faults=faults)
 
 
 def _fault(error: RunError, members: list[Member]) -> list[Fault]:
@@ -169,18 +177,27 @@ def _fault(error: RunError, members: list[Member]) -> list[Fault]:
     return [Fault(error.rank, type(error).__name__, summary, min(times, default=0.0))]
 
 
-def _unreceived(result: Result, members: list[Member]) -> list[tuple[int, int, Tag]]:
+def unreceived(result: Result, reports: dict[int, Done]) -> list[tuple[int, int, Tag]]:
+    """List the messages that nobody received: from whom, to whom, and the tag."""
     if result.recorded is not None:
         return [(m.src, m.dst, m.tag) for m in result.recorded.unreceived()]
     left: list[tuple[int, int, Tag]] = []
-    reports_by_rank = {m.rank: m.done for m in members if m.done is not None}
-    for src, sender in reports_by_rank.items():
+    for src, sender in reports.items():
         for (name, dst), n_sent in sender.sent.items():
-            n_left = n_sent - reports_by_rank[dst].received.get((name, src), 0)
+            n_left = n_sent - reports[dst].received.get((name, src), 0)
             tags = sender.last_tags[name, dst][-n_left:] if n_left else ()
             left += [(src, dst, tag) for tag in tags]
             left += [(src, dst, "unknown")] * (n_left - len(tags))
     return left
+
+
+def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
+    """Say of each communicator in which collectives its ranks were last, if in different ones."""
+    entered: dict[str, list[order.Entered]] = defaultdict(list)
+    for rank, report in reports.items():
+        for name, stamp in report.last_stamps.items():
+            entered[name].append(order.entered_with(stamp, rank, name, report.sites))
+    return map(order.out_of_step, entered.values())
 
 
 def _warn_of_late_crashes(members: list[Member]) -> None:

@@ -99,20 +99,11 @@ class Mailbox:
 
     def await_head(self, src: int, head: int, limit_s: float) -> int:
         """Wait for a moment, awake, until ``src`` has put in more than ``head``; return the new."""
-        words, place = self._words, self._heads + src
-        deadline_s = 0.0
-        while words[place] == head:
-            if not deadline_s:
-                deadline_s = time.perf_counter() + limit_s
-            for _ in range(self._polls):
-                if words[place] != head:
-                    break
-            else:
-                if time.perf_counter() > deadline_s:
-                    return head
-                _yield()
+        place = self._heads + src
+        if self._words[place] == head and not self._poll(place, head, limit_s):
+            return head
         self._acquire()  # only now is it sure that what it announces can be seen
-        head = words[place]
+        head = self._words[place]
         self._release()
         return head
 
@@ -134,10 +125,13 @@ class Mailbox:
 
     def poll(self, news: int, limit_s: float) -> bool:
         """Wait for a moment, awake; return whether there is something new since ``news``."""
+        return self._poll(_NEWS, news, limit_s)
+
+    def _poll(self, place: int, known: int, limit_s: float) -> bool:
         words, deadline_s = self._words, time.perf_counter() + limit_s
         while True:
             for _ in range(self._polls):
-                if words[_NEWS] != news:
+                if words[place] != known:
                     return True
             if time.perf_counter() > deadline_s:
                 return False
@@ -173,7 +167,26 @@ class Mailbox:
         self._words[_STALLED] = 0
         self._release()
 
+    def lie_down(self, news: int) -> None:
+        """Say that the owner sleeps, unless more than ``news`` letters have been announced to it.
+
+        The word of it: what wakes the owner comes another way.
+        """
+        words = self._words
+        self._acquire()
+        if words[_NEWS] == news:
+            words[_AWAITED_SRC] = words[_AWAITED_DST] = ANYONE
+        self._release()
+
     # The others' part
+
+    def announce(self) -> None:
+        """Say that a letter is about to be sent to the owner, who so does not sleep."""
+        words = self._words
+        self._acquire()
+        words[_NEWS] += 1
+        words[_AWAITED_SRC] = words[_AWAITED_DST] = NOBODY
+        self._release()
 
     def tell_head(self, src: int, head: int) -> None:
         """Say that ``src`` has put bytes up to ``head`` into its ring to the owner."""

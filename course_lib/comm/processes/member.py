@@ -12,6 +12,7 @@ from typing import Any
 from multiprocess import connection
 
 from course_lib.comm.failures import Frame, frames_of_dump
+from course_lib.comm.order import Entered, Site
 from course_lib.comm.processes.contexts import PROCESS_LOCK, start_process
 from course_lib.comm.processes.inbox import Inbox, Tap
 from course_lib.comm.processes.output import Printer
@@ -24,6 +25,7 @@ __all__ = ["REST_S", "Member", "Phase"]
 # On Windows one can wait for 63 things at most, so there the output travels with the records.
 _OUTPUTS = () if sys.platform == "win32" else ("stdout", "stderr", "crash")
 _DEATH_S = 0.2
+_ANOTHER_FIRST_S = 0.5
 REST_S = 0.002
 """How long its output is left alone after a look: a launcher that woke up for every line of a flood
 would make the worker three times slower."""
@@ -63,8 +65,12 @@ class Member:
         Where it was when it was last asked.
     call : str or None
         The verb it waited in then.
-    beside : tuple of (str, tuple of Frame, str or None)
-        The same, after a name, of everything that it had started.
+    entered : Entered or None
+        The collective it was in then.
+    beside : tuple of (str, tuple of Frame, str or None, Entered or None)
+        All three, after a name, of everything that it had started.
+    sites : tuple of Site
+        The places at which it had called collectives when it last reported.
     gone : bool
         Whether its process has ended.
     gone_s : float
@@ -88,7 +94,9 @@ class Member:
         self.failure: Failed | None = None
         self.frames: tuple[Frame, ...] | None = None
         self.call: str | None = None
-        self.beside: tuple[tuple[str, tuple[Frame, ...], str | None], ...] = ()
+        self.entered: Entered | None = None
+        self.beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...] = ()
+        self.sites: tuple[Site, ...] = ()
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
@@ -103,6 +111,7 @@ class Member:
         self._inbox: Inbox | None = None
         self._taps: dict[str, Tap] = {}
         self._heard_s = 0.0
+        self._failed_s = 0.0
         self._requests: Any = None
         self._worker_ends: list[Any] = []
 
@@ -113,9 +122,13 @@ class Member:
 
     @property
     def failed(self) -> bool:
-        """Whether it has raised, or can no longer report."""
+        """Whether it has raised, or can no longer report.
+
+        One that only tells of another's failure leaves that one a moment to be heard first.
+        """
         if self.failure is not None:
-            return True
+            patience_s = _ANOTHER_FIRST_S if self.failure.is_consequence else 0.0
+            return time.monotonic() >= self._failed_s + patience_s
         return self.done is None and self._inbox is not None and not self._inbox.open
 
     @property
@@ -241,14 +254,17 @@ class Member:
             case Loaded():
                 self.phase = Phase.LOADED
             case Located() if not self.silent:
-                self.frames, self.call, self.beside = record
+                self.frames, self.call, self.entered, self.beside, self.sites = record
             case Output():
                 self.printer.feed(record.stream, record.data)
             case Done() if not self.too_late:
                 self.done = record
+                self.sites = record.sites
                 self.phase = Phase.DONE
             case Failed() if not self.too_late:
                 self.failure = record
+                self._failed_s = time.monotonic()
+                self.sites = record.sites
 
     def signal(self, number: int) -> None:
         """Send a signal to its process."""

@@ -6,26 +6,25 @@ bell and wakes the others when it rings. A flow takes messages of its own commun
 another communicator is in the way, and nobody waits for that, it is set aside.
 """
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable, Set
 from itertools import count
 
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.processes.channels import Channels
+from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Call, Flow
-from course_lib.comm.processes.mailbox import ANYONE, FLOWS, NOBODY
+from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.transfers import Receiving, Sending
 
 __all__ = ["POLL_S", "Port"]
 
 POLL_S = 100e-6
 """How long a rank stays awake for news: a few times what waking up would take."""
-_WORTH_NOTING_S = 1e-4
 _NOTHING: frozenset[int] = frozenset()
 
 
-class Port:
+class Port(Crew):
     """A rank's ends of all rings, its mailbox, and its flows.
 
     Parameters
@@ -37,64 +36,18 @@ class Port:
 
     Attributes
     ----------
-    turn : Lock
-        Held by the flow that moves messages.
     numbers : iterator of int
         Of the rank's messages.
-    flows : dict of Flow
-        By number; more than one only while something that was started still runs.
     """
 
     def __init__(self, rank: int, channels: Channels) -> None:
-        self.rank = rank
-        self.size = channels.size
+        super().__init__(rank, channels.size, channels.board)
         self.outlets = channels.outlets(rank)
         self.inlets = channels.inlets(rank)
-        self.turn = threading.Lock()
-        self.flows: dict[int, Flow] = {}
         self.numbers = count(1)
         self._mailboxes = channels.mailboxes
         self.mailbox = channels.mailboxes[rank]
-        self._board = channels.board
-        self._changed = threading.Condition(self.turn)  # a flow has moved something, or has ended
         self._watched = False
-        self._dozing: set[Flow] = set()
-
-    # Flows
-
-    def has_place(self) -> bool:
-        """Tell whether one more flow may begin."""
-        return len(self.flows) < FLOWS
-
-    def open_flow(self, name: str) -> Flow:
-        """Make a place for one more flow, which belongs to the calling thread until it has one."""
-        with self.turn:
-            number = next(n for n in range(FLOWS) if n not in self.flows)
-            flow = self.flows[number] = Flow(number, name)
-            self._board.goes_on(self.rank, number)
-            return flow
-
-    def close_flow(self, flow: Flow) -> None:
-        """Give a flow's place back."""
-        with self.turn:
-            del self.flows[flow.number]
-            self._wake_flows()
-            self._board.ends(self.rank, flow.number)
-
-    def this_flow(self) -> Flow | None:
-        """Return the flow that the calling thread is; None if it is a stranger."""
-        here = threading.get_ident()
-        return next((flow for flow in list(self.flows.values()) if flow.thread == here), None)
-
-    def wait_until(self, flow: Flow, call: Call, met: Callable[[], bool]) -> None:
-        """Wait for something that another flow of this rank does."""
-        with self.turn:
-            while not met():
-                self._board.waits(self.rank, flow.number, call.verb, NOBODY, NOBODY)
-                flow.call = call
-                self._doze(flow)
-                flow.call = None
-            self._board.goes_on(self.rank, flow.number)
 
     def finish(self) -> None:
         """Tell all others that this rank will neither send nor receive any more."""
@@ -215,7 +168,8 @@ class Port:
             flow.polled = not self.mailbox.poll(news, POLL_S)
             return  # to look once more, under the lock, before falling asleep
         if (gone := self._gone(call)) and self.mailbox.look(NOBODY, NOBODY, 0)[0] == news:
-            raise PeerFinishedError(call.explain_gone(self.rank, gone), rank=self.rank)
+            text = call.explain_gone(self.rank, gone, flow.entered())
+            raise PeerFinishedError(text, rank=self.rank)
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if self._watched:
@@ -236,28 +190,10 @@ class Port:
         self._watched = False
         self._wake_flows()
 
-    def _doze(self, flow: Flow) -> None:
-        """Sleep until another flow of this rank has moved something."""
-        self._dozing.add(flow)
-        self._changed.wait()
-
     def _wake_flows(self) -> None:
-        for flow in self._dozing:  # said here, so that nobody takes them for asleep meanwhile
-            self._board.goes_on(self.rank, flow.number)
-        self._dozing.clear()
-        self._changed.notify_all()
+        super()._wake_flows()
         if self._watched:
             self.mailbox.tell_owner()
-
-    def _went_on(self, flow: Flow) -> None:
-        flow.polled = False
-        if flow.idle_since_s:
-            now_s = time.perf_counter()
-            if now_s - flow.idle_since_s > _WORTH_NOTING_S:
-                flow.waits.append((flow.idle_since_s, now_s))
-            flow.idle_since_s = 0.0
-        if len(self.flows) > 1:
-            self._wake_flows()
 
     def _gone(self, call: Call) -> list[int]:
         """List the ranks that have returned, and left nothing, without which it cannot end."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from course_lib.comm.failures import Failure, Frame
 from course_lib.comm.messages import Tag
+from course_lib.comm.order import Entered, Site
 from course_lib.trace.recorder import Recorder
 
 __all__ = ["Attached", "Call", "Done", "Failed", "Go", "Loaded", "Locate", "Located", "Output"]
@@ -45,12 +46,15 @@ class Loaded(NamedTuple):
 class Located(NamedTuple):
     """From a worker: where its function is, outermost frame first, and the verb it waits in.
 
-    ``beside`` says the same, after a name, of everything that the function has started.
+    ``entered`` is the collective it is in. ``beside`` says all three, after a name, of everything
+    that the function has started. ``sites`` are the places at which it has called collectives.
     """
 
     frames: tuple[Frame, ...]
     call: str | None
-    beside: tuple[tuple[str, tuple[Frame, ...], str | None], ...] = ()
+    entered: Entered | None
+    beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...]
+    sites: tuple[Site, ...]
 
 
 class Output(NamedTuple):
@@ -65,6 +69,7 @@ class Done(NamedTuple):
 
     Without a trace, ``sent[name, dst]`` and ``received[name, src]`` count the messages of each
     communicator; ``last_tags[name, dst]`` are the tags of the last, to name those nobody received.
+    ``last_stamps[name]`` is the stamp of its last collective there, 0 if there was none.
     """
 
     value: bytes
@@ -73,6 +78,8 @@ class Done(NamedTuple):
     sent: dict[tuple[str, int], int]
     received: dict[tuple[str, int], int]
     last_tags: dict[tuple[str, int], tuple[Tag, ...]]
+    sites: tuple[Site, ...]
+    last_stamps: dict[str, int]
 
 
 class Failed(NamedTuple):
@@ -80,3 +87,6 @@ class Failed(NamedTuple):
 
     failure: Failure
     recorder: Recorder | None
+    sites: tuple[Site, ...]
+    is_consequence: bool = False
+    """Whether it only shows that another rank has failed, which will say so itself."""

@@ -4,8 +4,9 @@ import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
-from course_lib.comm import wait_graph
+from course_lib.comm import order, wait_graph
 from course_lib.comm.errors import (
+    CollectiveMismatchError,
     DeadlockError,
     LaunchTimeout,
     RunError,
@@ -15,9 +16,10 @@ from course_lib.comm.errors import (
     WorkerStartError,
 )
 from course_lib.comm.failures import place, render, to_error, user_frame
+from course_lib.comm.order import Entered
 from course_lib.comm.processes import stalls
 from course_lib.comm.processes.board import Board, call_text
-from course_lib.comm.processes.deadlock import DeadlockWatch, awaited
+from course_lib.comm.processes.deadlock import DeadlockWatch, Link, awaited
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank
 
@@ -54,7 +56,7 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
         first = min(failed, key=lambda member: _failed_at(member, origin_s))
         others = _others(members, first, board)
         if first.failure is not None:
-            return to_error(first.failure.failure, others)
+            return _with_sender(to_error(first.failure.failure, others), members)
         return _explain_death(first, others)
     first = next(m for m in members if m.done is None)
     return WorkerExited(
@@ -63,6 +65,19 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
         rank=first.rank,
         consequences=_others(members, first, board),
     )
+
+
+def _with_sender(error: RunError, members: list[Member]) -> RunError:
+    """Add, to what a rank says of a collective's message, where its sender had called that."""
+    if not isinstance(error, CollectiveMismatchError):
+        return error
+    mine, theirs = error.entered
+    sender = members[theirs.rank]
+    theirs = theirs._replace(
+        site=order.site_of(sender.sites, error.stamp),
+        frame=user_frame(sender.frames) if sender.frames else None,
+    )
+    return order.mismatch([mine, theirs], consequences=error.consequences)
 
 
 def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunError:
@@ -88,8 +103,10 @@ def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunE
 
 def explain_deadlock(
     members: list[Member], board: Board, watch: DeadlockWatch, eager_bytes: int
-) -> DeadlockError:
-    """Return the error for ranks that wait for each other in a circle.
+) -> DeadlockError | CollectiveMismatchError:
+    """Return the error for ranks that wait for each other in a circle, or in several.
+
+    Where ranks of a circle are in different collectives, that is the error.
 
     Parameters
     ----------
@@ -98,22 +115,17 @@ def explain_deadlock(
     board : Board
         What each waited for.
     watch : DeadlockWatch
-        What has found the circle.
+        What has found the circles.
     eager_bytes : int
         Up to what size ``send`` returns after copying.
 
     Returns
     -------
-    DeadlockError
-        With the circle, every rank's call and place, and the graph.
+    DeadlockError or CollectiveMismatchError
+        With the circles, every rank's call and place, and the graph.
     """
-    circle = watch.circle or []
-    ranks = [link.rank for link in circle]
-    told = []
-    for link, following in zip(circle, [*ranks[1:], *ranks[:1]], strict=True):
-        waiting = _waiting(members[link.rank], link.entry, watch)
-        others = (peer for peer in waiting.waits_for if peer != following)
-        told.append(replace(waiting, waits_for=(following, *others)))
+    told = [_told(circle, members, watch) for circle in watch.circles]
+    ranks = {link.rank for circle in watch.circles for link in circle}
     outside = [
         _waiting(member, entry, watch)
         for member in members
@@ -123,6 +135,10 @@ def explain_deadlock(
     rest = [f"rank {m.rank} {_fate(m, board)}" for m in members if m.rank not in ranks]
     if len(rest) > MOST_LINES:
         rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
+    for circle in watch.circles:
+        entered = [_entered(members[link.rank], link.entry, watch) for link in circle]
+        if order.apart(entered):
+            return order.mismatch(entered, consequences=rest)
     return wait_graph.deadlock(
         told,
         outside,
@@ -132,14 +148,23 @@ def explain_deadlock(
     )
 
 
+def _told(circle: list[Link], members: list[Member], watch: DeadlockWatch) -> list[WaitingRank]:
+    told = []
+    for link, following in zip(circle, [*circle[1:], circle[0]], strict=True):
+        waiting = _waiting(members[link.rank], link.entry, watch)
+        others = (peer for peer in waiting.waits_for if peer != following.rank)
+        told.append(replace(waiting, waits_for=(following.rank, *others)))
+    return told
+
+
 def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
     """Say what a rank that cannot go on says of an entry of the board, or what the board does."""
     state = watch.states[member.rank]
     waiting = state.waiting[entry]
     call, frames = call_text(*waiting), member.frames or member.crash
-    flows = [("", frames, member.call), *member.beside]
+    flows = [("", frames, member.call, None), *member.beside]
     if len(flows) == len(state.waiting):  # else it has not answered
-        name, frames, said = flows[entry]
+        name, frames, said, _ = flows[entry]
         call = (said or call) + (f" in {name!r}" if name else "")
     return WaitingRank(
         rank=member.rank,
@@ -148,6 +173,17 @@ def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
         place=place(user_frame(frames)) if frames else "a place that it did not tell",
         waits_for=tuple(awaited(member.rank, waiting, len(watch.states))),
     )
+
+
+def _entered(member: Member, entry: int, watch: DeadlockWatch) -> Entered:
+    """Say in which collective a rank of a circle is, or in what else it waits."""
+    waiting = watch.states[member.rank].waiting
+    nowhere = Entered(member.rank, "", instead=call_text(*waiting[entry]))
+    flows = [(member.frames, member.entered), *((f, e) for _, f, _, e in member.beside)]
+    if len(flows) != len(waiting):  # it has not answered
+        return nowhere
+    frames, entered = flows[entry]
+    return entered or nowhere._replace(frame=user_frame(frames) if frames else None)
 
 
 def explain_stall(members: list[Member], board: Board, stalled: Sequence[int]) -> WorkerStalled:
@@ -213,7 +249,7 @@ def _fate(member: Member, board: Board) -> str:
     if member.failure is not None:
         failure = member.failure.failure
         text = failure.text.splitlines()[0] if failure.text else ""
-        return f"failed too: {failure.type_name}{': ' if text else ''}{text}"
+        return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
     if member.done is None and not member.ended_by_us:
         return f"{_how(member.exit_code)} too"
     return _state(member, board)
@@ -231,7 +267,7 @@ def _state(member: Member, board: Board, *, now: bool = False) -> str:
         return f"{'is' if now else 'was'} running{_where(member)}"
     started = [
         f"; {name!r} {waits} in {said}, at {place(user_frame(frames))}"
-        for name, frames, said in member.beside
+        for name, frames, said, _ in member.beside
         if said is not None
     ]
     return f"{waits} in {call}{_where(member)}{''.join(started)}"
@@ -264,7 +300,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _failed_at(member: Member, origin_s: float) -> float:
+def _failed_at(member: Member, origin_s: float) -> tuple[bool, float]:
+    """Say when a rank failed; those that only tell of another's failure come last."""
     if member.failure is not None:
-        return member.failure.failure.time_s
-    return member.gone_s - origin_s
+        return member.failure.is_consequence, member.failure.failure.time_s
+    return False, member.gone_s - origin_s

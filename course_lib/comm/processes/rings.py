@@ -28,8 +28,8 @@ from course_lib.comm.processes.parcels import Bytes, Parcel
 
 __all__ = ["Inlet", "Outlet"]
 
-Small = tuple[Envelope, np.dtype[Any], int, int]
-"""What a message says about itself, its dtype, the place of its payload, its whole length."""
+Small = tuple[Envelope, np.dtype[Any], int, int, int]
+"""What a message says about itself, its dtype, where its payload lies, its length, its stamp."""
 
 _LARGE_RING = 256 * 1024
 
@@ -90,8 +90,9 @@ class Outlet:
         self.head += aligned(n_bytes)
 
     def put_small(
-        self, data: bytes, description: bytes, channel: int, number: int, posted_s: float
-    ) -> bool:
+        self, data: bytes, description: bytes, channel: int, number: int, posted_s: float,
+        stamp: int,
+    ) -> bool:  # fmt: skip
         """Put in a whole message in one piece and tell the receiver; False if it does not fit so.
 
         This is ``begin`` and ``put`` for the message of most runs, without their cases.
@@ -105,7 +106,7 @@ class Outlet:
             return False
         view = self._view
         FIXED_PART.pack_into(
-            view, start, MAGIC, n_description, 0, 0, channel, number, n_bytes, posted_s
+            view, start, MAGIC, n_description, 0, 0, channel, number, n_bytes, posted_s, stamp
         )
         view[start + FIXED : start + FIXED + n_description] = description
         view[start + payload : start + payload + n_bytes] = data
@@ -189,7 +190,7 @@ class Inlet:
         ):
             return None
         start = self.tail % self._capacity
-        _, n_description, flags, _, its_channel, _, n_bytes, _ = FIXED_PART.unpack_from(
+        _, n_description, flags, _, its_channel, _, n_bytes, _, stamp = FIXED_PART.unpack_from(
             self._view, start
         )
         payload = start + FIXED + (n_description + 63 & -64)
@@ -197,7 +198,7 @@ class Inlet:
         if flags & WAITS or its_channel != channel or end > self._capacity:
             return None
         description = bytes(self._view[start + FIXED : start + FIXED + n_description])
-        return *understand(description), payload, end - start
+        return *understand(description), payload, end - start, stamp
 
     def skip_small(self, length: int) -> None:
         """Step behind a message that ``peek_small`` has found and that has been read."""

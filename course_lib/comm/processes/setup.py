@@ -51,6 +51,8 @@ class Setup:
         Two for each rank.
     pipes : Pipes
         How to talk to the launcher.
+    transport : bytes
+        How messages move: a ``Transport``, packed until the output has been redirected.
     """
 
     rank: int
@@ -64,6 +66,7 @@ class Setup:
     locks: list[Semaphore | Event]
     bells: list[Semaphore | Event]
     pipes: Pipes
+    transport: bytes
 
 
 def enter(setup: Setup) -> None:

@@ -11,30 +11,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.order import differ
 from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.header import describe
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.port import POLL_S, Port
+from course_lib.comm.processes.rings import Outlet
 from course_lib.comm.processes.transfers import check_op
 
 __all__ = ["receive_small", "send_small"]
 
 
 def send_small(
-    home: Home, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float
-) -> bool:
+    home: Home, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float,
+    stamp: int,
+) -> bool:  # fmt: skip
     """Send a message that does not wait to rank ``to``; return whether that is done."""
     port = home.port
     if not 0 < data.nbytes <= home.eager_bytes or len(port.flows) > 1:
         return False
+    outlet: Outlet = port.outlets[to]
     number = next(port.numbers)
-    return port.outlets[to].put_small(data.tobytes(), describe(sent), channel, number, posted_s)
+    return outlet.put_small(data.tobytes(), describe(sent), channel, number, posted_s, stamp)
 
 
 def receive_small(
     port: Port, flow: Flow, from_: int, channel: int, out: NDArray[Any] | None, op: str | None,
-    tag: Tag, comm: str,
+    tag: Tag, comm: Communicator,
 ) -> tuple[NDArray[Any], Envelope] | None:  # fmt: skip
     """Receive a small message if it comes now; None if another way has to be gone."""
     if len(port.flows) > 1:
@@ -48,9 +53,11 @@ def receive_small(
     found = inlet.peek_small(channel)
     if found is None:
         return None
-    sent, dtype, start, length = found
+    sent, dtype, start, length, its_stamp = found
+    if its_stamp != comm._stamp and differ(its_stamp, comm._stamp):
+        comm._refuse_stamp(from_, its_stamp)
     if tag is not None or (out is not None and (out.dtype is not dtype or out.shape != sent.shape)):
-        check_match(sent, from_, port.rank, tag, out, comm)
+        check_match(sent, from_, port.rank, tag, out, comm.name)
     message: NDArray[Any] = np.ndarray(sent.shape, dtype, inlet.ring, start)
     if out is None:
         out = message.copy()

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from course_lib.comm.pending import Pending
+from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Call, Flow
-from course_lib.comm.processes.port import Port
 
 __all__ = ["Started", "Starter"]
 
@@ -23,7 +23,7 @@ class Started(Pending[T]):
 
     Parameters
     ----------
-    port : Port
+    port : Crew
         The rank's port.
     name : str
         The communicator it is given.
@@ -39,7 +39,7 @@ class Started(Pending[T]):
     """
 
     def __init__(
-        self, port: Port, name: str, body: Callable[[Flow], T], refuse: Callable[[], None]
+        self, port: Crew, name: str, body: Callable[[Flow], T], refuse: Callable[[], None]
     ) -> None:
         self.name = name
         self.done = False
@@ -72,13 +72,13 @@ class Starter:
 
     Parameters
     ----------
-    port : Port
+    port : Crew
         The rank's port.
     fail : callable
         Told of an exception that left a started function; the run ends then.
     """
 
-    def __init__(self, port: Port, fail: Callable[[BaseException], None]) -> None:
+    def __init__(self, port: Crew, fail: Callable[[BaseException], None]) -> None:
         self._port = port
         self._fail = fail
         self._queue: deque[Started[Any]] = deque()

@@ -18,7 +18,7 @@ from course_lib.comm.errors import LaunchError, WorkerStartError
 from course_lib.comm.job import Job
 from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.channels import prepare, rank_states, read_board, total_bytes
+from course_lib.comm.processes.channels import prepare, rank_states, read_board
 from course_lib.comm.processes.deadlock import DeadlockWatch
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import REST_S, Member, Phase
@@ -32,6 +32,7 @@ from course_lib.comm.processes.records import Call, Go, Locate
 from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.stalls import StallWatch, WakingClock, resume
+from course_lib.comm.processes.transport import Transport
 
 __all__ = ["Ending", "Team"]
 
@@ -64,6 +65,8 @@ class Team:
         How to start processes.
     interrupts : Interrupts
         Whether the user has pressed Ctrl-C.
+    transport : Transport
+        How messages move.
 
     Attributes
     ----------
@@ -80,15 +83,18 @@ class Team:
         If the channels do not fit.
     """
 
-    def __init__(self, job: Job, context: Any, interrupts: Interrupts) -> None:
+    def __init__(
+        self, job: Job, context: Any, interrupts: Interrupts, transport: Transport
+    ) -> None:
         self.size = job.workers
         self.origin_s = time.perf_counter()
         self._name = f"{os.getpid()}-{next(_runs)}"
         self._interrupts = interrupts
+        self._transport = pickle.dumps(transport)
         self._locks: list[Any] = []
         self._bells: list[Any] = []
         with ExitStack() as undo:
-            self._segment = Segment(total_bytes(self.size))
+            self._segment = Segment(transport.n_bytes(self.size))
             undo.callback(self._segment.close)
             self._arena = Arena()
             undo.callback(self._arena.close)
@@ -115,6 +121,7 @@ class Team:
                 setup = Setup(
                     member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
                     self._segment, self._arena, self._locks, self._bells, member.open_pipes(),
+                    self._transport,
                 )  # fmt: skip
                 member.start(setup)
             except (ConnectionError, EOFError) as error:

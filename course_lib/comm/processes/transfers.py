@@ -5,14 +5,15 @@ the sender copies the next. With ``op`` the receiver combines every part straigh
 into ``out``, which saves a pass over memory.
 """
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.order import differ
 from course_lib.comm.processes.header import ALIGNMENT, FIXED, Header, aligned, describe
 from course_lib.comm.processes.parcels import Parcel, flat_bytes, new_array
 from course_lib.comm.processes.rings import Inlet, Outlet
@@ -39,20 +40,27 @@ class Sending:
         Of the sender's flows which one this is, of its communicators, of its messages.
     posted_s : float
         The run's clock.
+    stamp : int
+        The collective it belongs to.
 
     Attributes
     ----------
+    dst : int
+        Who is to receive it.
     begun, done : bool
         Whether its first byte is in the ring; whether ``data`` may be changed again.
     """
 
-    __slots__ = ("_bytes", "_description", "_header", "_next", "_waits", "begun", "done", "outlet")
+    __slots__ = (
+        "_bytes", "_description", "_header", "_next", "_waits", "begun", "done", "dst", "outlet",
+    )  # fmt: skip
 
     def __init__(
         self, outlet: Outlet, data: NDArray[Any], sent: Envelope, *, waits: bool, beside: bool,
-        flow: int, channel: int, number: int, posted_s: float,
+        flow: int, channel: int, number: int, posted_s: float, stamp: int,
     ) -> None:  # fmt: skip
         self.outlet = outlet
+        self.dst = outlet.dst
         self.begun = False
         self.done = False
         self._bytes = flat_bytes(np.ascontiguousarray(data)).data
@@ -60,7 +68,7 @@ class Sending:
         self._waits = waits
         self._description = description = describe(sent)
         self._header = Header(
-            len(description), waits, beside, flow, channel, number, data.nbytes, posted_s
+            len(description), waits, beside, flow, channel, number, data.nbytes, posted_s, stamp
         )
 
     def advance(self, accepted: int) -> bool:
@@ -111,6 +119,10 @@ class Receiving:
         The label it must carry.
     comm : str
         The communicator's name.
+    stamp : int
+        The collective that the receiver is in.
+    refuse_stamp : callable
+        Raises for a message of another one.
 
     Attributes
     ----------
@@ -123,8 +135,8 @@ class Receiving:
     """
 
     __slots__ = (
-        "_comm", "_flat", "_fused", "_next", "_op", "_out", "_rank", "_tag", "_target", "channel",
-        "done", "header", "inlet", "result", "sent",
+        "_comm", "_flat", "_fused", "_next", "_op", "_out", "_rank", "_refuse_stamp", "_stamp",
+        "_tag", "_target", "channel", "done", "header", "inlet", "result", "sent",
     )  # fmt: skip
 
     result: NDArray[Any]
@@ -132,7 +144,7 @@ class Receiving:
 
     def __init__(
         self, inlet: Inlet, channel: int, rank: int, out: NDArray[Any] | None, op: str | None,
-        tag: Tag, comm: str,
+        tag: Tag, comm: str, stamp: int, refuse_stamp: Callable[[int, int], NoReturn],
     ) -> None:  # fmt: skip
         self.inlet = inlet
         self.channel = channel
@@ -143,6 +155,8 @@ class Receiving:
         self._op = op
         self._tag = tag
         self._comm = comm
+        self._stamp = stamp
+        self._refuse_stamp = refuse_stamp
         self._next = 0
 
     @property
@@ -182,6 +196,8 @@ class Receiving:
     def _begin(self, header: Header, sent: Envelope) -> None:
         """Compare the message with what is wanted, then choose where its bytes go."""
         out, op = self._out, self._op
+        if differ(header.stamp, self._stamp):
+            self._refuse_stamp(self.inlet.src, header.stamp)
         check_match(sent, self.inlet.src, self._rank, self._tag, out, self._comm)
         if op is not None:
             check_op(op, sent.dtype)

@@ -21,6 +21,7 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.failures import frames_of_stack
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.records import Locate, Located, Output
 from course_lib.comm.processes.setup import Pipes
@@ -40,10 +41,13 @@ class Line:
         The worker's ends.
     flows : dict of Flow
         What runs in the worker, its function first.
+    sites : Sites
+        The places at which it has called collectives.
     """
 
-    def __init__(self, pipes: Pipes, flows: dict[int, Flow]) -> None:
+    def __init__(self, pipes: Pipes, flows: dict[int, Flow], sites: Sites) -> None:
         self._flows = flows
+        self._sites = sites
         self._records = pipes.records
         self._requests = pipes.requests
         self._sending = threading.Lock()
@@ -89,14 +93,17 @@ class Line:
 
     def _locate(self) -> Located:
         stacks = sys._current_frames()
-        mine, beside = None, []
+        mine, mine_in, beside = None, None, []
         for _, flow in sorted(self._flows.copy().items()):  # in the order of the board
             call = flow.call.written(flow.name) if flow.call is not None else None
+            entered = flow.entered()
             if flow.thread == self._worker:
-                mine = call
+                mine, mine_in = call, entered
             else:
-                beside.append((flow.name, frames_of_stack(stacks.get(flow.thread)), call))
-        return Located(frames_of_stack(stacks.get(self._worker or 0)), mine, tuple(beside))
+                frames = frames_of_stack(stacks.get(flow.thread))
+                beside.append((flow.name, frames, call, entered))
+        frames = frames_of_stack(stacks.get(self._worker or 0))
+        return Located(frames, mine, mine_in, tuple(beside), tuple(self._sites.known))
 
 
 class Pump:

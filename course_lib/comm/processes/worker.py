@@ -6,6 +6,7 @@ has not finished, whatever it says when it exits.
 
 import gc
 import os
+import pickle
 import sys
 import time
 from contextlib import suppress
@@ -14,21 +15,22 @@ from typing import Any
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
+from course_lib.comm.order import Sites
 from course_lib.comm.processes.channels import Channels
-from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.offspring import (
     descendants,
     end_processes,
     let_forks_end_with_the_run,
 )
-from course_lib.comm.processes.port import Port
 from course_lib.comm.processes.records import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.setup import Setup
+from course_lib.comm.processes.transport import Transport
 from course_lib.comm.processes.watch import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.shipping import load_call, no_room, pack_value
 
-__all__ = ["work"]
+__all__ = ["done", "work"]
 
 _COLLECT_EVERY = 50_000
 """New objects between two looks of the garbage collector; every 700, as usual, traces cost 15 %."""
@@ -43,10 +45,13 @@ def work(setup: Setup) -> None:
     watch_for_crashes(setup.pipes)
     let_forks_end_with_the_run()
     os.environ[WORKER_VARIABLE] = str(setup.rank)
-    port = Port(setup.rank, Channels(setup.segment.memory, setup.locks, setup.bells))
-    line = Line(setup.pipes, port.flows)
+    transport: Transport = pickle.loads(setup.transport)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    port = transport.port(setup.rank, channels)
+    sites = Sites()
+    line = Line(setup.pipes, port.flows, sites)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, port, line)
+    _live(setup, transport, port, line, sites)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -65,14 +70,15 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, port: Port, line: Line) -> None:
+def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sites) -> None:
     home: Home | None = None
     origin_s = time.perf_counter()
 
     def failed(error: BaseException) -> Failed:
         now_s = time.perf_counter() - origin_s
         recorder = home.recorder if home is not None else None
-        return Failed(Failure.of(error, setup.rank, now_s, _PATIENCE_S), recorder)
+        failure = Failure.of(error, setup.rank, now_s, _PATIENCE_S)
+        return Failed(failure, recorder, tuple(sites.known), port.is_consequence(error))
 
     try:
         line.report(Attached(setup.rank))
@@ -84,24 +90,26 @@ def _live(setup: Setup, port: Port, line: Line) -> None:
         # A trace is many small objects that stay: the collector would look at them again and again.
         gc.freeze()
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
+        port.connect()
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s
         home = Home(
             port, setup.arena, setup.eager_bytes, setup.seed, setup.trace, origin_s,
-            fail=lambda error: line.report(failed(error)),
+            fail=lambda error: line.report(failed(error)), sites=sites,
         )  # fmt: skip
         flow = port.open_flow(WORLD)
-        value = fn(ProcessCommunicator(home, flow), *args)
+        value = fn(transport.communicator(home, flow), *args)
         home.starter.wait_for_all(flow)
         ended_s = home.clock()
-        record: Any = _done(home, pack_value(value, setup.rank), ended_s)
+        record: Any = done(home, pack_value(value, setup.rank), ended_s)
         port.finish()
     except BaseException as error:  # sys.exit and the like are failures too
         record = failed(error)
     line.report(record)
 
 
-def _done(home: Home, value: bytes, ended_s: float) -> Done:
+def done(home: Home, value: bytes, ended_s: float) -> Done:
+    """Return the report of a rank whose function has returned, with what it sent and received."""
     sent, received, last_tags = {}, {}, {}
     for comm in home.communicators:
         for dst, n_messages in comm.n_sent.items():
@@ -109,4 +117,6 @@ def _done(home: Home, value: bytes, ended_s: float) -> Done:
             last_tags[comm.name, dst] = tuple(comm.last_tags[dst])
         for src, n_messages in comm.n_received.items():
             received[comm.name, src] = n_messages
-    return Done(value, ended_s, home.recorder, sent, received, last_tags)
+    sites = tuple(home.sites.known)
+    last_stamps = {comm.name: comm._last_stamp for comm in home.communicators}
+    return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)

@@ -22,6 +22,17 @@ card is done. Up to ``EAGER_BYTES`` a message starts when it is sent; a larger o
 nothing: all leave when the last one enters. For an algorithm that goes in rounds this gives
 ``T = rounds*alpha + beta * (sum over rounds of the bytes on the busiest card)``.
 
+**Links.** On a ring, or between hosts that share uplinks, a message occupies every link on its way,
+the cards included, each for ``n*beta`` of that link, cut through: alone it takes the sum of the
+latencies plus n times the largest beta, and where messages share a link they queue. What waits in
+the middle waits there: ``send`` returns when the sender's own card is free, however slow the rest.
+A slow card or a slow link is one with other numbers. ``routes`` has this; a plain star without
+faults does without it, and gives the same times to the last bit.
+
+**Faults.** A schedule says which ranks crash and perhaps come back, which messages are lost,
+doubled or held up, which links are slow and who is cut off from whom, and when. ``faults`` says
+what each does and what is lost with a rank. The same schedule gives the same run.
+
 **Beside each other.** ``comm.start`` makes a flow whose clock begins at its starter's; ``wait``
 moves the waiter's clock to the later of both. A computer is thought to have a core for each flow,
 so that arithmetic in two of them overlaps, but one card: what is ready to leave while another
@@ -34,8 +45,11 @@ for whom is the explanation, with the line of each rank's function, read from it
 copied when they are sent. But there is one interpreter: modules, and so their globals, are the same
 for all ranks, which real processes keep apart. A rank is also not interrupted between two verbs: to
 end a function that loops for ever, a watchdog raises an exception in the thread when the wall time
-is over. Code that never comes back from C, or that swallows every exception, cannot be ended.
+is over, or when there have been more events than memory has room for. Code that never comes back
+from C, or that swallows every exception, cannot be ended. For the same reason a rank that crashes
+runs its ``finally`` blocks, in which it can do nothing to the others.
 
 Read ``networks``, then ``flow`` (a clock and a greenlet) and ``world`` (the loop), then
-``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``.
+``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks
+that are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``mishaps``.
 """

@@ -44,6 +44,10 @@ class Card:
             self._serve_at(self.sends_free_s)
         self._queue.append((letter, receiver))
 
+    def forget(self) -> None:
+        """Let go of what has not left: this rank has crashed."""
+        self._queue.clear()
+
     def _serve_at(self, free_s: float) -> None:
         """Go on with the queue when this side is free, before the rank's flows have their turn."""
         serve = greenlet(partial(self._serve, free_s), self._world.loop)

@@ -1,38 +1,58 @@
 """Why nobody can go on, or where everybody was: the sentences of the simulator's errors."""
 
-import math
-from collections.abc import Collection
 from dataclasses import replace
 
-from course_lib.comm import wait_graph
-from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, RunError
+from course_lib.comm import order, wait_graph
+from course_lib.comm.errors import (
+    LaunchTimeout,
+    PeerFinishedError,
+    RunError,
+    SimulationError,
+    WorkerKilled,
+)
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.order import Entered
+from course_lib.comm.simulated import telling
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.world import World
-from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, unread_note
+from course_lib.comm.wait_graph import WaitingRank
 
-__all__ = ["interrupted", "others", "stuck", "timed_out"]
+__all__ = ["interrupted", "storm", "stuck", "timed_out"]
 
-_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circle alone
+_MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circles alone
+_MOST_SEARCHED = 1024  # flows, for more than one circle: whom each waits for takes a look at all
 
 
 def stuck(world: World) -> RunError:
-    """Explain why nothing can go on: a circle of flows, or one that has returned too early."""
-    flow = next(flow for flow in world.flows.values() if not flow.finished)
-    path: dict[Flow, int] = {}  # in the order of who waits for whom
-    while flow not in path:
-        path[flow] = len(path)
-        peer = _waits_for(flow)[0]
-        if peer.finished:
-            return _peer_finished(world, flow, peer)
-        flow = peer
-    return _deadlock(world, list(path)[path[flow] :])
+    """Explain why nothing can go on: circles of flows, or one that has returned too early."""
+    waiting = [flow for flow in world.flows.values() if not flow.finished]
+    if len(waiting) > _MOST_SEARCHED:
+        waiting = waiting[:1]
+    seen: set[Flow] = set()
+    circles: list[list[Flow]] = []
+    for flow in waiting:
+        path: dict[Flow, int] = {}  # in the order of who waits for whom
+        while not (flow.finished or _has_crashed(flow) or flow in path or flow in seen):
+            path[flow] = len(path)
+            flow = _waits_for(flow)[0]
+        if _has_crashed(flow) and not circles:
+            return _peer_crashed(world, list(path)[-1], flow)
+        if flow.finished and not circles:
+            return _peer_finished(world, list(path)[-1], flow)
+        if flow in path:
+            circles.append(list(path)[path[flow] :])
+        seen |= path.keys()
+    return _deadlock(world, circles)
+
+
+def _has_crashed(flow: Flow) -> bool:
+    return flow.caller is None and not flow.finished
 
 
 def _waits_for(flow: Flow) -> list[Flow]:
-    """List the flows without which ``flow`` cannot go on, those that have returned first."""
+    """List the flows without which ``flow`` cannot go on, those that will never help first."""
     comm = flow.comm
     if flow.verb == "wait":
         return [comm.flow]
@@ -41,10 +61,10 @@ def _waits_for(flow: Flow) -> list[Flow]:
         peers = [peer for peer in comm.peers if peer.rank not in inside]
     elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
         flows = [_user(peer) for peer in comm.peers if peer is not comm]
-        return sorted(flows, key=lambda flow: flow.finished)
+        return sorted(flows, key=lambda flow: (flow.finished, _has_crashed(flow)))
     else:
         peers = [comm.peers[rank] for rank in (comm.listens_to, comm.sends_to) if rank is not None]
-    return sorted(map(_user, peers), key=lambda flow: not flow.finished)
+    return sorted(map(_user, peers), key=lambda flow: (not _has_crashed(flow), not flow.finished))
 
 
 def _user(comm: SimulatedCommunicator) -> Flow:
@@ -55,39 +75,54 @@ def _user(comm: SimulatedCommunicator) -> Flow:
     return comm.flow
 
 
-def _deadlock(world: World, cycle: list[Flow]) -> DeadlockError:
-    # A flow that waits for a started function is told together with that function.
-    before = [cycle[-1], *cycle]
-    told = [flow for waiter, flow in zip(before, cycle, strict=False) if waiter.verb != "wait"]
-    told = told or cycle
-    known = set(cycle)
+def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
+    known = {flow for circle in circles for flow in circle}
+    for circle in circles:
+        entered = [_entered(flow) for flow in circle if flow.verb != "wait"]
+        if order.apart(entered):
+            return order.mismatch(entered, consequences=telling.others(world, circle))
     rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
-        [_waiting(world, flow) for flow in told],
+        [_told(world, circle) for circle in circles],
         [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
-        consequences=others(world, cycle),
+        consequences=telling.others(world, known),
         eager_bytes=world.eager_bytes,
     )
+
+
+def _told(world: World, circle: list[Flow]) -> list[WaitingRank]:
+    # A flow that waits for a started function is told together with that function.
+    before = [circle[-1], *circle]
+    told = [flow for waiter, flow in zip(before, circle, strict=False) if waiter.verb != "wait"]
+    return [_waiting(world, flow) for flow in told or circle]
+
+
+def _entered(flow: Flow) -> Entered:
+    """Say in which collective a flow is, or in what else it waits."""
+    frame = user_frame(frames_of_stack(flow.gr_frame))
+    return flow.comm._entered() or Entered(flow.rank, "", instead=telling.call(flow), frame=frame)
 
 
 def _waiting(world: World, flow: Flow) -> WaitingRank:
     if flow.verb == "wait" and flow.comm.flow.verb != "wait":
         started = _waiting(world, flow.comm.flow)
-        return replace(started, call=f"{_call(flow)}, which waits in {started.call}")
+        return replace(started, call=f"{telling.call(flow)}, which waits in {started.call}")
     waits_for = [peer.rank for peer in _waits_for(flow)]
     return WaitingRank(
         rank=flow.rank,
         verb=flow.verb,
-        call=_call(flow),
-        place=_place(flow),
+        call=telling.call(flow),
+        place=telling.spot(flow),
         waits_for=tuple(waits_for if world.size <= _MOST_DRAWN else waits_for[:1]),
-        unread=tuple(_unread(flow.comm)),
+        unread=tuple(telling.unread(flow.comm)),
     )
 
 
 def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
     comm = flow.comm
-    what = f"rank {flow.rank} waits in {_call(flow)}, at {_place(flow)}"
+    entered = comm._entered()
+    within = f" of {entered.told()}" if entered else ""
+    what = f"rank {flow.rank} waits in {telling.call(flow)}{within}, at {telling.spot(flow)}"
     returned = f"{what}, but rank {peer.rank} has already returned"
     if peer.number:
         returned += f" from {peer.group.name!r}"
@@ -97,6 +132,9 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
     elif comm in comm.group.meeting.inside:
         text = returned
         hint = f"every rank must call {flow.verb}() equally often"
+    elif entered and entered.site:
+        text = returned
+        hint = f"every rank must call {entered.site.name}() equally often"
     elif comm.listens_to == ANY:
         text = f"{what}, but all other ranks have already returned"
         hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
@@ -107,13 +145,28 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
         text = returned
         hint = f"let rank {peer.rank} send as many messages as rank {flow.rank} receives from it"
         if comm.mail is not None:
-            pair = (peer.rank, flow.rank)
-            n_sent = sum(1 for row in comm.mail.messages if row[:2] == pair)
+            n_sent = comm.mail.count(peer.rank, flow.rank)
             text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {flow.rank}"
     return PeerFinishedError(
-        "\n".join([text, *(f"    ({note})" for note in _unread(comm)), hint]),
+        "\n".join([text, *(f"    ({note})" for note in telling.unread(comm)), hint]),
         rank=flow.rank,
-        consequences=others(world, [flow, peer]),
+        consequences=telling.others(world, [flow, peer]),
+    )
+
+
+def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:
+    assert world.mishaps is not None
+    died_s = world.mishaps.died_s.get(peer.rank)
+    text = f"rank {flow.rank} waits in {telling.call(flow)}, at {telling.spot(flow)}"
+    text += f", but rank {peer.rank} "
+    if died_s is None:
+        text += "has lost what it had to do with that in a crash, and was started again"
+        hint = "a rank that is started again may send, receive and meet the others in barriers"
+    else:
+        text += f"crashed at {died_s:g} s of virtual time"
+        hint = f"let rank {flow.rank} do without rank {peer.rank}, or start it again (restart_at_s)"
+    return WorkerKilled(
+        f"{text}\n{hint}", rank=peer.rank, consequences=telling.others(world, [flow, peer])
     )
 
 
@@ -143,7 +196,37 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
     return LaunchTimeout(
         "\n".join([head, *(f"  {line}" for line in running.values()), hint]),
         rank=next((flow.rank for flow in running), None),
-        consequences=others(world, running),
+        consequences=telling.others(world, running),
+    )
+
+
+def storm(world: World, most: int, frames: tuple[Frame, ...]) -> SimulationError:
+    """Say where every rank was when more had happened than a computer's memory has room for.
+
+    Parameters
+    ----------
+    world : World
+        The run.
+    most : int
+        How many events it may have.
+    frames : tuple of Frame
+        Where the rank was that was running.
+
+    Returns
+    -------
+    SimulationError
+        The error to raise.
+    """
+    running = _running(world, frames)
+    text = (
+        f"more than {most:,} events (max_events) had happened when virtual time had come to "
+        f"{world.virtual_time_s():.3g} s"
+    )
+    hint = "look for a loop that sends or notes without end, or raise max_events"
+    return SimulationError(
+        "\n".join([text, *(f"  {line}" for line in running.values()), hint]),
+        rank=next((flow.rank for flow in running), None),
+        consequences=telling.others(world, running),
     )
 
 
@@ -163,7 +246,7 @@ def interrupted(world: World, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
         The exception to raise.
     """
     running = _running(world, frames)
-    lines = [*running.values(), *others(world, running)]
+    lines = [*running.values(), *telling.others(world, running)]
     return KeyboardInterrupt(
         "\n".join(["the run was interrupted and has ended", *(f"  {line}" for line in lines)])
     )
@@ -176,67 +259,5 @@ def _running(world: World, frames: tuple[Frame, ...]) -> dict[Flow, str]:
     for flow in world.flows.values():
         if not (flow.finished or flow.open_parts or flow in can_go_on):
             here = user_frame(frames_of_stack(flow.gr_frame) or frames)
-            lines[flow] = f"{_name(flow)} was running, at {place(here)}"
+            lines[flow] = f"{telling.name(flow)} was running, at {place(here)}"
     return lines
-
-
-def others(world: World, named: Collection[Flow] = ()) -> list[str]:
-    """Say in one line each where the flows were that an error does not name; at most ten lines."""
-    known = set(named)
-    at_work = {flow.rank for flow in world.flows.values() if not flow.finished}
-    rest = [
-        flow
-        for flow in sorted(world.flows.values(), key=_order)
-        if flow not in known
-        and (flow.rank not in at_work if flow.finished else not flow.dead)  # who has failed is told
-    ]
-    lines = [_state(flow) for flow in rest[:MOST_LINES]]
-    if len(rest) > MOST_LINES:
-        lines.append(f"and {len(rest) - MOST_LINES:,} more ranks")
-    return lines
-
-
-def _order(flow: Flow) -> tuple[int, int]:
-    return flow.rank, flow.number
-
-
-def _name(flow: Flow) -> str:
-    return f"rank {flow.rank}" + (f" in {flow.group.name!r}" if flow.number else "")
-
-
-def _state(flow: Flow) -> str:
-    if flow.finished:
-        return f"{_name(flow)} had returned"
-    if flow.open_parts:
-        return f"rank {flow.rank} waited in {_call(flow)}, at {_place(flow)}"
-    if not flow.verb:
-        return f"{_name(flow)} had not begun"
-    return f"{_name(flow)} could go on, at {_place(flow)}"
-
-
-def _call(flow: Flow) -> str:
-    """Write the verb a flow waits in, with the part of it that is still open."""
-    comm = flow.comm
-    if flow.verb == "wait":
-        return f"wait() for its started function {comm.name!r}"
-    parts = []
-    if comm.listens_to is not None and comm.listens_to != ANY:
-        parts.append(f"src={comm.group.members[comm.listens_to]}")
-    if comm.sends_to is not None:
-        parts.append(f"dst={comm.group.members[comm.sends_to]}")
-    if flow.tag is not None:
-        parts.append(f"tag={flow.tag!r}")
-    return f"{flow.verb}({', '.join(parts)}){comm.group.told}"
-
-
-def _place(flow: Flow) -> str:
-    return place(user_frame(frames_of_stack(flow.gr_frame)))
-
-
-def _unread(comm: SimulatedCommunicator) -> list[str]:
-    """Name the messages that have arrived at a waiting rank, which listens to somebody else."""
-    return [
-        unread_note(comm.group.members[src], letters[0].sent.tag, letters[0].sent.shape)
-        for src, letters in sorted(comm.inbox.items())
-        if letters and letters[0].arrived_s < math.inf
-    ][:3]

@@ -60,7 +60,7 @@ class Flow(greenlet):  # type: ignore[misc]
         self,
         comm: "SimulatedCommunicator",
         number: int,
-        body: Callable[[], Any],
+        body: Callable[["SimulatedCommunicator"], Any],
         now_s: float = 0.0,
     ) -> None:
         super().__init__(parent=comm.world.loop)
@@ -87,7 +87,7 @@ class Flow(greenlet):  # type: ignore[misc]
         world = self.world
         try:
             switch_to(world.loop)
-            self.value = self.body()
+            self.value = self.body(self.comm)
             self.finished = True
             for waiter in self.waiters:
                 waiter.wake(self.now_s)
@@ -119,9 +119,7 @@ class Flow(greenlet):  # type: ignore[misc]
         else:
             self.advance(self.done_s)
         if self.waits is not None and self.now_s > self.posted_s:
-            self.waits.append(
-                (self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
-            )
+            self.waits.add(self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
 
     def advance(self, to_s: float) -> None:
         """Move the clock on; let others run first if that makes one of them the smallest."""

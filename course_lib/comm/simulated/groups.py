@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm import order
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import MessageMismatchError, SharedMemoryFull
 from course_lib.comm.messages import Tag
@@ -144,6 +145,12 @@ class Group:
                     yield letter.sender.run_rank, comm.run_rank, letter.sent.tag
         for child in self.children.values():
             yield from child.unread()
+
+    def out_of_step(self) -> Iterator[str]:
+        """Say of each communicator, here and below, in which collectives its ranks were last."""
+        yield order.out_of_step([comm._entered_with(comm._last_stamp) for comm in self.comms])
+        for child in self.children.values():
+            yield from child.out_of_step()
 
     def is_busy(self) -> bool:
         """Say whether a function is still running here or below."""

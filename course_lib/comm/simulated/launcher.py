@@ -5,20 +5,27 @@ from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
-from course_lib.comm.simulated import explain, networks
-from course_lib.comm.simulated.letters import ANY
-from course_lib.comm.simulated.networks import Network
+from course_lib.comm.simulated import explain, networks, telling
+from course_lib.comm.simulated.faults import Faults
+from course_lib.comm.simulated.mishaps import Mishaps
+from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.topologies import whole
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from course_lib.comm.simulated.world import World
 from course_lib.trace.events import Fault
 from course_lib.trace.trace import Trace
 
-__all__ = ["launch"]
+__all__ = ["MOST_EVENTS", "launch"]
+
+MOST_EVENTS = 10_000_000
+"""How many messages, computations, notes and collectives a run may have; some gigabytes."""
 
 _GRACE_S = 1.0
 
 
-def launch(job: Job, network: Network | None) -> Result:
+def launch(
+    job: Job, network: Network | None, faults: Faults | None = None, max_events: int | None = None
+) -> Result:
     """Run a job in virtual time.
 
     Parameters
@@ -27,6 +34,10 @@ def launch(job: Job, network: Network | None) -> Result:
         The checked call of ``run``.
     network : Network or None
         The network model; None takes ``networks.DEFAULT``.
+    faults : Faults or None, default: None
+        What goes wrong, and when.
+    max_events : int or None, default: None
+        How many events there may be; None takes ``MOST_EVENTS``.
 
     Returns
     -------
@@ -47,36 +58,63 @@ def launch(job: Job, network: Network | None) -> Result:
             "network must be a Network such as networks.ethernet_10g, "
             f"got {network!r} ({type(network).__name__})"
         )
-    world = World(job, network)
+    _check_faults(faults, job.workers)
+    most = MOST_EVENTS if max_events is None else max_events
+    whole("max_events", most, least=1)
+    world = World(job, network, faults)
+    if faults is not None:
+        world.mishaps = Mishaps(world, faults)
     try:
         with inside_worker(0):
-            error = _run(world, job.time_limit_s)
+            error = _run(world, job.time_limit_s, most)
         if error is not None:
             raise error from None
-        warn_unreceived(world.unreceived())
-        values = [world.flows[rank, 0].value for rank in range(job.workers)]
-        trace = None if world.log is None else world.log.trace(job.workers, [])
+        warn_unreceived(world.unreceived(), world.everybody.out_of_step())
+        mains = [world.flows.get((rank, 0)) for rank in range(job.workers)]
+        values = [None if flow is None else flow.value for flow in mains]
+        trace = None if world.log is None else world.log.trace(job.workers, _faults(world))
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
         world.forget()
 
 
-def _run(world: World, time_limit_s: float) -> RunError | KeyboardInterrupt | None:
+def _check_faults(faults: Faults | None, workers: int) -> None:
+    if faults is None:
+        return
+    if not isinstance(faults, Faults):
+        raise TypeError(
+            "faults must be Faults such as Faults([Crash(rank=2, at_s=0.1)]), "
+            f"got {faults!r} ({type(faults).__name__})"
+        )
+    faults.check(workers)
+
+
+def _run(world: World, time_limit_s: float, max_events: int) -> RunError | KeyboardInterrupt | None:
     """Run the world to its end; explain a bad end; end the ranks that are left."""
     error: RunError | KeyboardInterrupt | None = None
+
+    def is_storm() -> bool:
+        return world.n_events() > max_events
+
     try:
-        with Watchdog(time_limit_s, world.close):
+        with Watchdog(time_limit_s, world.close, is_storm):
             well = world.run()
         if world.failure is not None:
-            error = to_error(world.failure, explain.others(world))
+            error = to_error(world.failure, telling.others(world))
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:
-        error = explain.timed_out(world, time_limit_s, frames_of(time_is_up.__traceback__))
+        frames = frames_of(time_is_up.__traceback__)
+        if is_storm():
+            error = explain.storm(world, max_events, frames)
+        else:
+            error = explain.timed_out(world, time_limit_s, frames)
     except KeyboardInterrupt as interrupt:
         error = explain.interrupted(world, frames_of(interrupt.__traceback__))
     finally:
         if isinstance(error, RunError):
+            if world.mishaps is not None:
+                world.mishaps.tell(error)
             error.trace = _trace(world, error)
         try:
             with Watchdog(_GRACE_S, lambda: None):
@@ -86,17 +124,21 @@ def _run(world: World, time_limit_s: float) -> RunError | KeyboardInterrupt | No
     return error
 
 
+def _faults(world: World) -> list[Fault]:
+    return [] if world.mishaps is None else sorted(world.mishaps.happened, key=_time)
+
+
+def _time(fault: Fault) -> float:
+    return fault.time_s
+
+
 def _trace(world: World, error: RunError) -> Trace | None:
     """Make the trace of a run that failed, with the failure and what ranks still wait for."""
     log, end_s = world.log, world.virtual_time_s()
     if log is None:
         return None
     for flow in world.flows.values():
-        if flow.open_parts and end_s > flow.posted_s:
-            comm = flow.comm
-            peer = comm.sends_to if comm.listens_to is None else comm.listens_to
-            whom = None if peer is None or peer == ANY else comm.group.members[peer]
-            log.waits.append((flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name))
+        world.log_open_wait(flow, end_s)
     summary = str(error.args[0]).splitlines()[0]
     fault = Fault(error.rank, type(error).__name__, summary, end_s)
-    return log.trace(world.size, [fault])
+    return log.trace(world.size, [*_faults(world), fault])

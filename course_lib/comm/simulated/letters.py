@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from course_lib.comm.messages import Envelope
+from course_lib.comm.messages import OPS, Envelope
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.mishaps import Fate
 
 __all__ = ["ANY", "Letter"]
 
@@ -19,11 +20,14 @@ ANY = -1
 class Letter:
     """A message on its way: a copy of the data, who sent it, when, and when it will be there.
 
+    ``data`` is the receiver's own array as soon as the message has been put into that.
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
-    ``number`` is its place in the log, once it has started.
+    ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
+    was sent in. ``fate`` is there only in a run with faults, from when it has been decided.
     """
 
-    __slots__ = ("arrived_s", "data", "number", "posted_s", "sender", "sent")
+    __slots__ = ("arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp")
+    fate: "Fate"
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
@@ -31,6 +35,19 @@ class Letter:
         self.data = data
         self.sent = sent
         self.sender = sender
+        self.stamp = sender._stamp
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1
+
+    def fits(self, out: NDArray[Any]) -> bool:
+        """Say quickly whether it fits into ``out``; False only means to look more closely."""
+        return self.data.dtype is out.dtype and self.data.shape == out.shape
+
+    def put_into(self, out: NDArray[Any], op: str | None) -> None:
+        """Write the data into ``out``, or combine it with what is there."""
+        if op is None:
+            out[...] = self.data
+        else:
+            OPS[op](out, self.data, out=out)
+        self.data = out

@@ -1,124 +1,173 @@
-"""What a simulated network is made of: a latency, a bandwidth, and how fast the workers compute.
+"""Networks to take: presets after standards and measurements, and how to put them together.
 
-The presets are round numbers that describe a class of network, assumed rather than measured. Make
-your own ``Network`` with what you have measured, or vary one number of a preset with
-``dataclasses.replace(networks.ethernet_10g, latency_s=1e-3)``.
+The presets are the bandwidths of standards and of makers, and latencies that somebody measured from
+one program to another, where that could be found:
+
+| preset | latency | bandwidth, each way | sources |
+|---|---|---|---|
+| ethernet_1g | 35 us | 125 MB/s | [1] [2] |
+| ethernet_10g | 20 us | 1,250 MB/s | [1] [3] |
+| ethernet_100g | 5 us | 12,500 MB/s | [1], latency assumed |
+| infiniband_hdr | 0.6 us | 25,000 MB/s | [4] |
+| infiniband_ndr | 0.6 us | 50,000 MB/s | [5], latency assumed to be that of HDR |
+| pcie_gen4 | 15 us | 31,508 MB/s | [6] [7] |
+| pcie_gen5 | 15 us | 63,015 MB/s | [6], latency assumed to be that of gen4 |
+| nvlink_4 | 1.8 us | 450,000 MB/s | [8] [7] |
+| wan | 37,500 us | 125 MB/s | [9], bandwidth assumed |
+
+No program gets all of the bandwidth: of NVLink's 450 GB/s each way, 380 were measured [10]. What
+has to fit your computers you measure: make your own ``Network``, or vary one number of a preset
+with ``dataclasses.replace(networks.ethernet_10g, latency_s=1e-3)``.
+
+References
+----------
+1. IEEE Standard 802.3 for Ethernet: 1, 10 and 100 Gbit/s.
+2. D. Love, Gigabit Ethernet MPI Performance Tests, NW-GRID, University of Liverpool (with Open MPI
+   1.3.1): 35 us with a card's default settings; 9 us are reached with special ones.
+3. J. Hurwitz and W. Feng, Initial End-to-End Performance Evaluation of 10-Gigabit Ethernet, Hot
+   Interconnects 11, 2003: 20 us from one application to another, over TCP.
+4. NVIDIA, ConnectX-6 adapter cards, user manual: HDR, 200 Gbit/s, "sub-600ns latency".
+5. NVIDIA, ConnectX-7 adapter cards, user manual: NDR, 400 Gbit/s.
+6. PCI-SIG, PCI Express Base Specification, revisions 4.0 (2017) and 5.0 (2019): 16 lanes of 16 or
+   32 GT/s, of 130 bits 128 are data.
+7. J. Kim, What the meaning of 'CPU latency' in p2pBandwidthLatencyTest?, NVIDIA/cuda-samples, issue
+   230, 2023: four GPUs, 1.8 to 2.3 us over NVLink, 11 to 20 us without it, through the computer's
+   memory; which generations they are is not said.
+8. NVIDIA, H100 Tensor Core GPU Architecture, 2022: 900 GB/s, both directions together.
+9. J. Resig and L. Sands-Ramshaw, The GraphQL Guide, section Latency: New York to Paris and back in
+   75 ms.
+10. Only ~783GByte/s out of theoretical 900GB/s HGX H100 SXM Nvlink4, NVIDIA/nccl, issue 1264, 2024.
 """
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
-__all__ = ["DEFAULT", "Network", "ethernet_1g", "ethernet_10g", "ethernet_100g"]
+from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.topologies import Ring, TwoLevel
+
+__all__ = [
+    "DEFAULT",
+    "Network",
+    "ethernet_1g",
+    "ethernet_10g",
+    "ethernet_100g",
+    "infiniband_hdr",
+    "infiniband_ndr",
+    "nvlink_4",
+    "pcie_gen4",
+    "pcie_gen5",
+    "ring",
+    "two_level",
+    "wan",
+]
 
 
-@dataclass(frozen=True)
-class Network:
-    """A network in which any two ranks are connected alike.
+def ring(cable: Network) -> Network:
+    """Connect neighbours only, each pair by one cable of its own in each direction.
 
-    A message of n bytes takes ``latency_s + n * beta_s_per_byte`` when nothing is in its way; the
-    package's docstring says what happens when something is.
-
-    Attributes
+    Parameters
     ----------
-    name : str
-        What to call it in tables and pictures.
-    latency_s : float
-        The time from sending a message's first byte until it arrives, alpha, in seconds; 0 or more.
-    bandwidth_bytes_per_s : float
-        How many bytes a card sends, and at the same time receives, in a second; above 0, and
-        ``math.inf`` for a network in which size does not matter.
-    flops_per_s : float or tuple of float
-        How many floating-point operations a rank does in a second: one number for all, or one for
-        each rank (a straggler has a smaller one).
+    cable : Network
+        Latency and bandwidth of every cable, and of the cards; how fast ranks compute.
+
+    Returns
+    -------
+    Network
+        A message to a rank at distance d takes ``d * latency_s + n * beta`` when it is alone.
 
     Raises
     ------
-    TypeError, ValueError
-        If a number is missing its meaning, naming the argument.
+    ValueError
+        If ``cable`` has a topology already.
 
     Examples
     --------
-    >>> Network("lan", latency_s=1e-4, bandwidth_bytes_per_s=1.25e8, flops_per_s=1e10)
-    ... # doctest: +ELLIPSIS
-    Network(name='lan', ...)
+    >>> ring(ethernet_10g).name
+    'ring of ethernet_10g'
     """
-
-    name: str
-    latency_s: float
-    bandwidth_bytes_per_s: float
-    flops_per_s: float | tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        """Check every number once, so that the simulator can trust them."""
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a str, got {self.name!r} ({type(self.name).__name__})")
-        latency_s = _number("latency_s", self.latency_s)
-        if not (latency_s >= 0 and math.isfinite(latency_s)):
-            raise ValueError(f"latency_s must be 0 or more and finite, got {self.latency_s!r}")
-        if not _number("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s) > 0:
-            raise ValueError(
-                f"bandwidth_bytes_per_s must be above 0, got {self.bandwidth_bytes_per_s!r}"
-            )
-        speeds: Any = self.flops_per_s
-        if isinstance(speeds, list):
-            speeds = tuple(speeds)
-            object.__setattr__(self, "flops_per_s", speeds)
-        for speed in speeds if isinstance(speeds, tuple) else (speeds,):
-            if not (_number("flops_per_s", speed) > 0 and math.isfinite(speed)):
-                raise ValueError(f"flops_per_s must be above 0 and finite, got {speeds!r}")
-
-    @property
-    def beta_s_per_byte(self) -> float:
-        """Seconds that a card is busy with one byte, the inverse of the bandwidth."""
-        return 1.0 / self.bandwidth_bytes_per_s
-
-    def speeds(self, workers: int) -> tuple[float, ...]:
-        """Return every rank's floating-point operations per second.
-
-        Parameters
-        ----------
-        workers : int
-            How many ranks there are.
-
-        Returns
-        -------
-        tuple of float
-            One speed for each rank, in operations per second.
-
-        Raises
-        ------
-        ValueError
-            If ``flops_per_s`` is a tuple of another length.
-        """
-        if not isinstance(self.flops_per_s, tuple):
-            return (self.flops_per_s,) * workers
-        if len(self.flops_per_s) != workers:
-            raise ValueError(
-                f"network {self.name!r} has {len(self.flops_per_s)} speeds in flops_per_s, but "
-                f"workers={workers}: give one number for all ranks, or one for each"
-            )
-        return self.flops_per_s
+    _refuse_topology("cable", cable)
+    return replace(cable, name=f"ring of {cable.name}", topology=Ring())
 
 
-def _number(argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{argument} must be a number, got {value!r} ({type(value).__name__})")
-    return value
+def two_level(inside: Network, between: Network, ranks_per_host: int) -> Network:
+    """Put ranks on hosts: fast links inside, one uplink a host that its ranks share.
+
+    Parameters
+    ----------
+    inside : Network
+        Between ranks of one host; how fast ranks compute, too.
+    between : Network
+        Its latency is that between hosts, its bandwidth that of each uplink, in each direction.
+    ranks_per_host : int
+        Rank r lives on host r // ranks_per_host.
+
+    Returns
+    -------
+    Network
+        The two together.
+
+    Raises
+    ------
+    ValueError
+        If one of them has a topology already.
+
+    Examples
+    --------
+    >>> two_level(inside=nvlink_4, between=infiniband_ndr, ranks_per_host=8).name
+    'hosts of 8: nvlink_4, infiniband_ndr between'
+    """
+    _refuse_topology("inside", inside)
+    _refuse_topology("between", between)
+    return replace(
+        inside,
+        name=f"hosts of {ranks_per_host}: {inside.name}, {between.name} between",
+        topology=TwoLevel(ranks_per_host, between.latency_s, between.bandwidth_bytes_per_s),
+        slow=(*inside.slow, *between.slow),
+    )
+
+
+def _refuse_topology(argument: str, network: Network) -> None:
+    if network.topology is not None:
+        raise ValueError(
+            f"{argument} must be a network in which any two ranks are connected alike, "
+            f"got {network.name!r}"
+        )
 
 
 _LAPTOP_CORE_FLOPS_PER_S = 1e10
 """An assumption: one core doing dense arithmetic, of the order of ten operations a nanosecond.
 The same in all presets, so that they differ in the network alone."""
 
-ethernet_1g = Network("ethernet_1g", 50e-6, 125e6, _LAPTOP_CORE_FLOPS_PER_S)
-"""Gigabit Ethernet as in an office: 1e9 bits a second; 50 microseconds is an assumption."""
 
-ethernet_10g = Network("ethernet_10g", 20e-6, 1.25e9, _LAPTOP_CORE_FLOPS_PER_S)
-"""Ten-gigabit Ethernet as in a cluster: 1e10 bits a second; 20 microseconds is an assumption."""
+def _preset(name: str, latency_s: float, bandwidth_bytes_per_s: float) -> Network:
+    return Network(name, latency_s, bandwidth_bytes_per_s, _LAPTOP_CORE_FLOPS_PER_S)
 
-ethernet_100g = Network("ethernet_100g", 5e-6, 12.5e9, _LAPTOP_CORE_FLOPS_PER_S)
-"""The fast Ethernet of a data centre: 1e11 bits a second; 5 microseconds is an assumption."""
+
+ethernet_1g = _preset("ethernet_1g", 35e-6, 125e6)
+"""Gigabit Ethernet, as in an office."""
+
+ethernet_10g = _preset("ethernet_10g", 20e-6, 1.25e9)
+"""Ten-gigabit Ethernet, as in a cluster."""
+
+ethernet_100g = _preset("ethernet_100g", 5e-6, 12.5e9)
+"""The fast Ethernet of a data centre."""
+
+infiniband_hdr = _preset("infiniband_hdr", 0.6e-6, 25e9)
+"""InfiniBand of 2018, four lanes: its card's memory is written without the operating system."""
+
+infiniband_ndr = _preset("infiniband_ndr", 0.6e-6, 50e9)
+"""InfiniBand of 2021, four lanes."""
+
+pcie_gen4 = _preset("pcie_gen4", 15e-6, 16e9 * 16 * 128 / 130 / 8)
+"""Graphics cards in one computer, each in a slot of 16 lanes, through the computer's memory."""
+
+pcie_gen5 = _preset("pcie_gen5", 15e-6, 32e9 * 16 * 128 / 130 / 8)
+"""The same with lanes of twice the speed."""
+
+nvlink_4 = _preset("nvlink_4", 1.8e-6, 450e9)
+"""Graphics cards of one host, connected by NVLink of the fourth generation (H100, 2022)."""
+
+wan = _preset("wan", 37.5e-3, 125e6)
+"""Computers on both sides of an ocean."""
 
 DEFAULT = ethernet_10g
 """What ``run(..., backend="simulated")`` takes when no network is named."""

@@ -7,6 +7,7 @@ the main thread of POSIX systems only).
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -14,6 +15,7 @@ from types import TracebackType
 __all__ = ["TimeIsUp", "Watchdog"]
 
 _AGAIN_AFTER_S = 1.0
+_LOOK_EVERY_S = 0.1
 
 _set_async_exc = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _set_async_exc.argtypes = (ctypes.c_ulong, ctypes.py_object)
@@ -33,10 +35,18 @@ class Watchdog:
         Wall seconds.
     on_time_up : callable
         Called from the watchdog's thread just before.
+    is_too_much : callable or None, default: None
+        Asked from there some times a second; if it says so, the time is up early.
     """
 
-    def __init__(self, limit_s: float, on_time_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        limit_s: float,
+        on_time_up: Callable[[], None],
+        is_too_much: Callable[[], bool] | None = None,
+    ) -> None:
         self._limit_s = min(limit_s, threading.TIMEOUT_MAX)
+        self._is_too_much = is_too_much
         self._on_time_up = on_time_up
         self._left = threading.Event()
         self._rang = False
@@ -73,9 +83,21 @@ class Watchdog:
                 pass
 
     def _watch(self) -> None:
-        wait_s = self._limit_s
-        while not self._left.wait(wait_s):
+        time_is_up = self._wait()
+        while time_is_up:
             self._on_time_up()
             self._rang = True
             _set_async_exc(self._target, ctypes.py_object(TimeIsUp))
-            wait_s = _AGAIN_AFTER_S  # for code that swallowed it
+            time_is_up = not self._left.wait(_AGAIN_AFTER_S)  # for code that swallowed it
+
+    def _wait(self) -> bool:
+        """Return True when the time is up, or False as soon as the other thread has left."""
+        if self._is_too_much is None:
+            return not self._left.wait(self._limit_s)
+        ends_s = time.monotonic() + self._limit_s
+        while (left_s := ends_s - time.monotonic()) > 0:
+            if self._left.wait(min(left_s, _LOOK_EVERY_S)):
+                return False
+            if self._is_too_much():
+                return True
+        return not self._left.is_set()

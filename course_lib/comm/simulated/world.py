@@ -2,9 +2,8 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
-from heapq import heappop
-from typing import Any
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -13,15 +12,23 @@ from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
+from course_lib.comm.order import Sites
 from course_lib.comm.shipping import load_call, pack_call
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.faults import Faults, SlowLink
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
+from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.log import Log
-from course_lib.comm.simulated.networks import Network
+from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.routed import RoutedCommunicator
+from course_lib.comm.simulated.routes import Routes
 from course_lib.comm.simulated.switching import switch_to
 from course_lib.comm.simulated.watchdog import TimeIsUp
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.mishaps import Mishaps
 
 __all__ = ["World"]
 
@@ -46,9 +53,13 @@ class World:
         The communicator that ``run`` hands out.
     failure : Failure or None
         The first exception that left a function.
+    routes : Routes or None
+        The ways of messages, where the network is no plain star or there are faults.
+    mishaps : Mishaps or None
+        The faults, if there are any.
     """
 
-    def __init__(self, job: Job, network: Network) -> None:
+    def __init__(self, job: Job, network: Network, faults: Faults | None = None) -> None:
         self.size = job.workers
         self.seed = job.seed
         self.eager_bytes = job.eager_bytes
@@ -56,6 +67,14 @@ class World:
         self.alpha_s = network.latency_s
         self.beta_s_per_byte = network.beta_s_per_byte
         self.flops_per_s = network.speeds(job.workers)
+        self.routes: Routes | None = None
+        self.mishaps: Mishaps | None = None
+        self._kind = SimulatedCommunicator
+        if faults is not None or not network.is_star:
+            slow = [] if faults is None else faults.events
+            links = [event for event in slow if isinstance(event, SlowLink)]
+            self.routes = Routes(network, job.workers, links)
+            self._kind = RoutedCommunicator
         self.packed_call = pack_call(job.fn, job.args)
         self.heap: list[tuple[float, int, int, Any]] = []
         self.loop: greenlet = getcurrent()
@@ -67,10 +86,11 @@ class World:
         self.flows: dict[tuple[int, int], Flow] = {}
         self.newborn: list[Flow] = []
         self.latest_end_s = 0.0
+        self.sites = Sites()
         self.left_unread: list[tuple[int, int, Tag]] = []
         self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
         for comm in self.everybody.comms:
-            self.add_flow(comm, partial(self._call, comm), 0.0)
+            self.add_flow(comm, self._call, 0.0)
 
     def open(
         self, name: str, members: Sequence[int], parent: Group | None, *, n_running: int
@@ -78,11 +98,16 @@ class World:
         """Make a communicator; its ranks' ends have yet to be given to flows."""
         mail = None if self.log is None else self.log.open_mail(name)
         group = Group(name, members, parent, mail, n_running)
-        group.comms += [SimulatedCommunicator(group, rank, self) for rank in range(len(members))]
+        group.comms += [self._kind(group, rank, self) for rank in range(len(members))]
         return group
 
-    def add_flow(self, comm: SimulatedCommunicator, body: Callable[[], Any], now_s: float) -> Flow:
-        """Make one more flow of a rank, which will call ``body`` and may use ``comm``."""
+    def add_flow(
+        self,
+        comm: SimulatedCommunicator,
+        body: Callable[[SimulatedCommunicator], Any],
+        now_s: float,
+    ) -> Flow:
+        """Make one more flow of a rank, which will call ``body(comm)``."""
         number = self.n_flows[comm.run_rank]
         self.n_flows[comm.run_rank] += 1
         comm.flow = self.flows[comm.run_rank, number] = Flow(comm, number, body, now_s)
@@ -104,6 +129,7 @@ class World:
         for flow in self.flows.values():
             switch_to(flow)  # begin all of them from here: their stacks must not pile up
         self.heap += [(0.0, rank, 0, self.flows[rank, 0]) for rank in range(self.size)]
+        heapify(self.heap)  # faults may be there already
         while self.heap and self.failure is None:
             switch_to(heappop(self.heap)[3])
             while self.newborn:
@@ -111,6 +137,14 @@ class World:
             if self.time_is_up:
                 raise TimeIsUp
         return all(flow.finished for flow in self.flows.values())
+
+    def restart(self, rank: int, now_s: float) -> None:
+        """Call a rank's function again, on the communicator that is there for it."""
+        self.n_flows[rank] = 0
+        comm = self.everybody.comms[rank]
+        flow = self.add_flow(comm, self._call, now_s)
+        self.newborn.append(flow)
+        heappush(self.heap, (now_s, rank, 0, flow))
 
     def has_returned(self, flow: Flow) -> None:
         """Forget a started flow, and its communicator when all is over that used it."""
@@ -135,6 +169,21 @@ class World:
         """List (src, dst, tag) of the messages that lie in letter boxes."""
         return [*self.left_unread, *self.everybody.unread()]
 
+    def n_events(self) -> int:
+        """Count the events so far, or without a trace unread messages; another thread may ask."""
+        if self.log is not None:
+            return self.log.n_events()
+        comms = list(self.everybody.comms)
+        return sum(len(letters) for comm in comms for letters in list(comm.inbox.values()))
+
+    def log_open_wait(self, flow: Flow, end_s: float) -> None:
+        """Write down what a flow waits for when it will wait no longer."""
+        if self.log is not None and flow.open_parts and end_s > flow.posted_s:
+            comm = flow.comm
+            peer = comm.sends_to if comm.listens_to is None else comm.listens_to
+            whom = None if peer is None or peer == ANY else comm.group.members[peer]
+            self.log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
+
     def forget(self) -> None:
         """Break the circles of references: what the ranks hold is freed now, not later."""
         self.flows.clear()
@@ -149,11 +198,16 @@ class World:
     def end(self) -> None:
         """End the flows that are still asleep, so that their ``finally`` blocks run."""
         self.ending = True
-        for flow in self.flows.values():
+        self.kill(list(self.flows.values()))
+
+    def kill(self, flows: Sequence[Flow]) -> None:
+        """End some flows now; ``ending`` has been set, so that nobody takes it for a failure."""
+        for flow in flows:
             flow.caller = None
-        asleep = [flow for flow in self.flows.values() if not flow.dead]
+        asleep = [flow for flow in flows if not flow.dead]
         try:
             while asleep:
+                asleep[-1].parent = getcurrent()  # where it comes back to
                 asleep[-1].throw(GreenletExit)
                 if asleep[-1].dead:
                     asleep.pop()

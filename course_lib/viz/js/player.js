@@ -46,6 +46,8 @@ function render({ model, el }) {
   let even = model.get("even_steps"), large = model.get("large");
   choice("even steps", "give every step the same time; the axis is then not to scale", () => (even = !even)).setAttribute("aria-pressed", String(even));
   choice("large", "larger type, for a lecture room", () => (large = !large)).setAttribute("aria-pressed", String(large));
+  let critical = model.get("critical_path");
+  if (scene.critical.length) choice("critical path", "mark the messages that the run had to wait for", () => (critical = !critical)).setAttribute("aria-pressed", String(critical));
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
   const aside = html("div", { class: "lm-aside" }, root);
   const tip = html("div", { class: "lm-tip", hidden: "" }, root);
@@ -62,7 +64,7 @@ function render({ model, el }) {
     root.classList.toggle("lm-large", large);
     mapping = makeMapping(scene, even);
     stage = makeStage(stageSvg, scene, width, k, hatch);
-    timeline = makeTimeline(lineSvg, over, scene, curves, width, k, mapping, even, hatch);
+    timeline = makeTimeline(lineSvg, over, scene, curves, width, k, mapping, even, hatch, critical);
     aside.textContent = [even ? "even steps: the time axis is not to scale" : tooShort && "most messages are too short to be seen at this scale: even steps show them", scene.thinned].filter(Boolean).join("; ");
     show();
   }

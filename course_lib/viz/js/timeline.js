@@ -24,7 +24,7 @@ function niceTimes(scene) {
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch) {
+function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, critical) {
   svg.replaceChildren();
   const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : 5), top = 8 * k, font = 12 * k;
   const left = 46 * k, right = width - 100 * k, foot = top + n * lane;
@@ -55,6 +55,7 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch) 
       (m.arrived < 0 ? "" : `M${a.toFixed(1)} ${y(m.src) + edge}L${b.toFixed(1)} ${y(m.dst) - edge}v${up * bar}`);
   }
   lines.forEach((d, i) => d && draw("path", { class: "lm-line", d, stroke: COLOURS[i], opacity: scene.messages.length > 400 ? 0.6 : 1 }, svg));
+  if (critical) drawCritical(svg, scene, x, y);
   const every = Math.ceil(scene.bounds.length / 8);
   const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene);
   for (const time of times) {
@@ -76,6 +77,15 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch) 
     rankAt: (py) => { const rank = Math.floor((py - top) / lane); return rank >= 0 && rank < n ? rank : -1; },
     x,
   };
+}
+
+// The chain of messages that the run had to wait for, and the rank's time between two of them.
+function drawCritical(svg, scene, x, y) {
+  const way = scene.critical.map(([src, dst, posted, received], i) =>
+    `${i ? "L" : `M${x(0)} ${y(src)}L`}${x(posted).toFixed(1)} ${y(src)}L${x(received).toFixed(1)} ${y(dst)}`);
+  const [, last, , end] = scene.critical.at(-1) ?? [];
+  const rest = scene.spans.filter((s) => s.rank === last && s.end > end && scene.doings[s.doing][0] === "compute").at(-1);
+  draw("path", { class: "lm-critical", d: way.join("") + (rest ? `H${x(rest.end).toFixed(1)}` : "") }, svg);
 }
 
 // The curves' order of colours begins with those that are seen best on white and on black.

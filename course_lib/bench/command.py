@@ -1,0 +1,266 @@
+"""The command line: ``python -m course_lib bench allreduce``."""
+
+import argparse
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from course_lib.bench.allreduce import (
+    ITEM_BYTES,
+    TIME_LIMIT_S,
+    Measurement,
+    batch_bytes,
+    measure_allreduce,
+)
+from course_lib.bench.messages import message_times
+from course_lib.bench.progress import Progress
+from course_lib.bench.sizes import read_size
+from course_lib.bench.tables import as_text, in_bytes, in_seconds
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.errors import RunError
+from course_lib.comm.job import check_job
+from course_lib.comm.simulated import networks
+from course_lib.costs.catalogue import predicted_s
+from course_lib.costs.fit import Line, fit_line
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.networks import Network
+
+__all__ = ["main"]
+
+SCHEMA_VERSION = 1
+_HEAD = ("algorithm", "workers", "size", "median", "bus bandwidth", "predicted")
+_NETWORKS = {
+    name: network
+    for name, network in vars(networks).items()
+    if isinstance(network, networks.Network) and name != "DEFAULT"
+}
+
+
+def main(words: list[str]) -> int:
+    """Measure what the words ask for and print a table.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line after ``bench``.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
+    """
+    is_shown = os.environ.get("RANK", "0") == "0"  # of torchrun's programs, one prints
+    chosen = _options(words, is_shown)
+    try:
+        with Progress(is_shown) as progress:
+            found = _measure(chosen, progress)
+    except KeyboardInterrupt:
+        if is_shown:
+            print("stopped; nothing is written", file=sys.stderr)
+        return 130
+    except RunError as error:  # told to every rank
+        if is_shown:
+            print(error, file=sys.stderr)
+        return 1
+    if is_shown:
+        _report(found, chosen)
+    return 0
+
+
+def _options(words: list[str], is_shown: bool) -> argparse.Namespace:
+    """Read the words; what is wrong is told before anything is started, with what is allowed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib bench",
+        description="Time all-reduces; every sum is checked. On the simulator, time is virtual.",
+    )
+    parser.add_argument("what", metavar="allreduce", help="what to measure")
+    parser.add_argument(
+        "--algorithms", default=",".join(ALLREDUCES), metavar="NAMES",
+        help=f"some, with commas, of {', '.join(ALLREDUCES)}; all of them if left out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sizes",
+        default="1KB,64KB,1MB",
+        help="bytes of each rank's array; KB and MB are powers of 1000, KiB and MiB of 1024",
+    )
+    parser.add_argument("--workers", help="how many ranks, such as 2,4; 4 if left out")
+    parser.add_argument(
+        "--backend", default="processes", help="what run() takes: processes, simulated, ..."
+    )
+    parser.add_argument(
+        "--network", metavar="NAME",
+        help=f"of the simulator: {', '.join(_NETWORKS)}; {networks.DEFAULT.name} if left out",
+    )  # fmt: skip
+    parser.add_argument("--repeats", default="5", help="how often each is measured; 5 if left out")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time by size")
+    parser.add_argument("--json", type=Path, metavar="FILE.json", help="write all repeats")
+    chosen = parser.parse_args(words)
+    try:
+        _check(chosen)
+    except (TypeError, ValueError) as error:
+        if not is_shown:
+            sys.exit(2)
+        parser.error(str(error))
+    return chosen
+
+
+def _check(chosen: argparse.Namespace) -> None:
+    """Turn words into what they mean, or raise a sentence."""
+    if chosen.what != "allreduce":
+        raise ValueError(f"bench measures allreduce, not {chosen.what!r}")
+    chosen.algorithms = chosen.algorithms.split(",")
+    if unknown := [name for name in chosen.algorithms if name not in ALLREDUCES]:
+        raise ValueError(f"--algorithms knows {', '.join(ALLREDUCES)}; not {unknown[0]!r}")
+    chosen.sizes = [read_size(text, ITEM_BYTES) for text in chosen.sizes.split(",")]
+    chosen.repeats = _whole("--repeats", chosen.repeats)
+    if chosen.workers is None:  # all that torchrun has started, or four
+        chosen.workers = os.environ.get("WORLD_SIZE", "4") if chosen.backend == "torch" else "4"
+    chosen.workers = [_whole("--workers", text) for text in chosen.workers.split(",")]
+    for workers in chosen.workers:  # what there is, and how many are allowed, run() knows
+        check_job(
+            _stand_in, (), workers=workers, backend=chosen.backend, rendezvous=False,
+            trace=False, time_limit_s=TIME_LIMIT_S, seed=0,
+        )  # fmt: skip
+    chosen.network = _network(chosen.network, chosen.backend)
+    _check_files(chosen.plot, chosen.json)
+    _check_memory(max(chosen.sizes), max(chosen.workers), chosen.backend == "simulated")
+
+
+def _stand_in(comm: Communicator) -> None:
+    """Stand for the worker's function while the other arguments of ``run`` are checked."""
+
+
+def _whole(option: str, text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{option} must be whole numbers of 1 or more, got {text!r}")
+    return int(text)
+
+
+def _network(name: str | None, backend: str) -> "Network | None":
+    if name is None:
+        return networks.DEFAULT if backend == "simulated" else None
+    if backend != "simulated":
+        raise ValueError(
+            f"--network is for --backend simulated; with {backend}, messages take what they take"
+        )
+    if name not in _NETWORKS:
+        raise ValueError(f"--network knows {', '.join(_NETWORKS)}; not {name!r}")
+    return _NETWORKS[name]
+
+
+def _check_files(*files: Path | None) -> None:
+    for file, ending in zip(files, (".png", ".json"), strict=True):
+        if file is None:
+            continue
+        if file.suffix.lower() != ending:
+            raise ValueError(f"--{ending[1:] if ending == '.json' else 'plot'} must be a file that "
+                             f"ends in {ending}, got {file}")  # fmt: skip
+        if not file.absolute().parent.is_dir():
+            raise ValueError(f"there is no folder {file.absolute().parent} to put {file.name} in")
+
+
+def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
+    needed = batch_bytes(n_bytes, is_virtual) * workers
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise ValueError(
+            f"{workers} workers with {in_bytes(n_bytes)} each need about {in_bytes(needed)} of "
+            f"memory, and {in_bytes(free)} are free: take smaller --sizes or fewer --workers"
+        )
+
+
+def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement]:
+    """Measure messages for each number of workers, then every algorithm with it."""
+    progress.expect(len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None)))
+    found = []
+    for workers in chosen.workers:
+        line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
+        for algorithm in chosen.algorithms:
+            progress.step(f"{algorithm}, {workers} workers")
+            measured = measure_allreduce(
+                algorithm, chosen.sizes, workers=workers, backend=chosen.backend,
+                network=chosen.network, repeats=chosen.repeats,
+            )  # fmt: skip
+            found += [_with_prediction(one, line) for one in measured]
+    return found
+
+
+def _line_of(network: "Network") -> Line:
+    return Line(network.latency_s, network.beta_s_per_byte, worst_ratio=1.0)
+
+
+def _fitted(chosen: argparse.Namespace, workers: int, progress: Progress) -> Line | None:
+    """Measure messages while all ranks send at once; one rank alone has none."""
+    progress.step(f"messages, {workers} workers")
+    if workers < 2:
+        return None
+    points = message_times(
+        backend=chosen.backend, workers=workers, together=True, repeats=chosen.repeats
+    )
+    return fit_line(points) if points else None
+
+
+def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
+    if line is None:
+        return found
+    seconds = predicted_s(
+        f"allreduce_{found.algorithm}", found.workers, found.n_bytes, line.alpha_s,
+        line.beta_s_per_byte, item_bytes=ITEM_BYTES,
+    )  # fmt: skip
+    return replace(found, predicted_s=seconds)
+
+
+def _report(found: list[Measurement], chosen: argparse.Namespace) -> None:
+    where = f"{platform.system()}, {chosen.repeats} repeats"
+    if chosen.network:
+        where = f"network {chosen.network.name}, virtual time"
+    print(f"all-reduce of float32, backend {chosen.backend}, {where}")
+    print(as_text(_HEAD, [_cells(one) for one in found]))
+    if chosen.json:
+        content = {"schema": SCHEMA_VERSION, "measurements": [_as_dict(one) for one in found]}
+        chosen.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        print(f"written to {chosen.json}")
+    if chosen.plot:
+        from course_lib.viz.times import draw_times
+
+        figure = draw_times(_panels(found), title=f"all-reduce, backend {chosen.backend}")
+        chosen.plot.write_bytes(figure.to_png())
+        print(f"drawn in {chosen.plot}")
+
+
+def _cells(found: Measurement) -> tuple[str, ...]:
+    return (
+        found.algorithm, f"{found.workers:,}", in_bytes(found.n_bytes), in_seconds(found.median_s),
+        f"{in_bytes(found.bus_bandwidth_bytes_per_s)}/s", in_seconds(found.predicted_s),
+    )  # fmt: skip
+
+
+def _as_dict(found: Measurement) -> dict[str, Any]:
+    return asdict(found) | {
+        "median_s": found.median_s,
+        "bus_bandwidth_bytes_per_s": found.bus_bandwidth_bytes_per_s,
+    }
+
+
+def _panels(
+    found: list[Measurement],
+) -> dict[str, dict[str, dict[str, list[tuple[float, float]]]]]:
+    """Sort what was measured into panels, algorithms and kinds of line."""
+    panels: dict[str, dict[str, dict[str, list[tuple[float, float]]]]] = {}
+    for one in found:
+        kinds = {"simulated" if one.backend == "simulated" else "measured": one.median_s}
+        if one.predicted_s:
+            kinds["predicted"] = one.predicted_s
+        lines = panels.setdefault(f"{one.workers:,} workers", {}).setdefault(one.algorithm, {})
+        for kind, seconds in kinds.items():
+            if seconds > 0:  # one rank on the simulator takes no time, which has no logarithm
+                lines.setdefault(kind, []).append((one.n_bytes, seconds))
+    return panels

@@ -1,0 +1,193 @@
+"""What a simulated network is made of: latency, bandwidth, connections, and computing speed."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from course_lib.comm.simulated.topologies import (
+    Ring,
+    SlowCard,
+    SlowLink,
+    Straggler,
+    TwoLevel,
+    duration,
+    number,
+    positive,
+)
+
+__all__ = ["Network"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: how ranks are connected, and how fast they compute.
+
+    Without a topology any two ranks are connected alike, each with one card. A message of n bytes
+    takes ``latency_s + n * beta_s_per_byte`` when nothing is in its way; the package's docstring
+    says what happens when something is.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in tables and pictures.
+    latency_s : float
+        The time from sending a message's first byte until it arrives, alpha, in seconds; 0 or more.
+    bandwidth_bytes_per_s : float
+        How many bytes a card sends, and at the same time receives, in a second; above 0, and
+        ``math.inf`` for a network in which size does not matter.
+    flops_per_s : float or tuple of float
+        How many floating-point operations a rank does in a second: one number for all, or one for
+        each rank (a straggler has a smaller one).
+    topology : Ring or TwoLevel or None, default: None
+        How ranks are connected if not any two alike; see ``ring`` and ``two_level``.
+    slow : tuple of Straggler, SlowCard or SlowLink, default: ()
+        What is slower than the rest; see the methods.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is missing its meaning, naming the argument.
+
+    Examples
+    --------
+    >>> Network("lan", latency_s=1e-4, bandwidth_bytes_per_s=1.25e8, flops_per_s=1e10)
+    ... # doctest: +ELLIPSIS
+    Network(name='lan', ...)
+    """
+
+    name: str
+    latency_s: float
+    bandwidth_bytes_per_s: float
+    flops_per_s: float | tuple[float, ...]
+    topology: Ring | TwoLevel | None = None
+    slow: tuple[Straggler | SlowCard | SlowLink, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check every number once, so that the simulator can trust them."""
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a str, got {self.name!r} ({type(self.name).__name__})")
+        duration("latency_s", self.latency_s)
+        positive("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s)
+        if not isinstance(self.topology, Ring | TwoLevel | None):
+            raise TypeError(f"topology must be a Ring, a TwoLevel or None, got {self.topology!r}")
+        if not isinstance(self.slow, tuple) or not all(
+            isinstance(part, Straggler | SlowCard | SlowLink) for part in self.slow
+        ):
+            raise TypeError(
+                f"slow must be a tuple of Straggler, SlowCard or SlowLink, got {self.slow!r}"
+            )
+        speeds: Any = self.flops_per_s
+        if isinstance(speeds, list):
+            speeds = tuple(speeds)
+            object.__setattr__(self, "flops_per_s", speeds)
+        for speed in speeds if isinstance(speeds, tuple) else (speeds,):
+            if not (number("flops_per_s", speed) > 0 and math.isfinite(speed)):
+                raise ValueError(f"flops_per_s must be above 0 and finite, got {speeds!r}")
+
+    @property
+    def beta_s_per_byte(self) -> float:
+        """Seconds that a card is busy with one byte, the inverse of the bandwidth."""
+        return 1.0 / self.bandwidth_bytes_per_s
+
+    @property
+    def is_star(self) -> bool:
+        """Whether any two ranks are connected alike, and no card or link is slower than others."""
+        return self.topology is None and all(isinstance(part, Straggler) for part in self.slow)
+
+    def with_straggler(self, rank: int, factor: float) -> "Network":
+        """Let one rank compute more slowly; its card stays as it is.
+
+        Parameters
+        ----------
+        rank : int
+            Which.
+        factor : float
+            How many times as long its computing takes.
+
+        Returns
+        -------
+        Network
+            A new one.
+
+        Examples
+        --------
+        >>> lan = Network("lan", latency_s=1e-4, bandwidth_bytes_per_s=1.25e8, flops_per_s=1e10)
+        >>> lan.with_straggler(rank=2, factor=4).speeds(3)
+        (10000000000.0, 10000000000.0, 2500000000.0)
+        """
+        return replace(self, slow=(*self.slow, Straggler(rank, factor)))
+
+    def with_slow_card(self, rank: int, factor: float) -> "Network":
+        """Give one rank a slower network card, for all that it sends and receives.
+
+        Parameters
+        ----------
+        rank : int
+            Which.
+        factor : float
+            How many times as long it takes for a byte, and for the latency.
+
+        Returns
+        -------
+        Network
+            A new one.
+        """
+        return replace(self, slow=(*self.slow, SlowCard(rank, factor)))
+
+    def with_slow_link(self, src: int, dst: int, factor: float) -> "Network":
+        """Make one direction between two ranks slower.
+
+        Parameters
+        ----------
+        src, dst : int
+            From which rank to which.
+        factor : float
+            How many times as long a message takes that is alone.
+
+        Returns
+        -------
+        Network
+            A new one.
+        """
+        return replace(self, slow=(*self.slow, SlowLink(src, dst, factor)))
+
+    def speeds(self, workers: int) -> tuple[float, ...]:
+        """Return every rank's floating-point operations per second.
+
+        Parameters
+        ----------
+        workers : int
+            How many ranks there are.
+
+        Returns
+        -------
+        tuple of float
+            One speed for each rank, in operations per second.
+
+        Raises
+        ------
+        ValueError
+            If ``flops_per_s`` is a tuple of another length, or what is slow names other ranks.
+        """
+        for part in self.slow:
+            ranks = (part.src, part.dst) if isinstance(part, SlowLink) else (part.rank,)
+            if max(ranks) >= workers:
+                raise ValueError(
+                    f"network {self.name!r} has {part}, but workers={workers}: there is no rank "
+                    f"{max(ranks)}"
+                )
+        speeds = list(self._own_speeds(workers))
+        for part in self.slow:
+            if isinstance(part, Straggler):
+                speeds[part.rank] /= part.factor
+        return tuple(speeds)
+
+    def _own_speeds(self, workers: int) -> tuple[float, ...]:
+        if not isinstance(self.flops_per_s, tuple):
+            return (self.flops_per_s,) * workers
+        if len(self.flops_per_s) != workers:
+            raise ValueError(
+                f"network {self.name!r} has {len(self.flops_per_s)} speeds in flops_per_s, but "
+                f"workers={workers}: give one number for all ranks, or one for each"
+            )
+        return self.flops_per_s

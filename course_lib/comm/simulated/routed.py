@@ -1,0 +1,102 @@
+"""A simulated rank on a network with shared or slow links, or with a schedule of faults.
+
+It differs from its base in what happens to a message on its way, and in nothing else; on a plain
+star without faults the base is used, which looks at none of this.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.errors import SimulationError
+from course_lib.comm.pending import Pending
+from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.letters import Letter
+from course_lib.comm.simulated.routes import Route
+
+__all__ = ["RoutedCommunicator"]
+
+T = TypeVar("T")
+
+
+class RoutedCommunicator(SimulatedCommunicator):
+    """The end of a communicator whose messages take routes and may meet with faults."""
+
+    def _post_send(self, letter: Letter, receiver: SimulatedCommunicator, now_s: float) -> None:
+        receiver = self.peers[receiver.rank]  # it may have been started again in the meantime
+        mishaps = self.world.mishaps
+        if mishaps is not None and self.card.sends_free_s <= now_s and not hasattr(letter, "fate"):
+            letter.fate = mishaps.fate(self, receiver, letter, now_s)
+            if letter.fate.is_lost:
+                self._lose(letter, receiver, now_s)
+                return
+        super()._post_send(letter, receiver, now_s)
+
+    def _lose(self, letter: Letter, receiver: SimulatedCommunicator, start_s: float) -> None:
+        """Let a message leave that will never arrive."""
+        free_s = start_s + self._route(receiver).out_s(letter.data.nbytes)
+        self.card.sends_free_s = free_s
+        self.flow.done_s = max(self.flow.done_s, free_s)
+        self._log_message(letter, receiver, free_s, math.inf)
+
+    def _transfer(self, letter: Letter, receiver: SimulatedCommunicator, start_s: float) -> float:
+        mishaps = self.world.mishaps
+        late_s = 0.0
+        if mishaps is not None:
+            late_s = letter.fate.late_s + mishaps.held_back_s(self, receiver, start_s)
+        free_s = self._carry(letter, receiver, start_s, late_s)
+        self.card.sends_free_s = free_s
+        if mishaps is not None and letter.fate.is_doubled:
+            self._deliver_again(letter, receiver, start_s, late_s)
+        return free_s
+
+    def _carry(
+        self, letter: Letter, receiver: SimulatedCommunicator, start_s: float, late_s: float
+    ) -> float:
+        route = self._route(receiver)
+        free_s, letter.arrived_s = route.carry(letter.data.nbytes, start_s, late_s)
+        self._log_message(letter, receiver, free_s, letter.arrived_s)
+        return free_s
+
+    def _deliver_again(
+        self, letter: Letter, receiver: SimulatedCommunicator, start_s: float, late_s: float
+    ) -> None:
+        """Put a copy of a message, which has just started, right behind it."""
+        copy = Letter(letter.data.copy(), letter.sent, self, letter.posted_s)
+        copy.fate, copy.stamp = letter.fate, letter.stamp
+        self._carry(copy, receiver, start_s, late_s)
+        # Nothing can be behind it: its sender is in this very verb.
+        receiver.inbox.setdefault(self.rank, deque()).append(copy)
+
+    def _route(self, receiver: SimulatedCommunicator) -> Route:
+        assert self.world.routes is not None
+        return self.world.routes.between(self.run_rank, receiver.run_rank)
+
+    def _log_message(
+        self, letter: Letter, receiver: SimulatedCommunicator, free_s: float, arrived_s: float
+    ) -> None:
+        if self.mail is not None:
+            letter.number = self.mail.add(
+                self.run_rank, receiver.run_rank, letter.sent, letter.data.nbytes,
+                letter.posted_s, free_s, arrived_s,
+            )  # fmt: skip
+
+    def _split(self, color: int | None, key: int) -> Communicator | None:
+        self._refuse_if_reborn("split")
+        return super()._split(color, key)
+
+    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
+        self._refuse_if_reborn("start")
+        return super()._start(fn, args)
+
+    def _refuse_if_reborn(self, verb: str) -> None:
+        mishaps = self.world.mishaps
+        if mishaps is not None and self.run_rank in mishaps.reborn:
+            raise SimulationError(
+                f"rank {self.run_rank} called {verb}() after it had crashed and was started again; "
+                f"the others called their {verb}() in its former life: it may send, receive and "
+                "meet in barriers",
+                rank=self.run_rank,
+            )

@@ -1,0 +1,62 @@
+"""The communicator over torch.distributed."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from course_lib.comm.communicator import EAGER_BYTES
+from course_lib.comm.messages import Array, Envelope, Tag
+from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.torch_backend.arrays import check_out, overlap, to_data, wrap
+from course_lib.comm.torch_backend.transfers import Coming, Going
+
+__all__ = ["TorchCommunicator"]
+
+
+class TorchCommunicator(ProcessCommunicator):
+    """A communicator whose messages go through torch.distributed; its parameters are those there.
+
+    It takes tensors that NumPy does not know (bfloat16, those on a GPU) as well.
+    """
+
+    _to_data = staticmethod(to_data)
+    _check_out = staticmethod(check_out)
+    _overlap = staticmethod(overlap)
+    # No short way for small messages.
+    _send_small = staticmethod(lambda *_: False)
+    _receive_small = staticmethod(lambda *_: None)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.device = self._port.wires.device
+
+    def quietly_report(self, data: NDArray[Any]) -> None:
+        """Send rank 0 what no function has sent."""
+        self._quietly_send("send", data, self._members[0])
+
+    def quietly_hear(self, src: int) -> NDArray[Any]:
+        """Receive what ``quietly_report`` has sent."""
+        return self._quietly_receive("send", src, (src,))
+
+    def _wrap(self, data: Any, kind: str) -> Array:
+        return wrap(data, kind, self.device)
+
+    def _sending(
+        self, data: NDArray[Any], sent: Envelope, to: int, _: float, quietly: bool = False
+    ) -> Going:
+        most = EAGER_BYTES if quietly else self._home.eager_bytes
+        return Going(
+            self._me, to, data, sent, waits=data.nbytes > most, number=next(self._port.numbers),
+            channel=self._quiet_channel if quietly else self._channel,
+            stamp=0 if quietly else self._stamp,
+            on_device=self._port.wires.between_gpus,
+        )  # fmt: skip
+
+    def _receiving(
+        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
+        stamp: int,
+    ) -> Coming:  # fmt: skip
+        return Coming(
+            from_, self._me, channel, out, op, tag, self.name, self.device, stamp,
+            self._refuse_stamp,
+        )  # fmt: skip

@@ -1,0 +1,158 @@
+"""What ``run(..., backend="torch")`` does under torchrun: join the ranks that there are.
+
+There is no launcher then: each rank is a program of its own, which torchrun has started and ends
+if another fails. So the ranks tell each other what a launcher would hear: what each has returned,
+to rank 0, and that one has failed, to all.
+"""
+
+import os
+import pickle
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.comm.communicator import WORLD
+from course_lib.comm.errors import RunError
+from course_lib.comm.failures import Failure, to_error
+from course_lib.comm.job import Job
+from course_lib.comm.launch import Result, inside_worker
+from course_lib.comm.leftovers import warn_unreceived
+from course_lib.comm.order import Sites
+from course_lib.comm.processes.board import Board
+from course_lib.comm.processes.home import Home
+from course_lib.comm.processes.launcher import out_of_step, unreceived
+from course_lib.comm.processes.records import Done
+from course_lib.comm.processes.worker import done
+from course_lib.comm.shipping import pack_value
+from course_lib.comm.torch_backend.communicator import TorchCommunicator
+from course_lib.comm.torch_backend.port import TorchPort
+from course_lib.comm.torch_backend.wires import Wires, join
+from course_lib.trace.recorder import Recorder, assemble
+
+__all__ = ["take_part"]
+
+_ROUNDS = 8
+_ANOTHER_FIRST_S = 1.0
+
+
+def take_part(job: Job) -> Result:
+    """Be this program's rank of a run.
+
+    Parameters
+    ----------
+    job : Job
+        The checked call of ``run``, the same in all programs.
+
+    Returns
+    -------
+    Result
+        On rank 0 all of it; on another rank its own value (None for the others) and its own events.
+
+    Raises
+    ------
+    RunError
+        If this rank fails, or another has: then on every rank.
+    """
+    rank, size = int(os.environ["RANK"]), job.workers
+    board = Board(memoryview(bytearray(8 * Board.WORDS * size)).cast("q"))
+    wires = join()
+    origin_s = _common_origin_s(wires, rank, size)
+    port = TorchPort(rank, size, board, (), lambda: wires)
+    port.connect()
+    port.deadline_s = time.monotonic() + job.time_limit_s
+    try:
+        home = Home(
+            port, None, job.eager_bytes, job.seed, job.trace, origin_s, fail=port.stop,
+            sites=Sites(),
+        )  # fmt: skip
+        with inside_worker(rank):
+            reports = _call(job, home)
+        port.finish()
+        port.close()
+    except BaseException as error:
+        raise _told(error, port, time.perf_counter() - origin_s) from None
+    return _result(job, reports)
+
+
+def _call(job: Job, home: Home) -> list[Done | None]:
+    """Call the function; return what is known of how each rank ended."""
+    port: TorchPort = home.port
+    flow = port.open_flow(WORLD)
+    comm = TorchCommunicator(home, flow)
+    value = job.fn(comm, *job.args)
+    home.starter.wait_for_all(flow)
+    mine = done(home, pack_value(value, port.rank), home.clock())
+    reports: list[Done | None] = [mine if rank == port.rank else None for rank in range(port.size)]
+    if port.rank != 0:
+        comm.quietly_report(np.frombuffer(pickle.dumps(mine), np.uint8))
+    else:
+        for rank in range(1, port.size):
+            reports[rank] = pickle.loads(comm.quietly_hear(rank).tobytes())
+    return reports
+
+
+def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
+    """Return the run's time 0, a moment of rank 0, on this rank's clock.
+
+    Each rank asks rank 0 for its time, as often as it takes for one answer to be quick.
+    """
+    if rank == 0:
+        for peer in range(1, size):
+            for _ in range(_ROUNDS):
+                _hear(wires, peer)
+                _say(wires, peer, time.perf_counter())
+        origin_s = time.perf_counter()
+        for peer in range(1, size):
+            _say(wires, peer, origin_s)
+        return origin_s
+    answers = []
+    for _ in range(_ROUNDS):
+        asked_s = time.perf_counter()
+        _say(wires, 0, 0.0)
+        theirs_s = _hear(wires, 0)
+        answered_s = time.perf_counter()
+        answers.append((answered_s - asked_s, (asked_s + answered_s) / 2 - theirs_s))
+    return _hear(wires, 0) + min(answers)[1]
+
+
+def _say(wires: Wires, dst: int, time_s: float) -> None:
+    payload = torch.tensor([time_s], dtype=torch.float64)
+    wires.send(payload, dst, 0, on_device=False).wait()
+
+
+def _hear(wires: Wires, src: int) -> float:
+    room = torch.empty(1, dtype=torch.float64)
+    wires.receive(room, src, 0, on_device=False).wait()
+    return float(room)
+
+
+def _told(error: BaseException, port: TorchPort, time_s: float) -> BaseException:
+    """Return what to raise for an exception: if another rank has failed, that rank's failure."""
+    if port.is_consequence(error):
+        port.await_word(_ANOTHER_FIRST_S)
+    if port.told is not None:
+        return to_error(pickle.loads(port.told))
+    failure = Failure.of(error, port.rank, time_s)
+    port.tell_failure(pickle.dumps(failure))
+    if isinstance(error, RunError | KeyboardInterrupt):
+        return error
+    return to_error(failure)
+
+
+def _result(job: Job, reports: list[Done | None]) -> Result:
+    known = {rank: report for rank, report in enumerate(reports) if report is not None}
+    values: list[Any] = [report and pickle.loads(report.value) for report in reports]
+    elapsed_s = max(report.ended_s for report in known.values())
+    trace = None
+    if job.trace:
+        recorders = [
+            Recorder(rank) if report is None else report.recorder
+            for rank, report in enumerate(reports)
+        ]
+        trace = assemble(recorders, backend="torch", clock="measured")
+    result = Result(values, elapsed_s, "torch", trace)
+    if len(known) == len(reports):
+        warn_unreceived(unreceived(result, known), out_of_step(known))
+    return result

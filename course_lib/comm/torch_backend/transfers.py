@@ -1,0 +1,165 @@
+"""One message on its way out, one on its way in."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+
+from course_lib.comm.messages import Envelope, Tag, check_match
+from course_lib.comm.order import differ
+from course_lib.comm.processes.parcels import new_array
+from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
+from course_lib.comm.torch_backend.letters import Letter, pack
+
+__all__ = ["Coming", "Going"]
+
+
+class Going:
+    """A message on its way out.
+
+    Parameters
+    ----------
+    src, dst : int
+        From whom to whom.
+    data : numpy.ndarray or OnDevice
+        What to send.
+    sent : Envelope
+        What it says about itself.
+    waits : bool
+        Whether the sender waits until the receive is posted.
+    number, channel, stamp : int
+        Which of the rank's messages it is, of which communicator, and of which collective.
+    on_device : bool
+        Whether it goes from one GPU to another.
+
+    Attributes
+    ----------
+    letter : bytearray
+        What is written to the receiver first.
+    payload : torch.Tensor
+        The bytes that follow if it waits.
+    work : Work or None
+        Their sending, once the receiver has asked for them.
+    """
+
+    def __init__(
+        self, src: int, dst: int, data: Data, sent: Envelope, *, waits: bool, number: int,
+        channel: int, stamp: int, on_device: bool,
+    ) -> None:  # fmt: skip
+        self.dst = dst
+        self.number = number
+        self.waits = waits
+        self.work: Any = None
+        self.payload = flat_bytes(data)
+        self.on_device = on_device and waits and self.payload.device.type != "cpu"
+        if not self.on_device:
+            self.payload = self.payload.cpu()
+        whole = None if waits else self.payload.numpy().tobytes()
+        self.letter = pack(
+            src, number, channel, stamp, sent, data.nbytes, whole, on_device=self.on_device
+        )  # fmt: skip
+
+
+class Coming:
+    """A message on its way in.
+
+    Parameters
+    ----------
+    src, rank : int
+        From whom to whom.
+    channel : int
+        The communicator it belongs to.
+    out : numpy.ndarray or OnDevice or None
+        Where to put it; None makes a new array.
+    op : str or None
+        How to combine it into ``out``.
+    tag : int or str or None
+        The label it must carry.
+    comm : str
+        The communicator's name.
+    device : str
+        Where the rank's arrays live.
+    stamp : int
+        The collective that the receiver is in.
+    refuse_stamp : callable
+        Raises for a message of another one.
+
+    Attributes
+    ----------
+    letter : Letter or None
+        What the sender wrote, once it is here and is what was wanted.
+    work : Work or None
+        The receiving of what follows.
+    result : numpy.ndarray or OnDevice
+        The array received into.
+    """
+
+    sent: Envelope
+    result: Any
+
+    def __init__(
+        self, src: int, rank: int, channel: int, out: Data | None, op: str | None, tag: Tag,
+        comm: str, device: str, stamp: int, refuse_stamp: Callable[[int, int], NoReturn],
+    ) -> None:  # fmt: skip
+        self.src = src
+        self.channel = channel
+        self.letter: Letter | None = None
+        self.work: Any = None
+        self._rank = rank
+        self._out = out
+        self._op = op
+        self._tag = tag
+        self._comm = comm
+        self._device = device
+        self._stamp = stamp
+        self._refuse_stamp = refuse_stamp
+
+    @property
+    def waited(self) -> bool:
+        """Whether its sender has waited for this receive."""
+        return self.letter is not None and self.letter.waits
+
+    @property
+    def may_be_asked_for(self) -> bool:
+        """Whether its sender waits to be asked for the rest."""
+        return self.waited and self.work is None
+
+    def open(self, letter: Letter) -> None:
+        """Compare what the sender wrote with what is wanted, and make room.
+
+        Raises
+        ------
+        MessageMismatchError
+            Naming both sides.
+        """
+        assert letter.sent is not None, "a message says what it is"
+        out: Any = self._out
+        if differ(letter.stamp, self._stamp):
+            self._refuse_stamp(self.src, letter.stamp)
+        check_match(letter.sent, self.src, self._rank, self._tag, out, self._comm)
+        self.letter, self.sent = letter, letter.sent
+        if letter.on_device:
+            self._message: Any = empty(self.sent.dtype, self.sent.shape, self._device)
+        elif not letter.waits:
+            self._message = new_array(self.sent)
+            flat_bytes(self._message).numpy()[:] = np.frombuffer(letter.data, np.uint8)
+        elif isinstance(out, np.ndarray) and self._op is None and out.flags.c_contiguous:
+            self._message = out
+        else:
+            self._message = new_array(self.sent)
+
+    @property
+    def room(self) -> torch.Tensor:
+        """Where the bytes that follow go."""
+        return flat_bytes(self._message)
+
+    def finish(self) -> None:
+        """Wait for the bytes that follow, if any, and put the message where it is wanted."""
+        if self.work is not None:
+            self.work.wait()
+        self.result = self._message
+        if self._out is not None:
+            self.result = self._out
+            if self._message is not self._out:
+                store(self._out, self._op, self._message)

@@ -1,0 +1,117 @@
+"""What a collective asks of a network, and the seconds that follow from it."""
+
+from dataclasses import dataclass, replace
+
+from course_lib.shards import split_evenly
+
+__all__ = ["Price", "chunk_sizes", "in_rounds"]
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of one call of a collective: whole numbers, exact for any length.
+
+    Attributes
+    ----------
+    rounds : int
+        How many rounds the algorithm goes in, as its docstring counts them.
+    latencies : int
+        How many times alpha the last byte has waited for: the longest chain in which each message
+        is sent after the one before has arrived. Usually the rounds.
+    messages : int
+        Messages in all.
+    bytes_sent, bytes_received : tuple of int
+        Bytes of each rank, by rank.
+    link_bytes : int
+        Bytes on the busiest link, that is from one rank to another.
+    message_bytes : int
+        Bytes of the largest message.
+    serial_bytes : int
+        The sum over the rounds of the bytes on that round's busiest card, which pass it one after
+        the other; more where the time is an upper bound.
+    is_exact : bool
+        Whether ``time_s`` is what the simulator's clock shows; otherwise it is an upper bound,
+        because some messages of one round travel while others wait.
+    """
+
+    rounds: int
+    latencies: int
+    messages: int
+    bytes_sent: tuple[int, ...]
+    bytes_received: tuple[int, ...]
+    link_bytes: int
+    message_bytes: int
+    serial_bytes: int
+    is_exact: bool = True
+
+    def __repr__(self) -> str:
+        """Summarise, however many ranks there are."""
+        in_all = f"{self.rounds:,} rounds, {self.messages:,} messages, {self.total_bytes:,} bytes"
+        busiest = f"{max(self.bytes_sent):,} sent by the busiest rank"
+        return f"Price({in_all}; {busiest}, {self.serial_bytes:,} in turn)"
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all messages together."""
+        return sum(self.bytes_sent)
+
+    def time_s(self, alpha_s: float, beta_s_per_byte: float) -> float:
+        """Return how long it takes on a network of which two numbers are known.
+
+        Parameters
+        ----------
+        alpha_s : float
+            Seconds from sending a message's first byte until it arrives.
+        beta_s_per_byte : float
+            Seconds that a card is busy with one byte.
+
+        Returns
+        -------
+        float
+            Seconds: ``latencies * alpha_s + serial_bytes * beta_s_per_byte``.
+
+        Examples
+        --------
+        >>> from course_lib.costs import price
+        >>> round(price("allreduce_ring", size=4, n_bytes=1_000_000).time_s(2e-5, 1e-9), 6)
+        0.00162
+        """
+        return self.latencies * alpha_s + self.serial_bytes * beta_s_per_byte
+
+    def times(self, item_bytes: int) -> "Price":
+        """Return the price in bytes of one that counts elements.
+
+        Parameters
+        ----------
+        item_bytes : int
+            Bytes of an element.
+
+        Returns
+        -------
+        Price
+            The same messages, each ``item_bytes`` times as long.
+        """
+        return replace(
+            self,
+            bytes_sent=tuple(item_bytes * length for length in self.bytes_sent),
+            bytes_received=tuple(item_bytes * length for length in self.bytes_received),
+            link_bytes=item_bytes * self.link_bytes,
+            message_bytes=item_bytes * self.message_bytes,
+            serial_bytes=item_bytes * self.serial_bytes,
+        )
+
+
+def chunk_sizes(length: int, n_parts: int) -> list[int]:
+    """Return how long the parts are that ``split_evenly`` cuts."""
+    return [part.stop - part.start for part in split_evenly(length, n_parts)]
+
+
+def in_rounds(
+    rounds: int, messages: int, sent: list[int], received: list[int], *,
+    link: int, message: int, serial: int, latencies: int | None = None, is_exact: bool = True,
+) -> Price:  # fmt: skip
+    """Return a price in elements, with as many latencies as rounds unless they are told."""
+    waits = rounds if latencies is None else latencies
+    return Price(
+        rounds, waits, messages, tuple(sent), tuple(received), link, message, serial, is_exact
+    )

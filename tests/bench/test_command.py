@@ -1,0 +1,167 @@
+"""`python -m course_lib bench allreduce`, as people call it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.comm.job import check_job
+from course_lib.costs import price
+from tests.residue import names_in_shared_memory
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PATIENCE_S = 120.0
+pytestmark = pytest.mark.slow
+
+
+def started(*words, **variables):
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1", **variables}
+    return subprocess.Popen(
+        [sys.executable, "-m", "course_lib", "bench", *words], env=environment, encoding="utf-8",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def bench(words, **variables):
+    process = started(*words.split(), **variables)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, output, errors
+
+
+def rows_of(output):
+    return [line.split() for line in output.splitlines() if line.split()[0] in ALLREDUCES]
+
+
+def test_real_processes_make_a_table_with_predictions_and_say_on_stderr_how_far_they_are(tmp_path):
+    file = tmp_path / "found.json"
+    status, output, errors = bench(
+        "allreduce --algorithms ring,tree --sizes 1KB,64KiB --workers 2,3 --repeats 2 "
+        f"--json {file}"
+    )
+    assert status == 0, errors
+    assert [(row[0], row[1]) for row in rows_of(output)] == [
+        (name, workers) for workers in "23" for name in ("ring", "tree") for _ in range(2)
+    ]
+    assert errors.splitlines() == [
+        f"{what}, {n} workers" for n in (2, 3) for what in ("messages", "ring", "tree")
+    ]
+    found = json.loads(file.read_text(encoding="utf-8"))["measurements"]
+    assert len(found) == 8
+    for one in found:
+        assert one["n_bytes"] in (1_000, 65_536)
+        assert len(one["seconds"]) == 2
+        assert one["predicted_s"] > 0
+        needed = 2 * (one["workers"] - 1) / one["workers"] * one["n_bytes"]
+        assert one["bus_bandwidth_bytes_per_s"] == pytest.approx(needed / one["median_s"])
+
+
+def test_the_simulator_shows_its_exact_time_and_draws_it(tmp_path):
+    file = tmp_path / "drawn.PNG"
+    status, output, _ = bench(
+        "allreduce --backend simulated --network ethernet_1g --workers 8 --sizes 1MB "
+        f"--algorithms central,ring --plot {file}"
+    )
+    assert status == 0
+    assert "network ethernet_1g, virtual time" in output
+    (central, ring) = rows_of(output)
+    assert central[4:6] == central[-2:]  # the prediction is the time
+    assert ring[4:6] == ring[-2:]
+    assert float(central[4]) > 7 * float(ring[4])  # 14 n pass one card, and 7/4 n
+    assert price("allreduce_central", 8, 8).serial_bytes == 8 * 14
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("reduce", "bench measures allreduce, not 'reduce'"),
+        ("allreduce --algorithms ring,rong", "--algorithms knows central, direct, tree,"),
+        ("allreduce --sizes 1TB", "sizes are written like 4096, 64KB, 1MB or 1MiB, got '1TB'"),
+        ("allreduce --sizes 6", "sizes must be multiples of 4 bytes, got '6'"),
+        ("allreduce --sizes 900000GB", "take smaller --sizes or fewer --workers"),
+        ("allreduce --workers 0", "--workers must be whole numbers of 1 or more, got '0'"),
+        ("allreduce --workers 2,,4", "--workers must be whole numbers of 1 or more, got ''"),
+        ("allreduce --workers 65", "workers must be an int from 1 to"),
+        ("allreduce --backend pigeons", "backend must be one of ('processes', 'simulated'"),
+        ("allreduce --repeats many", "--repeats must be whole numbers of 1 or more, got 'many'"),
+        ("allreduce --network ethernet_1g", "--network is for --backend simulated"),
+        ("allreduce --backend simulated --network lan", "--network knows ethernet_1g,"),
+        ("allreduce --plot times.pdf", "--plot must be a file that ends in .png, got times.pdf"),
+        ("allreduce --json times.txt", "--json must be a file that ends in .json, got times.txt"),
+        ("allreduce --json no/such/folder/x.json", "there is no folder"),
+        ("allreduce --fast", "unrecognized arguments: --fast"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_is_started(words, sentence):
+    status, output, errors = bench(words)
+    assert status == 2
+    assert sentence in errors
+    assert "Traceback" not in errors
+    assert "workers\n" not in errors.split("error:")[0]  # nothing had begun
+    assert output == ""
+
+
+def test_of_the_programs_of_torchrun_only_rank_0_prints():
+    words = "allreduce --backend simulated --algorithms ring --sizes 1KB"
+    assert bench(words, RANK="1") == (0, "", "")
+    status, output, errors = bench(words, RANK="0")
+    assert (status, errors) == (0, "ring, 4 workers\n")
+    assert len(rows_of(output)) == 1
+
+
+def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
+    try:
+        check_job(
+            print, (), workers=2, backend="torch", rendezvous=False, trace=False,
+            time_limit_s=60.0, seed=0,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        pytest.skip(f"run() has no torch.distributed here: {error}")
+    file = tmp_path / "found.json"
+    words = f"allreduce --backend torch --algorithms ring,tree --sizes 1KB --json {file}"
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+            "-m", "course_lib", "bench", *words.split(),
+        ],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"},
+        capture_output=True, encoding="utf-8", timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [(row[0], row[1]) for row in rows_of(done.stdout)] == [("ring", "2"), ("tree", "2")]
+    assert done.stderr.count("messages, 2 workers") == 1
+    assert len(json.loads(file.read_text(encoding="utf-8"))["measurements"]) == 2
+
+
+def test_help_names_the_algorithms():
+    status, output, _ = bench("--help")
+    assert status == 0
+    assert [name for name in ALLREDUCES if name not in output] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a parent cannot send Ctrl-C there")
+@pytest.mark.parametrize(
+    "words", ["--workers 2 --repeats 1000000", "--workers 4000 --backend simulated"]
+)
+def test_ctrl_c_ends_it_in_one_sentence_and_leaves_nothing(tmp_path, words):
+    file = tmp_path / "found.json"
+    process = started(*f"allreduce --algorithms ring --sizes 1KB --json {file} {words}".split())
+    assert process.stderr is not None
+    first = process.stderr.readline()  # it has begun
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, (first, errors)
+    assert errors.splitlines()[-1] == "stopped; nothing is written"
+    assert "Traceback" not in errors
+    assert output == ""
+    assert not file.exists()
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert alive == []
+    assert names_in_shared_memory(process.pid) == []

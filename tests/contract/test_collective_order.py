@@ -1,0 +1,161 @@
+"""All ranks must call a communicator's collectives in one order, with one set of options."""
+
+import numpy as np
+import pytest
+
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.allreduce_two_level import allreduce_two_level
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.reduce_tree import reduce_tree
+from course_lib.comm.errors import CollectiveMismatchError, UnreceivedMessagesWarning
+from tests.source_lines import line_of
+
+
+def apart(world, fn, workers=2):
+    with pytest.raises(CollectiveMismatchError) as raised:
+        world(fn, workers=workers)
+    text = str(raised.value)
+    assert text.startswith("the collectives do not match: rank")
+    return text
+
+
+def broadcast_or_reduce(comm):
+    if comm.rank == 0:
+        return broadcast_tree(comm, np.zeros(2))  # rank 0
+    return allreduce_ring(comm, np.zeros(2))  # rank 1
+
+
+def test_the_numbers_are_those_of_the_communicator_and_the_lines_those_of_the_calls(world):
+    def work(comm):
+        pair = comm.split(comm.rank // 2)
+        for _ in range(3):
+            allreduce_ring(comm, np.zeros(2))
+        for _ in range(2):
+            allreduce_ring(pair, np.zeros(2))
+        if comm.rank < 2:
+            broadcast_or_reduce(pair)
+
+    text = apart(world, work, workers=4)
+    pair = "on 'world/split 1 color 0'"
+    assert f"rank 0 is in broadcast_tree #2 {pair}, rank 1 in allreduce_ring #2 {pair}" in text
+    for rank, name in enumerate(["broadcast_tree", "allreduce_ring"]):
+        place = line_of(broadcast_or_reduce, f"# rank {rank}")
+        assert f"  rank {rank} called {name}, at {place}" in text
+
+
+def test_a_started_function_has_collectives_of_its_own(world):
+    def work(comm):
+        pending = comm.start(broadcast_or_reduce)
+        allreduce_ring(comm, np.zeros(2))
+        pending.wait()
+
+    text = apart(world, work)
+    assert "rank 0 is in broadcast_tree #0 on 'world/start 1', rank 1 in allreduce_ring #0" in text
+
+
+def test_of_nested_collectives_the_outermost_is_told(world):
+    def work(comm):
+        x = np.zeros(2)
+        return allreduce_ring(comm, x) if comm.rank == 3 else allreduce_two_level(comm, x)
+
+    text = apart(world, work, workers=4)
+    assert "allreduce_two_level #0" in text
+    assert "rank 3 in allreduce_ring #0" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (lambda rank: {"op": ("sum", "max")[rank]}, ["op='max'", "op='sum'"]),
+        (
+            lambda rank: {"array": np.zeros([(2, 3), (3, 2)][rank])},
+            ["shape (3, 2)", "shape (2, 3)"],
+        ),
+        (lambda rank: {"array": np.zeros(6, ["f8", "i8"][rank])}, ["dtype int64", "dtype float64"]),
+    ],
+)
+def test_what_would_mix_unnoticed_is_an_error(world, option, told):
+    def work(comm):
+        options = {"array": np.zeros(6), **option(comm.rank)}
+        return allreduce_ring(comm, **options)
+
+    text = apart(world, work)
+    for words in told:
+        assert f"in allreduce_ring #0 with {words}" in text
+
+
+def test_messages_of_a_collective_do_not_mix_with_others(world):
+    def work(comm):
+        if comm.rank == 0:
+            return allreduce_ring(comm, np.zeros(2))
+        return comm.sendrecv(np.zeros(1), dst=0, src=0)
+
+    assert "in allreduce_ring #0" in apart(world, work)
+
+
+def test_large_messages_that_wait_for_each_other_are_told_as_two_collectives(world):
+    def work(comm):
+        x = np.zeros(100_000)
+        return allreduce_ring(comm, x) if comm.rank else broadcast_tree(comm, x, root=1)
+
+    assert "rank 0 is in broadcast_tree #0, rank 1 in allreduce_ring #0" in apart(world, work)
+
+
+def test_what_is_said_in_other_words_is_no_other_collective(world):
+    def work(comm):
+        x, root = np.arange(4.0), 0
+        if comm.rank == 0:
+            sums = [allreduce_ring(comm, x), allreduce_ring(comm, x, "max", None)]
+            root = np.int64(0)
+        else:
+            sums = [
+                allreduce_ring(comm, array=x, op="sum"),
+                allreduce_ring(comm, x[:], op="max"),
+            ]
+        largest = broadcast_tree(comm, reduce_tree(comm, x, root=root, op="max"), root)
+        return [total.tolist() for total in (*sums, largest)]
+
+    whole = np.arange(4.0)
+    expected = [(2 * whole).tolist(), whole.tolist(), whole.tolist()]
+    assert world(work).values == [expected] * 2
+
+
+def test_a_collective_that_was_refused_on_one_rank_does_not_put_it_out_of_step(world):
+    def work(comm):
+        if comm.rank == 1:
+            with np.testing.assert_raises(ValueError):
+                allreduce_ring(comm, np.zeros(2), op="product")
+            for wrong in ({}, {"array": [1.0]}, {"array": np.zeros(2), "op": ["sum"]}):
+                with np.testing.assert_raises(TypeError):
+                    allreduce_ring(comm, **wrong)
+        return [allreduce_ring(comm, np.ones(2)).tolist() for _ in range(2)]
+
+    found = world(work)
+    assert found.values == [[[2, 2]] * 2] * 2
+    assert [c.number for c in found.trace.collectives if c.rank == 1] == [0, 1]
+
+
+def test_more_shapes_than_are_kept_are_still_compared(world, monkeypatch):
+    if world.backend != "simulated":
+        pytest.skip("workers of their own cannot be given another limit")
+    monkeypatch.setattr("course_lib.comm.order._MOST_SITES", 3)
+
+    def work(comm):
+        for length in range(5):
+            allreduce_ring(comm, np.zeros(length))
+        return allreduce_ring(comm, np.zeros(7), op="sum" if comm.rank else "max")
+
+    assert "another collective" in apart(world, work)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_messages_that_nobody_received_tell_in_which_collectives_the_ranks_were(world, trace):
+    def work(comm):
+        broadcast_tree(comm, np.zeros(2), root=comm.rank % 2)
+
+    words = (
+        "4 unreceived messages: .*; ranks 0 and 2 were last in broadcast_tree #0 with root=0, "
+        "ranks 1 and 3 in broadcast_tree #0 with root=1"
+    )
+    with pytest.warns(UnreceivedMessagesWarning, match=words):
+        world(work, workers=4, trace=trace)

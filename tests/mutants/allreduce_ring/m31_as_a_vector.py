@@ -1,0 +1,18 @@
+# class: C7
+# hint: shape
+from course_lib.shards import split_evenly
+
+
+def allreduce_ring(comm, array):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    total = array.flatten()
+    chunks = split_evenly(len(total), comm.size)
+    for step in range(comm.size - 1):
+        outgoing = chunks[(comm.rank - step) % comm.size]
+        incoming = chunks[(comm.rank - step - 1) % comm.size]
+        total[incoming] += comm.sendrecv(total[outgoing], dst=right, src=left)
+    for step in range(comm.size - 1):
+        outgoing = chunks[(comm.rank + 1 - step) % comm.size]
+        incoming = chunks[(comm.rank - step) % comm.size]
+        total[incoming] = comm.sendrecv(total[outgoing], dst=right, src=left)
+    return total

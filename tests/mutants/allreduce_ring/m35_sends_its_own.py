@@ -1,0 +1,18 @@
+# class: B10
+# hint: sends-own
+from course_lib.shards import split_evenly
+
+
+def allreduce_ring(comm, array):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    chunks = split_evenly(len(array), comm.size)
+    total = array.copy()
+    for step in range(comm.size - 1):
+        outgoing = chunks[(comm.rank - step) % comm.size]
+        incoming = chunks[(comm.rank - step - 1) % comm.size]
+        total[incoming] += comm.sendrecv(array[outgoing], dst=right, src=left)
+    for step in range(comm.size - 1):
+        outgoing = chunks[(comm.rank + 1 - step) % comm.size]
+        incoming = chunks[(comm.rank - step) % comm.size]
+        total[incoming] = comm.sendrecv(total[outgoing], dst=right, src=left)
+    return total

@@ -1,0 +1,15 @@
+# class: B11
+# hint: unreceived
+def allreduce_tree(comm, array):
+    parent = (comm.rank - 1) // 2
+    children = [child for child in (2 * comm.rank + 1, 2 * comm.rank + 2) if child < comm.size]
+    total = array.copy()
+    for child in children:
+        total += comm.recv(src=child)
+    if comm.rank != 0:
+        comm.send(total, dst=parent)
+        total = comm.recv(src=parent)
+        comm.send(array[:0], dst=parent)
+    for child in children:
+        comm.send(total, dst=child)
+    return total

@@ -1,0 +1,13 @@
+# class: B6
+# hint: deadlock
+def allreduce_tree(comm, array):
+    parent = (comm.rank - 1) // 2
+    children = [child for child in (2 * comm.rank + 1, 2 * comm.rank + 2) if child < comm.size]
+    total = array.copy()
+    if comm.rank != 0:
+        total += comm.recv(src=parent)
+        comm.send(total, dst=parent)
+    for child in children:
+        total += comm.recv(src=child)
+        comm.send(total, dst=child)
+    return total

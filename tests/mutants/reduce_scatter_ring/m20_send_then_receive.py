@@ -1,0 +1,15 @@
+# class: B6
+# hint: hidden-deadlock
+from course_lib.shards import split_evenly
+
+
+def reduce_scatter_ring(comm, array):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    chunks = split_evenly(len(array), comm.size)
+    total = array.copy()
+    for step in range(comm.size - 1):
+        outgoing = chunks[(comm.rank - 1 - step) % comm.size]
+        incoming = chunks[(comm.rank - 2 - step) % comm.size]
+        comm.send(total[outgoing], dst=right)
+        total[incoming] += comm.recv(src=left)
+    return total[chunks[comm.rank]].copy()

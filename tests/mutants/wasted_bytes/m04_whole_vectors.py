@@ -1,0 +1,5 @@
+# class: B15
+# hint: nothing-wasted
+def wasted_bytes(trace, n_bytes):
+    needed = 2 * (trace.size - 1) * n_bytes
+    return [max(0, sent - needed) for sent in trace.bytes_sent()]

@@ -1,0 +1,5 @@
+# class: B3
+# hint: alike
+def wasted_bytes(trace, n_bytes):
+    needed = 2 * (trace.size - 1) * n_bytes // trace.size
+    return [max(0, trace.n_bytes / trace.size - needed)] * trace.size

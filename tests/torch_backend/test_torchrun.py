@@ -1,0 +1,124 @@
+"""Under torchrun: ``run`` joins the ranks that there are, on one machine or several."""
+
+import re
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.programs import REPOSITORY
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+import os, sys, time
+import numpy as np
+import torch
+from course_lib import run
+from course_lib.comm.errors import RunError
+from course_lib.collectives.allreduce_ring import allreduce_ring
+
+def say(*parts):  # in one piece: all ranks write into one pipe
+    sys.stdout.write(" ".join(map(str, parts)) + "\\n")
+    sys.stdout.flush()
+
+def work(comm, size):
+    total = allreduce_ring(comm, np.full(size, comm.rank + 1.0))
+    half = allreduce_ring(comm, torch.full((size,), comm.rank + 1, dtype=torch.bfloat16))
+    pending = comm.start(lambda child: child.split(0).size)
+    comm.barrier()
+    return comm.rank, float(total[-1]), float(half[-1]), pending.wait()
+
+def fail(comm):
+    if comm.rank == 1:
+        raise KeyError("planned")
+    comm.recv(src=1)
+
+def wait_in_vain(comm):
+    if comm.rank == 0:
+        comm.recv(src=1)
+    time.sleep(2)
+
+def share(comm):
+    return comm.shared_array(3)
+
+def refused(call):
+    try:
+        call()
+    except (ValueError, RunError) as error:
+        say("RANK", os.environ["RANK"], type(error).__name__, str(error).splitlines()[0])
+"""
+
+WELL = """
+for size in (3, 10_000):  # a group is joined, then joined again
+    result = run(work, size, backend="torch")
+    say("values", result.values, result.trace.n_messages)
+    for m in result.trace.messages:
+        assert m.received_s is None or -0.001 < m.posted_s <= m.received_s < 60, m
+    assert len(result.trace.collectives) == (8 if os.environ["RANK"] == "0" else 2)
+refused(lambda: run(work, 3, backend="torch", workers=3))
+assert run(work, 3, backend="torch", workers=int(os.environ["WORLD_SIZE"])).values is not None
+"""
+
+BADLY = """
+refused(lambda: run(fail, backend="torch"))
+refused(lambda: run(wait_in_vain, backend="torch", time_limit_s=1))
+refused(lambda: run(share, backend="torch"))
+say("again", run(work, 3, backend="torch").values[int(os.environ["RANK"])])
+"""
+
+
+def texts(folder, text, *arguments, n_programs=1):
+    """Run a script under torchrun; return the exit code, and what all its ranks printed."""
+    script = folder / "script.py"
+    script.write_text(SCRIPT + text)
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", *arguments, *where, str(script)],
+            cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for where in ([], ["--node-rank=1"])[:n_programs]
+    ]  # fmt: skip
+    printed = "".join(program.communicate(timeout=120)[0] for program in programs)
+    return [program.returncode for program in programs], printed
+
+
+def check_well(codes, printed, size):
+    assert set(codes) == {0}, printed
+    total = size * (size + 1) / 2
+    values = [(rank, total, total, size) for rank in range(size)]
+    for others in (values, *([None] * r + [values[r]] + [None] * (size - r - 1)
+                             for r in range(1, size))):  # fmt: skip
+        assert printed.count(f"values {others} ") == 2, printed
+    assert (
+        printed.count(f"ValueError torchrun has started {size} ranks, got workers=3: leave") == size
+    )
+
+
+def told(printed, error):
+    return {int(rank) for rank in re.findall(rf"^RANK (\d) {error}", printed, re.MULTILINE)}
+
+
+def test_run_joins_the_ranks_of_one_machine_and_tells_all_of_them_what_goes_wrong(tmp_path):
+    text = WELL.replace("(8 if", "(4 if") + BADLY
+    codes, printed = texts(tmp_path, text, "--standalone", "--nproc-per-node=2")
+    check_well(codes, printed, 2)
+    for error in (
+        r"WorkerError rank 1 failed at script.py, line \d+: KeyError: 'planned'",
+        r"LaunchTimeout .*rank 0 still waits in recv\(src=1\) when the time limit passes",
+        r"WorkerError rank \d failed at .*: rank \d called shared_array\(\), which needs",
+    ):
+        assert told(printed, error) == {0, 1}, printed
+    assert {"again (0, 3.0, 3.0, 2)", "again (1, 3.0, 3.0, 2)"} <= set(printed.splitlines())
+
+
+def test_run_joins_the_ranks_of_two_machines(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    codes, printed = texts(
+        tmp_path, WELL, "--nnodes=2", "--nproc-per-node=2", "--master-addr=127.0.0.1",
+        f"--master-port={port}", n_programs=2,
+    )  # fmt: skip
+    check_well(codes, printed, 4)

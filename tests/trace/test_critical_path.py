@@ -1,0 +1,102 @@
+"""The chain of messages that a run had to wait for."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from course_lib import networks, run
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.trace.critical_path import critical_path
+from course_lib.trace.trace import Trace
+
+
+def way(trace):
+    return [(m.src, m.dst) for m in critical_path(trace)]
+
+
+def test_the_critical_path_of_a_ring_has_a_message_a_round():
+    trace = run(allreduce_ring, np.ones(4000), workers=4, backend="simulated").trace
+    chain = critical_path(trace)
+    assert len(chain) == 2 * (4 - 1) == trace.rounds()
+    assert chain[-1].received_s == pytest.approx(trace.end_s)
+    assert all(a.received_s <= b.posted_s for a, b in pairwise(chain))
+    assert all(a.dst == b.src for a, b in pairwise(chain))
+
+
+@pytest.mark.parametrize("size", [2, 5, 8])
+@pytest.mark.parametrize("name", ALLREDUCES)
+def test_the_path_of_an_algorithm_in_rounds_has_a_message_a_round(name, size):
+    trace = run(ALLREDUCES[name], np.ones(60), workers=size, backend="simulated").trace
+    assert len(critical_path(trace)) == trace.rounds()
+
+
+def test_it_goes_through_the_rank_that_computes_longest():
+    def work_and_pass(comm, x):
+        with comm.compute("work", flops=1e9 if comm.rank == 2 else 1e6):
+            pass
+        if comm.rank == 0:
+            for src in (1, 2, 3):
+                comm.recv(src)
+        else:
+            comm.send(x, 0)
+
+    trace = run(work_and_pass, np.ones(4), workers=4, backend="simulated").trace
+    assert way(trace)[0] == (2, 0)
+    assert (1, 0) not in way(trace), "rank 0 did wait for it, but not in the end"
+
+
+def test_a_message_that_was_there_in_time_holds_nobody_up():
+    def busy_receiver(comm, x):
+        if comm.rank == 0:
+            comm.send(x, 1)
+        elif comm.rank == 1:
+            with comm.compute("work", flops=1e12):
+                pass
+            comm.recv(0)
+            comm.send(x, 2)
+        else:
+            comm.recv(1)
+
+    trace = run(busy_receiver, np.ones(4), workers=3, backend="simulated").trace
+    assert way(trace) == [(1, 2)]
+
+
+def test_who_waits_for_its_own_card_does_not_wait_for_what_has_arrived():
+    def slow_sender(comm, x):
+        if comm.rank == 0:
+            comm.send(x[:1], 1)
+            comm.recv(1)
+            comm.recv(1)
+            return
+        with comm.compute("work", flops=1e9):
+            pass
+        comm.sendrecv(x, dst=0, src=0)
+        comm.send(x, 0)
+
+    trace = run(slow_sender, np.ones(2000), workers=2, backend="simulated").trace
+    assert [wait.verb for wait in trace.waits if wait.rank == 1] == ["sendrecv", "send"]
+    assert way(trace) == [(1, 0)]
+
+
+def test_a_tree_is_as_deep_as_its_path():
+    slow = networks.ethernet_10g
+    trace = run(
+        lambda comm: broadcast_tree(comm, np.ones(3) if comm.rank == 0 else None),
+        workers=8, backend="simulated", network=slow,
+    ).trace  # fmt: skip
+    assert len(critical_path(trace)) == 3
+    assert critical_path(trace)[0].src == 0
+
+
+def test_real_processes_have_one_too():
+    trace = run(allreduce_ring, np.ones(40_000), workers=2).trace
+    chain = critical_path(trace)
+    assert 1 <= len(chain) <= 2, trace.waits
+    assert all(a.dst == b.src for a, b in pairwise(chain))
+
+
+def test_an_empty_run_has_none():
+    assert critical_path(Trace("simulated", "virtual", 3)) == []

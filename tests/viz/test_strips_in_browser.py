@@ -1,0 +1,146 @@
+"""Strips in a real browser: cells fill as Python says, tokens go from cell to cell."""
+
+import pytest
+
+from course_lib.collectives.allreduce_halving_doubling import allreduce_halving_doubling
+from course_lib.collectives.allreduce_tree import allreduce_tree
+from course_lib.collectives.allreduce_two_level import allreduce_two_level
+from course_lib.viz.moments import boundaries, steps, what_is_where
+from course_lib.viz.staging import make_scene
+from tests.viz.test_player_in_browser import COUNT_FRAMES, PLAYER, press
+from tests.viz.traces import accident, watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+RUNS = [
+    pytest.param(lambda: watched(), id="ring of 4"),
+    pytest.param(lambda: watched(allreduce_tree, 7), id="tree of 7"),
+    pytest.param(lambda: watched(allreduce_halving_doubling), id="halving and doubling"),
+    pytest.param(lambda: watched(allreduce_two_level, 8), id="hosts"),
+    pytest.param(lambda: watched(size=16), id="ring of 16"),
+    pytest.param(lambda: watched(size=64), id="ring of 64"),
+]
+
+
+def open_run(opened, run, **options):
+    return opened(run.trace, contributions=run.contributions, **options)
+
+
+def middle(box):
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def inside(spot, box):
+    return (
+        box["x"] <= spot[0] <= box["x"] + box["width"]
+        and box["y"] <= spot[1] <= box["y"] + box["height"]
+    )
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_browser_fills_cells_and_captions_as_python_does(opened, run):
+    scene = make_scene(run().trace, contributions=run().contributions)
+    times = steps(scene) + [tick * scene.tick_s for tick in boundaries(scene)]
+    times = times[:: max(1, len(times) // 60)]
+    seen = open_run(opened, run()).evaluate(
+        f"""(times) => times.map((time) =>
+          [{PLAYER}.at(time).workers.map((w) => w.cells), {PLAYER}.say(time)])""",
+        times,
+    )
+    for time, (cells, sentence) in zip(times, seen, strict=True):
+        moment = what_is_where(scene, time)
+        assert sentence == moment.caption
+        assert [tuple(levels) for levels in cells] == [worker.cells for worker in moment.workers]
+
+
+def test_a_token_leaves_the_cell_it_comes_from_and_lands_in_the_cell_it_goes_to(opened):
+    run = watched()
+    page = open_run(opened, run)
+    scene = make_scene(run.trace, contributions=run.contributions)
+    for number in (0, 6, 13):
+        flight = scene.messages[number]
+        (cell,) = scene.labels[flight.label].cells
+        for tick, rank in ((flight.posted, flight.src), (flight.arrived - 10, flight.dst)):
+            page.evaluate(f"{PLAYER}.seek({tick * scene.tick_s!r})")
+            token = page.locator(f'.lm-token[data-index="{number}"] rect').bounding_box()
+            home = page.locator(".lm-box").nth(rank).locator(f'[data-cell="{cell}"] .lm-empty')
+            assert inside(middle(token), home.bounding_box()), (number, rank)
+
+
+def test_a_cell_is_as_full_as_it_has_contributions_and_ticked_off_when_complete(opened):
+    run = watched()
+    page = open_run(opened, run)
+
+    def shown(rank, cell):
+        box = page.locator(".lm-box").nth(rank).locator(f'[data-cell="{cell}"]')
+        empty, bar = box.locator("rect").all()
+        part = bar.bounding_box()["height"] / empty.bounding_box()["height"]
+        count, tick = box.locator(".lm-count"), box.locator(".lm-tick-mark")
+        return round(4 * part), count.text_content(), tick.get_attribute("visibility")
+
+    assert shown(1, 0) == (1, "1/4", "hidden")
+    page.evaluate(f"{PLAYER}.seek({run.trace.messages[0].received_s + 1e-9!r})")
+    assert shown(1, 0) == (2, "2/4", "hidden")
+    press(page, "End")
+    assert {shown(rank, cell) for rank in range(4) for cell in range(4)} == {(4, "", "visible")}
+
+
+@pytest.mark.parametrize("width", [600, 1000])
+@pytest.mark.parametrize("run", RUNS)
+def test_boxes_stay_apart_and_strips_stay_inside(opened, run, width):
+    page = open_run(opened, run(), width=width)
+    boxes, strips = (
+        page.eval_on_selector_all(
+            selector,
+            "(all) => all.map((n) => n.getBoundingClientRect())"
+            ".map((r) => [r.x, r.y, r.right, r.bottom])",
+        )
+        for selector in (".lm-box .lm-ground", ".lm-box .lm-paper")
+    )
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        x, y, x_end, y_end = strips[number]
+        assert left < x < x_end < right
+        assert top < y < y_end < bottom
+        for other in boxes[:number]:
+            apart = right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+            assert apart
+
+
+def test_a_token_of_several_chunks_has_all_their_colours(opened):
+    page = open_run(opened, watched(allreduce_halving_doubling))
+    page.evaluate(f"{PLAYER}.seek(1e-6)")
+    token = page.locator('.lm-token[data-index="0"]')
+    fills = [rect.get_attribute("fill") for rect in token.locator("rect").all()]
+    assert len(set(fills)) == len(fills) == 2
+
+
+def test_the_critical_path_can_be_switched_on(opened):
+    page = open_run(opened, watched())
+    assert page.locator(".lm-critical").count() == 0
+    page.get_by_role("button", name="critical path").click()
+    way = page.locator(".lm-critical").get_attribute("d")
+    assert way.count("L") == 2 * 6 + 1 - 1, "six messages, each a stay and a flight"
+    page.get_by_role("button", name="critical path").click()
+    assert page.locator(".lm-critical").count() == 0
+    assert open_run(opened, watched(), critical_path=True).locator(".lm-critical").count() == 1
+
+
+def test_lost_messages_fade_and_a_failed_worker_is_crossed_out(opened):
+    page = opened(accident(), layout="line")
+    press(page, "End")
+    page.wait_for_function(
+        "() => getComputedStyle(document.querySelector('.lm-lost')).opacity === '0.35'"
+    )
+    crosses = page.eval_on_selector_all(
+        ".lm-cross", "(all) => all.map((n) => getComputedStyle(n).visibility)"
+    )
+    assert crosses == ["hidden", "visible", "hidden"]
+
+
+def test_a_watched_run_of_64_moves_smoothly(opened, capsys):
+    page = open_run(opened, watched(size=64))
+    press(page, "Space")
+    frames = page.evaluate(COUNT_FRAMES)
+    with capsys.disabled():
+        print(f"\n  64 watched ranks: {frames['fps']:.1f} frames a second")
+    assert frames["fps"] >= 30, "the goal is 55; 30 leaves room for a busy machine"
