@@ -19,6 +19,8 @@ from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import train
+from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes.sharding import pack, shards_by_name, shards_of_equal_length, unpack
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 
@@ -27,6 +29,10 @@ SCHEMES = {
     "parameter_server": parameter_server,
     "parameter_server on a worker": partial(parameter_server, dedicated=False),
     "parameter_averaging": parameter_averaging,
+    "one shard": partial(sharded_parameter_server, servers=1),
+    "shards by name on two workers": partial(
+        sharded_parameter_server, servers=2, dedicated=False, balanced=False
+    ),
 }
 SYNCHRONOUS = [name for name in SCHEMES if name != "parameter_averaging"]
 
@@ -70,7 +76,7 @@ def test_any_number_of_workers_and_any_batch(size, batch_size, momentum, scheme,
     """Batches that do not divide, and ranks without a single example."""
     plan = Plan(learning_rate=0.1, batch_size=batch_size, momentum=momentum)
     model, (X, y) = LogisticRegression(3, l2=0.01), examples(rows=50)
-    size = size + 1 if scheme == "parameter_server" else size
+    size += scheme != "parameter_server on a worker"  # a server more, or two ranks to serve
     values = run(
         SCHEMES[scheme], model, X, y, plan, workers=size, backend="simulated", rendezvous=rendezvous
     ).values
@@ -202,3 +208,92 @@ def test_a_dedicated_server_needs_a_worker():
     model, (X, y) = LogisticRegression(3), examples(rows=4)
     with pytest.raises(WorkerError, match="a dedicated server needs a worker"):
         run(parameter_server, model, X, y, PLAN, workers=1, backend="simulated")
+
+
+# Shards
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_any_number_of_shards_anywhere_is_one_process(rendezvous, balanced):
+    model, (X, y) = mlp(3, 6, 2), examples()
+    serial = train(model, X, y, PLAN)
+    for size in (2, 3, 5):
+        for servers, dedicated in [(s, d) for s in range(1, size + 1) for d in (True, False)]:
+            if dedicated and servers == size:
+                continue
+            values = run(
+                sharded_parameter_server, model, X, y, PLAN, servers, dedicated, balanced,
+                workers=size, backend="simulated", rendezvous=rendezvous,
+            ).values  # fmt: skip
+            for value in values:
+                np.testing.assert_allclose(value.w, serial.w, rtol=0, atol=1e-13)
+            np.testing.assert_allclose(total_losses(values), serial.losses, rtol=1e-12)
+
+
+def card_bytes(servers, dedicated, workers=4, features=19):
+    """Bytes into and out of every rank in four steps, beyond the fetch at the end."""
+    model, (X, y) = LogisticRegression(features), examples(rows=40, columns=features)
+    plan = Plan(batch_size=10)
+    trace = run(
+        sharded_parameter_server, model, X, y, plan, servers, dedicated,
+        workers=workers, backend="simulated",
+    ).trace  # fmt: skip
+    shard = 8 * (features + 1) // servers
+    fetched = [shard * (servers - (rank < servers)) for rank in range(workers)]
+    sent = [shard * (workers - 1) * (rank < servers) for rank in range(workers)]
+    into = [n - last for n, last in zip(trace.bytes_received(), fetched, strict=True)]
+    out = [n - last for n, last in zip(trace.bytes_sent(), sent, strict=True)]
+    return into, out
+
+
+def test_the_cards_carry_what_the_arithmetic_says():
+    n, steps = 8 * 20, 4
+    # Two dedicated servers and two workers: W n / S each way at a server, n each way at a worker.
+    assert card_bytes(2, dedicated=True) == ([steps * n] * 4, [steps * n] * 4)
+    # One server, three workers: W n each way, and n at each worker.
+    assert card_bytes(1, dedicated=True) == ([3 * steps * n] + [steps * n] * 3,) * 2
+    # Shards on all four ranks: 2 (P - 1) / P n each way, as on a ring.
+    on_all = [2 * 3 * steps * n // 4] * 4
+    assert card_bytes(4, dedicated=False) == (on_all, on_all)
+
+
+def test_a_server_without_a_shard_is_never_spoken_to():
+    """With one layer and names for keys, one of three servers has everything."""
+    model, (X, y) = LogisticRegression(3), examples(rows=40)
+    trace = run(
+        sharded_parameter_server, model, X, y, Plan(batch_size=10), 3, True, False,
+        workers=5, backend="simulated",
+    ).trace  # fmt: skip
+    (server,) = [i for i, shard in enumerate(shards_by_name(model.layers, 3)) if shard]
+    assert {m.src for m in trace.messages} == {server, 3, 4}
+    assert max(trace.bytes_sent()) == trace.bytes_sent()[server]
+
+
+@pytest.mark.parametrize(
+    ("servers", "dedicated", "most"), [(0, True, 2), (3, True, 2), (4, False, 3)]
+)
+def test_more_servers_than_ranks_are_refused(servers, dedicated, most):
+    model, (X, y) = LogisticRegression(3), examples(rows=4)
+    with pytest.raises(WorkerError, match=f"servers must be from 1 to {most} of 3 ranks"):
+        run(
+            sharded_parameter_server, model, X, y, PLAN, servers, dedicated,
+            workers=3, backend="simulated",
+        )  # fmt: skip
+
+
+@given(n=st.integers(1, 50), n_shards=st.integers(1, 12))
+def test_shards_cover_every_parameter_once(n, n_shards):
+    w = np.arange(float(n))
+    whole = np.full(n, np.nan)
+    for shard in shards_of_equal_length(n, n_shards):
+        unpack(pack(w, shard), shard, whole)
+    np.testing.assert_array_equal(whole, w)
+    model = mlp(n, 2, 3, 2)
+    w = model.initial()
+    whole = np.full(w.shape, np.nan)
+    shards = shards_by_name(model.layers, n_shards)
+    for shard in shards:
+        unpack(pack(w, shard), shard, whole)
+    np.testing.assert_array_equal(whole, w)
+    assert sum(len(pack(w, shard)) for shard in shards) == model.n_parameters
