@@ -69,9 +69,9 @@ print(f"n = {N_BYTES:,} bytes on the wire: nβ = {N_BYTES * network.beta_s_per_b
 
 
 # %%
-def watch(allreduce, workers, layout, moments=1, **options):
+def watch(allreduce, workers, layout, moments=1, network=network, **options):
     """Show whose numbers are where while n bytes are summed."""
-    watched = watch_collective(allreduce, workers=workers, length=N_BYTES // 8)
+    watched = watch_collective(allreduce, workers=workers, length=N_BYTES // 8, network=network)
     return watched.player(layout, moments=moments, **options)
 
 
@@ -192,7 +192,8 @@ assert (weight.vectors, ring_weight.vectors) == (8, Fraction(12, 7))
 # %% [markdown]
 # Two steps up and two down. In each, a parent's card carries *two* whole vectors, one for each
 # child: $4 \times 2 = 8$ vectors one after the other, $6\alpha + 8n\beta = 0.12 + 7.168 = 7.288$
-# ms. The server would need 12.
+# ms. (Two latencies at each step up, because a parent receives from one child after the other, and
+# one at each step down.) The server would need 12 vectors.
 #
 # **The claim:** with the numbers 1 to 7 the tree finds 8 and 13 in the first step and 28 in the
 # next; two more steps bring 28 to all.
@@ -331,7 +332,7 @@ for P in (4, 7, 8, 16, 32):
 #
 # **Verdict on 3.27: right,** for powers of two. Seven workers, the tree's ideal number, need the
 # two extra steps, and nothing is gained. The bytes are not optimal: in every round everybody sends
-# the *whole* vector, $n \log_2 P$ altogether (Thakur, Rabenseifner and Gropp 2005).
+# the *whole* vector, $n \log_2 P$ for every rank (Thakur, Rabenseifner and Gropp 2005).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 5. Ring: never send a whole vector
@@ -572,7 +573,7 @@ watch(ALLREDUCES["halving_doubling"], 4, "line", title="Halving and doubling")
 # $2 \log_2 P = 4$ rounds, and $\frac12 + \frac14 + \frac14 + \frac12 = \frac32$ vectors: a ring's
 # bytes in a logarithm of rounds, $4\alpha + \frac32 n\beta = 0.08 + 1.344 = 1.424$ ms. For powers
 # of two, on a network where any two ranks are connected alike, it beats the ring at every size.
-# Then why does anybody use a ring? Because real networks are not like that.
+# Then why does anybody use a ring? Because not every network connects any two ranks alike.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 7. Two levels: hosts
@@ -580,6 +581,11 @@ watch(ALLREDUCES["halving_doubling"], 4, "line", title="Halving and doubling")
 # Two hosts with four GPUs each: inside, NVLink; between them one cable, 360 times slower, which the
 # four share. Two levels: add up inside each host, let one of each host run a ring between the
 # hosts, tell the others.
+
+# %%
+inside, between = networks.nvlink_4, networks.ethernet_10g
+hosts = networks.two_level(inside, between, ranks_per_host=4)
+print(f"inside {inside.bandwidth_bytes_per_s / between.bandwidth_bytes_per_s:.0f} times as fast")
 
 
 # %%
@@ -591,22 +597,31 @@ def two_level(comm, x):
 both_worlds(two_level, range(1, 9), N_BYTES)
 
 # %%
-watch(two_level, 8, "hosts", hosts=[range(4), range(4, 8)], title="Two levels: hosts first")
-
-# %%
-inside, between = networks.nvlink_4, networks.ethernet_10g
-cluster = networks.two_level(inside, between, ranks_per_host=4)
-print(f"inside {inside.bandwidth_bytes_per_s / between.bandwidth_bytes_per_s:.0f} times as fast")
-schemes = {**ALLREDUCES, "two_level": two_level}
-for name in ("central", "butterfly", "ring", "two_level", "halving_doubling"):
-    alike, hosted = (virtual_s(schemes[name], 8, N_BYTES, net) for net in (network, cluster))
-    print(f"{name:16} {alike * 1e3:7.3f} ms all alike, {hosted * 1e3:7.3f} ms on two hosts")
+groups = [range(4), range(4, 8)]
+watch(two_level, 8, "hosts", network=hosts, hosts=groups, title="Two levels: hosts first")
 
 # %% [markdown]
-# On alike ranks two levels are no gain. On hosts they halve the ring's time: $n$ instead of
-# $\frac74 n$ bytes on the cable, each way. The butterfly gets *slower*, although it has faster
-# links now: in its last round all four ranks of a host send whole vectors through one cable. So an
-# all-reduce is chosen for a network, not once and for all.
+# Inside the hosts everything is over in an instant; what takes time is the cable. And there is a
+# third kind of network: computers with a cable to each of their two neighbours and no switch. A
+# message to somebody farther away passes everybody between. Which all-reduce suits which network?
+
+# %% name="three-networks"
+cabled = networks.ring(networks.ethernet_10g)
+schemes = {**ALLREDUCES, "two_level": two_level}
+print("milliseconds       any two alike    two hosts    cabled in a ring")
+for name in ("central", "butterfly", "halving_doubling", "two_level", "ring"):
+    taken = [virtual_s(schemes[name], 8, N_BYTES, net) * 1e3 for net in (network, hosts, cabled)]
+    print(f"{name:18} {taken[0]:12.3f} {taken[1]:12.3f} {taken[2]:14.3f}")
+
+# %% [markdown]
+# On hosts two levels halve the ring's time: $n$ instead of $\frac74 n$ bytes on the cable, each
+# way. The butterfly gets *slower*, although it has faster links now: in its last round all four
+# ranks of a host send whole vectors through one cable. Halving and doubling begins with near
+# partners, so that its large messages stay in the host: it is as good as two levels.
+#
+# Cabled in a ring, the ring wins. It alone takes the same time on all three networks: nobody ever
+# talks to anybody but a neighbour. That is why it is used, and why an all-reduce is chosen for a
+# network, not once and for all.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Does the order of adding matter?
@@ -707,7 +722,8 @@ assert used < 1
 # ## A thousand workers
 #
 # 1,024 virtual workers sum a vector of 8,192 bytes. The ring's chunk is a single number now.
-# Predict its time in milliseconds, from $2(P-1)$ rounds of 20 µs each.
+# Predict its time in milliseconds, from $2(P-1)$ rounds of 20 µs each. (The ring alone sends two
+# million messages: the next cell works for about half a minute.)
 
 # %%
 guess_ms = predict("1,024 workers, 8 KB: how long does the ring take?", "milliseconds")

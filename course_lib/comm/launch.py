@@ -117,7 +117,7 @@ def run(
         10 MB of memory or more (25 MB with spawn, 160 MB with spawn and torch), and every pair of
         them a ring of 20 KiB.
     faults : Faults or None, default: None
-        What goes wrong, and when; see ``course_lib.faults``. Only for ``"simulated"``.
+        What goes wrong, and when; see ``from course_lib import faults``. Only for ``"simulated"``.
     max_events : int or None, default: None
         How many events a simulated run may have, if it is to be other than ten million.
 

@@ -67,6 +67,7 @@ def test_schedules_that_differ_are_not_equal():
         (lambda: Partition((0,), 1.0, 0.5), ValueError, "until_s must be above from_s"),
         (lambda: Partition((0,), 1.0, math.inf), ValueError, "until_s must be finite"),
         (lambda: Faults(["crash"]), TypeError, "events must be Crash"),
+        (lambda: Faults(Crash(1, at_s=1.0)), TypeError, "events must be a list of faults"),
         (lambda: Faults([], survivors_go_on=1), TypeError, "survivors_go_on must be True or"),
         (lambda: Faults([Crash(0, 1.0, 3.0), Crash(0, 2.0)]), ValueError, "has it down"),
         (lambda: Faults([Crash(0, 1.0), Crash(0, 1.0)]), ValueError, "has it down"),

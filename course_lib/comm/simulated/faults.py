@@ -70,6 +70,10 @@ class Faults:
     """
 
     def __init__(self, events: Iterable[Fault], *, survivors_go_on: bool = False) -> None:
+        if not isinstance(events, Iterable):
+            raise TypeError(
+                f"events must be a list of faults, got {events!r} ({type(events).__name__})"
+            )
         self.events = tuple(events)
         self.survivors_go_on = survivors_go_on
         for event in self.events:
