@@ -104,6 +104,7 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sit
         record: Any = done(home, pack_value(value, setup.rank), ended_s)
         port.finish()
     except BaseException as error:  # sys.exit and the like are failures too
+        line.error = error
         record = failed(error)
     line.report(record)
 
