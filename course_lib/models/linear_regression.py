@@ -1,9 +1,12 @@
 """Linear regression: the one model whose loss really is a bowl."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from course_lib.models.model import Layer
 
 __all__ = ["Batch", "LinearRegression", "Vector", "check_examples"]
 
@@ -31,14 +34,25 @@ class LinearRegression:
         """The length of the flat parameter vector."""
         return self.n_features + 1
 
-    def initial(self) -> Vector:
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """One layer that covers the vector."""
+        return (Layer("all", slice(0, self.n_parameters)),)
+
+    def initial(self, seed: int = 0) -> Vector:
         """Return the parameters that training starts from.
+
+        Parameters
+        ----------
+        seed : int, default: 0
+            Not used: into a bowl one can start from anywhere.
 
         Returns
         -------
         numpy.ndarray, shape (d + 1,)
             Zeros.
         """
+        del seed
         return np.zeros(self.n_parameters)
 
     def predict(self, w: Vector, X: Vector) -> Vector:
@@ -57,6 +71,23 @@ class LinearRegression:
             One prediction a row.
         """
         return np.asarray(w[0] + X @ w[1:])
+
+    def loss(self, w: Vector, batch: Batch) -> float:
+        """Return half the mean squared error over the examples of a batch.
+
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets, at least one.
+
+        Returns
+        -------
+        float
+            In squared units of the targets.
+        """
+        return self.gradient(w, batch)[0]
 
     def gradient_sum(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
         """Sum the loss and its gradient over the examples of a batch.
@@ -108,6 +139,25 @@ class LinearRegression:
             raise ValueError("batch must hold at least one example to take a mean of, got 0")
         loss_sum, grad_sum = self.gradient_sum(w, batch)
         return loss_sum / n_examples, grad_sum / n_examples
+
+    def backward_layers(self, w: Vector, batch: Batch) -> Iterator[tuple[Layer, Vector]]:
+        """Yield the gradient of the one layer.
+
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets, at least one.
+
+        Yields
+        ------
+        layer : Layer
+            The one that covers the vector.
+        gradient : numpy.ndarray, shape (d + 1,)
+            What ``gradient`` returns.
+        """
+        yield self.layers[0], self.gradient(w, batch)[1]
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.

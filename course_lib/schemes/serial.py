@@ -1,25 +1,10 @@
 """Training on one machine: the obvious version that every other scheme is compared with."""
 
-from typing import NamedTuple
-
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
+from course_lib.models.model import Array, Model
+from course_lib.schemes.plan import Descent, Plan, Training
 
-__all__ = ["Training", "check_training", "gradient_descent"]
-
-
-class Training(NamedTuple):
-    """What a training run gave.
-
-    Attributes
-    ----------
-    w : numpy.ndarray, shape (d + 1,)
-        The parameters after the last step.
-    losses : list of float
-        The mean loss before each step.
-    """
-
-    w: Vector
-    losses: list[float]
+__all__ = ["check_training", "gradient_descent", "train"]
 
 
 def gradient_descent(
@@ -61,6 +46,42 @@ def gradient_descent(
         loss, grad = model.gradient(w, batch)
         losses.append(loss)
         w = w - learning_rate * grad
+    return Training(w, losses)
+
+
+def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
+    """Train a model by mini-batches, on one machine.
+
+    A batch of one example makes it stochastic gradient descent, a batch of all of them batch
+    gradient descent; everything between is called mini-batch.
+
+    Parameters
+    ----------
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train.
+
+    Returns
+    -------
+    Training
+        The parameters, and the loss over each step's batch before the step.
+
+    Notes
+    -----
+    Cost: ``model.flops`` of each batch, no messages.
+    """
+    w = model.initial(plan.seed)
+    descent = Descent(plan)
+    losses = []
+    for examples, _ in plan.shares(len(y)):
+        loss, grad = model.gradient(w, (X[examples], y[examples]))
+        losses.append(loss)
+        descent.step(w, grad)
     return Training(w, losses)
 
 

@@ -1,0 +1,272 @@
+"""Torch modules behind the face of ``Model``: flat parameters in, flat gradient out."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.func import functional_call
+
+from course_lib.models.model import Array, Batch, Layer
+
+__all__ = ["TorchModel"]
+
+
+class TorchModel:
+    """A chain of named layers, trained with the cross-entropy of its last layer's outputs.
+
+    The modules only say how to compute; their own parameters are never trained. Every call takes
+    the parameters as one flat vector, and autograd begins and ends inside the call: between two
+    calls a scheme may send what it likes.
+
+    Parameters
+    ----------
+    modules : sequence of (str, torch.nn.Module)
+        The layers by name, in the order of the forward pass. Modules without parameters (an
+        activation, a pooling) belong to the layer they follow: put them into one ``Sequential``.
+    flops_per_example : float
+        Floating-point operations of a forward and a backward pass, for one example.
+    dtype : {"float64", "float32"}, default: "float64"
+        Of the parameters and the arithmetic.
+
+    Attributes
+    ----------
+    layers : tuple of Layer
+        The layers that have parameters, and where those lie in the flat vector.
+    """
+
+    def __init__(
+        self,
+        modules: Sequence[tuple[str, torch.nn.Module]],
+        flops_per_example: float,
+        dtype: str = "float64",
+    ) -> None:
+        if dtype not in ("float64", "float32"):
+            raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+        self.dtype: torch.dtype = getattr(torch, dtype)
+        self.flops_per_example = flops_per_example
+        self._modules = tuple((name, module.to(self.dtype)) for name, module in modules)
+        own = [dict(module.named_parameters()) for _, module in self._modules]
+        self._names = [list(parameters) for parameters in own]
+        self._shapes = [[p.shape for p in parameters.values()] for parameters in own]
+        layers, start = [], 0
+        for (name, _), shapes in zip(self._modules, self._shapes, strict=True):
+            stop = start + sum(shape.numel() for shape in shapes)
+            layers.append(Layer(name, slice(start, stop)))
+            start = stop
+        self._all_layers = tuple(layers)
+        self.layers = tuple(layer for layer in layers if layer.n_parameters)
+
+    @property
+    def n_parameters(self) -> int:
+        """The length of the flat parameter vector."""
+        return int(self._all_layers[-1].part.stop)
+
+    def initial(self, seed: int = 0) -> np.ndarray[Any, Any]:
+        """Draw the parameters that training starts from.
+
+        Parameters
+        ----------
+        seed : int, default: 0
+            The same seed gives the same parameters, on every rank and in every world.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_parameters,)
+            Uniform between -1 and 1 over the square root of a weight's inputs; biases are 0, and
+            what scales (one number a channel, as BatchNorm's weight) is 1.
+        """
+        rng = np.random.default_rng(seed)
+        parts = []
+        for names, shapes in zip(self._names, self._shapes, strict=True):
+            for name, shape in zip(names, shapes, strict=True):
+                if len(shape) > 1:
+                    limit = 1 / np.sqrt(shape[1:].numel())
+                    parts.append(rng.uniform(-limit, limit, size=shape.numel()))
+                else:
+                    parts.append(np.full(shape.numel(), 1.0 if name.endswith("weight") else 0.0))
+        return np.concatenate(parts).astype(str(self.dtype).removeprefix("torch."))
+
+    def loss(self, w: Array, batch: Batch) -> float:
+        """Return the mean cross-entropy over the examples of a batch.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters.
+        batch : tuple of arrays, shapes (m, ...) and (m,)
+            Examples, and the number of each one's class.
+
+        Returns
+        -------
+        float
+            In nats.
+        """
+        return self._mean_loss(self.outputs(w, batch[0]), batch[1]).item()
+
+    def outputs(self, w: Array, X: Array) -> torch.Tensor:
+        """Compute what the last layer gives for each example.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters.
+        X : numpy.ndarray or torch.Tensor, shape (m, ...)
+            The examples.
+
+        Returns
+        -------
+        torch.Tensor, shape (m, classes)
+            One number a class, before any softmax.
+        """
+        with torch.no_grad():
+            leaves = [self._leaves(w, number) for number in range(len(self._modules))]
+            return self._outputs(leaves, self._tensor(X, w))
+
+    def predict(self, w: Array, X: Array) -> np.ndarray[Any, Any]:
+        """Return the class that gets the highest output for each example.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters.
+        X : numpy.ndarray or torch.Tensor, shape (m, ...)
+            The examples.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (m,)
+            The classes' numbers.
+        """
+        return self.outputs(w, X).argmax(dim=1).cpu().numpy()
+
+    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
+        """Return the mean loss over a batch and its gradient.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters; they are not modified.
+        batch : tuple of arrays, shapes (m, ...) and (m,)
+            Examples and the numbers of their classes, at least one.
+
+        Returns
+        -------
+        loss : float
+            The mean cross-entropy, in nats.
+        gradient : array of the kind and dtype of ``w``, shape (n_parameters,)
+            The mean over the examples.
+
+        Raises
+        ------
+        ValueError
+            If the batch is empty.
+        """
+        _check_not_empty(batch)
+        with torch.enable_grad():
+            leaves = [self._leaves(w, number) for number in range(len(self._modules))]
+            loss = self._mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
+            grads = torch.autograd.grad(loss, [leaf for own in leaves for leaf in own])
+        return loss.item(), _flat(w, grads)
+
+    def backward_layers(self, w: Array, batch: Batch) -> Iterator[tuple[Layer, Array]]:
+        """Yield the gradient layer by layer, as back-propagation finds it: the last layer first.
+
+        Each layer is its own small graph. What is yielded can be sent while the layers before it
+        still wait for their turn; no graph is being walked at that moment.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters; they are not modified.
+        batch : tuple of arrays, shapes (m, ...) and (m,)
+            Examples and the numbers of their classes, at least one.
+
+        Yields
+        ------
+        layer : Layer
+            One that has parameters.
+        gradient : array of the kind and dtype of ``w``, shape (layer.n_parameters,)
+            Its part of what ``gradient`` returns, to the bit.
+
+        Raises
+        ------
+        ValueError
+            If the batch is empty.
+        """
+        _check_not_empty(batch)
+        steps = []
+        x = self._tensor(batch[0], w)
+        with torch.enable_grad():
+            for number in range(len(self._modules)):
+                entered, own = x.detach().requires_grad_(), self._leaves(w, number)
+                x = self._call(number, own, entered)
+                steps.append((entered, own, x))
+            loss = self._mean_loss(x, batch[1])
+            (upstream,) = torch.autograd.grad(loss, x, retain_graph=True)
+        for layer, (entered, own, left) in zip(self._all_layers[::-1], steps[::-1], strict=True):
+            upstream, *grads = torch.autograd.grad(left, [entered, *own], upstream)
+            if grads:
+                yield layer, _flat(w, grads)
+
+    def flops(self, batch: Batch) -> float:
+        """Count the floating-point operations of one gradient.
+
+        Parameters
+        ----------
+        batch : tuple of arrays, shapes (m, ...) and (m,)
+            Examples and the numbers of their classes.
+
+        Returns
+        -------
+        float
+            Those of one example, m times.
+        """
+        return self.flops_per_example * len(batch[1])
+
+    def _outputs(self, leaves: list[list[torch.Tensor]], x: torch.Tensor) -> torch.Tensor:
+        for number, own in enumerate(leaves):
+            x = self._call(number, own, x)
+        return x
+
+    def _call(self, number: int, own: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        """Run one layer with other parameters than the module's."""
+        named = dict(zip(self._names[number], own, strict=True))
+        result: torch.Tensor = functional_call(self._modules[number][1], named, (x,))
+        return result
+
+    def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
+        """View one layer's part of ``w`` as tensors that a gradient can be asked for."""
+        part = self._vector(w)[self._all_layers[number].part]
+        shapes = self._shapes[number]
+        pieces = torch.split(part.detach(), [shape.numel() for shape in shapes])
+        return [
+            piece.view(shape).requires_grad_() for piece, shape in zip(pieces, shapes, strict=True)
+        ]
+
+    def _vector(self, w: Array) -> torch.Tensor:
+        vector = w if isinstance(w, torch.Tensor) else torch.from_numpy(np.asarray(w))
+        if vector.shape != (self.n_parameters,) or vector.dtype != self.dtype:
+            raise ValueError(
+                f"w must have shape ({self.n_parameters},) and dtype {self.dtype}, got shape "
+                f"{tuple(vector.shape)} and dtype {vector.dtype}"
+            )
+        return vector
+
+    def _tensor(self, X: Array, w: Array) -> torch.Tensor:
+        return torch.as_tensor(X, dtype=self.dtype, device=self._vector(w).device)
+
+    def _mean_loss(self, outputs: torch.Tensor, y: Array) -> torch.Tensor:
+        classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
+        return torch.nn.functional.cross_entropy(outputs, classes)
+
+
+def _check_not_empty(batch: Batch) -> None:
+    if len(batch[1]) == 0:
+        raise ValueError("batch must hold at least one example to take a mean of, got 0")
+
+
+def _flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
+    """Put gradients one after another, as the kind of array that ``w`` is."""
+    vector = torch.cat([grad.reshape(-1) for grad in grads])
+    return vector if isinstance(w, torch.Tensor) else vector.numpy()

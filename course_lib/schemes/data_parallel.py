@@ -1,0 +1,71 @@
+"""Synchronous data-parallel SGD: everybody has the model, everybody has other examples."""
+
+from collections.abc import Callable
+
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array, Model
+from course_lib.schemes.plan import Descent, Plan, Training, partial_gradient
+
+__all__ = ["data_parallel"]
+
+
+def data_parallel(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    allreduce: Callable[..., Array] = allreduce_ring,
+) -> Training:
+    """Train on all ranks together, with one all-reduce of the gradient in every step.
+
+    Every rank computes the gradient over its part of the batch, the parts are added up so that all
+    ranks hold the gradient of the whole batch, and each takes the same step from the same place.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples, the same on every rank; each rank uses its own part of each batch only.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train; the same on every rank.
+    allreduce : callable, default: allreduce_ring
+        Any all-reduce of ``course_lib.collectives``.
+
+    Returns
+    -------
+    Training
+        The parameters, the same on every rank, and this rank's share of the losses.
+
+    Notes
+    -----
+    Cost of one step: that of the all-reduce, for n = the bytes of the parameters. Before the first
+    one: a broadcast of n bytes.
+
+    Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
+
+    References
+    ----------
+    D. Das, S. Avancha, D. Mudigere et al., "Distributed deep learning using synchronous stochastic
+    gradient descent", arXiv:1602.06709, 2016.
+    """
+    w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
+    descent = Descent(plan)
+    losses = []
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+        batch = X[examples], y[examples]
+        with comm.compute("gradient", flops=model.flops(batch)):
+            loss, grad = partial_gradient(model, w, batch, weight)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+        allreduce(comm, grad, out=grad)
+        with comm.compute("update", flops=2.0 * model.n_parameters):
+            descent.step(w, grad)
+    return Training(w, losses)

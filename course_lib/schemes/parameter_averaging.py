@@ -1,0 +1,92 @@
+"""Parameter averaging (local SGD): train alone for a while, then take the mean of the models."""
+
+from collections.abc import Callable
+
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array, Model
+from course_lib.schemes.plan import Descent, Plan, Training
+
+__all__ = ["parameter_averaging"]
+
+
+def parameter_averaging(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    every: int = 1,
+    allreduce: Callable[..., Array] = allreduce_ring,
+) -> Training:
+    """Let every rank take steps of its own, and replace all models by their mean now and then.
+
+    With plain gradient descent, equal shares and ``every=1`` this is data-parallel SGD: the mean of
+    steps from one place is the step along the mean gradient. With momentum, or with more steps
+    between two averages, it is another algorithm, that sends less.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples, the same on every rank; each rank uses its own part of each batch only.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train; the same on every rank. A step whose batch leaves this rank without an example
+        is no step for it.
+    every : int, default: 1
+        How many steps lie between two averages; the models are averaged after the last step, too.
+    allreduce : callable, default: allreduce_ring
+        Any all-reduce of ``course_lib.collectives``.
+
+    Returns
+    -------
+    Training
+        The mean of the models, the same on every rank, and for each step this rank's share of the
+        losses, each rank's taken at its own model.
+
+    Raises
+    ------
+    ValueError
+        If ``every`` is below 1.
+
+    Notes
+    -----
+    Cost: an all-reduce of n bytes after every ``every`` steps, for n = the bytes of the parameters.
+    Before the first step: a broadcast of n bytes.
+
+    Invariant: after every average all ranks hold the same parameters, bit for bit; each keeps a
+    momentum of its own.
+
+    References
+    ----------
+    S. U. Stich, "Local SGD converges fast and communicates little", International Conference on
+    Learning Representations, 2019.
+    """
+    if every < 1:
+        raise ValueError(f"every must be 1 or more, got {every}")
+    w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
+    descent = Descent(plan)
+    losses = []
+    is_averaged = True
+    for step, (examples, weight) in enumerate(plan.shares(len(y), comm.rank, comm.size), start=1):
+        batch = X[examples], y[examples]
+        loss = 0.0
+        if weight:
+            with comm.compute("gradient", flops=model.flops(batch)):
+                loss, grad = model.gradient(w, batch)
+            with comm.compute("update", flops=2.0 * model.n_parameters):
+                descent.step(w, grad)
+        comm.note("loss_partial", weight * loss)
+        losses.append(weight * loss)
+        is_averaged = step % every == 0
+        if is_averaged:
+            allreduce(comm, w, op="mean", out=w)
+    if not is_averaged:
+        allreduce(comm, w, op="mean", out=w)
+    return Training(w, losses)

@@ -1,0 +1,232 @@
+"""How to train: the numbers that all workers agree on, and the steps of gradient descent."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.data.batches import epoch_batches
+from course_lib.models.model import Array, Batch, Model
+from course_lib.shards import split_evenly
+
+__all__ = ["Descent", "Plan", "Share", "Training", "partial_gradient"]
+
+
+class Training(NamedTuple):
+    """What a training run gave one worker.
+
+    Attributes
+    ----------
+    w : array, shape (n_parameters,)
+        The parameters after the last step.
+    losses : list of float
+        For each step, this worker's share of the mean loss over the step's batch: the sum over the
+        workers is the loss before that step.
+    """
+
+    w: Array
+    losses: list[float]
+
+
+class Share(NamedTuple):
+    """One worker's part of one step's batch.
+
+    Attributes
+    ----------
+    examples : numpy.ndarray of int
+        Their numbers; perhaps none.
+    weight : float
+        What part of the batch they are, 0 to 1.
+    """
+
+    examples: NDArray[np.int64]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train; the same on every worker, so that nobody has to tell anybody.
+
+    Attributes
+    ----------
+    learning_rate : float, default: 0.1
+        How far to go against the gradient of the mean loss.
+    batch_size : int, default: 64
+        How many examples all workers together take in a step.
+    epochs : int, default: 1
+        How often to go through all examples.
+    momentum : float, default: 0.0
+        How much of the last step's direction is kept, from 0 to below 1.
+    warmup_steps : int, default: 0
+        Over how many steps the learning rate rises to its full value, in equal parts.
+    seed : int, default: 0
+        Of the first parameters and of the order of the examples.
+
+    Examples
+    --------
+    >>> plan = Plan(learning_rate=0.4, warmup_steps=4)
+    >>> [round(plan.rate(step), 2) for step in range(6)]
+    [0.1, 0.2, 0.3, 0.4, 0.4, 0.4]
+    """
+
+    learning_rate: float = 0.1
+    batch_size: int = 64
+    epochs: int = 1
+    momentum: float = 0.0
+    warmup_steps: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every number once, before anything is started."""
+        for name in ("batch_size", "epochs", "warmup_steps", "seed"):
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
+            least = 1 if name == "batch_size" else 0
+            if value < least:
+                raise ValueError(f"{name} must be {least} or more, got {value}")
+        for name in ("learning_rate", "momentum"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
+        if not 0 < self.learning_rate < float("inf"):
+            raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must be 0 or more and below 1, got {self.momentum}")
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step.
+
+        Parameters
+        ----------
+        step : int
+            Counted from 0 over all epochs.
+
+        Returns
+        -------
+        float
+            ``learning_rate``, or the part of it that the warm-up allows.
+        """
+        if step >= self.warmup_steps:
+            return self.learning_rate
+        return self.learning_rate * (step + 1) / self.warmup_steps
+
+    def scaled(self, workers: int) -> "Plan":
+        """Return the plan for a batch that is ``workers`` times as large.
+
+        The learning rate grows with it: so many fewer steps have to go as far.
+
+        Parameters
+        ----------
+        workers : int
+            The factor.
+
+        Returns
+        -------
+        Plan
+            With ``workers`` times the batch size and the learning rate.
+
+        References
+        ----------
+        P. Goyal, P. Dollar, R. Girshick et al., "Accurate, large minibatch SGD: training ImageNet
+        in 1 hour", arXiv:1706.02677, 2017.
+        """
+        return replace(
+            self,
+            batch_size=self.batch_size * workers,
+            learning_rate=self.learning_rate * workers,
+        )
+
+    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
+        """Walk through the steps of all epochs and give one worker's part of each batch.
+
+        Parameters
+        ----------
+        n_examples : int
+            How many examples there are.
+        rank, size : int, default: 0 and 1
+            This worker's number, and how many there are.
+
+        Yields
+        ------
+        Share
+            One for each step; over the workers the weights of a step add up to 1.
+        """
+        for epoch in range(self.epochs):
+            for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
+                examples = batch[split_evenly(len(batch), size)[rank]]
+                yield Share(examples, len(examples) / len(batch))
+
+
+class Descent:
+    """Gradient descent with momentum: the part of training that needs no other worker.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its learning rate, warm-up and momentum are used.
+
+    Attributes
+    ----------
+    n_steps : int
+        How many steps have been taken.
+    velocity : array or None
+        What is left of the steps so far; None before the first, or without momentum.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.n_steps = 0
+        self.velocity: Array | None = None
+
+    def step(self, w: Array, grad: Array) -> None:
+        """Take one step, in place.
+
+        Parameters
+        ----------
+        w : array, shape (n_parameters,)
+            The parameters; they are modified.
+        grad : array, shape (n_parameters,)
+            The gradient of the mean loss; it is modified as well.
+        """
+        if self.plan.momentum:
+            if self.velocity is None:
+                self.velocity = grad.copy() if isinstance(grad, np.ndarray) else grad.clone()
+            else:
+                self.velocity *= self.plan.momentum
+                self.velocity += grad
+            grad[...] = self.velocity
+        grad *= self.plan.rate(self.n_steps)
+        w -= grad
+        self.n_steps += 1
+
+
+def partial_gradient(model: Model, w: Array, batch: Batch, weight: float) -> tuple[float, Array]:
+    """Compute what a worker's examples contribute to the gradient of the whole batch.
+
+    Parameters
+    ----------
+    model : Model
+        What is trained.
+    w : array, shape (n_parameters,)
+        The parameters.
+    batch : tuple of arrays
+        This worker's examples, perhaps none.
+    weight : float
+        What part of the whole batch they are.
+
+    Returns
+    -------
+    loss_partial : float
+        Their share of the mean loss over the whole batch.
+    grad_partial : array, shape (n_parameters,)
+        Their share of its gradient: the sum over the workers is the gradient, however unequal the
+        parts are.
+    """
+    if len(batch[1]) == 0:
+        return 0.0, w * 0
+    loss, grad = model.gradient(w, batch)
+    grad *= weight
+    return weight * loss, grad

@@ -1,0 +1,147 @@
+"""The parameter server in shards: every server keeps a part, so that no card carries everything."""
+
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array, Model
+from course_lib.schemes.plan import Descent, Plan, Training, partial_gradient
+from course_lib.schemes.sharding import (
+    Shard,
+    pack,
+    shards_by_name,
+    shards_of_equal_length,
+    unpack,
+)
+
+__all__ = ["sharded_parameter_server"]
+
+
+def sharded_parameter_server(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    servers: int = 2,
+    dedicated: bool = True,
+    balanced: bool = True,
+) -> Training:
+    """Train with the model cut into shards, one on each of the first ``servers`` ranks.
+
+    A worker fetches the parts of the model from their servers and pushes the parts of its gradient
+    to them; a server updates its part when all workers have pushed. A server without a part is
+    never spoken to.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples, the same on every rank; each worker uses its own part of each batch only.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train; the same on every rank.
+    servers : int, default: 2
+        How many shards there are, on ranks 0 to ``servers - 1``.
+    dedicated : bool, default: True
+        Whether the servers only serve. If not, they are workers as well.
+    balanced : bool, default: True
+        Shards of equal length, or layers by the hash of their names.
+
+    Returns
+    -------
+    Training
+        The parameters, the same on every rank, and this rank's share of the losses.
+
+    Raises
+    ------
+    ValueError
+        If there is no worker, or there are more servers than ranks.
+
+    Notes
+    -----
+    Cost of one step, for W workers, S balanced servers and n bytes of parameters: W n/S bytes into
+    a dedicated server's card and as many out. With shards on all P ranks 2(P-1)/P n bytes each way,
+    as on a ring. After the last step every rank fetches the parameters once more.
+
+    Invariant: all workers compute at the parameters of the same step.
+
+    References
+    ----------
+    J. Dean, G. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
+    Neural Information Processing Systems 25, 2012.
+    """
+    first_worker = servers if dedicated else 0
+    if not 1 <= servers <= comm.size or first_worker >= comm.size:
+        raise ValueError(
+            f"servers must be from 1 to {comm.size - 1 if dedicated else comm.size} of "
+            f"{comm.size} ranks, so that a worker is left; got {servers}"
+        )
+    n_workers = comm.size - first_worker
+    shards = (
+        shards_of_equal_length(model.n_parameters, servers)
+        if balanced
+        else shards_by_name(model.layers, servers)
+    )
+    own = shards[comm.rank] if comm.rank < servers else []
+    w = model.initial(plan.seed)  # of each server only its own shard counts: the others fetch it
+    kept, descent = pack(w, own), Descent(plan)
+    losses = []
+    for examples, weight in plan.shares(len(y), max(comm.rank - first_worker, 0), n_workers):
+        _fetch(comm, shards, kept, w, first_worker)
+        loss, grad = 0.0, w * 0
+        if comm.rank >= first_worker:
+            batch = X[examples], y[examples]
+            with comm.compute("gradient", flops=model.flops(batch)):
+                loss, grad = partial_gradient(model, w, batch, weight)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+        total = _push(comm, shards, grad, first_worker)
+        with comm.compute("update", flops=2.0 * len(kept)):
+            descent.step(kept, total)
+    _fetch(comm, shards, kept, w, 0)
+    return Training(w, losses)
+
+
+def _fetch(
+    comm: Communicator, shards: list[Shard], kept: Array, w: Array, first_reader: int
+) -> None:
+    """Let the ranks from ``first_reader`` on have all shards, each from its server."""
+    own = shards[comm.rank] if comm.rank < len(shards) else []
+    unpack(kept, own, w)
+    for right, left in _neighbours(comm):
+        outgoing = kept if own and right >= first_reader else None
+        theirs = shards[left] if left < len(shards) and comm.rank >= first_reader else []
+        arrived = _exchange(comm, right, outgoing, left if theirs else None)
+        if theirs:
+            unpack(arrived, theirs, w)
+
+
+def _push(comm: Communicator, shards: list[Shard], grad: Array, first_worker: int) -> Array:
+    """Give every server its part of the gradient; return the sum of what this one was given."""
+    own = shards[comm.rank] if comm.rank < len(shards) else []
+    total = pack(grad, own)
+    for right, left in _neighbours(comm):
+        theirs = shards[right] if right < len(shards) and comm.rank >= first_worker else []
+        outgoing = pack(grad, theirs) if theirs else None
+        arrived = _exchange(comm, right, outgoing, left if own and left >= first_worker else None)
+        if arrived is not None:
+            total += arrived
+    return total
+
+
+def _neighbours(comm: Communicator) -> list[tuple[int, int]]:
+    """List the ranks 1, 2, ... places to the right and to the left: a schedule without deadlock."""
+    size = comm.size
+    return [((comm.rank + k) % size, (comm.rank - k) % size) for k in range(1, size)]
+
+
+def _exchange(comm: Communicator, dst: int, outgoing: Array | None, src: int | None) -> Array:
+    """Send, receive, or do both at the same time; return what was received, if anything."""
+    if outgoing is None:
+        return None if src is None else comm.recv(src)
+    if src is None:
+        comm.send(outgoing, dst)
+        return None
+    return comm.sendrecv(outgoing, dst=dst, src=src)

@@ -1,0 +1,105 @@
+"""Who keeps which part of the parameters: shards by the layers' names, or of equal length."""
+
+import zlib
+from collections.abc import Sequence
+
+import array_api_compat
+
+from course_lib.models.model import Array, Layer
+from course_lib.shards import split_evenly
+
+__all__ = ["pack", "shards_by_name", "shards_of_equal_length", "unpack"]
+
+Shard = list[slice]
+"""The parts of the flat parameter vector that one server keeps, in their order."""
+
+
+def shards_by_name(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
+    """Give every layer to the shard that its name's hash says.
+
+    Nobody has to keep a table, and a layer stays where it is when others come and go. But layers
+    differ in size: one shard may get nearly everything, and others nothing.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        A model's layers.
+    n_shards : int
+        How many shards, 1 or more.
+
+    Returns
+    -------
+    list of list of slice
+        The parts of each shard.
+
+    Examples
+    --------
+    >>> layers = [Layer("fc1", slice(0, 6)), Layer("fc2", slice(6, 8))]
+    >>> sorted(part.stop for shard in shards_by_name(layers, 3) for part in shard)
+    [6, 8]
+    """
+    shards: list[Shard] = [[] for _ in range(n_shards)]
+    for layer in layers:
+        shards[zlib.crc32(layer.name.encode()) % n_shards].append(layer.part)
+    return shards
+
+
+def shards_of_equal_length(n_parameters: int, n_shards: int) -> list[Shard]:
+    """Cut the vector into shards whose lengths differ by one at most, wherever layers end.
+
+    Parameters
+    ----------
+    n_parameters : int
+        The length of the vector.
+    n_shards : int
+        How many shards, 1 or more.
+
+    Returns
+    -------
+    list of list of slice
+        One part for each shard.
+
+    Examples
+    --------
+    >>> shards_of_equal_length(10, 3)
+    [[slice(0, 3, None)], [slice(3, 6, None)], [slice(6, 10, None)]]
+    """
+    return [[part] for part in split_evenly(n_parameters, n_shards)]
+
+
+def pack(vector: Array, shard: Shard) -> Array:
+    """Copy a shard's parts out of the vector, one after another.
+
+    Parameters
+    ----------
+    vector : array, shape (n_parameters,)
+        The whole.
+    shard : list of slice
+        The parts.
+
+    Returns
+    -------
+    array, shape (length of the shard,)
+        A new array.
+    """
+    xp = array_api_compat.array_namespace(vector)
+    return xp.concat([vector[part] for part in shard] or [vector[:0]])
+
+
+def unpack(packed: Array, shard: Shard, vector: Array) -> None:
+    """Put what ``pack`` returned back where it came from.
+
+    Parameters
+    ----------
+    packed : array, shape (length of the shard,)
+        The parts, one after another.
+    shard : list of slice
+        Where they belong.
+    vector : array, shape (n_parameters,)
+        The whole; it is modified.
+    """
+    start = 0
+    for part in shard:
+        stop = start + part.stop - part.start
+        vector[part] = packed[start:stop]
+        start = stop

@@ -1,0 +1,175 @@
+"""Every model: the gradient is the slope of the loss, whole or layer by layer."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+
+from course_lib.models.conv_net import conv_net
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.models.mlp import mlp
+
+MODELS = {
+    "linear": LinearRegression(3),
+    "logistic": LogisticRegression(3, l2=0.1),
+    "mlp": mlp(3, 5, 4),
+    "one layer": mlp(3, 2),
+    "conv": conv_net(2, 3),
+    "conv with BatchNorm": conv_net(2, 3, batch_norm=True),
+}
+WITHOUT_BATCH_NORM = [name for name in MODELS if "BatchNorm" not in name]
+
+
+def examples(name, rows, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 64 if "conv" in name else 3))
+    return X, rng.normal(size=rows) if name == "linear" else rng.integers(0, 2, size=rows)
+
+
+def somewhere(model, seed=0):
+    """Parameters away from every special point."""
+    noise = np.random.default_rng(seed + 100).normal(size=model.n_parameters)
+    return model.initial(seed) + 0.1 * noise
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_gradient_is_the_slope_of_the_loss(name):
+    model, batch = MODELS[name], examples(name, 6)
+    w = somewhere(model)
+    loss, grad = model.gradient(w, batch)
+    assert loss == pytest.approx(model.loss(w, batch), rel=1e-14)
+    assert grad.shape == w.shape
+    step = 1e-6
+    for index in range(0, model.n_parameters, max(1, model.n_parameters // 40)):
+        nudge = np.eye(1, model.n_parameters, index)[0] * step
+        slope = (model.loss(w + nudge, batch) - model.loss(w - nudge, batch)) / (2 * step)
+        assert abs(slope - grad[index]) < 1e-7  # central difference: error ~ eps / step
+    assert np.abs(6 * grad - grad).max() > 1e-3  # the likely mistake, a sum, would be seen
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_layers_come_last_first_and_together_are_the_gradient(name):
+    model, batch = MODELS[name], examples(name, 5)
+    w = somewhere(model)
+    before = w.copy()
+    _, whole = model.gradient(w, batch)
+    found = np.full(model.n_parameters, np.nan)
+    names = []
+    for layer, grad in model.backward_layers(w, batch):
+        assert grad.shape == (layer.n_parameters,)
+        found[layer.part] = grad
+        names.append(layer.name)
+    assert names == [layer.name for layer in model.layers][::-1]
+    assert found.tobytes() == whole.tobytes()
+    assert w.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_layers_cover_the_parameters_once(name):
+    places = [i for layer in MODELS[name].layers for i in range(*layer.part.indices(10**6))]
+    assert places == list(range(MODELS[name].n_parameters))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_seed_gives_the_same_parameters(name):
+    model = MODELS[name]
+    assert model.initial(3).tobytes() == model.initial(3).tobytes()
+    if name not in ("linear", "logistic"):
+        assert model.initial(3).tobytes() != model.initial(4).tobytes()
+
+
+@pytest.mark.parametrize("name", WITHOUT_BATCH_NORM)
+@given(cut=st.integers(1, 8), seed=st.integers(0, 99))
+@settings(max_examples=10, deadline=None)
+def test_weighted_means_of_parts_are_the_gradient_of_the_whole(name, cut, seed):
+    model, (X, y) = MODELS[name], examples(name, 9, seed)
+    w = somewhere(model, seed)
+    _, whole = model.gradient(w, (X, y))
+    _, left = model.gradient(w, (X[:cut], y[:cut]))
+    _, right = model.gradient(w, (X[cut:], y[cut:]))
+    error = np.abs((cut * left + (9 - cut) * right) / 9 - whole).max()
+    assert error < 1e-14 * max(1, np.abs(whole).max()) * 50  # 9 additions, twice
+    unweighted = np.abs((left + right) / 2 - whole).max()
+    assert unweighted > 1e-6  # the likely mistake: unequal parts weighed alike
+
+
+def test_with_batch_norm_parts_are_not_the_whole():
+    model, (X, y) = MODELS["conv with BatchNorm"], examples("conv", 8)
+    w = somewhere(model)
+    _, whole = model.gradient(w, (X, y))
+    halves = [model.gradient(w, (X[part], y[part]))[1] for part in (slice(4), slice(4, 8))]
+    assert np.abs(np.mean(halves, axis=0) - whole).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_empty_batch_is_refused(name):
+    X, y = examples(name, 4)
+    with pytest.raises(ValueError, match="batch must hold at least one example"):
+        MODELS[name].gradient(MODELS[name].initial(), (X[:0], y[:0]))
+    with pytest.raises(ValueError, match="batch must hold at least one example"):
+        next(iter(MODELS[name].backward_layers(MODELS[name].initial(), (X[:0], y[:0]))))
+
+
+def test_parameters_of_another_length_or_dtype_are_refused():
+    batch = examples("mlp", 4)
+    for w in (np.zeros(3), MODELS["mlp"].initial().astype("f4")):
+        with pytest.raises(ValueError, match=r"w must have shape \(44,\) and dtype torch.float64"):
+            MODELS["mlp"].gradient(w, batch)
+
+
+def test_tensors_in_give_tensors_out_and_float32_stays():
+    model, batch = mlp(3, 4, 2, dtype="float32"), examples("mlp", 5)
+    w = torch.from_numpy(model.initial())
+    loss, grad = model.gradient(w, batch)
+    assert isinstance(loss, float)
+    assert isinstance(grad, torch.Tensor)
+    assert grad.dtype == torch.float32
+    np.testing.assert_array_equal(grad.numpy(), model.gradient(w.numpy(), batch)[1])
+
+
+def test_a_caller_may_be_under_no_grad():
+    model, batch = MODELS["mlp"], examples("mlp", 5)
+    w = somewhere(model)
+    expected = model.gradient(w, batch)[1]
+    with torch.no_grad():
+        np.testing.assert_array_equal(model.gradient(w, batch)[1], expected)
+        parts = [grad for _, grad in model.backward_layers(w, batch)]
+        assert not torch.is_grad_enabled()
+    np.testing.assert_array_equal(np.concatenate(parts[::-1]), expected)
+
+
+def test_sparse_and_dense_examples_give_the_same():
+    model, (X, y) = MODELS["logistic"], examples("logistic", 6)
+    X[X < 0] = 0
+    w = somewhere(model)
+    dense, sparse = model.gradient(w, (X, y)), model.gradient(w, (csr_matrix(X), y))
+    assert sparse[0] == pytest.approx(dense[0], rel=1e-14)
+    np.testing.assert_allclose(sparse[1], dense[1], rtol=1e-13)
+    assert model.flops((csr_matrix(X), y)) < model.flops((X, y)) == 4 * (18 + 6)
+
+
+def test_a_probability_far_from_the_border_does_not_overflow():
+    loss, grad = LogisticRegression(1).gradient(
+        np.array([0.0, 1.0]), (np.array([[1e6], [-1e6]]), np.array([0, 1]))
+    )
+    assert loss == 1e6
+    assert np.isfinite(grad).all()
+
+
+def test_flops_are_counted_by_hand():
+    X, y = np.zeros((7, 3)), np.zeros(7)
+    # forward and the weights' gradient for both layers, the inputs' for the second: 2 each.
+    assert mlp(3, 5, 4).flops((X, y)) == 7 * 2 * (2 * 15 + 3 * 20)
+
+
+def test_impossible_models_are_refused():
+    for sizes in ((3,), (3, 0, 2)):
+        with pytest.raises(ValueError, match="sizes must be two or more numbers"):
+            mlp(*sizes)
+    with pytest.raises(ValueError, match="channels and n_classes must be 1 or more"):
+        conv_net(channels=0)
+    with pytest.raises(ValueError, match="dtype must be 'float64' or 'float32', got 'float16'"):
+        mlp(3, 2, dtype="float16")

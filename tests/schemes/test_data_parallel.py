@@ -1,0 +1,299 @@
+"""Synchronous schemes: N workers take the steps that one would take with the whole batch."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_lib import run
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.comm.errors import WorkerError
+from course_lib.models.conv_net import conv_net
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.models.mlp import mlp
+from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.parameter_averaging import parameter_averaging
+from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes.plan import Plan
+from course_lib.schemes.serial import train
+from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes.sharding import pack, shards_by_name, shards_of_equal_length, unpack
+
+PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
+
+SCHEMES = {
+    "data_parallel": data_parallel,
+    "parameter_server": parameter_server,
+    "parameter_server on a worker": partial(parameter_server, dedicated=False),
+    "parameter_averaging": parameter_averaging,
+    "one shard": partial(sharded_parameter_server, servers=1),
+    "shards by name on two workers": partial(
+        sharded_parameter_server, servers=2, dedicated=False, balanced=False
+    ),
+}
+SYNCHRONOUS = [name for name in SCHEMES if name != "parameter_averaging"]
+
+
+def examples(rows=120, columns=3, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, columns)), rng.integers(0, classes, size=rows)
+
+
+def total_losses(values):
+    """The mean loss over each step's batch: the sum of what the ranks have of it."""
+    return np.sum([value.losses for value in values], axis=0)
+
+
+@pytest.mark.parametrize("scheme", SYNCHRONOUS)
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_twenty_steps_are_those_of_one_process(world, scheme, size):
+    model, (X, y) = mlp(3, 6, 2), examples()
+    serial = train(model, X, y, PLAN)
+    values = world(SCHEMES[scheme], model, X, y, PLAN, workers=size).values
+    assert len(serial.losses) == 20
+    for value in values:
+        assert value.w.tobytes() == values[0].w.tobytes()
+        # 20 steps, each with some hundred additions in another order.
+        np.testing.assert_allclose(value.w, serial.w, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(total_losses(values), serial.losses, rtol=1e-12)
+    # The likely mistakes: a mean of unweighted means is not seen with equal parts, a sum is.
+    wrong = train(model, X, y, PLAN.scaled(size)).w
+    assert np.abs(wrong - serial.w).max() > 1e-3
+
+
+@given(
+    size=st.integers(1, 8),
+    batch_size=st.integers(1, 30),
+    momentum=st.sampled_from([0.0, 0.9]),
+    scheme=st.sampled_from(SYNCHRONOUS),
+    rendezvous=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_number_of_workers_and_any_batch(size, batch_size, momentum, scheme, rendezvous):
+    """Batches that do not divide, and ranks without a single example."""
+    plan = Plan(learning_rate=0.1, batch_size=batch_size, momentum=momentum)
+    model, (X, y) = LogisticRegression(3, l2=0.01), examples(rows=50)
+    size += scheme != "parameter_server on a worker"  # a server more, or two ranks to serve
+    values = run(
+        SCHEMES[scheme], model, X, y, plan, workers=size, backend="simulated", rendezvous=rendezvous
+    ).values
+    serial = train(model, X, y, plan)
+    for value in values:
+        np.testing.assert_allclose(value.w, serial.w, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(total_losses(values), serial.losses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ALLREDUCES)
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_whole_numbers_agree_to_the_bit(name, size):
+    """Gradients of small whole numbers, weights and rates that are powers of two: no rounding."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-2, 3, size=(32, 3)).astype(float), rng.integers(-4, 5, size=32)
+    model, plan = LinearRegression(3), Plan(learning_rate=0.25, batch_size=16, epochs=2)
+    serial = train(model, X, y.astype(float), plan)
+    values = run(
+        data_parallel, model, X, y.astype(float), plan, ALLREDUCES[name],
+        workers=size, backend="simulated",
+    ).values  # fmt: skip
+    assert [value.w.tobytes() for value in values] == [serial.w.tobytes()] * size
+
+
+def test_with_batch_norm_workers_are_not_one_process():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(48, 64)), rng.integers(0, 3, size=48)
+    plan = Plan(batch_size=16, epochs=2)
+    for batch_norm in (False, True):
+        model = conv_net(2, 3, batch_norm=batch_norm)
+        serial = train(model, X, y, plan)
+        values = run(data_parallel, model, X, y, plan, workers=4, backend="simulated").values
+        distance = np.abs(values[0].w - serial.w).max()
+        assert distance > 1e-3 if batch_norm else distance < 1e-12
+
+
+def unweighted(comm, model, X, y, plan):
+    """The likely mistake: the mean of the ranks' means, however many examples each has."""
+
+    class Unweighted:
+        def shares(self, *arguments):
+            for share in plan.shares(*arguments):
+                yield share._replace(weight=1 / comm.size)
+
+        def __getattr__(self, name):
+            return getattr(plan, name)
+
+    return data_parallel(comm, model, X, y, Unweighted())
+
+
+def without_broadcast(comm, model, X, y, plan):
+    """The likely mistake: every rank starts from parameters of its own."""
+
+    class Own:
+        def initial(self, seed):
+            return model.initial(seed + 100 * comm.rank)
+
+        def __getattr__(self, name):
+            return getattr(model, name)
+
+    # Only the root's parameters are sent; a scheme that broadcasts does not care.
+    return data_parallel(comm, Own(), X, y, plan)
+
+
+def test_unequal_parts_weighed_alike_are_something_else():
+    model, (X, y) = mlp(3, 4, 2), examples(rows=50)
+    plan = Plan(batch_size=7)
+    serial = train(model, X, y, plan)
+    values = run(unweighted, model, X, y, plan, workers=4, backend="simulated").values
+    assert np.abs(values[0].w - serial.w).max() > 1e-4
+
+
+def test_one_start_for_all_even_if_ranks_would_draw_others():
+    model, (X, y) = mlp(3, 4, 2), examples(rows=50)
+    serial = train(model, X, y, PLAN)
+    values = run(without_broadcast, model, X, y, PLAN, workers=4, backend="simulated").values
+    np.testing.assert_allclose(values[3].w, serial.w, rtol=0, atol=1e-13)
+
+
+# Parameter averaging
+
+
+def averaged(plan, every, workers=4):
+    model, (X, y) = mlp(3, 6, 2), examples()
+    values = run(
+        parameter_averaging, model, X, y, plan, every, workers=workers, backend="simulated"
+    ).values
+    assert len({value.w.tobytes() for value in values}) == 1
+    return np.abs(values[0].w - train(model, X, y, plan).w).max()
+
+
+def test_averages_of_single_plain_steps_are_gradient_averages_and_others_are_not():
+    plain = Plan(learning_rate=0.2, batch_size=24, epochs=4)
+    assert averaged(plain, every=1) < 1e-13
+    assert averaged(PLAN, every=1) < 1e-13  # heavy-ball momentum is linear in the gradients, too
+    assert averaged(plain, every=2) > 1e-4
+    assert averaged(PLAN, every=5) > 1e-4
+
+
+def test_averages_are_taken_when_they_are_due_and_at_the_end():
+    model, (X, y) = LogisticRegression(3), examples(rows=64)
+    plan = Plan(batch_size=8)  # 8 steps
+    for every, averages in ((1, 8), (3, 3), (4, 2), (8, 1), (100, 1)):
+        trace = run(
+            parameter_averaging, model, X, y, plan, every, workers=4, backend="simulated"
+        ).trace
+        assert sum(c.name == "allreduce_ring" for c in trace.collectives) == 4 * averages
+    with pytest.raises(WorkerError, match="every must be 1 or more, got 0"):
+        run(parameter_averaging, model, X, y, plan, 0, workers=2, backend="simulated")
+
+
+# The server's card
+
+
+@pytest.mark.parametrize("dedicated", [True, False])
+@pytest.mark.parametrize("size", [2, 4, 5])
+def test_the_servers_card_carries_a_vector_a_worker_each_way(world, size, dedicated):
+    model, (X, y) = LogisticRegression(3), examples(rows=40)
+    plan = Plan(batch_size=10)  # 4 steps
+    trace = world(parameter_server, model, X, y, plan, dedicated, workers=size).trace
+    n_bytes, steps = 8 * model.n_parameters, 4
+    assert trace.bytes_received()[0] == steps * (size - 1) * n_bytes
+    assert trace.bytes_sent()[0] == (steps + 1) * (size - 1) * n_bytes
+    assert trace.bytes_sent()[1:] == [steps * n_bytes] * (size - 1)
+    assert trace.n_messages == (2 * steps + 1) * (size - 1)
+
+
+def test_a_dedicated_server_needs_a_worker():
+    model, (X, y) = LogisticRegression(3), examples(rows=4)
+    with pytest.raises(WorkerError, match="a dedicated server needs a worker"):
+        run(parameter_server, model, X, y, PLAN, workers=1, backend="simulated")
+
+
+# Shards
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_any_number_of_shards_anywhere_is_one_process(rendezvous, balanced):
+    model, (X, y) = mlp(3, 6, 2), examples()
+    serial = train(model, X, y, PLAN)
+    for size in (2, 3, 5):
+        for servers, dedicated in [(s, d) for s in range(1, size + 1) for d in (True, False)]:
+            if dedicated and servers == size:
+                continue
+            values = run(
+                sharded_parameter_server, model, X, y, PLAN, servers, dedicated, balanced,
+                workers=size, backend="simulated", rendezvous=rendezvous,
+            ).values  # fmt: skip
+            for value in values:
+                np.testing.assert_allclose(value.w, serial.w, rtol=0, atol=1e-13)
+            np.testing.assert_allclose(total_losses(values), serial.losses, rtol=1e-12)
+
+
+def card_bytes(servers, dedicated, workers=4, features=19):
+    """Bytes into and out of every rank in four steps, beyond the fetch at the end."""
+    model, (X, y) = LogisticRegression(features), examples(rows=40, columns=features)
+    plan = Plan(batch_size=10)
+    trace = run(
+        sharded_parameter_server, model, X, y, plan, servers, dedicated,
+        workers=workers, backend="simulated",
+    ).trace  # fmt: skip
+    shard = 8 * (features + 1) // servers
+    fetched = [shard * (servers - (rank < servers)) for rank in range(workers)]
+    sent = [shard * (workers - 1) * (rank < servers) for rank in range(workers)]
+    into = [n - last for n, last in zip(trace.bytes_received(), fetched, strict=True)]
+    out = [n - last for n, last in zip(trace.bytes_sent(), sent, strict=True)]
+    return into, out
+
+
+def test_the_cards_carry_what_the_arithmetic_says():
+    n, steps = 8 * 20, 4
+    # Two dedicated servers and two workers: W n / S each way at a server, n each way at a worker.
+    assert card_bytes(2, dedicated=True) == ([steps * n] * 4, [steps * n] * 4)
+    # One server, three workers: W n each way, and n at each worker.
+    assert card_bytes(1, dedicated=True) == ([3 * steps * n] + [steps * n] * 3,) * 2
+    # Shards on all four ranks: 2 (P - 1) / P n each way, as on a ring.
+    on_all = [2 * 3 * steps * n // 4] * 4
+    assert card_bytes(4, dedicated=False) == (on_all, on_all)
+
+
+def test_a_server_without_a_shard_is_never_spoken_to():
+    """With one layer and names for keys, one of three servers has everything."""
+    model, (X, y) = LogisticRegression(3), examples(rows=40)
+    trace = run(
+        sharded_parameter_server, model, X, y, Plan(batch_size=10), 3, True, False,
+        workers=5, backend="simulated",
+    ).trace  # fmt: skip
+    (server,) = [i for i, shard in enumerate(shards_by_name(model.layers, 3)) if shard]
+    assert {m.src for m in trace.messages} == {server, 3, 4}
+    assert max(trace.bytes_sent()) == trace.bytes_sent()[server]
+
+
+@pytest.mark.parametrize(
+    ("servers", "dedicated", "most"), [(0, True, 2), (3, True, 2), (4, False, 3)]
+)
+def test_more_servers_than_ranks_are_refused(servers, dedicated, most):
+    model, (X, y) = LogisticRegression(3), examples(rows=4)
+    with pytest.raises(WorkerError, match=f"servers must be from 1 to {most} of 3 ranks"):
+        run(
+            sharded_parameter_server, model, X, y, PLAN, servers, dedicated,
+            workers=3, backend="simulated",
+        )  # fmt: skip
+
+
+@given(n=st.integers(1, 50), n_shards=st.integers(1, 12))
+def test_shards_cover_every_parameter_once(n, n_shards):
+    w = np.arange(float(n))
+    whole = np.full(n, np.nan)
+    for shard in shards_of_equal_length(n, n_shards):
+        unpack(pack(w, shard), shard, whole)
+    np.testing.assert_array_equal(whole, w)
+    model = mlp(n, 2, 3, 2)
+    w = model.initial()
+    whole = np.full(w.shape, np.nan)
+    shards = shards_by_name(model.layers, n_shards)
+    for shard in shards:
+        unpack(pack(w, shard), shard, whole)
+    np.testing.assert_array_equal(whole, w)
+    assert sum(len(pack(w, shard)) for shard in shards) == model.n_parameters
