@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, NoReturn, TypeVar
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +102,8 @@ class Communicator(ABC):
         self._next_number = 0  # of its collectives, where a stamp has it
         self._last_stamp = 0
         self._stamp = 0  # of the messages of the collective that this rank is in
-        self._family: list[Communicator] = [self]  # with all that were split from it
+        # With all that were split from it and are still used, the outermost first.
+        self._family: list[ref[Communicator]] = [ref(self)]
         self._sites = Sites() if sites is None else sites
         self._marks = self._sites.marks
 
@@ -274,7 +276,7 @@ class Communicator(ABC):
         if group is not None:
             group._computing = self._computing
             group._family = self._family
-            self._family.append(group)
+            self._family.append(ref(group, self._family.remove))
         return group
 
     def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
@@ -435,7 +437,8 @@ class Communicator(ABC):
 
     def _entered(self) -> Entered | None:
         """Say in which collective this rank's flow is: the outermost, of whatever communicator."""
-        return next((comm._here() for comm in self._family if comm._stamp), None)
+        family = [comm for member in self._family if (comm := member()) is not None]
+        return next((comm._here() for comm in family if comm._stamp), None)
 
     def _here(self) -> Entered:
         entered = self._entered_with(self._stamp)

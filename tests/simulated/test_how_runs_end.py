@@ -384,6 +384,29 @@ def test_the_watchdog_interrupts_again_what_swallowed_it():
         swallow_once()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
+def test_the_watchdog_interrupts_again_what_a_callback_of_the_garbage_collector_swallowed():
+    calls = []
+
+    def swallow_once(*_):
+        if not calls:
+            calls.append(1)
+            endless()
+
+    def collect_and_go_on():
+        gc.collect()
+        endless()
+
+    gc.callbacks.append(swallow_once)
+    try:
+        with pytest.raises(TimeIsUp), Watchdog(0.02, lambda: None):
+            collect_and_go_on()
+    finally:
+        gc.callbacks.remove(swallow_once)
+    assert calls == [1]
+
+
 @pytest.mark.parametrize("limit_s", [60.0, 0.2])
 def test_a_debugger_can_follow_what_comes_after_a_run(limit_s):
     # Something left behind for the interpreter to look at made it stand still under a tracer.

@@ -24,7 +24,8 @@ millisecond before it sleeps: a small message takes a few microseconds, waking u
 The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header``,
 ``parcels`` and ``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out,
 one in), ``flows``, ``crew`` (a rank's flows in any world) and ``port``, ``small`` (the short way of
-small messages), ``started``, ``arena`` (shared arrays), ``home`` and ``communicator`` (the verbs).
+small messages), ``started``, ``arena`` (shared arrays), ``tallies`` (of communicators that are
+over), ``home`` and ``communicator`` (the verbs).
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook

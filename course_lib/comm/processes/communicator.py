@@ -7,6 +7,7 @@ from hashlib import blake2b
 from threading import get_ident
 from time import perf_counter
 from typing import Any, ClassVar, NoReturn, TypeVar
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.small import receive_small, send_small
 from course_lib.comm.processes.started import Started
+from course_lib.comm.processes.tallies import Tally
 from course_lib.comm.processes.transfers import Receiving, Sending
 
 __all__ = ["ProcessCommunicator"]
@@ -79,7 +81,17 @@ class ProcessCommunicator(Communicator):
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
         self._channel = channel & ~1
         self._quiet_channel = channel | 1  # for what barrier, split and the like say to each other
-        home.communicators.append(self)
+        home.communicators.append(ref(self, home.communicators.remove))
+
+    def __del__(self) -> None:
+        """Leave behind how many messages there were."""
+        self._home.tallies.add(self.tally())
+
+    def tally(self) -> Tally:
+        """Say what this rank has sent and received."""
+        last_tags = {dst: tuple(tags) for dst, tags in self.last_tags.items()}
+        sent, received = dict(self.n_sent), dict(self.n_received)
+        return Tally(self.name, sent, received, last_tags, self._last_stamp)
 
     # Messages
 

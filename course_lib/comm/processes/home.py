@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from course_lib.comm.order import Sites
 from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.started import Starter
+from course_lib.comm.processes.tallies import Tallies
 from course_lib.trace.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -38,8 +40,10 @@ class Home:
         Told of an exception that left a started function.
     sites : Sites
         The places at which it has called collectives.
-    communicators : list of ProcessCommunicator
-        All there have been, to count what they sent.
+    communicators : list of weak references to ProcessCommunicator
+        Those that are still used.
+    tallies : Tallies
+        What the others have sent.
     """
 
     port: Any
@@ -50,7 +54,8 @@ class Home:
     origin_s: float
     fail: Callable[[BaseException], None]
     sites: Sites
-    communicators: "list[ProcessCommunicator]" = field(default_factory=list)
+    communicators: "list[ref[ProcessCommunicator]]" = field(default_factory=list)
+    tallies: Tallies = field(default_factory=Tallies)
 
     def __post_init__(self) -> None:
         """Make what follows from these."""

@@ -4,7 +4,7 @@ import os
 import pickle
 import threading
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +20,7 @@ from course_lib.comm.processes import contexts, reports, segment, sockets
 from course_lib.comm.processes.interrupts import Interrupts
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.processes.records import Done
+from course_lib.comm.processes.tallies import FORGOTTEN
 from course_lib.comm.processes.team import Ending, Team
 from course_lib.comm.processes.transport import SharedMemory, Transport
 from course_lib.comm.shipping import pack_call
@@ -183,12 +184,33 @@ def unreceived(result: Result, reports: dict[int, Done]) -> list[tuple[int, int,
         return [(m.src, m.dst, m.tag) for m in result.recorded.unreceived()]
     left: list[tuple[int, int, Tag]] = []
     for src, sender in reports.items():
+        n_left = _left_to_each(src, reports)
         for (name, dst), n_sent in sender.sent.items():
-            n_left = n_sent - reports[dst].received.get((name, src), 0)
-            tags = sender.last_tags[name, dst][-n_left:] if n_left else ()
+            n_here = n_sent - _received(reports[dst], name, src, n_sent)
+            tags = sender.last_tags[name, dst][-n_here:] if n_here else ()
             left += [(src, dst, tag) for tag in tags]
-            left += [(src, dst, "unknown")] * (n_left - len(tags))
+            n_left[dst] -= len(tags)
+        left += [(src, dst, "unknown") for dst in n_left.elements()]
     return left
+
+
+def _left_to_each(src: int, reports: dict[int, Done]) -> Counter[int]:
+    """Count the messages that nobody received, in all communicators together."""
+    n_left: Counter[int] = Counter()
+    for (_, dst), n_sent in reports[src].sent.items():
+        n_left[dst] += n_sent
+    for dst in n_left:
+        received = reports[dst].received.items()
+        n_left[dst] -= sum(n for (_, from_), n in received if from_ == src)
+    return n_left
+
+
+def _received(report: Done, name: str, src: int, n_sent: int) -> int:
+    """Count what was received in one communicator; as if all, where a rank has forgotten that."""
+    forgotten = name == FORGOTTEN or (
+        name not in report.last_stamps and (FORGOTTEN, src) in report.received
+    )
+    return n_sent if forgotten else report.received.get((name, src), 0)
 
 
 def out_of_step(reports: dict[int, Done]) -> Iterator[str]:

@@ -73,9 +73,10 @@ def _with_sender(error: RunError, members: list[Member]) -> RunError:
         return error
     mine, theirs = error.entered
     sender = members[theirs.rank]
+    frames = sender.frames if sender.failure is None else sender.failure.failure.frames
     theirs = theirs._replace(
         site=order.site_of(sender.sites, error.stamp),
-        frame=user_frame(sender.frames) if sender.frames else None,
+        frame=user_frame(frames) if frames else None,
     )
     return order.mismatch([mine, theirs], consequences=error.consequences)
 

@@ -178,6 +178,8 @@ class Receiving:
                 return inlet.set_aside()
             self._open(parcels[0])
             parcels.popleft()
+            if not parcels:
+                del inlet.parcels[self.channel]  # its communicator may never be used again
             return True
         if not inlet.between_messages:
             return not inlet.busy and inlet.set_aside()

@@ -20,7 +20,7 @@ from typing import Any
 import multiprocess
 from multiprocess import connection
 
-from course_lib.comm.failures import frames_of_stack
+from course_lib.comm.failures import frames_of, frames_of_stack
 from course_lib.comm.order import Sites
 from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.records import Locate, Located, Output
@@ -43,11 +43,17 @@ class Line:
         What runs in the worker, its function first.
     sites : Sites
         The places at which it has called collectives.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What has left the function, from then on: to report it takes a while.
     """
 
     def __init__(self, pipes: Pipes, flows: dict[int, Flow], sites: Sites) -> None:
         self._flows = flows
         self._sites = sites
+        self.error: BaseException | None = None
         self._records = pipes.records
         self._requests = pipes.requests
         self._sending = threading.Lock()
@@ -102,7 +108,10 @@ class Line:
             else:
                 frames = frames_of_stack(stacks.get(flow.thread))
                 beside.append((flow.name, frames, call, entered))
-        frames = frames_of_stack(stacks.get(self._worker or 0))
+        if self.error is None:
+            frames = frames_of_stack(stacks.get(self._worker or 0))
+        else:
+            frames = frames_of(self.error.__traceback__)
         return Located(frames, mine, mine_in, tuple(beside), tuple(self._sites.known))
 
 

@@ -104,19 +104,19 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sit
         record: Any = done(home, pack_value(value, setup.rank), ended_s)
         port.finish()
     except BaseException as error:  # sys.exit and the like are failures too
+        line.error = error
         record = failed(error)
     line.report(record)
 
 
 def done(home: Home, value: bytes, ended_s: float) -> Done:
     """Return the report of a rank whose function has returned, with what it sent and received."""
-    sent, received, last_tags = {}, {}, {}
-    for comm in home.communicators:
-        for dst, n_messages in comm.n_sent.items():
-            sent[comm.name, dst] = n_messages
-            last_tags[comm.name, dst] = tuple(comm.last_tags[dst])
-        for src, n_messages in comm.n_received.items():
-            received[comm.name, src] = n_messages
+    used = [comm.tally() for member in home.communicators if (comm := member()) is not None]
+    sent, received, last_tags, last_stamps = {}, {}, {}, {}
+    for tally in [*used, *home.tallies]:
+        sent.update({(tally.name, dst): n for dst, n in tally.sent.items()})
+        received.update({(tally.name, src): n for src, n in tally.received.items()})
+        last_tags.update({(tally.name, dst): tags for dst, tags in tally.last_tags.items()})
+        last_stamps[tally.name] = tally.last_stamp
     sites = tuple(home.sites.known)
-    last_stamps = {comm.name: comm._last_stamp for comm in home.communicators}
     return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)

@@ -76,11 +76,11 @@ class Watchdog:
         if not self._rang:
             return
         # What was not raised yet cannot be taken back: the interpreter would go on looking for it
-        # at every call, and under a tracer (a debugger, say) never get any further. So let it come.
+        # at every call, and under a tracer (a debugger, say) never get any further. So let it come,
+        # again and again: a callback of the garbage collector may get it instead, and swallow it.
         with suppress(TimeIsUp):
-            _set_async_exc(self._target, ctypes.py_object(TimeIsUp))
             while True:
-                pass
+                _set_async_exc(self._target, ctypes.py_object(TimeIsUp))
 
     def _watch(self) -> None:
         time_is_up = self._wait()
