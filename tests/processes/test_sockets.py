@@ -1,5 +1,7 @@
 """No worker, nor a process that helps it, can be reached over a network."""
 
+import os
+import subprocess
 import sys
 
 import psutil
@@ -54,3 +56,20 @@ def test_no_process_of_a_run_has_a_socket_of_a_network(tmp_path, start_method):
 def test_one_that_a_worker_opens_would_be_seen(tmp_path, usual_method, kind):
     with started(tmp_path, usual_method, kind) as program:
         assert len(sockets_of(program)) == 1
+
+
+def test_a_long_name_of_the_temporary_folder_is_no_obstacle(tmp_path, usual_method):
+    """A socket's path has room for a hundred bytes; names of temporary folders may be longer."""
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    text = """
+from course_lib import run
+print(run(lambda comm: comm.rank, workers=2, start_method=METHOD).values, flush=True)
+"""
+    code = f"METHOD = {usual_method!r}\n{text}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("[0, 1]\n", "")
+    assert list(folder.iterdir()) == []

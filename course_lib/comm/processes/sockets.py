@@ -23,6 +23,12 @@ __all__ = ["FOLDER_VARIABLE", "folder_for_sockets", "remove_at_exit", "sweep"]
 FOLDER_VARIABLE = "COURSE_LIB_SOCKETS"
 """The environment variable that tells the fork server which folder it is to remove."""
 
+_LONGEST_PATH = 103
+"""The bytes of a socket's path: macOS has room for 104 with the zero at the end, Linux for 108."""
+
+_SHORT = Path("/tmp")
+"""Where to go if the folder for temporary files has a longer name than that allows."""
+
 _folder: Path | None = None
 
 
@@ -37,7 +43,7 @@ def folder_for_sockets() -> Iterator[Path]:
     """
     global _folder
     if _folder is None or not _folder.is_dir():  # a fork server that was stopped has removed it
-        _folder = Path(tempfile.mkdtemp(prefix=f"cl-{os.getpid()}-"))
+        _folder = _new_folder()
         remove_at_exit(_folder)
     configuration = process.current_process()._config
     before = configuration.get("tempdir")
@@ -46,6 +52,16 @@ def folder_for_sockets() -> Iterator[Path]:
         yield _folder
     finally:
         configuration["tempdir"] = before
+
+
+def _new_folder() -> Path:
+    """Make a folder in which the path of a socket is not too long for the system."""
+    prefix = f"cl-{os.getpid()}-"
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    if len(os.fsencode(folder / "listener-12345678")) > _LONGEST_PATH and _SHORT.is_dir():
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=_SHORT))
+    return folder
 
 
 def remove_at_exit(folder: Path) -> None:
