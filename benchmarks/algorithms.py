@@ -68,11 +68,15 @@ def algorithm_table(entries: list[dict[str, Any]], rounds: int) -> str:
     lines = [f"| {what} | {' | '.join(algorithms)} |", "|---|" + "---|" * len(algorithms)]
     for size in sorted({entry["bytes"] for entry in entries}):
         cells = [
-            " / ".join(f"{found[algorithm, size, group]:.2g}" for group in groups)
+            " / ".join(_two_digits(found[algorithm, size, group]) for group in groups)
             for algorithm in algorithms
         ]
         lines.append(f"| {size_name(size)} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _two_digits(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _named(measured: Measured) -> Measured:
