@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.models.model import Layer
+from course_lib.models.model import Layer, check_not_empty
 
 __all__ = ["Batch", "LinearRegression", "Vector", "check_examples"]
 
@@ -134,9 +134,8 @@ class LinearRegression:
         ValueError
             If the batch is empty.
         """
+        check_not_empty(batch)
         n_examples = len(batch[1])
-        if n_examples == 0:
-            raise ValueError("batch must hold at least one example to take a mean of, got 0")
         loss_sum, grad_sum = self.gradient_sum(w, batch)
         return loss_sum / n_examples, grad_sum / n_examples
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.models.model import Batch, Layer
+from course_lib.models.model import Batch, Layer, check_not_empty
 
 __all__ = ["LogisticRegression"]
 
@@ -71,9 +71,7 @@ class LogisticRegression:
             In nats, with the part of ``l2``.
         """
         X, y = batch
-        margin = self._margin(w, X)
-        # log(1 + exp(margin)) - y * margin, without overflow
-        return float(np.mean(np.logaddexp(0, margin) - y * margin) + self._penalty(w))
+        return self._mean_loss(w, self._margin(w, X), y)
 
     def predict(self, w: Vector, X: Any) -> NDArray[np.int64]:
         """Return the likelier class of each example.
@@ -115,12 +113,11 @@ class LogisticRegression:
             If the batch is empty.
         """
         X, y = batch
-        if len(y) == 0:
-            raise ValueError("batch must hold at least one example to take a mean of, got 0")
+        check_not_empty(batch)
         margin = self._margin(w, X)
-        loss = float(np.mean(np.logaddexp(0, margin) - y * margin) + self._penalty(w))
         error = (np.exp(-np.logaddexp(0, -margin)) - y) / len(y)
-        return loss, np.concatenate([[error.sum()], X.T @ error + self.l2 * w[1:]])
+        grad = np.concatenate([[error.sum()], X.T @ error + self.l2 * w[1:]])
+        return self._mean_loss(w, margin, y), grad
 
     def backward_layers(self, w: Vector, batch: Batch) -> Iterator[tuple[Layer, Vector]]:
         """Yield the gradient of the one layer.
@@ -161,5 +158,7 @@ class LogisticRegression:
     def _margin(self, w: Vector, X: Any) -> Vector:
         return np.asarray(w[0] + X @ w[1:])
 
-    def _penalty(self, w: Vector) -> float:
-        return 0.5 * self.l2 * float(w[1:] @ w[1:])
+    def _mean_loss(self, w: Vector, margin: Vector, y: Any) -> float:
+        penalty = 0.5 * self.l2 * float(w[1:] @ w[1:])
+        # log(1 + exp(margin)) - y * margin, without overflow
+        return float(np.mean(np.logaddexp(0, margin) - y * margin) + penalty)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Array", "Batch", "Layer", "Model"]
+__all__ = ["Array", "Batch", "Layer", "Model", "check_not_empty"]
 
 Array = Any
 """A NumPy array or a torch tensor."""
@@ -72,3 +72,20 @@ class Model(Protocol):
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient."""
         ...
+
+
+def check_not_empty(batch: Batch) -> None:
+    """Refuse a batch without examples, of which there is no mean.
+
+    Parameters
+    ----------
+    batch : tuple of arrays
+        Examples and targets.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    if len(batch[1]) == 0:
+        raise ValueError("batch must hold at least one example to take a mean of, got 0")

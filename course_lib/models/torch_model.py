@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from course_lib.models.model import Array, Batch, Layer
+from course_lib.models.model import Array, Batch, Layer, check_not_empty
 
 __all__ = ["TorchModel"]
 
@@ -162,7 +162,7 @@ class TorchModel:
         ValueError
             If the batch is empty.
         """
-        _check_not_empty(batch)
+        check_not_empty(batch)
         with torch.enable_grad():
             leaves = [self._leaves(w, number) for number in range(len(self._modules))]
             loss = self._mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
@@ -194,7 +194,7 @@ class TorchModel:
         ValueError
             If the batch is empty.
         """
-        _check_not_empty(batch)
+        check_not_empty(batch)
         steps = []
         x = self._tensor(batch[0], w)
         with torch.enable_grad():
@@ -259,11 +259,6 @@ class TorchModel:
     def _mean_loss(self, outputs: torch.Tensor, y: Array) -> torch.Tensor:
         classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
         return torch.nn.functional.cross_entropy(outputs, classes)
-
-
-def _check_not_empty(batch: Batch) -> None:
-    if len(batch[1]) == 0:
-        raise ValueError("batch must hold at least one example to take a mean of, got 0")
 
 
 def _flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
