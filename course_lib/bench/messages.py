@@ -5,6 +5,7 @@ all-reduce every rank sends, receives and adds at the same time: that is slower 
 share what they run on, and predicts better.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,6 @@ SIZES = (8, 1_000, 8_000, 64_000, 500_000, 4_000_000)
 
 _BATCH_BYTES = 8_000_000
 _MOST_CALLS = 200
-_CORE_FLOPS_PER_S = 1e10  # the same assumption as in the presets
 
 
 def message_times(
@@ -132,14 +132,14 @@ def fit_network(
     >>> fit_network(backend="simulated").name  # processes are what one measures
     'this computer'
     """
-    from course_lib.comm.simulated.networks import Network
+    from course_lib.comm.simulated.networks import DEFAULT
 
     points = message_times(
         sizes, backend=backend, workers=workers, together=together, repeats=repeats
     )
     line = fit_line(points)
     bandwidth = 1 / line.beta_s_per_byte if line.beta_s_per_byte else float("inf")
-    return Network(name, line.alpha_s, bandwidth, _CORE_FLOPS_PER_S)
+    return replace(DEFAULT, name=name, latency_s=line.alpha_s, bandwidth_bytes_per_s=bandwidth)
 
 
 def _time_messages(
