@@ -63,7 +63,7 @@ def layerwise(
     step: a broadcast of n bytes.
 
     All-reduces that are on their way together share a rank's card, message by message, first in,
-    first out: none of them is over sooner than it would be alone, but all of them sooner than one
+    first out: one may be over later than alone, the last of them is not later than if they went one
     after the other.
 
     Invariant: a gradient's bytes are left alone from the start of its all-reduce to its ``wait``;

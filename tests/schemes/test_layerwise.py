@@ -38,7 +38,7 @@ def total_losses(values):
 
 
 def every_way(comm, model, X, y, plan):
-    """Every layer alone, at once and one at a time, and buckets: one launch, which takes a while."""
+    """Layers alone, at once and one at a time, and buckets: one launch, because that is slow."""
     return [
         layerwise(comm, model, X, y, plan, allreduce_ring, bucket_bytes, one_at_a_time)
         for bucket_bytes, one_at_a_time in ((0, False), (0, True), (300, False))
