@@ -8,7 +8,7 @@ import torch
 from torch.func import functional_call
 
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
-from course_lib.models.torch_passes import TorchPasses, flat
+from course_lib.models.torch_passes import TorchPasses, flat, mean_loss
 
 __all__ = ["TorchModel"]
 
@@ -114,7 +114,7 @@ class TorchModel:
         float
             In nats.
         """
-        return self._mean_loss(self.outputs(w, batch[0]), batch[1]).item()
+        return mean_loss(self.outputs(w, batch[0]), batch[1]).item()
 
     def outputs(self, w: Array, X: Array) -> torch.Tensor:
         """Compute what the last layer gives for each example.
@@ -177,7 +177,7 @@ class TorchModel:
         check_not_empty(batch)
         with torch.enable_grad():
             leaves = [self._leaves(w, number) for number in range(len(self._modules))]
-            loss = self._mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
+            loss = mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
             grads = torch.autograd.grad(loss, [leaf for own in leaves for leaf in own])
         return loss.item(), flat(w, grads)
 
@@ -292,7 +292,3 @@ class TorchModel:
 
     def _tensor(self, X: Array, w: Array) -> torch.Tensor:
         return torch.as_tensor(X, dtype=self.dtype, device=self._vector(w).device)
-
-    def _mean_loss(self, outputs: torch.Tensor, y: Array) -> torch.Tensor:
-        classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
-        return torch.nn.functional.cross_entropy(outputs, classes)

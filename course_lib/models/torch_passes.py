@@ -10,7 +10,7 @@ from course_lib.models.model import Array, Batch, Layer
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
 
-__all__ = ["TorchPasses", "flat"]
+__all__ = ["TorchPasses", "flat", "loss_and_slope", "mean_loss"]
 
 
 class TorchPasses:
@@ -23,7 +23,7 @@ class TorchPasses:
     w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
         The parameters; each layer's are read when ``forward`` comes to it.
     batch : tuple of arrays, shapes (m, ...) and (m,)
-        Examples and the numbers of their classes.
+        Examples and the numbers of their classes; with ``turn`` nobody asks for the latter.
     """
 
     def __init__(self, model: "TorchModel", w: Array, batch: Batch) -> None:
@@ -43,14 +43,25 @@ class TorchPasses:
             self._x = self._model._call(number, own, entered)
         self._steps.append((entered, own, self._x))
 
+    def outputs(self) -> Array:
+        """Return what the last layer gave for each example, as the kind of array that ``w`` is."""
+        found = self._x.detach()
+        return found if isinstance(self._w, torch.Tensor) else found.numpy()
+
+    def turn(self, slope: Array) -> None:
+        """Go back from here with the slope of a loss that somebody else has computed.
+
+        Parameters
+        ----------
+        slope : array, shape of ``outputs``
+            The derivative of the loss by each output.
+        """
+        self._upstream = torch.as_tensor(slope)
+
     def loss(self) -> float:
         """Return the mean loss over the batch, after the last layer's ``forward``."""
         if self._upstream is None:
-            with torch.enable_grad():
-                outputs = self._x.detach().requires_grad_()
-                loss = self._model._mean_loss(outputs, self._y)
-                (self._upstream,) = torch.autograd.grad(loss, outputs)
-            self._loss = loss.item()
+            self._loss, self._upstream = loss_and_slope(self._x.detach(), self._y)
         return self._loss
 
     def backward(self, layer: Layer) -> Array:
@@ -87,3 +98,46 @@ def flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
     """
     vector = torch.cat([grad.reshape(-1) for grad in grads])
     return vector if isinstance(w, torch.Tensor) else vector.numpy()
+
+
+def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
+    """Return the mean cross-entropy, as a number that a gradient can be asked of.
+
+    Parameters
+    ----------
+    outputs : torch.Tensor, shape (m, classes)
+        What the last layer gave.
+    y : array, shape (m,)
+        The numbers of the classes.
+
+    Returns
+    -------
+    torch.Tensor, shape ()
+        In nats.
+    """
+    classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
+    return torch.nn.functional.cross_entropy(outputs, classes)
+
+
+def loss_and_slope(outputs: Array, y: Array) -> tuple[float, Array]:
+    """Return the mean cross-entropy of outputs, and its derivative by each of them.
+
+    Parameters
+    ----------
+    outputs : numpy.ndarray or torch.Tensor, shape (m, classes)
+        What the last layer gave; they are not modified.
+    y : array, shape (m,)
+        The numbers of the classes, at least one.
+
+    Returns
+    -------
+    loss : float
+        In nats.
+    slope : array of the kind of ``outputs``, shape (m, classes)
+        Where going back begins.
+    """
+    with torch.enable_grad():
+        leaf = torch.as_tensor(outputs).detach().requires_grad_()
+        loss = mean_loss(leaf, y)
+        (slope,) = torch.autograd.grad(loss, leaf)
+    return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()
