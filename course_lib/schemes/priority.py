@@ -63,9 +63,8 @@ def priority(
     """Train on all ranks together, with the layers' exchanges one after the other in a given order.
 
     The next forward pass begins with the first layer, whose gradient back-propagation finds last.
-    It needs nothing else: so the first layers should overtake the last ones at the network, and
-    the pass should wait for one layer, update it, go through it, and only then wait for the next.
-    Exchanges then hide behind the forward pass, too.
+    So the first layers overtake the last ones at the network, and the pass waits for one layer,
+    updates it, goes through it, and only then waits for the next: exchanges hide behind it, too.
 
     Parameters
     ----------
