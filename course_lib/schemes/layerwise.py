@@ -81,6 +81,7 @@ def layerwise(
     training", PVLDB 13(12), 2020 (buckets).
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
+    grad = w * 0
     descent = Descent(plan)
     to_send = {part.start: part for part in buckets(model.layers, bucket_bytes, w.itemsize)}
     losses = []
@@ -91,7 +92,6 @@ def layerwise(
         losses.append(passes.loss())
         comm.note("loss_partial", losses[-1])
 
-        grad = w * 0
         pending: list[Pending[None]] = []
         for layer in reversed(model.layers):
             grad[layer.part] = passes.backward(layer)
