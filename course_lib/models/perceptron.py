@@ -4,6 +4,7 @@ import torch
 
 from course_lib.models.model import Array, Batch, check_not_empty
 from course_lib.models.torch_model import TorchModel
+from course_lib.models.torch_passes import loss_and_slope
 
 __all__ = ["Perceptron"]
 
@@ -53,7 +54,7 @@ class Perceptron(TorchModel):
             for weight, bias in parameters:
                 entered.append(x.relu_() if entered else x)
                 x = torch.addmm(bias, entered[-1], weight.T)
-            loss, upstream = self._slope(x, batch[1])
+            loss, upstream = loss_and_slope(x, batch[1])
             for number in reversed(numbers):
                 x, (of_weight, of_bias) = entered[number], self._leaves(grad, number)
                 torch.mm(upstream.T, x, out=of_weight)
@@ -61,10 +62,3 @@ class Perceptron(TorchModel):
                 if number > 0:
                     upstream = (upstream @ parameters[number][0]).mul_(x > 0)
         return loss, grad if isinstance(w, torch.Tensor) else grad.numpy()
-
-    def _slope(self, outputs: torch.Tensor, y: Array) -> tuple[float, torch.Tensor]:
-        """Return the mean loss and its slope in the last layer's outputs."""
-        with torch.enable_grad():
-            loss = self._mean_loss(outputs.requires_grad_(), y)
-            (upstream,) = torch.autograd.grad(loss, outputs)
-        return loss.item(), upstream
