@@ -13,6 +13,7 @@ from course_lib import run
 from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
 from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan as TrainingPlan
@@ -24,6 +25,7 @@ __all__ = ["PLAN", "SYNCHRONOUS", "WORKERS", "digits_accuracy", "digits_key", "m
 WORKERS = 4
 SYNCHRONOUS: dict[str, Callable[..., Training]] = {
     "data_parallel": data_parallel,
+    "layerwise": layerwise,
     "parameter_averaging": parameter_averaging,
     "parameter_averaging, every 5 steps": partial(parameter_averaging, every=5),
     "parameter_server": parameter_server,

@@ -18,6 +18,7 @@ from course_lib import run
 from course_lib.comm.communicator import Communicator
 from course_lib.models.mlp import mlp
 from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.plan import Training
 from course_lib.trace.trace import Trace
 
@@ -25,7 +26,7 @@ __all__ = ["ALONE", "DDP", "DDP_IN_BUCKETS", "OURS", "measure_training", "step_k
 
 OURS, ALONE = "data_parallel", "alone, one worker for each process"
 DDP, DDP_IN_BUCKETS = "torch DDP + gloo", "torch DDP + gloo, gradients in buckets"
-SCHEMES: dict[str, Callable[..., Training]] = {OURS: data_parallel}
+SCHEMES: dict[str, Callable[..., Training]] = {OURS: data_parallel, "layerwise": layerwise}
 _WARM_UP_STEPS = 3
 
 

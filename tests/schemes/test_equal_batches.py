@@ -12,6 +12,7 @@ from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan
@@ -27,6 +28,7 @@ FAR = 1e-4
 
 PROMISING = {
     "data_parallel": data_parallel,
+    "layerwise": layerwise,
     "parameter_averaging": parameter_averaging,
     "parameter_server": parameter_server,
     "parameter_server on a worker": partial(parameter_server, dedicated=False),
