@@ -1,0 +1,135 @@
+"""The schemes by name: to have another one on the command line, add a line to ``SCHEMES``."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.comm.communicator import Communicator
+from course_lib.command_line.options import whole
+from course_lib.models.model import Array, Batch, Model
+from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.parameter_averaging import parameter_averaging
+from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes.plan import Plan, Training
+from course_lib.schemes.serial import train
+from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.train.checkpoint import State
+
+__all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A word on the command line that only some schemes take.
+
+    Attributes
+    ----------
+    usual : str
+        What it is where it is left out.
+    help : str
+        What it means, for ``--help``.
+    read : callable
+        Called with the option's name and its text; returns a number or a text, which is what
+        checkpoints remember, or raises a ``ValueError``.
+    meaning : callable
+        Called with that; returns what the scheme is given.
+    """
+
+    usual: str
+    help: str
+    read: Callable[[str, str], Any]
+    meaning: Callable[[Any], Any] = lambda value: value
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme and what the command line has to know of it.
+
+    Attributes
+    ----------
+    train : callable
+        Called with a communicator, a model, X, y, a plan and the options by name; returns a
+        ``Training``. It takes its steps with ``plan.descent``, once for each array it steps, and
+        when ``plan.shares`` is asked for the first step of another epoch, the one before is over.
+    options : tuple of str
+        Names in ``OPTIONS``.
+    whole : callable or None
+        Puts the model together from all ranks' states. None: those of rank 0 stand for all.
+    most_workers : int or None
+        If there is a limit of its own.
+    """
+
+    train: Callable[..., Training]
+    options: tuple[str, ...] = ()
+    whole: Callable[[Sequence[Sequence[State]]], Array] | None = None
+    most_workers: int | None = None
+
+
+def _mean(states: Sequence[Sequence[State]]) -> Array:
+    return np.mean([_joined([own]) for own in states], axis=0)
+
+
+def _joined(states: Sequence[Sequence[State]]) -> Array:
+    return np.concatenate([state.w for own in states for state in own])
+
+
+class _Timed:
+    """A model whose gradients are compute blocks: the serial scheme knows no communicator."""
+
+    def __init__(self, comm: Communicator, model: Model) -> None:
+        self._comm = comm
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
+        with self._comm.compute("gradient", flops=self._model.flops(batch)):
+            return self._model.gradient(w, batch)
+
+
+def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
+    timed: Any = _Timed(comm, model)
+    return train(timed, X, y, plan)
+
+
+def _name_of_allreduce(option: str, text: str) -> str:
+    if text not in ALLREDUCES:
+        raise ValueError(f"{option} knows {', '.join(ALLREDUCES)}; not {text!r}")
+    return text
+
+
+def _yes_or_no(option: str, text: str) -> str:
+    if text not in ("yes", "no"):
+        raise ValueError(f"{option} takes yes or no, got {text!r}")
+    return text
+
+
+def _is_yes(text: str) -> bool:
+    return text == "yes"
+
+
+OPTIONS = {
+    "allreduce": Option(
+        "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}",
+        _name_of_allreduce, ALLREDUCES.__getitem__,
+    ),
+    "every": Option("1", "how many steps lie between two averages", whole),
+    "servers": Option("2", "how many ranks keep a part of the model", whole),
+    "dedicated": Option("yes", "whether servers only serve: yes or no", _yes_or_no, _is_yes),
+}  # fmt: skip
+"""What only some schemes take, by name; ``--every`` for one."""
+
+SCHEMES = {
+    "serial": Scheme(_serial, most_workers=1),
+    "data_parallel": Scheme(data_parallel, ("allreduce",)),
+    "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
+    "parameter_server": Scheme(parameter_server, ("dedicated",)),
+    "sharded_parameter_server": Scheme(
+        sharded_parameter_server, ("servers", "dedicated"), whole=_joined
+    ),
+}
+"""The schemes by name."""
