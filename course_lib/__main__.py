@@ -81,4 +81,7 @@ if __name__ == "__main__":
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a console without "→"
             stream.reconfigure(errors="replace")
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # before a command has begun
+        sys.exit(130)

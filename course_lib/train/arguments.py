@@ -135,6 +135,8 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     usual = "1" if scheme.most_workers == 1 else usual_workers(chosen.backend)
     workers = whole("--workers", usual if chosen.workers is None else chosen.workers)
     time_limit_s = number("--time-limit", chosen.time_limit)
+    if time_limit_s <= 0:
+        raise ValueError(f"--time-limit takes seconds above 0, got {time_limit_s:g}")
     check_run(workers, chosen.backend, time_limit_s)
     if scheme.most_workers is not None and workers > scheme.most_workers:
         raise ValueError(

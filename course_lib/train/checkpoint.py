@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,19 +185,16 @@ def load(folder: Path) -> Checkpoint:
         If there is none, or it is damaged, or it has another schema version.
     """
     index = _index(folder)
-    file = folder / str(index["arrays"])
+    file = folder / Path(str(index.get("arrays"))).name
     try:
         arrays = file.read_bytes()
-    except OSError as error:
-        raise CheckpointError(f"{folder / INDEX} names {file.name}, which cannot be read: {error}; "
-                              "the checkpoint is of no use without it") from error  # fmt: skip
-    if hashlib.sha256(arrays).hexdigest() != index["sha256"]:
-        raise CheckpointError(
-            f"{file} is damaged: its {len(arrays):,} bytes are not those that were written"
-        )
-    states, more = unpack_states(arrays)
-    rows = [Row(int(epoch), *map(float, rest)) for epoch, *rest in more["rows"]]
-    return Checkpoint(index["made_with"], more["w"], states, rows)
+        if hashlib.sha256(arrays).hexdigest() != index["sha256"]:
+            raise ValueError(f"its {len(arrays):,} bytes are not those that were written")
+        states, more = unpack_states(arrays)
+        rows = [Row(int(epoch), *map(float, rest)) for epoch, *rest in more["rows"]]
+        return Checkpoint(index["made_with"], more["w"], states, rows)
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise CheckpointError(f"{file} is damaged, or missing: {error}") from error
 
 
 def pack_states(states: Sequence[Sequence[State]], **more: NDArray[Any]) -> bytes:
@@ -234,18 +232,21 @@ def unpack_states(packed: bytes) -> tuple[list[list[State]], dict[str, NDArray[A
 def _index(folder: Path) -> dict[str, Any]:
     file = folder / INDEX
     try:
-        index = json.loads(file.read_bytes())
+        index: dict[str, Any] = json.loads(file.read_bytes())
         told = index.pop("sha256_of_this")
-        schema = index["schema"]
+        if index["schema"] != SCHEMA_VERSION:
+            raise CheckpointError(
+                f"{file} has schema {index['schema']!r}; this program reads {SCHEMA_VERSION}"
+            )
+        if told != _digest(index):
+            raise ValueError("it is not as it was written")
     except FileNotFoundError:
         raise CheckpointError(f"there is no checkpoint in {folder}") from None
+    except CheckpointError:
+        raise
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{file} is damaged, or no checkpoint: {error!r}") from error
-    if schema != SCHEMA_VERSION:
-        raise CheckpointError(f"{file} has schema {schema!r}; this program reads {SCHEMA_VERSION}")
-    if told != _digest(index):
-        raise CheckpointError(f"{file} is damaged: it is not as it was written")
-    return dict(index)
+        raise CheckpointError(f"{file} is damaged, or no checkpoint: {error}") from error
+    return index
 
 
 def _digest(index: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.schemes.plan import Descent, Plan, Share
+from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import Scheme
 from course_lib.train.checkpoint import (
     Checkpoint,
@@ -20,7 +21,6 @@ from course_lib.train.checkpoint import (
     save,
     unpack_states,
 )
-from course_lib.train.live import Beacon
 from course_lib.train.problems import Data, Kind
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]

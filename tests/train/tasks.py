@@ -27,14 +27,16 @@ def workers_of(scheme: str) -> int:
     return 1 if scheme == "serial" else WORKERS
 
 
-def trained(scheme, folder: Path | None = None, *, plan=PLAN, resume=False, run_on=None, **options):
-    """Train on the simulator, or by ``run_on``; return rank 0's rows."""
-    task = Task(
-        scheme, "logistic", "moons", plan, CASES[scheme] | options,
-        Keeping(folder, resume=resume, made_with={"scheme": scheme}),
-    )  # fmt: skip
-    if run_on is not None:
-        return run_on(work, task, workers=workers_of(scheme)).values[0]
+def task_of(
+    scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, **options
+):
+    keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
+    return Task(scheme, "logistic", data, plan, CASES[scheme] | options, keeping)
+
+
+def trained(scheme, folder: Path | None = None, **changes):
+    """Train on the simulator; return rank 0's rows."""
+    task = task_of(scheme, folder, **changes)
     return run(work, task, workers=workers_of(scheme), backend="simulated").values[0]
 
 

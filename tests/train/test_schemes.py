@@ -10,9 +10,9 @@ from course_lib.schemes.plan import Plan
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
-from course_lib.train.logbook import Keeping
-from course_lib.train.worker import Task, work
-from tests.train.tasks import CASES, PLAN, bits_in, trained, workers_of
+from course_lib.train.problems import load_data
+from course_lib.train.worker import work
+from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
 
 HALF = replace(PLAN, epochs=3)
 # Averaging models after each step is averaging gradients: momentum is linear, shares are equal.
@@ -65,24 +65,31 @@ def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkey
     assert [row[:3] for row in resumed[-3:]] != [row[:3] for row in trained(scheme)[-3:]]
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES.keys() - {"serial"}))
-def test_every_scheme_ends_every_epoch_where_the_serial_one_does(scheme, world):
-    own = {name: value for name, value in AS_SERIAL.items() if name in CASES[scheme]}
+def train_all(comm, tasks):
+    return [work(comm, task) for task in tasks]
+
+
+def test_every_scheme_ends_every_epoch_where_the_serial_one_does(world):
     plan = replace(PLAN, epochs=2)
-    rows = trained(scheme, plan=plan, run_on=world, **own)
+    data = load_data("moons")  # by name, each process would have to load scikit-learn first
+    tasks = [
+        task_of(name, data=data, plan=plan, **(AS_SERIAL if "every" in CASES[name] else {}))
+        for name in CASES.keys() - {"serial"}
+    ]
+    found = world(train_all, tasks, workers=WORKERS).values[0]
     serial = trained("serial", plan=plan)
-    np.testing.assert_allclose(
-        [row[1:3] for row in rows], [row[1:3] for row in serial], rtol=1e-9
-    )  # sums of 4 parts round otherwise; another batch or rate changes the third digit
+    for task, rows in zip(tasks, found, strict=True):
+        # Sums of 4 parts round otherwise; another batch or rate changes the third digit.
+        np.testing.assert_allclose(
+            [row[1:3] for row in rows], [row[1:3] for row in serial], 1e-9, err_msg=task.scheme
+        )
+        assert all(row.seconds > 0 for row in rows)
     other = trained("serial", plan=replace(plan, seed=4))
     assert abs(other[-1].loss / serial[-1].loss - 1) > 1e-4
-    assert all(row.seconds > 0 for row in rows)
 
 
 def traced(scheme, folder=None, epochs=2):
-    task = Task(
-        scheme, "logistic", "moons", replace(PLAN, epochs=epochs), CASES[scheme], Keeping(folder)
-    )
+    task = task_of(scheme, folder, plan=replace(PLAN, epochs=epochs))
     return run(work, task, workers=workers_of(scheme), backend="simulated").trace
 
 
