@@ -184,11 +184,7 @@ def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
             raise ValueError(
                 f"{_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
             )
-    given = {name: getattr(chosen, name) for name in taken}
-    return {
-        name: OPTIONS[name].read(_option(name), OPTIONS[name].usual if text is None else text)
-        for name, text in given.items()
-    }
+    return {name: OPTIONS[name].read(_option(name), getattr(chosen, name)) for name in taken}
 
 
 def _check_servers(options: dict[str, Any], workers: int) -> None:
@@ -196,11 +192,12 @@ def _check_servers(options: dict[str, Any], workers: int) -> None:
         return
     servers = options.get("servers", 1)
     is_dedicated = options["dedicated"] == "yes"
-    if servers > workers - is_dedicated:
-        what = "with --dedicated yes there must be a worker besides" if is_dedicated else "no more"
+    least = servers + is_dedicated
+    if workers < least:
+        what = "1 server" if servers == 1 else f"{servers} servers"
         raise ValueError(
-            f"--workers counts all ranks, and --servers are {servers} of them: {what}, "
-            f"got --workers {workers}"
+            f"--workers counts all ranks: with {what} and --dedicated {options['dedicated']} there "
+            f"must be {least} or more, got {workers}"
         )
 
 

@@ -1,6 +1,6 @@
 """The schemes by name: to have another one on the command line, add a line to ``SCHEMES``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,17 +31,29 @@ class Option:
         What it is where it is left out.
     help : str
         What it means, for ``--help``.
-    read : callable
-        Called with the option's name and its text; returns a number or a text, which is what
-        checkpoints remember, or raises a ``ValueError``.
-    meaning : callable
-        Called with that; returns what the scheme is given.
+    choices : mapping or None
+        What the scheme is given for each text that is allowed; None takes whole numbers.
+    least : int, default: 1
+        The smallest number.
     """
 
     usual: str
     help: str
-    read: Callable[[str, str], Any]
-    meaning: Callable[[Any], Any] = lambda value: value
+    choices: Mapping[str, Any] | None = None
+    least: int = 1
+
+    def read(self, option: str, text: str | None) -> str | int:
+        """Return what checkpoints remember of a text, or raise a sentence about the option."""
+        text = self.usual if text is None else text
+        if self.choices is None:
+            return whole(option, text, self.least)
+        if text not in self.choices:
+            raise ValueError(f"{option} knows {', '.join(self.choices)}; not {text!r}")
+        return text
+
+    def meaning(self, value: Any) -> Any:
+        """Return what the scheme is given for what ``read`` returned."""
+        return value if self.choices is None else self.choices[value]
 
 
 @dataclass(frozen=True)
@@ -96,31 +108,14 @@ def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) ->
     return train(timed, X, y, plan)
 
 
-def _name_of_allreduce(option: str, text: str) -> str:
-    if text not in ALLREDUCES:
-        raise ValueError(f"{option} knows {', '.join(ALLREDUCES)}; not {text!r}")
-    return text
-
-
-def _yes_or_no(option: str, text: str) -> str:
-    if text not in ("yes", "no"):
-        raise ValueError(f"{option} takes yes or no, got {text!r}")
-    return text
-
-
-def _is_yes(text: str) -> bool:
-    return text == "yes"
-
-
 OPTIONS = {
     "allreduce": Option(
-        "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}",
-        _name_of_allreduce, ALLREDUCES.__getitem__,
+        "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}", ALLREDUCES
     ),
-    "every": Option("1", "how many steps lie between two averages", whole),
-    "servers": Option("2", "how many ranks keep a part of the model", whole),
-    "dedicated": Option("yes", "whether servers only serve: yes or no", _yes_or_no, _is_yes),
-}  # fmt: skip
+    "every": Option("1", "how many steps lie between two averages"),
+    "servers": Option("2", "how many ranks keep a part of the model"),
+    "dedicated": Option("yes", "whether servers only serve: yes or no", {"yes": True, "no": False}),
+}
 """What only some schemes take, by name; ``--every`` for one."""
 
 SCHEMES = {

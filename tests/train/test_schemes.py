@@ -111,3 +111,11 @@ def test_an_epochs_virtual_time_is_that_of_its_steps_alone():
     assert rows[1].seconds == pytest.approx(rows[2].seconds, rel=1e-9)
     assert rows[0].seconds == once[0].seconds > rows[1].seconds  # and the first broadcast
     assert rows[1].seconds > steps * 6 * 20e-6  # a ring of 4 on ethernet_10g has 6 rounds
+
+
+def test_a_plan_from_a_later_epoch_on_has_the_same_steps_as_the_end_of_the_whole_plan():
+    whole = [share.examples.tolist() for share in PLAN.shares(100, rank=1, size=3)]
+    later = replace(PLAN, first_epoch=4)
+    end = [share.examples.tolist() for share in later.shares(100, rank=1, size=3)]
+    assert later.first_step(100) == 4 * 4  # 100 examples in batches of 32
+    assert end == whole[16:] != whole[:8]
