@@ -44,13 +44,16 @@ def shown(n_steps: int, in_words: Callable[[Row], str], is_shown: bool) -> Itera
         file = Path(name) / "progress"
         file.touch()
         over = threading.Event()
-        reader = threading.Thread(target=_follow, args=(file, progress, in_words, over))
-        reader.start()
+        reader = threading.Thread(
+            target=_follow, args=(file, progress, in_words, over), daemon=True
+        )
         try:
+            reader.start()
             yield file
         finally:
             over.set()
-            reader.join()
+            if reader.ident is not None:  # Ctrl-C may come before it is started
+                reader.join()
 
 
 def _follow(
