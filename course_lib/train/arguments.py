@@ -1,7 +1,6 @@
 """What ``python -m course_lib train`` is told: every word is read, or refused by name."""
 
 import argparse
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,8 +52,6 @@ class Arguments:
         What ``run`` takes.
     trace : Path or None
         Where to write the trace.
-    n_steps : int
-        How many steps there will be.
     """
 
     task: Task
@@ -63,7 +60,6 @@ class Arguments:
     network: "Network | None"
     time_limit_s: float
     trace: Path | None
-    n_steps: int
 
 
 def read_arguments(words: list[str]) -> Arguments:
@@ -153,11 +149,10 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     made_with |= {"data": data, **_numbers_of(plan)}
     # Made here first: the fork server then loads once what all workers need.
     made_with["parameters"] = kind.make(examples).n_parameters
-    keeping, n_kept = _keeping(chosen, made_with)
     shipped = data if chosen.backend == "simulated" else examples
+    keeping = _keeping(chosen, made_with)
     task = Task(chosen.scheme, chosen.model, shipped, plan, options, keeping)
-    n_steps = max(plan.epochs - n_kept, 0) * math.ceil(len(examples.y_train) / plan.batch_size)
-    return Arguments(task, workers, chosen.backend, network, time_limit_s, chosen.trace, n_steps)
+    return Arguments(task, workers, chosen.backend, network, time_limit_s, chosen.trace)
 
 
 def _numbers_of(plan: Plan) -> dict[str, Any]:
@@ -220,24 +215,20 @@ def _plan(usual: Plan, chosen: argparse.Namespace) -> Plan:
         raise ValueError(f"{_option(name)} {told}") from None
 
 
-def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any]) -> tuple[Keeping, int]:
-    """Read the options of checkpoints; look into the folder, where this program sees it.
-
-    Return them and how many epochs are in the folder.
-    """
+def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any]) -> Keeping:
+    """Read the options of checkpoints; look into the folder, where this program sees it."""
     for name in ("checkpoint_every", "resume"):
         if getattr(chosen, name) and chosen.checkpoint is None:
             raise ValueError(f"{_option(name)} needs --checkpoint DIR")
     every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
     keeping = Keeping(chosen.checkpoint, every, chosen.resume, made_with)
     if keeping.folder is None or not is_first_program():
-        return keeping, 0
-    if not keeping.resume:
+        return keeping
+    if keeping.resume:
+        _compare(keeping.folder, load(keeping.folder).made_with, made_with)
+    else:
         prepare(keeping.folder)
-        return keeping, 0
-    kept = load(keeping.folder)
-    _compare(keeping.folder, kept.made_with, made_with)
-    return keeping, kept.rows[-1].epoch
+    return keeping
 
 
 def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -25,11 +25,11 @@ class Beacon:
         self._file = file
         self._next_s = 0.0
 
-    def shine(self, n_steps: int, row: Row | None = None) -> None:
+    def shine(self, n_steps: int, n_expected: int, row: Row | None = None) -> None:
         """Tell how many steps have been taken, ten times a second at most, and each epoch's row."""
         now_s = time.monotonic()
         if self._file is None or (row is None and now_s < self._next_s):
             return
         self._next_s = now_s + EVERY_S
         with self._file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps([n_steps, row]) + "\n")
+            stream.write(json.dumps([n_steps, n_expected, row]) + "\n")

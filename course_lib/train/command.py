@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
         return f"epoch {row.epoch}: {kind.score_name} {kind.score_in_words(row.score)}"
 
     try:
-        with shown(asked.n_steps, in_words, is_first and sys.stderr.isatty()) as progress:
+        with shown(in_words, is_first and sys.stderr.isatty()) as progress:
             result = run(
                 work, replace(task, progress=progress), workers=asked.workers,
                 backend=asked.backend, network=asked.network, trace=asked.trace is not None,

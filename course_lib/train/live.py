@@ -15,13 +15,11 @@ __all__ = ["shown"]
 
 
 @contextmanager
-def shown(n_steps: int, in_words: Callable[[Row], str], is_shown: bool) -> Iterator[Path | None]:
+def shown(in_words: Callable[[Row], str], is_shown: bool) -> Iterator[Path | None]:
     """Show a bar on a terminal while the block runs.
 
     Parameters
     ----------
-    n_steps : int
-        How many steps there will be.
     in_words : callable
         Says what an epoch came to.
     is_shown : bool
@@ -39,7 +37,6 @@ def shown(n_steps: int, in_words: Callable[[Row], str], is_shown: bool) -> Itera
         tempfile.TemporaryDirectory(prefix="course_lib_train_", ignore_cleanup_errors=True) as name,
         Progress(is_shown=True) as progress,
     ):
-        progress.expect(n_steps)
         progress.reach(0, "starting")
         file = Path(name) / "progress"
         file.touch()
@@ -64,6 +61,7 @@ def _follow(
         while not is_over:
             is_over = over.wait(EVERY_S)  # and then look a last time
             *lines, rest = (rest + stream.read()).split("\n")
-            for n_steps, row in map(json.loads, lines):
+            for n_steps, n_expected, row in map(json.loads, lines):
+                progress.expect(n_expected)
                 what = what if row is None else in_words(Row(*row))
                 progress.reach(n_steps, what)

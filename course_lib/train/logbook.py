@@ -1,5 +1,6 @@
 """What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +71,8 @@ class LoggedPlan(Plan):
 
     def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
         """Walk through the steps; between two epochs, the logbook has its turn."""
+        n_epochs = max(self.epochs - self.first_epoch, 0)
+        self.logbook.n_steps_expected = n_epochs * math.ceil(n_examples / self.batch_size)
         for epoch in range(self.first_epoch, self.epochs):
             for share in self.shares_of_epoch(epoch, n_examples, rank, size):
                 yield share
@@ -104,6 +107,8 @@ class Logbook:
     ----------
     first_epoch : int
         How many epochs the checkpoint has, from which it goes on; 0 without.
+    n_steps_expected : int
+        How many steps there will be.
     rows : list of Row
         What each epoch came to, on rank 0.
     """
@@ -116,7 +121,7 @@ class Logbook:
         self._model, self._examples = model, examples
         self._keeping, self._beacon = keeping, beacon
         self._descents: list[tuple[Array, Descent]] = []
-        self._n_steps = 0
+        self._n_steps = self.n_steps_expected = 0
         self.rows: list[Row] = []
         self.first_epoch = 0
         self._kept: Sequence[State] = self._hand_out() if keeping.resume else ()
@@ -135,7 +140,7 @@ class Logbook:
         """Count a step."""
         self._n_steps += 1
         if self._comm.rank == FIRST:
-            self._beacon.shine(self._n_steps)
+            self._beacon.shine(self._n_steps, self.n_steps_expected)
 
     def end_epoch(self, epoch: int, is_last: bool) -> None:
         """Have rank 0 evaluate the model and keep a checkpoint; its time counts for no epoch."""
@@ -145,7 +150,7 @@ class Logbook:
         if self._comm.rank == FIRST:
             w = (self._scheme.whole or _stand_for_all)(states)
             self.rows.append(self._evaluate(epoch, w, seconds))
-            self._beacon.shine(self._n_steps, self.rows[-1])
+            self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
             keeping = self._keeping
             if keeping.folder and (is_last or epoch % keeping.every == 0):
                 save(keeping.folder, Checkpoint(keeping.made_with, w, states, self.rows))

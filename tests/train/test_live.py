@@ -21,12 +21,12 @@ def test_the_bar_follows_what_rank_0_writes_and_its_file_is_gone_afterwards(monk
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with os.fdopen(terminal, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        with shown(46, lambda row: f"after epoch {row.epoch}", is_shown=True) as file:
+        with shown(lambda row: f"after epoch {row.epoch}", is_shown=True) as file:
             beacon = Beacon(file)
-            beacon.shine(7)
+            beacon.shine(7, 46)
             for n_steps in range(8, 46):  # too soon after the last: dropped
-                beacon.shine(n_steps)
-            beacon.shine(46, Row(2, 0.5, 0.9, 1.0))
+                beacon.shine(n_steps, 46)
+            beacon.shine(46, 46, Row(2, 0.5, 0.9, 1.0))
             assert len(file.read_text().splitlines()) <= 4
         told = os.read(screen, 100_000).decode()
     os.close(screen)
@@ -36,7 +36,7 @@ def test_the_bar_follows_what_rank_0_writes_and_its_file_is_gone_afterwards(monk
 
 
 def test_nobody_looks_nothing_is_written(capsys):
-    with shown(10, str, is_shown=False) as file:
+    with shown(str, is_shown=False) as file:
         assert file is None
-        Beacon(file).shine(1)
+        Beacon(file).shine(1, 10)
     assert capsys.readouterr() == ("", "")
