@@ -123,6 +123,11 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     """Turn words into what they mean, or raise a sentence."""
     scheme = _named("--scheme", SCHEMES, chosen.scheme)
     kind = _named("--model", MODELS, chosen.model)
+    if chosen.model not in (scheme.models or MODELS):
+        raise ValueError(
+            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models)}, "
+            f"not {chosen.model!r}"
+        )
     if chosen.data not in (None, *kind.data):
         raise ValueError(
             f"--model {chosen.model} can be trained on --data {' or '.join(kind.data)}, "

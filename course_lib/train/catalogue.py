@@ -9,13 +9,17 @@ import numpy as np
 from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.command_line.options import whole
-from course_lib.models.model import Array, Batch, Model
+from course_lib.models.model import Array, Model
 from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes.one_shot_averaging import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan, Training
 from course_lib.schemes.serial import train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes.timed import TimedModel
+from course_lib.schemes.torch_data_parallel import torch_data_parallel
 from course_lib.train.checkpoint import State
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
@@ -72,12 +76,15 @@ class Scheme:
         Puts the model together from all ranks' states. None: those of rank 0 stand for all.
     most_workers : int or None
         If there is a limit of its own.
+    models : tuple of str or None
+        Names in ``MODELS`` of those it can train; None for all.
     """
 
     train: Callable[..., Training]
     options: tuple[str, ...] = ()
     whole: Callable[[Sequence[Sequence[State]]], Array] | None = None
     most_workers: int | None = None
+    models: tuple[str, ...] | None = None
 
 
 def _mean(states: Sequence[Sequence[State]]) -> Array:
@@ -88,23 +95,8 @@ def _joined(states: Sequence[Sequence[State]]) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
-class _Timed:
-    """A model whose gradients are compute blocks: the serial scheme knows no communicator."""
-
-    def __init__(self, comm: Communicator, model: Model) -> None:
-        self._comm = comm
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
-        with self._comm.compute("gradient", flops=self._model.flops(batch)):
-            return self._model.gradient(w, batch)
-
-
 def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
-    timed: Any = _Timed(comm, model)
+    timed: Any = TimedModel(comm, model)
     return train(timed, X, y, plan)
 
 
@@ -112,6 +104,7 @@ OPTIONS = {
     "allreduce": Option(
         "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}", ALLREDUCES
     ),
+    "bucket_bytes": Option("0", "layers wait for each other until they are so many", least=0),
     "every": Option("1", "how many steps lie between two averages"),
     "servers": Option("2", "how many ranks keep a part of the model"),
     "dedicated": Option("yes", "whether servers only serve: yes or no", {"yes": True, "no": False}),
@@ -121,6 +114,9 @@ OPTIONS = {
 SCHEMES = {
     "serial": Scheme(_serial, most_workers=1),
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
+    "layerwise": Scheme(layerwise, ("allreduce", "bucket_bytes")),
+    "torch_data_parallel": Scheme(torch_data_parallel, models=("mlp", "conv")),
+    "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
     "parameter_server": Scheme(parameter_server, ("dedicated",)),
     "sharded_parameter_server": Scheme(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from course_lib import run
 from course_lib.schemes.plan import Plan
+from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
 from course_lib.train.worker import Task, work
@@ -16,6 +17,9 @@ PLAN = Plan(0.2, 32, epochs=6, momentum=0.9, warmup_steps=50, seed=3)
 CASES = {
     "serial": {},
     "data_parallel": {"allreduce": "ring"},
+    "layerwise": {"allreduce": "ring", "bucket_bytes": 0},
+    "torch_data_parallel": {},
+    "one_shot_averaging": {},
     "parameter_averaging": {"every": 5, "allreduce": "tree"},
     "parameter_server": {"dedicated": "yes"},
     "sharded_parameter_server": {"servers": 2, "dedicated": "no"},
@@ -31,7 +35,8 @@ def task_of(
     scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, **options
 ):
     keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
-    return Task(scheme, "logistic", data, plan, CASES[scheme] | options, keeping)
+    model = "mlp" if SCHEMES[scheme].models else "logistic"
+    return Task(scheme, model, data, plan, CASES[scheme] | options, keeping)
 
 
 def trained(scheme, folder: Path | None = None, **changes):
