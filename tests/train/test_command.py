@@ -90,7 +90,7 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--scheme gossip", "--scheme knows serial, data_parallel, parameter_averaging, param"),
+        ("--scheme gossip", "--scheme knows serial, data_parallel,"),
         ("--model tree", "--model knows linear, logistic, mlp, conv; not 'tree'"),
         ("--data moons --model conv", "--model conv can be trained on --data digits, not on 'moo"),
         ("--workers 0", "--workers takes whole numbers of 1 or more, got '0'"),
