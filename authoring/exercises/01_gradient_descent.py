@@ -193,16 +193,18 @@ def colleague(w, order, X, y, batch_size, learning_rate):
     return w
 
 
+model, all_rows = LinearRegression(10), (X, y)
+print(f"start {model.loss(np.zeros(11), all_rows):.0f}, ", end="")
+print(f"lowest {model.loss(model.optimum(all_rows), all_rows):.0f}")
 for batch_size in (1, 10, 100, 150):
     w = colleague(np.zeros(11), np.arange(400), X, y, batch_size, 0.01)
-    print(f"batches of {batch_size:3}: loss {LinearRegression(10).loss(w, (X, y)):.4g}")
+    print(f"batches of {batch_size:3}: loss {model.loss(w, all_rows):.4g}")
 
 # %% name="colleague-checked"
 checks.sgd_epoch(colleague)
 
 # %% [markdown]
-# The loss at the start is 14,526, and the lowest possible 1,429. There are two bugs; the second one
-# shows when the first is mended.
+# There are two bugs; the second one shows when the first is mended.
 #
 # **Spec:** for each `rows` of `batch_size` numbers of `order` (fewer in the last one):
 # `w = gradient_step(w, X[rows], y[rows], learning_rate)`, as in task 1. **Budget:** no messages;
@@ -324,8 +326,8 @@ checks.noise_scale(noise_scale)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Two examples with gradients (7, 1) and (1, 7): their mean is (4, 4), of squared length 32. Each is
-# (3, -3) away from it: squared distance 18.
+# Three examples with gradients (7, 1), (1, 7) and (4, 1): their mean is (4, 3), of squared length
+# 25. Their squared distances from it are 13, 25 and 4.
 # </details>
 #
 # <details><summary>Hint 2</summary>

@@ -807,7 +807,7 @@ assert np.allclose(own, summed, rtol=1e-9)
 base, empty = torch.optim.Optimizer, inspect.Parameter.empty
 kinds = [k for k in vars(torch.optim).values() if isinstance(k, type) and issubclass(k, base)]
 closures = {k.__name__: inspect.signature(k.step).parameters["closure"] for k in kinds}
-closures.pop("Optimizer")
+del closures["Optimizer"]  # the base class itself
 
 # %% name="claim-3-5"
 needs_more = [name for name, closure in closures.items() if closure.default is empty]
@@ -876,7 +876,7 @@ assert advice in says
 # - We took steps downhill: a learning rate up to two over the largest curvature leads down, 0.2 on
 #   our bowl; beside a saddle it takes $\ln(1/y_0) / \ln(1 + 2\eta)$ steps to get away.
 # - We saw what a mini-batch is worth: four times the batch halves the error, but from 64 to 1,437
-#   images it saved almost no steps; the shortest time was in between.
+#   images it saved hardly any steps; the shortest time was in between.
 # - We shared out one gradient by rows (the weights' size travels) and by columns (the batch's
 #   size), and 16 trainings without a single message.
 #

@@ -22,8 +22,8 @@ class GradientStep(Task):
     rounding_terms = 64
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with two rows that can be computed by hand."""
-        yield Case(1, "2 rows, 1 feature", alone=True, settings={"n_rows": 2, "n_features": 1})
+        """Begin with three rows that can be computed by hand."""
+        yield Case(1, "3 rows, 1 feature", alone=True, settings={"n_rows": 3, "n_features": 1})
         for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 10), (3, 1)]):
             yield Case(
                 1, f"{n_rows} rows, {n_features} features", seed=secret + number,
@@ -34,7 +34,8 @@ class GradientStep(Task):
         """Make w, X, y and a learning rate."""
         n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
         if case.seed == 0:
-            return np.array([1.0, 2.0]), np.array([[3.0], [5.0]]), np.array([4.0, 10.0]), 0.5
+            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 6.0])
+            return np.array([1.0, 2.0]), X, y, 0.25
         rng = case.rng(rank, call)
         w = rng.normal(size=n_features + 1)
         return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 0.9))

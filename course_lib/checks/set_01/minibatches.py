@@ -63,6 +63,8 @@ class Minibatches(Task):
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Name the kind of mistake."""
+        if any(epoch is None for epoch in got[0]):
+            return Hint("returns-none", "does every path through the function end in a return?")
         for clue, hint_id, text in _HINTS:
             if clue in wrong.says:
                 return Hint(hint_id, text)
@@ -128,13 +130,13 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
     orders = [[int(i) for batch in epoch for i in batch] for epoch in epochs]
     if list(range(n_examples)) in orders or list(range(n_examples))[::-1] in orders:
         return "the examples come in the order of the table"
-    if batch_size > 1 and all(_has_neighbours_only(epoch) for epoch in epochs):
+    if min(batch_size, len(epochs[0])) >= 4 and all(map(_has_neighbours_only, epochs)):
         return "every batch holds neighbours only"
     return "both epochs are alike" if orders[0] == orders[1] else ""
 
 
 def _has_neighbours_only(epoch: Sequence[Any]) -> bool:
-    return len(epoch) > 1 and all(np.ptp(batch) == len(batch) - 1 for batch in epoch)
+    return all(np.ptp(batch) == len(batch) - 1 for batch in epoch)
 
 
 def _is_batch(value: Any) -> bool:

@@ -21,8 +21,8 @@ class NoiseScale(Task):
     rounding_terms = 256
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with two examples that can be computed by hand."""
-        yield Case(1, "2 examples, 2 parameters", alone=True, settings={"shape": (2, 2)})
+        """Begin with three examples that can be computed by hand."""
+        yield Case(1, "3 examples, 2 parameters", alone=True, settings={"shape": (3, 2)})
         for number, shape in enumerate([(4, 3), (3, 4), (1, 5), (50, 7), (200, 2), (6, 6)]):
             yield Case(
                 1, f"{shape[0]} examples, {shape[1]} parameters", seed=secret + number,
@@ -32,7 +32,7 @@ class NoiseScale(Task):
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Make one gradient a row."""
         if case.seed == 0:
-            return (np.array([[7.0, 1.0], [1.0, 7.0]]),)
+            return (np.array([[7.0, 1.0], [1.0, 7.0], [4.0, 1.0]]),)
         rng, (n_examples, n_parameters) = case.rng(rank, call), case.settings["shape"]
         mean = rng.uniform(1, 3, size=n_parameters) * rng.choice([-1, 1], size=n_parameters)
         return (mean + rng.normal(size=(n_examples, n_parameters)) * (1 + np.arange(n_parameters)),)
@@ -69,6 +69,8 @@ class NoiseScale(Task):
             )
             return
         right = float(squared.mean()) / length
+        of_rows = gradients.mean(axis=1)
+        from_rows = ((gradients - of_rows[:, None]) ** 2).sum(axis=0).mean()
         for hint_id, text, value in (
             ("upside-down", "noise is divided by the gradient, not the other way round", 1 / right),
             ("not-squared", "both lengths are squared: at the batch size B the squared noise is "
@@ -87,6 +89,8 @@ class NoiseScale(Task):
              float(squared.mean()) / float((gradients**2).sum(axis=1).mean())),
             ("spread-only", "this is the spread: divide by the squared length of the mean gradient",
              right * length),
+            ("wrong-axis", "a row is an example: the mean gradient is the mean over the rows",
+             float(from_rows / (of_rows @ of_rows))),
             ("sample", "divide by the number of examples: these are all there are, not a sample",
              right * n_examples / (n_examples - 1)),
         ):  # fmt: skip
@@ -95,18 +99,9 @@ class NoiseScale(Task):
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
-        """Notice several numbers, and wrong axes."""
+        """Notice several numbers."""
         if "a number" in wrong.says:
             return Hint("one-number", "one number for all parameters together, a float")
-        (gradients,) = arguments[0]
-        per_row = gradients - gradients.mean(axis=1, keepdims=True)
-        if isinstance(got[0], float) and np.isclose(
-            got[0] * float(gradients.mean(axis=1) @ gradients.mean(axis=1)),
-            (per_row**2).sum(axis=0).mean(),
-        ):
-            return Hint(
-                "wrong-axis", "a row is an example: the mean gradient is the mean over rows"
-            )
         return None
 
 

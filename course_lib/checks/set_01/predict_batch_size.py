@@ -20,7 +20,7 @@ class PredictBatchSize(PredictTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin with numbers like those of the lecture."""
-        return (180, 4, 40, 20), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150)
+        return (200, 20, 40, 90), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150)
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Try every batch size."""
@@ -49,9 +49,9 @@ class PredictBatchSize(PredictTask):
                  "well", round(step / example)),
                 ("no-root", "time is a + b B + ...: its slope is 0 where b = a C / B², a square",
                  round(squared)),
+                ("one", "with one example a step, nearly all of the time is overhead", 1),
                 ("upside-down", "an expensive start of a step makes batches larger, not smaller",
                  max(1, round(np.sqrt(upside_down)))),
-                ("one", "with one example a step, nearly all of the time is overhead", 1),
                 ("neighbour", whole, best - 1), ("neighbour", whole, best + 1),
                 ("not-whole", whole, float(np.sqrt(squared))),
             ],
