@@ -502,7 +502,7 @@ time_ms = {size: steps[size] * step_s[size] * 1e3 for size in steps}
 relative = {
     "steps": [(np.log2(b), np.log2(steps[b] / min(steps.values()))) for b in steps],
     "time of a step": [(np.log2(b), np.log2(step_s[b] / step_s[1437])) for b in steps],
-    "product: time": [(np.log2(b), np.log2(time_ms[b] / min(time_ms.values()))) for b in steps],
+    "product: time": [(np.log2(b), np.log2(time_ms[b] / max(time_ms.values()))) for b in steps],
 }
 curve(relative, x_label="log2 of the batch size", y_label="log2, each in units of its own",
       title="Steps fall, a step's time rises, their product has a minimum")  # fmt: skip

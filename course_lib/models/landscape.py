@@ -51,7 +51,7 @@ def loss_plane(
     batch : tuple of arrays
         Examples and targets.
     corners : tuple of three numpy.ndarray, shape (n_parameters,)
-        a, b and c: they are at (0, 0), (1, 0) and (0, 1).
+        The points a, b and c, which are at (0, 0), (1, 0) and (0, 1) of the slice.
     grid : sequence of float
         The coordinates, the same in both directions.
 

@@ -129,7 +129,7 @@ def escape_steps(offset: float, growth: float) -> float:
     Returns
     -------
     float
-        log(1 / offset) / log(growth).
+        The logarithm of 1 / offset over that of the growth.
 
     Examples
     --------
