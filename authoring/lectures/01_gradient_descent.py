@@ -7,8 +7,8 @@
 # - say what a mini-batch is worth and what it costs, and find the batch size with the shortest time
 # - name what can be shared out among machines: examples, weights, or whole trainings
 #
-# 40 minutes. Needs: one process, no GPU; a few cells start simulated workers. You should have
-# written a training loop before.
+# 40 minutes. Needs: one worker process, no GPU; a few cells start simulated workers. You should
+# have written a training loop before.
 
 # %%
 import inspect
@@ -201,8 +201,8 @@ assert same
 # Now a real network: 1,437 images of digits, 64 pixels each; a perceptron with 16 hidden units. We
 # compute the gradient of every image, draw mini-batches, and measure how far their gradient is
 # from that of all. With independent draws the error is $\sigma / \sqrt B$, where $\sigma^2$ is the
-# spread of the single gradients; drawing without putting back makes it
-# $\sqrt{(m - B)/(m - 1)}$ smaller.
+# spread of the single gradients; drawing without putting back
+# multiplies it by $\sqrt{(m - B)/(m - 1)}$.
 
 # %%
 digits = load_digits()
@@ -392,10 +392,10 @@ def trained(batch_size, epochs):
 
 # %% tags=["nbval-ignore-output"]
 small, epochs_too, steps_too = trained(8, 20), trained(256, 20), trained(256, 640)
-print("                          loss   test   sharpness   way")
-for name, (_, *numbers) in (("batches of 8", small), ("all 256, as many epochs", epochs_too),
-                            ("all 256, as many steps", steps_too)):  # fmt: skip
-    print(f"{name:24} {{:6.3f}} {{:6.1%}} {{:10.2f}} {{:6.1f}}".format(*numbers))
+print("                   loss   test  sharpness    way")
+rows = {"batches of 8": small, "as many epochs": epochs_too, "as many steps": steps_too}
+for name, (_, cost, tested, sharp, way) in rows.items():
+    print(f"{name:16} {cost:6.3f} {tested:6.1%} {sharp:10.2f} {way:6.1f}")
 
 # %% [markdown]
 # Is it sharpness that hurts on the test images? Multiply the first layer by 30 and divide the
