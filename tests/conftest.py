@@ -10,7 +10,10 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
+
+sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 
 
 @pytest.fixture(autouse=True)
