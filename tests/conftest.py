@@ -16,6 +16,15 @@ from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave the other cores to the other processes that run tests; workers have one thread anyway.
+
+    Threads of torch that wait for each other on a busy computer take ten times as long.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
 @pytest.fixture(autouse=True)
 def _travel_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     # Else every worker would import the test's module, and pytest with it.
