@@ -9,11 +9,14 @@ from typing import Any
 
 import cloudpickle
 import pytest
+from hypothesis import settings
 
 from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
+settings.register_profile("busy computer", deadline=None)
+settings.load_profile("busy computer")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
