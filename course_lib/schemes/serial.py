@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["check_training", "gradient_descent", "steps_to_loss", "train", "walk"]
 
@@ -77,9 +77,13 @@ def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
     -----
     Cost: ``model.flops`` of each batch, no messages.
     """
-    w, losses = model.initial(plan.seed), []
-    for loss, w in walk(model, X, y, plan):  # noqa: B007
+    w = model.initial(plan.seed)
+    descent = plan.descent(w)
+    losses = []
+    for examples, _ in plan.shares(len(y)):
+        loss, grad = model.gradient(w, (X[examples], y[examples]))
         losses.append(loss)
+        descent.step(w, grad)
     return Training(w, losses)
 
 
@@ -105,7 +109,7 @@ def walk(model: Model, X: Array, y: Array, plan: Plan) -> Iterator[tuple[float, 
         The parameters after the step: the same array each time, so copy what is to be kept.
     """
     w = model.initial(plan.seed)
-    descent = Descent(plan)
+    descent = plan.descent(w)
     for examples, _ in plan.shares(len(y)):
         loss, grad = model.gradient(w, (X[examples], y[examples]))
         descent.step(w, grad)
