@@ -21,13 +21,17 @@ FIELDS = {"id", "source", "claim", "verdict", "reason", "notebook", "cell", "cit
 VERDICTS = {"right", "imprecise", "wrong"}
 SOURCES = {
     "0": "000_92fe67db3f026aa0.txt",
+    "1": "001_7dae071e58feb68d.txt",
+    "2": "002_e7726b0c74d07edd.txt",
     "3": "003_74ad27d78c18d030.txt",
     "4": "004_5befdd5e5ac5f9be.txt",
 }
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
+    *(f"1.{number}" for number in range(9, 13)),
+    *("2.16", "2.17"),
     *(f"3.{number}" for number in range(22, 30)),
-    *(f"4.{number}" for number in range(1, 5)),
+    *(f"4.{number}" for number in (*range(1, 7), 12)),
 }
 SCRIPTS = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}
 
