@@ -1,4 +1,4 @@
-"""What one step of training costs in virtual time and on every card, whatever the scheme."""
+"""What one step of training costs, whatever the scheme: virtual seconds, bytes, real seconds."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.models.model import Model
 from course_lib.schemes.plan import Plan
 
-__all__ = ["OneStep", "one_step"]
+__all__ = ["OneStep", "one_step", "real_step_s"]
 
 
 class OneStep(NamedTuple):
@@ -89,6 +89,40 @@ def one_step(
         _half(two, four, "bytes_received"),
         _half(two, four, "bytes_sent"),
     )
+
+
+def real_step_s(
+    scheme: Callable[..., Any], model: Model, ranks: int, steps: int = 10, **options: Any
+) -> float:
+    """Train on real processes, and take the time.
+
+    Parameters
+    ----------
+    scheme : callable
+        How to train, called as ``scheme(comm, model, X, y, plan, **options)``.
+    model : Model
+        What is trained; with a ``PaperModel`` communication is all there is.
+    ranks : int
+        How many processes.
+    steps : int, default: 10
+        How many steps the mean is taken over.
+    **options
+        What the scheme takes besides.
+
+    Returns
+    -------
+    float
+        Wall seconds a step of the slowest rank, in the quicker of two runs.
+    """
+    examples = np.zeros((ranks, 1)), np.zeros(ranks)
+
+    def train(comm: Communicator) -> float:
+        comm.barrier()
+        start_s = comm.clock()
+        scheme(comm, model, *examples, Plan(batch_size=ranks, epochs=steps), **options)
+        return (comm.clock() - start_s) / steps
+
+    return min(max(run(train, workers=ranks, trace=False).values) for _ in range(2))
 
 
 def _half(two: Result, four: Result, count: str) -> list[float]:

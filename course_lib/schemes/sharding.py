@@ -8,7 +8,14 @@ import array_api_compat
 from course_lib.models.model import Array, Layer
 from course_lib.shards import split_evenly
 
-__all__ = ["pack", "shards_by_name", "shards_by_size", "shards_of_equal_length", "unpack"]
+__all__ = [
+    "length",
+    "pack",
+    "shards_by_name",
+    "shards_by_size",
+    "shards_of_equal_length",
+    "unpack",
+]
 
 Shard = list[slice]
 """The parts of the flat parameter vector that one server keeps, in their order."""
@@ -103,6 +110,27 @@ def shards_of_equal_length(n_parameters: int, n_shards: int) -> list[Shard]:
     [[slice(0, 3, None)], [slice(3, 6, None)], [slice(6, 10, None)]]
     """
     return [[part] for part in split_evenly(n_parameters, n_shards)]
+
+
+def length(shard: Shard) -> int:
+    """Count the parameters of a shard.
+
+    Parameters
+    ----------
+    shard : list of slice
+        Its parts.
+
+    Returns
+    -------
+    int
+        How many numbers its server keeps.
+
+    Examples
+    --------
+    >>> length([slice(0, 3), slice(10, 14)])
+    7
+    """
+    return sum(part.stop - part.start for part in shard)
 
 
 def pack(vector: Array, shard: Shard) -> Array:
