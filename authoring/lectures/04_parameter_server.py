@@ -97,7 +97,7 @@ assert right >= 0.95
 brief = replace(plan, batch_size=32, epochs=1)
 two_steps = run(parameter_server, model, X[:64], y[:64], brief, workers=5, backend="simulated")
 roles = {0: "server"}
-player(two_steps.trace, layout="star", roles=roles, moments=1, title="A server, four workers")
+player(two_steps.trace, layout="star", roles=roles, moments=3, title="A server, four workers")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What passes through the server's card?
@@ -471,7 +471,7 @@ rivals = {
     "a ring": (data_parallel, {}),
 }
 for name, (scheme, options) in rivals.items():
-    print(f"{name:21}: {real_step_s(scheme, half_a_million, 4, **options) * 1e3:6.1f} ms a step")
+    print(f"{name}: {real_step_s(scheme, half_a_million, 4, **options) * 1e3:6.1f} ms a step")
 
 # %% [markdown]
 # Do not expect the simulator's order here. Inside one computer there is no card that could be the
