@@ -122,7 +122,7 @@ def real_step_s(
         scheme(comm, model, *examples, Plan(batch_size=ranks, epochs=steps), **options)
         return (comm.clock() - start_s) / steps
 
-    return min(max(run(train, workers=ranks, trace=False).values) for _ in range(2))
+    return min(float(max(run(train, workers=ranks, trace=False).values)) for _ in range(2))
 
 
 def _half(two: Result, four: Result, count: str) -> list[float]:

@@ -71,8 +71,8 @@ checks.predict_card(predict_card)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Three workers and one dedicated server: draw the arrows of one step. Six of them, three in and
-# three out, each of n bytes. What is different if the server is one of the three?
+# Three workers and one dedicated server: draw the arrows of one step, six of n bytes each. What is
+# different if the server is one of the three?
 # </details>
 #
 # <details><summary>Hint 2</summary>
@@ -82,8 +82,8 @@ checks.predict_card(predict_card)
 # pieces. Four times (W − 1) / W · n.
 # </details>
 #
-# Now on real processes, one dedicated server and three workers, ten steps. The server sends the
-# model once more at the end: hence 70 vectors, and not 60.
+# Now on real processes, three workers and ten steps. The server sends the model once more at the end:
+# 63 vectors.
 
 
 # %% tags=["raises-exception"]

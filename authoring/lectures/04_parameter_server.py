@@ -404,8 +404,8 @@ bars({words: kept(rule, blocks) for words, rule in rules.items()}, level=10, tit
 # two shards five blocks each and two others one, as chance will; the table gives three at most, and
 # 24 blocks on ten shards cannot do better. (Never more than $\frac43$ of the best: Graham 1969.)
 #
-# The cure for *fc6* is to cut: systems split large arrays before they share them out (Li and others
-# 2014).
+# The cure for *fc6* is to cut it: let servers keep ranges of parameters, and not whole layers (Li
+# and others 2014).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One to ten shards

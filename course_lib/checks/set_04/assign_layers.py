@@ -9,7 +9,7 @@ import numpy as np
 from course_lib.checks.comparator import Difference, show
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 
-_TRIED = (
+_TRIED: tuple[tuple[list[int], int], ...] = (
     ([1, 7, 9, 2, 3, 5, 2], 3),
     ([1, 1, 1, 9], 2),
     ([34, 307, 885, 663, 442, 37752, 16781, 4097], 4),
@@ -33,8 +33,8 @@ class AssignLayers(Task):
         rng = Case(1, "", seed=secret).rng(0, 0)
         tried = [*_TRIED]
         for _ in range(8):
-            sizes = rng.integers(1, 1000, size=int(rng.integers(4, 30)))
-            tried.append(([int(size) for size in sizes], int(rng.integers(2, 10))))
+            drawn = rng.integers(1, 1000, size=int(rng.integers(4, 30)))
+            tried.append(([int(size) for size in drawn], int(rng.integers(2, 10))))
         for sizes, n_shards in tried:
             words = f"layers of {', '.join(map(str, sizes[:8]))}{', ...' * (len(sizes) > 8)}"
             yield Case(

@@ -192,7 +192,7 @@ def _descend(arguments: Given, counted: Mapping[int, int] = MappingProxyType({})
             for rank, (_, gradient, *_) in enumerate(arguments[1:], start=1)
         )
         w = (w - rate * total).astype(w.dtype)
-    return w.copy()
+    return np.array(w)
 
 
 def _descend_stale(arguments: Given) -> Vector:
@@ -206,7 +206,7 @@ def _one_after_the_other(arguments: Given) -> Vector:
     for _ in range(steps):
         for _, gradient, *_ in arguments[1:]:
             w = w - rate * gradient(w)
-    return w.copy()
+    return np.array(w)
 
 
 def _one_step_behind(arguments: Given) -> Vector:
@@ -215,7 +215,7 @@ def _one_step_behind(arguments: Given) -> Vector:
     for _ in range(steps):
         total = sum(gradient(fetched) for _, gradient, *_ in arguments[1:])
         fetched, w = w, w - rate * total
-    return np.asarray(w).copy()
+    return np.array(w)
 
 
 TASK = ParameterServer()
