@@ -82,8 +82,8 @@ checks.predict_card(predict_card)
 # pieces. Four times (W − 1) / W · n.
 # </details>
 #
-# Now on real processes, three workers and ten steps. The server sends the model once more at the end:
-# 63 vectors.
+# Now on real processes, three workers and ten steps. The server sends the model once more at the
+# end: 63 vectors.
 
 
 # %% tags=["raises-exception"]

@@ -18,7 +18,7 @@ from course_lib.bench.allreduce import (
     batch_bytes,
     measure_allreduce,
 )
-from course_lib.bench.messages import message_times
+from course_lib.bench.messages import SIZES, message_times
 from course_lib.bench.progress import Progress
 from course_lib.bench.sizes import read_size
 from course_lib.bench.tables import as_text, in_bytes, in_seconds
@@ -61,7 +61,7 @@ def main(words: list[str]) -> int:
     chosen = _options(words, is_shown)
     try:
         with Progress(is_shown) as progress:
-            found = _measure(chosen, progress)
+            found, lines = _measure(chosen, progress)
     except KeyboardInterrupt:
         if is_shown:
             print("stopped; nothing is written", file=sys.stderr)
@@ -71,7 +71,7 @@ def main(words: list[str]) -> int:
             print(error, file=sys.stderr)
         return 1
     if is_shown:
-        _report(found, chosen)
+        _report(found, lines, chosen)
     return 0
 
 
@@ -177,12 +177,15 @@ def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
         )
 
 
-def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement]:
+def _measure(
+    chosen: argparse.Namespace, progress: Progress
+) -> tuple[list[Measurement], dict[int, Line | None]]:
     """Measure messages for each number of workers, then every algorithm with it."""
     progress.expect(len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None)))
-    found = []
+    found, lines = [], {}
     for workers in chosen.workers:
         line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
+        lines[workers] = line
         for algorithm in chosen.algorithms:
             progress.step(f"{algorithm}, {workers} workers")
             measured = measure_allreduce(
@@ -190,7 +193,7 @@ def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement
                 network=chosen.network, repeats=chosen.repeats,
             )  # fmt: skip
             found += [_with_prediction(one, line) for one in measured]
-    return found
+    return found, lines
 
 
 def _line_of(network: "Network") -> Line:
@@ -218,12 +221,17 @@ def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
     return replace(found, predicted_s=seconds)
 
 
-def _report(found: list[Measurement], chosen: argparse.Namespace) -> None:
+def _report(
+    found: list[Measurement], lines: dict[int, Line | None], chosen: argparse.Namespace
+) -> None:
     where = f"{platform.system()}, {chosen.repeats} repeats"
     if chosen.network:
         where = f"network {chosen.network.name}, virtual time"
     print(f"all-reduce of float32, backend {chosen.backend}, {where}")
     print(as_text(_HEAD, [_cells(one) for one in found]))
+    for workers, line in lines.items():
+        if line is not None:
+            print(_basis(workers, line, chosen.network is not None))
     if chosen.json:
         content = {"schema": SCHEMA_VERSION, "measurements": [_as_dict(one) for one in found]}
         chosen.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -234,6 +242,18 @@ def _report(found: list[Measurement], chosen: argparse.Namespace) -> None:
         figure = draw_times(_panels(found), title=f"all-reduce, backend {chosen.backend}")
         chosen.plot.write_bytes(figure.to_png())
         print(f"drawn in {chosen.plot}")
+
+
+def _basis(workers: int, line: Line, is_given: bool) -> str:
+    """Say with which alpha and beta the predictions were made, and where they come from."""
+    numbers = f"alpha = {in_seconds(line.alpha_s)}, beta = {1e9 * line.beta_s_per_byte:.3g} ns/byte"
+    if is_given:
+        return f"predicted with the network's {numbers}"
+    return (
+        f"predicted with {numbers}: a line through the times of messages of {in_bytes(min(SIZES))} "
+        f"to {in_bytes(max(SIZES))} that {workers} workers sent at once; the worst of them is off "
+        f"by a factor of {line.worst_ratio:.1f}"
+    )
 
 
 def _cells(found: Measurement) -> tuple[str, ...]:
