@@ -260,7 +260,7 @@ def early_answers(trace):
     pushes = [trace.between(worker, 0) for worker in workers]
     answers = [trace.between(0, worker)[1:] for worker in workers]
     early = []
-    for step in range(len(pushes[0])):
+    for step in range(len(trace.between(1, 0))):
         all_there_s = max(pushed[step].received_s for pushed in pushes)
         early.append(sum(answered[step].posted_s < all_there_s for answered in answers))
     return early
@@ -329,10 +329,10 @@ def assign_layers(sizes, n_shards):
         For each layer the number of its shard, from 0 to ``n_shards - 1``.
     """
     # BEGIN SOLUTION
-    shard_of, loads = [0] * len(sizes), [0] * n_shards
+    shard_of, loads = [None] * len(sizes), np.zeros(n_shards, dtype=int)
     for layer in sorted(range(len(sizes)), key=lambda layer: -sizes[layer]):
-        shard_of[layer] = loads.index(min(loads))
-        loads[shard_of[layer]] += sizes[layer]
+        least = int(loads.argmin())
+        shard_of[layer], loads[least] = least, loads[least] + sizes[layer]
     return shard_of
     # END SOLUTION
 
