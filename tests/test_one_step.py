@@ -47,6 +47,18 @@ def test_a_model_on_paper_goes_through_training_and_learns_nothing():
     assert parts == [("fc2", 1000), ("fc1", 3000)]
 
 
+def test_layers_on_paper_cost_their_share_of_the_flops():
+    batch = np.ones((8, 2)), np.ones(8)
+    flops = MODEL.layer_flops(batch)
+    assert sum(part.forward + part.backward for part in flops) == pytest.approx(MODEL.flops(batch))
+    assert flops[0].backward == pytest.approx(3 * flops[1].backward)
+    passes = MODEL.passes(MODEL.initial(), batch)
+    for layer in MODEL.layers:
+        passes.forward(layer)
+    assert passes.loss() == 0
+    assert [len(passes.backward(layer)) for layer in reversed(MODEL.layers)] == [1000, 3000]
+
+
 @pytest.mark.slow
 def test_more_bytes_take_longer_on_real_processes_too():
     small, large = (

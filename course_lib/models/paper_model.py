@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.models.model import Array, Batch, Layer
+from course_lib.models.model import Array, Batch, Layer, LayerFlops, Passes
 
 __all__ = ["PaperModel"]
 
@@ -123,6 +123,23 @@ class PaperModel:
         for layer in reversed(self.layers):
             yield layer, w[layer.part] * 0
 
+    def passes(self, w: Array, batch: Batch) -> Passes:  # noqa: ARG002
+        """Begin a gradient in steps; each of them is zeros.
+
+        Parameters
+        ----------
+        w : array, shape (n_parameters,)
+            The parameters.
+        batch : tuple of arrays
+            Examples and targets.
+
+        Returns
+        -------
+        Passes
+            Its ``backward`` returns zeros as long as the layer.
+        """
+        return _PaperPasses(w)
+
     def predict(self, w: Array, X: Any) -> Any:  # noqa: ARG002
         """Return class 0 for each example.
 
@@ -154,3 +171,38 @@ class PaperModel:
             As many for each example.
         """
         return self.flops_per_example * len(batch[1])
+
+    def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
+        """Count them layer by layer: in proportion to its parameters, a third of them forward.
+
+        Parameters
+        ----------
+        batch : tuple of arrays
+            Examples and targets.
+
+        Returns
+        -------
+        tuple of LayerFlops
+            Of each layer; together they are ``flops``.
+        """
+        per_parameter = self.flops(batch) / self.n_parameters
+        shares = [per_parameter * layer.n_parameters for layer in self.layers]
+        return tuple(LayerFlops(share / 3, 2 * share / 3) for share in shares)
+
+
+class _PaperPasses:
+    """The passes of a model without arithmetic."""
+
+    def __init__(self, w: Array) -> None:
+        self._w = w
+
+    def forward(self, layer: Layer) -> None:
+        """Do nothing."""
+
+    def loss(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def backward(self, layer: Layer) -> Array:
+        """Return zeros as long as the layer."""
+        return self._w[layer.part] * 0
