@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from course_lib.viz.bar_charts import bars
     from course_lib.viz.curves import loss_curve
     from course_lib.viz.maps import contours
     from course_lib.viz.message_player import Player, player
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Player",
+    "bars",
     "contours",
     "curve",
     "draw_times",
@@ -37,6 +39,7 @@ __all__ = [
 
 _HOME = {
     "Player": "message_player",
+    "bars": "bar_charts",
     "contours": "maps",
     "curve": "stills",
     "draw_times": "times",
