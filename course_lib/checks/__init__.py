@@ -17,6 +17,9 @@ _SETS = {
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
         "predict_map_reduce",
     ),
+    "set_03": (
+        "weighted_mean", "data_parallel", "average_every", "what_is_wrong", "predict_rates",
+    ),
     "set_05": (
         "allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring",
         "wasted_bytes", "predict_crossover",
