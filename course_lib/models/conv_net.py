@@ -61,4 +61,4 @@ def conv_net(
         ("fc", nn.Linear(2 * channels * 4, n_classes)),
     ]
     uses = [64 * 9 * channels, 16 * 9 * channels * 2 * channels, 8 * channels * n_classes]
-    return TorchModel(layers, 6.0 * sum(uses) - 2.0 * uses[0], dtype)
+    return TorchModel(layers, uses, dtype)

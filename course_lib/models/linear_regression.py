@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.models.model import Layer, check_not_empty
+from course_lib.models.model import Layer, LayerFlops, OneLayerPasses, check_not_empty
 
 __all__ = ["Batch", "LinearRegression", "Vector", "check_examples"]
 
@@ -158,6 +158,23 @@ class LinearRegression:
         """
         yield self.layers[0], self.gradient(w, batch)[1]
 
+    def passes(self, w: Vector, batch: Batch) -> OneLayerPasses:
+        """Begin a gradient in steps, of which there is one.
+
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets, at least one.
+
+        Returns
+        -------
+        OneLayerPasses
+            They give what ``gradient`` returns.
+        """
+        return OneLayerPasses(self, w, batch)
+
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.
 
@@ -173,6 +190,21 @@ class LinearRegression:
             backward.
         """
         return 4.0 * len(batch[1]) * self.n_parameters
+
+    def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
+        """Count the floating-point operations of the one layer.
+
+        Parameters
+        ----------
+        batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
+            Examples and targets.
+
+        Returns
+        -------
+        tuple of LayerFlops
+            One: half of ``flops`` forward, half of it back.
+        """
+        return (LayerFlops(self.flops(batch) / 2, self.flops(batch) / 2),)
 
     def optimum(self, batch: Batch) -> Vector:
         """Solve for the parameters with the smallest loss, by least squares.

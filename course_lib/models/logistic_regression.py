@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.models.model import Batch, Layer, check_not_empty
+from course_lib.models.model import Batch, Layer, LayerFlops, OneLayerPasses, check_not_empty
 
 __all__ = ["LogisticRegression"]
 
@@ -138,6 +138,23 @@ class LogisticRegression:
         """
         yield self.layers[0], self.gradient(w, batch)[1]
 
+    def passes(self, w: Vector, batch: Batch) -> OneLayerPasses:
+        """Begin a gradient in steps, of which there is one.
+
+        Parameters
+        ----------
+        w : numpy.ndarray, shape (d + 1,)
+            The parameters.
+        batch : tuple of numpy.ndarray or scipy.sparse.csr_matrix (m, d), and numpy.ndarray (m,)
+            Examples and targets, at least one.
+
+        Returns
+        -------
+        OneLayerPasses
+            They give what ``gradient`` returns.
+        """
+        return OneLayerPasses(self, w, batch)
+
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.
 
@@ -154,6 +171,21 @@ class LogisticRegression:
         X, y = batch
         stored = X.size if isinstance(X, np.ndarray) else X.nnz
         return 4.0 * (stored + len(y))
+
+    def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
+        """Count the floating-point operations of the one layer.
+
+        Parameters
+        ----------
+        batch : tuple of numpy.ndarray or scipy.sparse.csr_matrix (m, d), and numpy.ndarray (m,)
+            Examples and targets.
+
+        Returns
+        -------
+        tuple of LayerFlops
+            One: half of ``flops`` forward, half of it back.
+        """
+        return (LayerFlops(self.flops(batch) / 2, self.flops(batch) / 2),)
 
     def _margin(self, w: Vector, X: Any) -> Vector:
         return np.asarray(w[0] + X @ w[1:])

@@ -50,4 +50,4 @@ def mlp(*sizes: int, dtype: str = "float64") -> TorchModel:
         is_last = number == len(sizes) - 1
         layers.append((f"fc{number}", linear if is_last else nn.Sequential(linear, nn.ReLU())))
     weights = [n_in * n_out for n_in, n_out in pairwise(sizes)]
-    return TorchModel(layers, 6.0 * sum(weights) - 2.0 * weights[0], dtype)
+    return TorchModel(layers, weights, dtype)

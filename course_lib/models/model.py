@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Array", "Batch", "Layer", "Model", "check_not_empty"]
+__all__ = [
+    "Array",
+    "Batch",
+    "Layer",
+    "LayerFlops",
+    "Model",
+    "OneLayerPasses",
+    "Passes",
+    "check_not_empty",
+]
 
 Array = Any
 """A NumPy array or a torch tensor."""
@@ -30,6 +39,42 @@ class Layer(NamedTuple):
     def n_parameters(self) -> int:
         """How many parameters the layer has."""
         return int(self.part.stop - self.part.start)
+
+
+class LayerFlops(NamedTuple):
+    """How many floating-point operations one layer takes for a batch.
+
+    Attributes
+    ----------
+    forward : float
+        On the way forward.
+    backward : float
+        On the way back: for the gradient of its parameters, and for that of its inputs where the
+        layer before needs it.
+    """
+
+    forward: float
+    backward: float
+
+
+class Passes(Protocol):
+    """A gradient in steps: once forward through all layers, then once back.
+
+    Between two steps the caller may send, receive and wait. A layer's parameters are read when
+    ``forward`` comes to it, not before.
+    """
+
+    def forward(self, layer: Layer) -> None:
+        """Go forward through one layer: the first of the model, then each next one."""
+        ...
+
+    def loss(self) -> float:
+        """Return the mean loss over the batch, after the last layer's ``forward``."""
+        ...
+
+    def backward(self, layer: Layer) -> Array:
+        """Go back through one layer, the last one first; return its part of the gradient."""
+        ...
 
 
 class Model(Protocol):
@@ -65,6 +110,10 @@ class Model(Protocol):
         """Yield the gradient layer by layer, as back-propagation finds it: the last layer first."""
         ...
 
+    def passes(self, w: Array, batch: Batch) -> Passes:
+        """Begin a gradient that is computed layer by layer, forward and back."""
+        ...
+
     def predict(self, w: Array, X: Any) -> Any:
         """Return the model's answer for each example."""
         ...
@@ -72,6 +121,45 @@ class Model(Protocol):
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient."""
         ...
+
+    def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
+        """Count them layer by layer; together they are ``flops``."""
+        ...
+
+
+class OneLayerPasses:
+    """The passes of a model with one layer: nothing could be sent between forward and back.
+
+    So ``forward`` computes the loss and the gradient together, and ``backward`` hands it out.
+
+    Parameters
+    ----------
+    model : Model
+        One with a single layer.
+    w : array, shape (n_parameters,)
+        The parameters; they are not modified.
+    batch : tuple of arrays
+        Examples and targets, at least one.
+    """
+
+    def __init__(self, model: Model, w: Array, batch: Batch) -> None:
+        self._model, self._w, self._batch = model, w, batch
+        self._loss = 0.0
+        self._grad: Array = None
+
+    def forward(self, layer: Layer) -> None:
+        """Compute the loss and its gradient."""
+        del layer
+        self._loss, self._grad = self._model.gradient(self._w, self._batch)
+
+    def loss(self) -> float:
+        """Return the mean loss over the batch."""
+        return self._loss
+
+    def backward(self, layer: Layer) -> Array:
+        """Return the gradient."""
+        del layer
+        return self._grad
 
 
 def check_not_empty(batch: Batch) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from course_lib.models.model import Array, Batch, Layer, check_not_empty
+from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
+from course_lib.models.torch_passes import TorchPasses, flat, mean_loss
 
 __all__ = ["TorchModel"]
 
@@ -24,27 +25,37 @@ class TorchModel:
     modules : sequence of (str, torch.nn.Module)
         The layers by name, in the order of the forward pass. Modules without parameters (an
         activation, a pooling) belong to the layer they follow: put them into one ``Sequential``.
-    flops_per_example : float
-        Floating-point operations of a forward and a backward pass, for one example.
+    uses : sequence of int
+        For each layer, how often its weights are multiplied with something in the forward pass of
+        one example. Each use is 2 flops; going back takes as many for the gradient of the weights,
+        and again for that of the layer's inputs, which the first layer is spared.
     dtype : {"float64", "float32"}, default: "float64"
         Of the parameters and the arithmetic.
 
     Attributes
     ----------
     layers : tuple of Layer
-        The layers that have parameters, and where those lie in the flat vector.
+        The layers, and where their parameters lie in the flat vector.
+
+    Raises
+    ------
+    ValueError
+        If a layer has no parameters, or ``dtype`` is another.
     """
 
     def __init__(
         self,
         modules: Sequence[tuple[str, torch.nn.Module]],
-        flops_per_example: float,
+        uses: Sequence[int],
         dtype: str = "float64",
     ) -> None:
         if dtype not in ("float64", "float32"):
             raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
         self.dtype: torch.dtype = getattr(torch, dtype)
-        self.flops_per_example = flops_per_example
+        backward = [2.0 * n for n in uses[:1]] + [4.0 * n for n in uses[1:]]
+        self._layer_flops = [
+            LayerFlops(2.0 * n, back) for n, back in zip(uses, backward, strict=True)
+        ]
         self._modules = tuple((name, module.to(self.dtype)) for name, module in modules)
         own = [dict(module.named_parameters()) for _, module in self._modules]
         self._names = [list(parameters) for parameters in own]
@@ -52,15 +63,16 @@ class TorchModel:
         layers, start = [], 0
         for (name, _), shapes in zip(self._modules, self._shapes, strict=True):
             stop = start + sum(shape.numel() for shape in shapes)
+            if stop == start:
+                raise ValueError(f"every layer must have parameters, but {name!r} has none")
             layers.append(Layer(name, slice(start, stop)))
             start = stop
-        self._all_layers = tuple(layers)
-        self.layers = tuple(layer for layer in layers if layer.n_parameters)
+        self.layers = tuple(layers)
 
     @property
     def n_parameters(self) -> int:
         """The length of the flat parameter vector."""
-        return int(self._all_layers[-1].part.stop)
+        return int(self.layers[-1].part.stop)
 
     def initial(self, seed: int = 0) -> np.ndarray[Any, Any]:
         """Draw the parameters that training starts from.
@@ -102,7 +114,7 @@ class TorchModel:
         float
             In nats.
         """
-        return self._mean_loss(self.outputs(w, batch[0]), batch[1]).item()
+        return mean_loss(self.outputs(w, batch[0]), batch[1]).item()
 
     def outputs(self, w: Array, X: Array) -> torch.Tensor:
         """Compute what the last layer gives for each example.
@@ -165,9 +177,9 @@ class TorchModel:
         check_not_empty(batch)
         with torch.enable_grad():
             leaves = [self._leaves(w, number) for number in range(len(self._modules))]
-            loss = self._mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
+            loss = mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
             grads = torch.autograd.grad(loss, [leaf for own in leaves for leaf in own])
-        return loss.item(), _flat(w, grads)
+        return loss.item(), flat(w, grads)
 
     def backward_layers(self, w: Array, batch: Batch) -> Iterator[tuple[Layer, Array]]:
         """Yield the gradient layer by layer, as back-propagation finds it: the last layer first.
@@ -194,20 +206,29 @@ class TorchModel:
         ValueError
             If the batch is empty.
         """
+        passes = self.passes(w, batch)
+        for layer in self.layers:
+            passes.forward(layer)
+        for layer in self.layers[::-1]:
+            yield layer, passes.backward(layer)
+
+    def passes(self, w: Array, batch: Batch) -> TorchPasses:
+        """Begin a gradient that is computed layer by layer, forward and back.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters; they are not modified.
+        batch : tuple of arrays, shapes (m, ...) and (m,)
+            Examples and the numbers of their classes; a ``ValueError`` if there are none.
+
+        Returns
+        -------
+        TorchPasses
+            They give what ``gradient`` returns, to the bit.
+        """
         check_not_empty(batch)
-        steps = []
-        x = self._tensor(batch[0], w)
-        with torch.enable_grad():
-            for number in range(len(self._modules)):
-                entered, own = x.detach().requires_grad_(), self._leaves(w, number)
-                x = self._call(number, own, entered)
-                steps.append((entered, own, x))
-            loss = self._mean_loss(x, batch[1])
-            (upstream,) = torch.autograd.grad(loss, x, retain_graph=True)
-        for layer, (entered, own, left) in zip(self._all_layers[::-1], steps[::-1], strict=True):
-            upstream, *grads = torch.autograd.grad(left, [entered, *own], upstream)
-            if grads:
-                yield layer, _flat(w, grads)
+        return TorchPasses(self, w, batch)
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.
@@ -220,9 +241,25 @@ class TorchModel:
         Returns
         -------
         float
-            Those of one example, m times.
+            Those of all layers, forward and back.
         """
-        return self.flops_per_example * len(batch[1])
+        return sum(sum(of_layer) for of_layer in self.layer_flops(batch))
+
+    def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
+        """Count them layer by layer.
+
+        Parameters
+        ----------
+        batch : tuple of arrays, shapes (m, ...) and (m,)
+            Examples and the numbers of their classes.
+
+        Returns
+        -------
+        tuple of LayerFlops
+            In the order of the forward pass.
+        """
+        n = len(batch[1])
+        return tuple(LayerFlops(n * forward, n * back) for forward, back in self._layer_flops)
 
     def _outputs(self, leaves: list[list[torch.Tensor]], x: torch.Tensor) -> torch.Tensor:
         for number, own in enumerate(leaves):
@@ -237,7 +274,7 @@ class TorchModel:
 
     def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
         """View one layer's part of ``w`` as tensors that a gradient can be asked for."""
-        part = self._vector(w)[self._all_layers[number].part]
+        part = self._vector(w)[self.layers[number].part]
         shapes = self._shapes[number]
         pieces = torch.split(part.detach(), [shape.numel() for shape in shapes])
         return [
@@ -255,13 +292,3 @@ class TorchModel:
 
     def _tensor(self, X: Array, w: Array) -> torch.Tensor:
         return torch.as_tensor(X, dtype=self.dtype, device=self._vector(w).device)
-
-    def _mean_loss(self, outputs: torch.Tensor, y: Array) -> torch.Tensor:
-        classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
-        return torch.nn.functional.cross_entropy(outputs, classes)
-
-
-def _flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
-    """Put gradients one after another, as the kind of array that ``w`` is."""
-    vector = torch.cat([grad.reshape(-1) for grad in grads])
-    return vector if isinstance(w, torch.Tensor) else vector.numpy()

@@ -1,11 +1,16 @@
 """One-shot averaging: every machine fits its own shard to the end, then the models are averaged."""
 
+import math
+
+from course_lib.collectives.allreduce_central import allreduce_central
 from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
-from course_lib.schemes.map_reduce import COMBINER
+from course_lib.models.model import Array, Model
+from course_lib.schemes.plan import Plan, Training
+from course_lib.schemes.serial import train
 from course_lib.shards import split_evenly
 
-__all__ = ["one_shot_averaging"]
+__all__ = ["one_shot_averaging", "one_shot_training"]
 
 
 def one_shot_averaging(comm: Communicator, X: Vector, y: Vector) -> Vector:
@@ -37,7 +42,7 @@ def one_shot_averaging(comm: Communicator, X: Vector, y: Vector) -> Vector:
 
     Notes
     -----
-    Cost: 2 rounds in all, whatever the number of steps; P - 1 models in and P - 1 means out, each
+    Cost: 2 rounds in all, whatever the number of steps; P - 1 models in and P - 1 sums out, each
     of 8 (d + 1) bytes, P ranks.
 
     References
@@ -57,21 +62,68 @@ def one_shot_averaging(comm: Communicator, X: Vector, y: Vector) -> Vector:
     array([1., 3.])
     """
     X, y = check_examples(X, y)
-    if len(y) < comm.size:
-        raise ValueError(f"X must have a row for each of the {comm.size} ranks, got {len(y)}")
-    rows = split_evenly(len(y), comm.size)[comm.rank]
+    rows = _own_rows(comm, len(y))
     model = LinearRegression(n_features=X.shape[1])
     with comm.compute("solve", flops=2 * X[rows].size * model.n_parameters):
         w = model.optimum((X[rows], y[rows]))
-
-    if comm.rank != COMBINER:
-        comm.send(w, dst=COMBINER, tag="model")
-        mean: Vector = comm.recv(src=COMBINER, tag="mean")
-        return mean
-    total = w.copy()
-    for src in range(1, comm.size):
-        comm.recv(src, out=total, op="add", tag="model")
-    mean = total / comm.size
-    for dst in range(1, comm.size):
-        comm.send(mean, dst, tag="mean")
+    mean: Vector = allreduce_central(comm, w, op="mean")
     return mean
+
+
+def one_shot_training(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
+    """Train any model on each rank's rows alone, all from the same start, and average once.
+
+    Where the loss is a bowl, the mean of the ranks' models lies between them, no higher than the
+    highest. The loss of a network with a hidden layer has many valleys: ranks that see other
+    examples end in other ones, and the mean of two valleys may lie on the hill between them.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples, the same on every rank; each rank uses its own rows only.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How every rank trains, the same on every rank; its batches are of one rank's examples.
+
+    Returns
+    -------
+    Training
+        The mean of the ranks' models, the same on every rank, and for each step of this rank the
+        loss over its batch, times its share of all examples.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer examples than ranks.
+
+    Notes
+    -----
+    Cost: 2 rounds in all, whatever the number of steps; P - 1 models in and P - 1 sums out, each
+    of n bytes, P ranks and n the bytes of the parameters. With equal shards and a single batch,
+    step and epoch it is one step of ``data_parallel``.
+
+    References
+    ----------
+    M. Zinkevich, M. Weimer, L. Li and A. J. Smola, "Parallelized Stochastic Gradient Descent",
+    Advances in Neural Information Processing Systems 23, 2010.
+    """
+    rows = _own_rows(comm, len(y))
+    X_local, y_local = X[rows], y[rows]
+    n_steps = plan.epochs * math.ceil(len(y_local) / plan.batch_size)
+    flops = plan.epochs * model.flops((X_local, y_local)) + n_steps * 2.0 * model.n_parameters
+    with comm.compute("train", flops=flops):
+        w, losses = train(model, X_local, y_local, plan)
+    share = len(y_local) / len(y)
+    return Training(allreduce_central(comm, w, op="mean"), [share * loss for loss in losses])
+
+
+def _own_rows(comm: Communicator, n_rows: int) -> slice:
+    """Say which rows are this rank's; a rank without rows would have no model."""
+    if n_rows < comm.size:
+        raise ValueError(f"X must have a row for each of the {comm.size} ranks, got {n_rows}")
+    return split_evenly(n_rows, comm.size)[comm.rank]

@@ -11,6 +11,7 @@ from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
+from course_lib.models.torch_model import TorchModel
 
 MODELS = {
     "linear": LinearRegression(3),
@@ -65,6 +66,43 @@ def test_layers_come_last_first_and_together_are_the_gradient(name):
     assert names == [layer.name for layer in model.layers][::-1]
     assert found.tobytes() == whole.tobytes()
     assert w.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_gradient_in_steps_reads_each_layer_when_it_comes_to_it(name):
+    model, batch = MODELS[name], examples(name, 5)
+    w = somewhere(model)
+    loss, whole = model.gradient(w, batch)
+    late = np.full(model.n_parameters, np.nan)
+    passes = model.passes(late, batch)
+    for layer in model.layers:
+        late[layer.part] = w[layer.part]  # the layers behind it are still unknown
+        passes.forward(layer)
+    assert passes.loss() == loss == passes.loss()
+    found = [passes.backward(layer) for layer in model.layers[::-1]]
+    assert np.concatenate(found[::-1]).tobytes() == whole.tobytes()
+
+
+def test_a_gradient_in_steps_keeps_to_the_order_of_the_layers():
+    model, batch = MODELS["mlp"], examples("mlp", 5)
+    first, last = model.layers
+    passes = model.passes(somewhere(model), batch)
+    with pytest.raises(ValueError, match="whose turn it is must be fc1, got fc2"):
+        passes.forward(last)
+    passes.forward(first)
+    passes.forward(last)
+    with pytest.raises(ValueError, match="whose turn it is must be none, got fc2"):
+        passes.forward(last)
+    with pytest.raises(ValueError, match="whose turn it is must be fc2, got fc1"):
+        passes.backward(first)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_flops_of_the_layers_are_those_of_the_model(name):
+    model, batch = MODELS[name], examples(name, 5)
+    per_layer = model.layer_flops(batch)
+    assert len(per_layer) == len(model.layers)
+    assert sum(map(sum, per_layer)) == model.flops(batch)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -163,6 +201,7 @@ def test_flops_are_counted_by_hand():
     X, y = np.zeros((7, 3)), np.zeros(7)
     # forward and the weights' gradient for both layers, the inputs' for the second: 2 each.
     assert mlp(3, 5, 4).flops((X, y)) == 7 * 2 * (2 * 15 + 3 * 20)
+    assert mlp(3, 5, 4).layer_flops((X, y)) == ((7 * 30, 7 * 30), (7 * 40, 7 * 80))
 
 
 def test_impossible_models_are_refused():
@@ -171,5 +210,7 @@ def test_impossible_models_are_refused():
             mlp(*sizes)
     with pytest.raises(ValueError, match="channels and n_classes must be 1 or more"):
         conv_net(channels=0)
+    with pytest.raises(ValueError, match="every layer must have parameters, but 'bend' has none"):
+        TorchModel([("fc", torch.nn.Linear(3, 2)), ("bend", torch.nn.ReLU())], [6, 0])
     with pytest.raises(ValueError, match="dtype must be 'float64' or 'float32', got 'float16'"):
         mlp(3, 2, dtype="float16")

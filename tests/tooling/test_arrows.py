@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "data": ("data", "shards"),
     "schemes": (
         "schemes", "collectives", "models", "data", "comm.collective", "comm.communicator",
-        "comm.messages", "shards",
+        "comm.messages", "comm.pending", "shards",
     ),
     "costs": ("costs", "shards"),  # formulas: what they say is tested against what runs
     "viz": ("viz", "trace"),

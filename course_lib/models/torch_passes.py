@@ -1,0 +1,143 @@
+"""A torch model's gradient in steps, so that a scheme can send between them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from course_lib.models.model import Array, Batch, Layer
+
+if TYPE_CHECKING:
+    from course_lib.models.torch_model import TorchModel
+
+__all__ = ["TorchPasses", "flat", "loss_and_slope", "mean_loss"]
+
+
+class TorchPasses:
+    """A gradient in steps: every layer is its own small graph, and none is walked between two.
+
+    Parameters
+    ----------
+    model : TorchModel
+        Whose.
+    w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+        The parameters; each layer's are read when ``forward`` comes to it.
+    batch : tuple of arrays, shapes (m, ...) and (m,)
+        Examples and the numbers of their classes; with ``turn`` nobody asks for the latter.
+    """
+
+    def __init__(self, model: "TorchModel", w: Array, batch: Batch) -> None:
+        self._model, self._w, self._y = model, w, batch[1]
+        self._x = model._tensor(batch[0], w)
+        self._steps: list[tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]] = []
+        self._loss = 0.0
+        self._upstream: torch.Tensor | None = None
+
+    def forward(self, layer: Layer) -> None:
+        """Go forward through one layer: the first of the model, then each next one."""
+        number = len(self._steps)
+        self._expect(layer, number)
+        with torch.enable_grad():
+            entered = self._x.detach().requires_grad_(number > 0)
+            own = self._model._leaves(self._w, number)
+            self._x = self._model._call(number, own, entered)
+        self._steps.append((entered, own, self._x))
+
+    def outputs(self) -> Array:
+        """Return what the last layer gave for each example, as the kind of array that ``w`` is."""
+        found = self._x.detach()
+        return found if isinstance(self._w, torch.Tensor) else found.numpy()
+
+    def turn(self, slope: Array) -> None:
+        """Go back from here with the slope of a loss that somebody else has computed.
+
+        Parameters
+        ----------
+        slope : array, shape of ``outputs``
+            The derivative of the loss by each output.
+        """
+        self._upstream = torch.as_tensor(slope)
+
+    def loss(self) -> float:
+        """Return the mean loss over the batch, after the last layer's ``forward``."""
+        if self._upstream is None:
+            self._loss, self._upstream = loss_and_slope(self._x.detach(), self._y)
+        return self._loss
+
+    def backward(self, layer: Layer) -> Array:
+        """Go back through one layer, the last one first; return its part of the gradient."""
+        self._expect(layer, len(self._steps) - 1)
+        self.loss()
+        entered, own, left = self._steps.pop()
+        inputs = [*own, entered] if self._steps else own
+        grads = torch.autograd.grad(left, inputs, self._upstream)
+        self._upstream = grads[-1]
+        return flat(self._w, grads[: len(own)])
+
+    def _expect(self, layer: Layer, number: int) -> None:
+        expected = self._model.layers[number : number + 1]
+        if expected != (layer,):
+            told = expected[0].name if expected else "none"
+            raise ValueError(f"the layer whose turn it is must be {told}, got {layer.name}")
+
+
+def flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
+    """Put gradients one after another, as the kind of array that ``w`` is.
+
+    Parameters
+    ----------
+    w : numpy.ndarray or torch.Tensor
+        The parameters.
+    grads : sequence of torch.Tensor
+        Their gradients, of any shapes.
+
+    Returns
+    -------
+    array of the kind of ``w``, one-dimensional
+        A new one.
+    """
+    vector = torch.cat([grad.reshape(-1) for grad in grads])
+    return vector if isinstance(w, torch.Tensor) else vector.numpy()
+
+
+def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
+    """Return the mean cross-entropy, as a number that a gradient can be asked of.
+
+    Parameters
+    ----------
+    outputs : torch.Tensor, shape (m, classes)
+        What the last layer gave.
+    y : array, shape (m,)
+        The numbers of the classes.
+
+    Returns
+    -------
+    torch.Tensor, shape ()
+        In nats.
+    """
+    classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
+    return torch.nn.functional.cross_entropy(outputs, classes)
+
+
+def loss_and_slope(outputs: Array, y: Array) -> tuple[float, Array]:
+    """Return the mean cross-entropy of outputs, and its derivative by each of them.
+
+    Parameters
+    ----------
+    outputs : numpy.ndarray or torch.Tensor, shape (m, classes)
+        What the last layer gave; they are not modified.
+    y : array, shape (m,)
+        The numbers of the classes, at least one.
+
+    Returns
+    -------
+    loss : float
+        In nats.
+    slope : array of the kind of ``outputs``, shape (m, classes)
+        Where going back begins.
+    """
+    with torch.enable_grad():
+        leaf = torch.as_tensor(outputs).detach().requires_grad_()
+        loss = mean_loss(leaf, y)
+        (slope,) = torch.autograd.grad(loss, leaf)
+    return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()

@@ -1,0 +1,150 @@
+"""Layer-wise exchange in the order of need: the next forward pass waits for one layer at a time."""
+
+from collections.abc import Callable, Sequence
+
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.pending import Pending
+from course_lib.models.model import Array, Model
+from course_lib.schemes.layer_by_layer import PartialPasses, exchange_after
+from course_lib.schemes.plan import Descent, Plan, Training
+
+__all__ = ["order_of_need", "priority"]
+
+
+def order_of_need(ready_s: Sequence[float], exchange_s: Sequence[float]) -> list[int]:
+    """Plan the exchanges: whenever the network is free, the first layer of those ready goes next.
+
+    All ranks must exchange in one order, and none knows how far the others are; so the order is
+    planned from estimates, before the training.
+
+    Parameters
+    ----------
+    ready_s : sequence of float
+        For each layer, in the order of the forward pass, when back-propagation is done with it, in
+        seconds.
+    exchange_s : sequence of float
+        How long the all-reduce of each takes alone, in seconds.
+
+    Returns
+    -------
+    list of int
+        The layers' numbers, counted from 0, in the order of their exchanges.
+
+    Examples
+    --------
+    The last layer leaves at once; the first overtakes the second, which has waited for the network:
+
+    >>> order_of_need(ready_s=[3.0, 2.0, 1.0], exchange_s=[0.5, 0.5, 5.0])
+    [2, 0, 1]
+    """
+    order: list[int] = []
+    now_s = 0.0
+    waiting = set(range(len(ready_s)))
+    while waiting:
+        now_s = max(now_s, min(ready_s[number] for number in waiting))
+        number = min(number for number in waiting if ready_s[number] <= now_s)
+        now_s += exchange_s[number]
+        waiting.remove(number)
+        order.append(number)
+    return order
+
+
+def priority(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    order: Sequence[int],
+    allreduce: Callable[..., Array] = allreduce_ring,
+) -> Training:
+    """Train on all ranks together, with the layers' exchanges one after the other in a given order.
+
+    The next forward pass begins with the first layer, whose gradient back-propagation finds last.
+    So the first layers overtake the last ones at the network, and the pass waits for one layer,
+    updates it, goes through it, and only then waits for the next: exchanges hide behind it, too.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples, the same on every rank; each rank uses its own part of each batch only.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train; the same on every rank.
+    order : sequence of int
+        Every layer's number once, as ``order_of_need`` returns them; the same on every rank. A
+        layer that is ready waits for those before it in the order.
+    allreduce : callable, default: allreduce_ring
+        Any all-reduce of ``course_lib.collectives``.
+
+    Returns
+    -------
+    Training
+        The parameters, the same on every rank, and this rank's share of the losses.
+
+    Raises
+    ------
+    ValueError
+        If ``order`` does not name every layer once.
+
+    Notes
+    -----
+    Cost of one step: an all-reduce for each layer, of n bytes together, for n = the bytes of the
+    parameters. Before the first step: a broadcast of n bytes.
+
+    Invariant: when a layer is gone through, it has taken exactly the steps before this one.
+
+    References
+    ----------
+    A. Jayarajan, J. Wei, G. Gibson, A. Fedorova and G. Pekhimenko, "Priority-based parameter
+    propagation for distributed DNN training", SysML 2019 (which also cuts layers into slices, so
+    that an urgent one need not wait for a long one that is on its way).
+
+    S. H. Hashemi, S. A. Jyothi and R. H. Campbell, "TicTac: Accelerating distributed deep learning
+    with communication scheduling", SysML 2019 (an order that is planned beforehand).
+
+    Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN training
+    acceleration", SOSP 2019 (ByteScheduler).
+    """
+    layers = model.layers
+    if sorted(order) != list(range(len(layers))):
+        raise ValueError(f"order must name each of the layers 0 to {len(layers) - 1}, got {order}")
+    w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
+    grad = w * 0
+    descents = [Descent(plan) for _ in layers]
+    exchanges: dict[int, Pending[None]] = {}
+
+    def finish(number: int) -> None:
+        """Wait for one layer's gradient and take its step."""
+        exchanges.pop(number).wait()
+        part = layers[number].part
+        with comm.compute(f"update {layers[number].name}", flops=2.0 * layers[number].n_parameters):
+            descents[number].step(w[part], grad[part])
+
+    losses = []
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+        passes = PartialPasses(comm, model, w, (X[examples], y[examples]), weight)
+        for number, layer in enumerate(layers):
+            if exchanges:
+                finish(number)
+            passes.forward(layer)
+        losses.append(passes.loss())
+        comm.note("loss_partial", losses[-1])
+
+        before, to_start = None, list(order)
+        for number in reversed(range(len(layers))):  # from here on, these numbers are ready
+            grad[layers[number].part] = passes.backward(layers[number])
+            while to_start and to_start[0] >= number:
+                part = grad[layers[to_start[0]].part]
+                before = comm.start(exchange_after, before, part, allreduce)
+                exchanges[to_start.pop(0)] = before
+    for number in sorted(exchanges):
+        finish(number)
+    return Training(w, losses)

@@ -1,0 +1,96 @@
+"""What ``torch.nn.DataParallel`` does: one rank trains, and the others help it in each step."""
+
+from course_lib.collectives.broadcast_flat import broadcast_flat
+from course_lib.collectives.gather import gather
+from course_lib.collectives.reduce_flat import reduce_flat
+from course_lib.collectives.scatter import scatter
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array
+from course_lib.models.torch_model import TorchModel
+from course_lib.models.torch_passes import TorchPasses, loss_and_slope
+from course_lib.schemes.plan import Descent, Plan, Training
+
+__all__ = ["torch_data_parallel"]
+
+MAIN = 0
+
+
+def torch_data_parallel(
+    comm: Communicator, model: TorchModel, X: Array, y: Array, plan: Plan
+) -> Training:
+    """Train on rank 0, which lends the others examples and a replica of the model in every step.
+
+    In every step rank 0 deals out the examples and the parameters, and collects the outputs. It
+    alone has the targets: the loss is one number over all outputs, as if one had computed them. Its
+    slope goes back to where each output came from, every replica finds the gradient of *its part of
+    that one loss*, and so the parts are added up, not averaged. Rank 0 takes the step, and the
+    replicas are thrown away.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks, in place of one process's devices; all of them must call.
+    model : TorchModel
+        What is trained: one whose outputs can be sent, and taken back through.
+    X : array, shape (m, ...)
+        The examples; only rank 0 uses them.
+    y : array, shape (m,)
+        Their targets; only rank 0 uses them, but all must know how many there are.
+    plan : Plan
+        How to train; the same on every rank.
+
+    Returns
+    -------
+    Training
+        The parameters, the same on every rank, and the losses, whole on rank 0 and 0 elsewhere.
+
+    Notes
+    -----
+    Cost of one step: 5 rounds, 5(P-1) messages, P ranks. Rank 0 sends (P-1)/P x bytes of examples,
+    (P-1) n of parameters and (P-1)/P z of slopes, and receives (P-1)/P z of outputs and (P-1) n of
+    gradients, where P divides the batch of x bytes and its outputs of z bytes. After the last step
+    it sends (P-1) n bytes more, so that all ranks end with the model.
+
+    Invariant: only rank 0 keeps anything from step to step.
+
+    The original is one process with a thread and a device for each replica; parts differ by one
+    example at most here, while ``torch.chunk`` makes all but the last one equally large. BatchNorm
+    takes each part's own statistics in both.
+
+    References
+    ----------
+    PyTorch documentation, ``torch.nn.DataParallel``: "During the backwards pass, gradients from
+    each replica are summed into the original module."
+
+    A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
+    arXiv:1404.5997, 2014.
+    """
+    is_main = comm.rank == MAIN
+    w = model.initial(plan.seed)  # only rank 0's counts
+    descent = Descent(plan)
+    losses = []
+    for examples, _ in plan.shares(len(y)):
+        X_local = scatter(comm, X[examples] if is_main else None, MAIN)
+        w = broadcast_flat(comm, w if is_main else None, MAIN, out=w)
+
+        replica = TorchPasses(model, w, (X_local, None))
+        flops = model.layer_flops((X_local, X_local))
+        with comm.compute("forward", flops=sum(of_layer.forward for of_layer in flops)):
+            for layer in model.layers:
+                replica.forward(layer)
+        outputs = gather(comm, replica.outputs(), MAIN)
+
+        loss, slope = loss_and_slope(outputs, y[examples]) if is_main else (0.0, None)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+
+        replica.turn(scatter(comm, slope, MAIN))
+        grad_partial = w * 0
+        with comm.compute("backward", flops=sum(of_layer.backward for of_layer in flops)):
+            for layer in reversed(model.layers):
+                grad_partial[layer.part] = replica.backward(layer)
+        grad = reduce_flat(comm, grad_partial, MAIN)
+        if is_main:
+            with comm.compute("update", flops=2.0 * model.n_parameters):
+                descent.step(w, grad)
+    return Training(broadcast_flat(comm, w, MAIN, out=w), losses)
