@@ -1,5 +1,6 @@
 """The sum goes up a tree of workers, and down again."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -11,6 +12,11 @@ from course_lib.checks.task import Case, Given, Hint, Mistake, Price
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 
+_EDGES = (
+    "Rank r talks with its parent (r - 1) // 2 and with its children 2r + 1 and 2r + 2, with "
+    "nobody else"
+)
+_WAITS = re.compile(r"^ *rank (\d+) wait(?:s|ed) in \w+\((?:src|dst)=(\d+)", re.MULTILINE)
 _LECTURE = (7.0, 5.0, 6.0, 1.0, 2.0, 3.0, 4.0)
 
 
@@ -98,7 +104,12 @@ class AllReduceTree(AllReduce):
         return self.decoded(case, coded, wrong.rank, np.array([sum(8.0**r for r in range(7))]))
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
-        """Notice a child that is not there."""
+        """Notice a child that is not there, and a rank that waits for a stranger."""
+        waits = _WAITS.findall(text) if kind == "DeadlockError" else []
+        for rank, peer in ((int(one), int(other)) for one, other in waits):
+            if peer not in _neighbours(rank, case.workers):
+                return Hint("not-an-edge", f"rank {rank} waits for rank {peer}, which is neither "
+                            f"its parent nor its child. {_EDGES}")  # fmt: skip
         beyond = "must be a rank from 0" in text or "must be another rank" in text
         if case.workers > 1 and beyond:
             return Hint(
@@ -115,9 +126,7 @@ class AllReduceTree(AllReduce):
                 says = (
                     f"rank {message.src} sent to rank {message.dst}, which is neither its parent "
                 )
-                hint = Hint("not-an-edge", "rank r talks with its parent (r - 1) // 2 and with its "
-                            "children 2r + 1 and 2r + 2, with nobody else")  # fmt: skip
-                return f"{says}nor its child", hint
+                return f"{says}nor its child", Hint("not-an-edge", _EDGES)
         return super().wrong_route(case, trace)
 
 

@@ -1,0 +1,14 @@
+# class: B4
+# hint: not-an-edge
+def allreduce_tree(comm, array):
+    parent = comm.rank // 2
+    children = [child for child in (2 * comm.rank + 1, 2 * comm.rank + 2) if child < comm.size]
+    total = array.copy()
+    for child in children:
+        total += comm.recv(src=child)
+    if comm.rank != 0:
+        comm.send(total, dst=parent)
+        total = comm.recv(src=parent)
+    for child in children:
+        comm.send(total, dst=child)
+    return total
