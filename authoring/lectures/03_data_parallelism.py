@@ -30,7 +30,6 @@ from course_lib.schemes.one_shot_averaging import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import train
-from course_lib.schemes.torch_data_parallel import torch_data_parallel
 from course_lib.viz import curve, loss_curve, player
 from course_lib.viz.prediction import predict
 
@@ -142,7 +141,7 @@ for P, result in real.items():
 # ### Watch it
 #
 # Two steps on four simulated workers: compute, then the all-reduce on a ring, in six rounds of
-# quarter vectors. The short messages before the first step are the broadcast of the first
+# quarter vectors. The messages before the first step are the broadcast of the first
 # parameters.
 
 # %%
@@ -436,6 +435,8 @@ assert fits == [("one loss", "sum"), ("own losses", "mean")]
 # steps, and what does the busiest rank of our all-reduce?
 
 # %% name="torch-data-parallel"
+from course_lib.schemes.torch_data_parallel import torch_data_parallel
+
 for scheme in (torch_data_parallel, data_parallel):
     made = run(scheme, model, X, y, plan, workers=4, backend="simulated")
     same = distance(made.values[0].w, serial.w) < 1e-12
