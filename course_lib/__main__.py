@@ -1,4 +1,4 @@
-"""The command line: `python -m course_lib doctor` and `python -m course_lib bench`."""
+"""The command line: `python -m course_lib doctor`, `bench` and `train`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ def bench(words: list[str]) -> int:
     return command.main(words)
 
 
+def train(words: list[str]) -> int:
+    """Train a model by a scheme of the course.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    from course_lib.train import command  # only now, as above
+
+    return command.main(words)
+
+
 def main(words: list[str]) -> int:
     """Carry out a command.
 
@@ -53,6 +66,10 @@ def main(words: list[str]) -> int:
     command.set_defaults(carry_out=doctor, takes_words=False)
     command = commands.add_parser("bench", help="time all-reduces on this computer", add_help=False)
     command.set_defaults(carry_out=bench, takes_words=True)
+    command = commands.add_parser(
+        "train", help="train a model on many workers, by any scheme", add_help=False
+    )
+    command.set_defaults(carry_out=train, takes_words=True)
     arguments, rest = parser.parse_known_args(words)
     if rest and not arguments.takes_words:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
@@ -64,4 +81,7 @@ if __name__ == "__main__":
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a console without "→"
             stream.reconfigure(errors="replace")
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # before a command has begun
+        sys.exit(130)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import platform
 import sys
 from dataclasses import asdict, replace
@@ -18,15 +17,23 @@ from course_lib.bench.allreduce import (
     batch_bytes,
     measure_allreduce,
 )
-from course_lib.bench.messages import message_times
-from course_lib.bench.progress import Progress
+from course_lib.bench.messages import SIZES, message_times
 from course_lib.bench.sizes import read_size
-from course_lib.bench.tables import as_text, in_bytes, in_seconds
 from course_lib.collectives.catalogue import ALLREDUCES
-from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import RunError
-from course_lib.comm.job import check_job
 from course_lib.comm.simulated import networks
+from course_lib.command_line.options import (
+    NETWORKS,
+    check_file,
+    check_run,
+    is_first_program,
+    network_named,
+    refuse,
+    usual_workers,
+    whole,
+)
+from course_lib.command_line.progress import Progress
+from course_lib.command_line.tables import as_text, in_bytes, in_seconds
 from course_lib.costs.catalogue import predicted_s
 from course_lib.costs.fit import Line, fit_line
 
@@ -37,11 +44,6 @@ __all__ = ["main"]
 
 SCHEMA_VERSION = 1
 _HEAD = ("algorithm", "workers", "size", "median", "bus bandwidth", "predicted")
-_NETWORKS = {
-    name: network
-    for name, network in vars(networks).items()
-    if isinstance(network, networks.Network) and name != "DEFAULT"
-}
 
 
 def main(words: list[str]) -> int:
@@ -57,11 +59,11 @@ def main(words: list[str]) -> int:
     int
         The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
     """
-    is_shown = os.environ.get("RANK", "0") == "0"  # of torchrun's programs, one prints
-    chosen = _options(words, is_shown)
+    is_shown = is_first_program()
+    chosen = _options(words)
     try:
         with Progress(is_shown) as progress:
-            found = _measure(chosen, progress)
+            found, lines = _measure(chosen, progress)
     except KeyboardInterrupt:
         if is_shown:
             print("stopped; nothing is written", file=sys.stderr)
@@ -71,11 +73,11 @@ def main(words: list[str]) -> int:
             print(error, file=sys.stderr)
         return 1
     if is_shown:
-        _report(found, chosen)
+        _report(found, lines, chosen)
     return 0
 
 
-def _options(words: list[str], is_shown: bool) -> argparse.Namespace:
+def _options(words: list[str]) -> argparse.Namespace:
     """Read the words; what is wrong is told before anything is started, with what is allowed."""
     parser = argparse.ArgumentParser(
         prog="python -m course_lib bench",
@@ -97,7 +99,7 @@ def _options(words: list[str], is_shown: bool) -> argparse.Namespace:
     )
     parser.add_argument(
         "--network", metavar="NAME",
-        help=f"of the simulator: {', '.join(_NETWORKS)}; {networks.DEFAULT.name} if left out",
+        help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
     parser.add_argument("--repeats", default="5", help="how often each is measured; 5 if left out")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time by size")
@@ -106,9 +108,7 @@ def _options(words: list[str], is_shown: bool) -> argparse.Namespace:
     try:
         _check(chosen)
     except (TypeError, ValueError) as error:
-        if not is_shown:
-            sys.exit(2)
-        parser.error(str(error))
+        refuse(parser, error)
     return chosen
 
 
@@ -120,51 +120,15 @@ def _check(chosen: argparse.Namespace) -> None:
     if unknown := [name for name in chosen.algorithms if name not in ALLREDUCES]:
         raise ValueError(f"--algorithms knows {', '.join(ALLREDUCES)}; not {unknown[0]!r}")
     chosen.sizes = [read_size(text, ITEM_BYTES) for text in chosen.sizes.split(",")]
-    chosen.repeats = _whole("--repeats", chosen.repeats)
-    if chosen.workers is None:  # all that torchrun has started, or four
-        chosen.workers = os.environ.get("WORLD_SIZE", "4") if chosen.backend == "torch" else "4"
-    chosen.workers = [_whole("--workers", text) for text in chosen.workers.split(",")]
-    for workers in chosen.workers:  # what there is, and how many are allowed, run() knows
-        check_job(
-            _stand_in, (), workers=workers, backend=chosen.backend, rendezvous=False,
-            trace=False, time_limit_s=TIME_LIMIT_S, seed=0,
-        )  # fmt: skip
-    chosen.network = _network(chosen.network, chosen.backend)
-    _check_files(chosen.plot, chosen.json)
+    chosen.repeats = whole("--repeats", chosen.repeats)
+    words = usual_workers(chosen.backend) if chosen.workers is None else chosen.workers
+    chosen.workers = [whole("--workers", text) for text in words.split(",")]
+    for workers in chosen.workers:
+        check_run(workers, chosen.backend, TIME_LIMIT_S)
+    chosen.network = network_named(chosen.network, chosen.backend)
+    check_file("--plot", chosen.plot, ".png")
+    check_file("--json", chosen.json, ".json")
     _check_memory(max(chosen.sizes), max(chosen.workers), chosen.backend == "simulated")
-
-
-def _stand_in(comm: Communicator) -> None:
-    """Stand for the worker's function while the other arguments of ``run`` are checked."""
-
-
-def _whole(option: str, text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{option} must be whole numbers of 1 or more, got {text!r}")
-    return int(text)
-
-
-def _network(name: str | None, backend: str) -> "Network | None":
-    if name is None:
-        return networks.DEFAULT if backend == "simulated" else None
-    if backend != "simulated":
-        raise ValueError(
-            f"--network is for --backend simulated; with {backend}, messages take what they take"
-        )
-    if name not in _NETWORKS:
-        raise ValueError(f"--network knows {', '.join(_NETWORKS)}; not {name!r}")
-    return _NETWORKS[name]
-
-
-def _check_files(*files: Path | None) -> None:
-    for file, ending in zip(files, (".png", ".json"), strict=True):
-        if file is None:
-            continue
-        if file.suffix.lower() != ending:
-            raise ValueError(f"--{ending[1:] if ending == '.json' else 'plot'} must be a file that "
-                             f"ends in {ending}, got {file}")  # fmt: skip
-        if not file.absolute().parent.is_dir():
-            raise ValueError(f"there is no folder {file.absolute().parent} to put {file.name} in")
 
 
 def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
@@ -177,12 +141,15 @@ def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
         )
 
 
-def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement]:
+def _measure(
+    chosen: argparse.Namespace, progress: Progress
+) -> tuple[list[Measurement], dict[int, Line | None]]:
     """Measure messages for each number of workers, then every algorithm with it."""
     progress.expect(len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None)))
-    found = []
+    found, lines = [], {}
     for workers in chosen.workers:
         line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
+        lines[workers] = line
         for algorithm in chosen.algorithms:
             progress.step(f"{algorithm}, {workers} workers")
             measured = measure_allreduce(
@@ -190,7 +157,7 @@ def _measure(chosen: argparse.Namespace, progress: Progress) -> list[Measurement
                 network=chosen.network, repeats=chosen.repeats,
             )  # fmt: skip
             found += [_with_prediction(one, line) for one in measured]
-    return found
+    return found, lines
 
 
 def _line_of(network: "Network") -> Line:
@@ -218,12 +185,17 @@ def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
     return replace(found, predicted_s=seconds)
 
 
-def _report(found: list[Measurement], chosen: argparse.Namespace) -> None:
+def _report(
+    found: list[Measurement], lines: dict[int, Line | None], chosen: argparse.Namespace
+) -> None:
     where = f"{platform.system()}, {chosen.repeats} repeats"
     if chosen.network:
         where = f"network {chosen.network.name}, virtual time"
     print(f"all-reduce of float32, backend {chosen.backend}, {where}")
     print(as_text(_HEAD, [_cells(one) for one in found]))
+    for workers, line in lines.items():
+        if line is not None:
+            print(_basis(workers, line, chosen.network is not None))
     if chosen.json:
         content = {"schema": SCHEMA_VERSION, "measurements": [_as_dict(one) for one in found]}
         chosen.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -234,6 +206,18 @@ def _report(found: list[Measurement], chosen: argparse.Namespace) -> None:
         figure = draw_times(_panels(found), title=f"all-reduce, backend {chosen.backend}")
         chosen.plot.write_bytes(figure.to_png())
         print(f"drawn in {chosen.plot}")
+
+
+def _basis(workers: int, line: Line, is_given: bool) -> str:
+    """Say with which alpha and beta the predictions were made, and where they come from."""
+    numbers = f"alpha = {in_seconds(line.alpha_s)}, beta = {1e9 * line.beta_s_per_byte:.3g} ns/byte"
+    if is_given:
+        return f"predicted with the network's {numbers}"
+    return (
+        f"predicted with {numbers}: a line through the times of messages of {in_bytes(min(SIZES))} "
+        f"to {in_bytes(max(SIZES))} that {workers} workers sent at once; the worst of them is off "
+        f"by a factor of {line.worst_ratio:.1f}"
+    )
 
 
 def _cells(found: Measurement) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Training, partial_gradient
+from course_lib.schemes.plan import Plan, Training, partial_gradient
 
 __all__ = ["data_parallel"]
 
@@ -57,7 +57,7 @@ def data_parallel(
     gradient descent", arXiv:1602.06709, 2016.
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
-    descent = Descent(plan)
+    descent = plan.descent(w)
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
         batch = X[examples], y[examples]

@@ -8,7 +8,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
 from course_lib.schemes.layer_by_layer import PartialPasses, buckets, exchange_after
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["layerwise"]
 
@@ -82,7 +82,7 @@ def layerwise(
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
-    descent = Descent(plan)
+    descent = plan.descent(w)
     to_send = {part.start: part for part in buckets(model.layers, bucket_bytes, w.itemsize)}
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):

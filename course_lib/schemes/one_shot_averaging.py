@@ -1,6 +1,6 @@
 """One-shot averaging: every machine fits its own shard to the end, then the models are averaged."""
 
-import math
+from typing import Any
 
 from course_lib.collectives.allreduce_central import allreduce_central
 from course_lib.comm.communicator import Communicator
@@ -8,6 +8,7 @@ from course_lib.models.linear_regression import LinearRegression, Vector, check_
 from course_lib.models.model import Array, Model
 from course_lib.schemes.plan import Plan, Training
 from course_lib.schemes.serial import train
+from course_lib.schemes.timed import TimedModel
 from course_lib.shards import split_evenly
 
 __all__ = ["one_shot_averaging", "one_shot_training"]
@@ -114,10 +115,8 @@ def one_shot_training(comm: Communicator, model: Model, X: Array, y: Array, plan
     """
     rows = _own_rows(comm, len(y))
     X_local, y_local = X[rows], y[rows]
-    n_steps = plan.epochs * math.ceil(len(y_local) / plan.batch_size)
-    flops = plan.epochs * model.flops((X_local, y_local)) + n_steps * 2.0 * model.n_parameters
-    with comm.compute("train", flops=flops):
-        w, losses = train(model, X_local, y_local, plan)
+    timed: Any = TimedModel(comm, model)
+    w, losses = train(timed, X_local, y_local, plan)
     share = len(y_local) / len(y)
     return Training(allreduce_central(comm, w, op="mean"), [share * loss for loss in losses])
 

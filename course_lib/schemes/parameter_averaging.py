@@ -6,7 +6,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["parameter_averaging"]
 
@@ -71,10 +71,11 @@ def parameter_averaging(
     if every < 1:
         raise ValueError(f"every must be 1 or more, got {every}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
-    descent = Descent(plan)
+    descent = plan.descent(w)
     losses = []
     is_averaged = True
-    for step, (examples, weight) in enumerate(plan.shares(len(y), comm.rank, comm.size), start=1):
+    shares = plan.shares(len(y), comm.rank, comm.size)
+    for step, (examples, weight) in enumerate(shares, start=plan.first_step(len(y)) + 1):
         batch = X[examples], y[examples]
         loss = 0.0
         if weight:

@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Training, partial_gradient
+from course_lib.schemes.plan import Plan, Training, partial_gradient
 
 __all__ = ["parameter_server"]
 
@@ -66,7 +66,7 @@ def parameter_server(
     number, n_workers = max(comm.rank - first_worker, 0), comm.size - first_worker
 
     w = model.initial(plan.seed)  # only the server's counts: the others fetch it
-    descent = Descent(plan)
+    descent = plan.descent(w)
     losses = []
     for examples, weight in plan.shares(len(y), number, n_workers):
         _fetch(comm, w)

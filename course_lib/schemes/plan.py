@@ -1,5 +1,6 @@
 """How to train: the numbers that all workers agree on, and the steps of gradient descent."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -63,6 +64,8 @@ class Plan:
         Over how many steps the learning rate rises to its full value, in equal parts.
     seed : int, default: 0
         Of the first parameters and of the order of the examples.
+    first_epoch : int, default: 0
+        Which epoch to begin with: those before it have been trained already.
 
     Examples
     --------
@@ -77,10 +80,11 @@ class Plan:
     momentum: float = 0.0
     warmup_steps: int = 0
     seed: int = 0
+    first_epoch: int = 0
 
     def __post_init__(self) -> None:
         """Check every number once, before anything is started."""
-        for name in ("batch_size", "epochs", "warmup_steps", "seed"):
+        for name in ("batch_size", "epochs", "warmup_steps", "seed", "first_epoch"):
             value: Any = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
@@ -154,10 +158,63 @@ class Plan:
         Share
             One for each step; over the workers the weights of a step add up to 1.
         """
-        for epoch in range(self.epochs):
-            for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
-                examples = batch[split_evenly(len(batch), size)[rank]]
-                yield Share(examples, len(examples) / len(batch))
+        for epoch in range(self.first_epoch, self.epochs):
+            yield from self.shares_of_epoch(epoch, n_examples, rank, size)
+
+    def shares_of_epoch(self, epoch: int, n_examples: int, rank: int, size: int) -> Iterator[Share]:
+        """Walk through the steps of one epoch; what ``shares`` does for all of them.
+
+        Parameters
+        ----------
+        epoch : int
+            Which epoch, from 0.
+        n_examples : int
+            How many examples there are.
+        rank, size : int
+            This worker's number, and how many there are.
+
+        Yields
+        ------
+        Share
+            One for each step.
+        """
+        for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
+            examples = batch[split_evenly(len(batch), size)[rank]]
+            yield Share(examples, len(examples) / len(batch))
+
+    def first_step(self, n_examples: int) -> int:
+        """Count the steps of the epochs before the first one, which have been taken already.
+
+        Parameters
+        ----------
+        n_examples : int
+            How many examples there are.
+
+        Returns
+        -------
+        int
+            The number of the first step, counted from 0 over all epochs.
+        """
+        return self.first_epoch * math.ceil(n_examples / self.batch_size)
+
+    def descent(self, w: Array) -> "Descent":
+        """Return what takes the steps from ``w`` on.
+
+        Every scheme asks its plan for it, so that a plan that goes on from a checkpoint can put the
+        parameters and the momentum that were kept where they belong (see ``course_lib.train``).
+
+        Parameters
+        ----------
+        w : array, shape (n_parameters,)
+            The parameters, or the part of them, that this worker will step, in place.
+
+        Returns
+        -------
+        Descent
+            At rest, before its first step.
+        """
+        del w  # here it stays as it is
+        return Descent(self)
 
 
 class Descent:

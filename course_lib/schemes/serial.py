@@ -2,7 +2,7 @@
 
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["check_training", "gradient_descent", "train"]
 
@@ -76,7 +76,7 @@ def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
     Cost: ``model.flops`` of each batch, no messages.
     """
     w = model.initial(plan.seed)
-    descent = Descent(plan)
+    descent = plan.descent(w)
     losses = []
     for examples, _ in plan.shares(len(y)):
         loss, grad = model.gradient(w, (X[examples], y[examples]))

@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Training, partial_gradient
+from course_lib.schemes.plan import Plan, Training, partial_gradient
 from course_lib.schemes.sharding import (
     Shard,
     pack,
@@ -86,7 +86,8 @@ def sharded_parameter_server(
     )
     own = shards[comm.rank] if comm.rank < servers else []
     w = model.initial(plan.seed)  # of each server only its own shard counts: the others fetch it
-    kept, descent = pack(w, own), Descent(plan)
+    kept = pack(w, own)
+    descent = plan.descent(kept)
     losses = []
     for examples, weight in plan.shares(len(y), max(comm.rank - first_worker, 0), n_workers):
         _fetch(comm, shards, kept, w, first_worker)

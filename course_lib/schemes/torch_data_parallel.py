@@ -8,7 +8,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
 from course_lib.models.torch_model import TorchModel
 from course_lib.models.torch_passes import TorchPasses, loss_and_slope
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["torch_data_parallel"]
 
@@ -67,7 +67,7 @@ def torch_data_parallel(
     """
     is_main = comm.rank == MAIN
     w = model.initial(plan.seed)  # only rank 0's counts
-    descent = Descent(plan)
+    descent = plan.descent(w)
     losses = []
     for examples, _ in plan.shares(len(y)):
         X_local = scatter(comm, X[examples] if is_main else None, MAIN)

@@ -99,7 +99,12 @@ class Prediction:
             said.value = self.commit(box.value)
             box.disabled = button.disabled = self.committed is not None
 
+        def enter(_: Any, content: dict[str, Any], __: Any) -> None:
+            if content.get("event") == "submit":
+                press(button)
+
         button.on_click(press)
+        box.on_msg(enter)  # the key; on_submit, which is made for it, is deprecated
         return widgets.VBox([question, widgets.HBox([box, button, said])])
 
 

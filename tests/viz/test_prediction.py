@@ -91,6 +91,20 @@ def test_pressing_the_button_commits_and_closes_the_form() -> None:
     assert said.value == "You predict 6 messages. Now run on."
 
 
+def test_the_enter_key_commits_as_the_button_does() -> None:
+    guess = predict("How many?")
+    guess._repr_mimebundle_()
+    box, button, said = guess._form.children[1].children
+    box.value = "12"
+    box._handle_custom_msg({"event": "something else"}, [])
+    assert guess.committed is None
+    box._handle_custom_msg({"event": "submit"}, [])
+    assert guess.committed == 12
+    assert box.disabled
+    assert button.disabled
+    assert said.value == "You predict 12. Now run on."
+
+
 @pytest.mark.parametrize("bad", [{"question": 5}, {"question": "x", "unit": None}])
 def test_texts_must_be_texts(bad: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="must be a str"):

@@ -38,6 +38,13 @@ class Progress:
         if self._bar is not None:
             self._bar.total = n_steps
 
+    def reach(self, n_steps: int, what: str) -> None:
+        """Say how many steps have been taken in all; a bar shows it, lines would be too many."""
+        if self._bar is not None:
+            self._bar.set_description_str(what, refresh=False)
+            self._bar.n = n_steps
+            self._bar.refresh()
+
     def step(self, what: str) -> None:
         """Say what comes next."""
         if self._bar is not None:

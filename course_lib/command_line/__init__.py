@@ -1,0 +1,1 @@
+"""What the commands of ``python -m course_lib`` share: options, tables, progress."""

@@ -1,0 +1,252 @@
+"""What ``python -m course_lib train`` is told: every word is read, or refused by name."""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_lib.comm.simulated import networks
+from course_lib.command_line.options import (
+    NETWORKS,
+    check_file,
+    check_run,
+    is_first_program,
+    network_named,
+    number,
+    refuse,
+    usual_workers,
+    whole,
+)
+from course_lib.schemes.plan import Plan
+from course_lib.train.catalogue import OPTIONS, SCHEMES
+from course_lib.train.checkpoint import CheckpointError, load, prepare
+from course_lib.train.logbook import Keeping
+from course_lib.train.problems import MODELS, load_data
+from course_lib.train.worker import Task
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.networks import Network
+
+__all__ = ["Arguments", "read_arguments"]
+
+_NUMBERS = {
+    "epochs": "how often to go through all examples",
+    "batch_size": "how many examples all workers together take in a step",
+    "learning_rate": "how far to go against the gradient",
+    "momentum": "how much of the last step's direction is kept, from 0 to below 1",
+    "warmup_steps": "over how many steps the learning rate rises to its full value",
+    "seed": "of the first parameters and of the order of the examples",
+}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What is to be done.
+
+    Attributes
+    ----------
+    task : Task
+        What every rank does.
+    workers, backend, network, time_limit_s
+        What ``run`` takes.
+    trace : Path or None
+        Where to write the trace.
+    """
+
+    task: Task
+    workers: int
+    backend: str
+    network: "Network | None"
+    time_limit_s: float
+    trace: Path | None
+
+
+def read_arguments(words: list[str]) -> Arguments:
+    """Read the command line; end this program with status 2 where something is wrong with it.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line after ``train``.
+
+    Returns
+    -------
+    Arguments
+        Checked: nothing is started, and nothing but an empty folder for checkpoints is made.
+    """
+    parser = _parser()
+    chosen = parser.parse_args(words)
+    try:
+        return _check(chosen)
+    except (TypeError, ValueError) as error:
+        refuse(parser, error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib train",
+        description="Train a model by a scheme of the course, on many workers.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--scheme", default="data_parallel", metavar="NAME", help=", ".join(SCHEMES))
+    add("--workers", metavar="N", help="how many ranks; 4 if left out, 1 for serial")
+    add("--backend", default="processes", metavar="NAME", help="processes, simulated or torch")
+    add("--network", metavar="NAME",
+        help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
+    )  # fmt: skip
+    add("--model", default="mlp", metavar="NAME", help=", ".join(MODELS))
+    add("--data", metavar="NAME", help="; ".join(
+        f"{name}: {', '.join(kind.data)}" for name, kind in MODELS.items())
+    )  # fmt: skip
+    numbers = parser.add_argument_group("the plan; what is left out is usual for the model")
+    for name, told in _NUMBERS.items():
+        numbers.add_argument(_option(name), metavar="X", help=told)
+    own = parser.add_argument_group("what only some schemes take")
+    for name, option in OPTIONS.items():
+        takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
+        told = f"{option.help}; {option.usual} if left out ({', '.join(takers)})"
+        own.add_argument(_option(name), metavar="X", help=told)
+    kept = parser.add_argument_group("what is kept")
+    add = kept.add_argument
+    add("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in this folder")
+    add("--checkpoint-every", metavar="N", help="epochs between two of them; 1 if left out")
+    add("--resume", action="store_true", help="go on from the checkpoint in the folder")
+    add("--trace", type=Path, metavar="FILE.json", help="write every message and computation")
+    parser.add_argument("--time-limit", default="3600", metavar="S",
+                        help="wall seconds after which it is ended; 3600 if left out")  # fmt: skip
+    return parser
+
+
+def _check(chosen: argparse.Namespace) -> Arguments:
+    """Turn words into what they mean, or raise a sentence."""
+    scheme = _named("--scheme", SCHEMES, chosen.scheme)
+    kind = _named("--model", MODELS, chosen.model)
+    if chosen.model not in (scheme.models or MODELS):
+        raise ValueError(
+            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models)}, "
+            f"not {chosen.model!r}"
+        )
+    if chosen.data not in (None, *kind.data):
+        raise ValueError(
+            f"--model {chosen.model} can be trained on --data {' or '.join(kind.data)}, "
+            f"not on {chosen.data!r}"
+        )
+    usual = "1" if scheme.most_workers == 1 else usual_workers(chosen.backend)
+    workers = whole("--workers", usual if chosen.workers is None else chosen.workers)
+    time_limit_s = number("--time-limit", chosen.time_limit)
+    if time_limit_s <= 0:
+        raise ValueError(f"--time-limit takes seconds above 0, got {time_limit_s:g}")
+    check_run(workers, chosen.backend, time_limit_s)
+    if scheme.most_workers is not None and workers > scheme.most_workers:
+        raise ValueError(
+            f"--scheme {chosen.scheme} takes --workers {scheme.most_workers} at most, got {workers}"
+        )
+    network = network_named(chosen.network, chosen.backend)
+    options = _own_options(chosen)
+    _check_servers(options, workers)
+    plan = _plan(kind.usual, chosen)
+    check_file("--trace", chosen.trace, ".json")
+
+    examples = load_data(data := chosen.data or kind.data[0])
+    made_with = {"scheme": chosen.scheme, "workers": workers, **options, "model": chosen.model}
+    made_with |= {"data": data, **_numbers_of(plan)}
+    # Made here first: the fork server then loads once what all workers need.
+    made_with["parameters"] = kind.make(examples).n_parameters
+    shipped = data if chosen.backend == "simulated" else examples
+    keeping = _keeping(chosen, made_with)
+    task = Task(chosen.scheme, chosen.model, shipped, plan, options, keeping)
+    return Arguments(task, workers, chosen.backend, network, time_limit_s, chosen.trace)
+
+
+def _numbers_of(plan: Plan) -> dict[str, Any]:
+    """Return what a training that goes on must share; it may go on for more epochs."""
+    return {name: getattr(plan, name) for name in _NUMBERS if name != "epochs"}
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _named(option: str, table: dict[str, Any], name: str) -> Any:
+    if name not in table:
+        raise ValueError(f"{option} knows {', '.join(table)}; not {name!r}")
+    return table[name]
+
+
+def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Read the options that only some schemes take."""
+    taken = SCHEMES[chosen.scheme].options
+    for name in OPTIONS:
+        if getattr(chosen, name) is not None and name not in taken:
+            takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
+            raise ValueError(
+                f"{_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
+            )
+    return {name: OPTIONS[name].read(_option(name), getattr(chosen, name)) for name in taken}
+
+
+def _check_servers(options: dict[str, Any], workers: int) -> None:
+    if "dedicated" not in options:
+        return
+    servers = options.get("servers", 1)
+    is_dedicated = options["dedicated"] == "yes"
+    least = servers + is_dedicated
+    if workers < least:
+        what = "1 server" if servers == 1 else f"{servers} servers"
+        raise ValueError(
+            f"--workers counts all ranks: with {what} and --dedicated {options['dedicated']} there "
+            f"must be {least} or more, got {workers}"
+        )
+
+
+def _plan(usual: Plan, chosen: argparse.Namespace) -> Plan:
+    """Read the numbers of the plan."""
+    given: dict[str, Any] = {}
+    for name in _NUMBERS:
+        text = getattr(chosen, name)
+        if text is None:
+            continue
+        if isinstance(getattr(usual, name), int):
+            least = 0 if name in ("seed", "warmup_steps") else 1
+            given[name] = whole(_option(name), text, least)
+        else:
+            given[name] = number(_option(name), text)
+    try:
+        return replace(usual, **given)
+    except ValueError as error:  # it begins with the name of the number
+        name, told = str(error).split(" ", 1)
+        raise ValueError(f"{_option(name)} {told}") from None
+
+
+def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any]) -> Keeping:
+    """Read the options of checkpoints; look into the folder, where this program sees it."""
+    for name in ("checkpoint_every", "resume"):
+        if getattr(chosen, name) and chosen.checkpoint is None:
+            raise ValueError(f"{_option(name)} needs --checkpoint DIR")
+    every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
+    keeping = Keeping(chosen.checkpoint, every, chosen.resume, made_with)
+    if keeping.folder is None or not is_first_program():
+        return keeping
+    if keeping.resume:
+        _compare(keeping.folder, load(keeping.folder).made_with, made_with)
+    else:
+        prepare(keeping.folder)
+    return keeping
+
+
+def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of another training."""
+    for name in dict.fromkeys((*wanted, *kept)):
+        if kept.get(name) == wanted.get(name):
+            continue
+        if name == "parameters":
+            raise CheckpointError(
+                f"the checkpoint in {folder} is of a model with {kept.get(name)} parameters; "
+                f"this one has {wanted[name]}"
+            )
+        raise CheckpointError(
+            f"the checkpoint in {folder} was made with {_option(name)} {kept.get(name)}, "
+            f"not {wanted.get(name)}"
+        )

@@ -1,0 +1,126 @@
+"""The schemes by name: to have another one on the command line, add a line to ``SCHEMES``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.comm.communicator import Communicator
+from course_lib.command_line.options import whole
+from course_lib.models.model import Array, Model
+from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes.one_shot_averaging import one_shot_training
+from course_lib.schemes.parameter_averaging import parameter_averaging
+from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes.plan import Plan, Training
+from course_lib.schemes.serial import train
+from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes.timed import TimedModel
+from course_lib.schemes.torch_data_parallel import torch_data_parallel
+from course_lib.train.checkpoint import State
+
+__all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A word on the command line that only some schemes take.
+
+    Attributes
+    ----------
+    usual : str
+        What it is where it is left out.
+    help : str
+        What it means, for ``--help``.
+    choices : mapping or None
+        What the scheme is given for each text that is allowed; None takes whole numbers.
+    least : int, default: 1
+        The smallest number.
+    """
+
+    usual: str
+    help: str
+    choices: Mapping[str, Any] | None = None
+    least: int = 1
+
+    def read(self, option: str, text: str | None) -> str | int:
+        """Return what checkpoints remember of a text, or raise a sentence about the option."""
+        text = self.usual if text is None else text
+        if self.choices is None:
+            return whole(option, text, self.least)
+        if text not in self.choices:
+            raise ValueError(f"{option} knows {', '.join(self.choices)}; not {text!r}")
+        return text
+
+    def meaning(self, value: Any) -> Any:
+        """Return what the scheme is given for what ``read`` returned."""
+        return value if self.choices is None else self.choices[value]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme and what the command line has to know of it.
+
+    Attributes
+    ----------
+    train : callable
+        Called with a communicator, a model, X, y, a plan and the options by name; returns a
+        ``Training``. It takes its steps with ``plan.descent``, once for each array it steps, and
+        when ``plan.shares`` is asked for the first step of another epoch, the one before is over.
+    options : tuple of str
+        Names in ``OPTIONS``.
+    whole : callable or None
+        Puts the model together from all ranks' states. None: those of rank 0 stand for all.
+    most_workers : int or None
+        If there is a limit of its own.
+    models : tuple of str or None
+        Names in ``MODELS`` of those it can train; None for all.
+    """
+
+    train: Callable[..., Training]
+    options: tuple[str, ...] = ()
+    whole: Callable[[Sequence[Sequence[State]]], Array] | None = None
+    most_workers: int | None = None
+    models: tuple[str, ...] | None = None
+
+
+def _mean(states: Sequence[Sequence[State]]) -> Array:
+    return np.mean([_joined([own]) for own in states], axis=0)
+
+
+def _joined(states: Sequence[Sequence[State]]) -> Array:
+    return np.concatenate([state.w for own in states for state in own])
+
+
+def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
+    timed: Any = TimedModel(comm, model)
+    return train(timed, X, y, plan)
+
+
+OPTIONS = {
+    "allreduce": Option(
+        "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}", ALLREDUCES
+    ),
+    "bucket_bytes": Option("0", "layers wait for each other until they are so many", least=0),
+    "every": Option("1", "how many steps lie between two averages"),
+    "servers": Option("2", "how many ranks keep a part of the model"),
+    "dedicated": Option("yes", "whether servers only serve: yes or no", {"yes": True, "no": False}),
+}
+"""What only some schemes take, by name; ``--every`` for one."""
+
+SCHEMES = {
+    "serial": Scheme(_serial, most_workers=1),
+    "data_parallel": Scheme(data_parallel, ("allreduce",)),
+    "layerwise": Scheme(layerwise, ("allreduce", "bucket_bytes")),
+    "torch_data_parallel": Scheme(torch_data_parallel, models=("mlp", "conv")),
+    "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
+    "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
+    "parameter_server": Scheme(parameter_server, ("dedicated",)),
+    "sharded_parameter_server": Scheme(
+        sharded_parameter_server, ("servers", "dedicated"), whole=_joined
+    ),
+}
+"""The schemes by name."""

@@ -1,0 +1,110 @@
+"""The command line: ``python -m course_lib train``."""
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+
+from course_lib.comm.errors import RunError
+from course_lib.comm.job import torchrun_size
+from course_lib.comm.launch import run
+from course_lib.command_line.options import is_first_program
+from course_lib.command_line.tables import as_text, in_seconds
+from course_lib.train.arguments import Arguments, read_arguments
+from course_lib.train.checkpoint import CheckpointError, Row, load
+from course_lib.train.live import shown
+from course_lib.train.problems import MODELS, Kind
+from course_lib.train.worker import Task, work
+
+__all__ = ["main"]
+
+
+def main(words: list[str]) -> int:
+    """Train as the words ask for and print a table.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line after ``train``.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
+    """
+    asked = read_arguments(words)
+    is_first = is_first_program()
+    if not is_first and asked.backend != "torch":  # of torchrun's programs, one is enough
+        return 0
+    task, kind = asked.task, MODELS[asked.task.model]
+
+    def in_words(row: Row) -> str:
+        return f"epoch {row.epoch}: {kind.score_name} {kind.score_in_words(row.score)}"
+
+    try:
+        with shown(in_words, is_first and sys.stderr.isatty()) as progress:
+            result = run(
+                work, replace(task, progress=progress), workers=asked.workers,
+                backend=asked.backend, network=asked.network, trace=asked.trace is not None,
+                time_limit_s=asked.time_limit_s, seed=task.plan.seed,
+            )  # fmt: skip
+    except (KeyboardInterrupt, RunError) as error:  # told to every rank
+        is_stopped = isinstance(error, KeyboardInterrupt)
+        if is_first:
+            print("stopped" if is_stopped else error, file=sys.stderr)
+            print(_what_is_kept(task, words), file=sys.stderr)
+        return 130 if is_stopped else 1
+    if is_first:
+        print(_title(asked))
+        print(_table(result.values[0], kind, asked.backend))
+        if asked.trace is not None:
+            result.trace.save(asked.trace)
+            print(f"trace written to {asked.trace}")
+        if task.keeping.folder is not None:
+            print(f"checkpoint kept in {task.keeping.folder}")
+    return 0
+
+
+def _title(asked: Arguments) -> str:
+    task = asked.task
+    made_with = task.keeping.made_with
+    options = "".join(f", {name} {value}" for name, value in task.options.items())
+    where = f"backend {asked.backend}"
+    if asked.network is not None:
+        where = f"simulated network {asked.network.name}, virtual time"
+    workers = "1 worker" if asked.workers == 1 else f"{asked.workers:,} workers"
+    return (
+        f"{task.scheme}{options}, {workers}, {where}\n{task.model} of "
+        f"{made_with['parameters']:,} parameters on {made_with['data']}"
+    )
+
+
+def _table(rows: list[Row], kind: Kind, backend: str) -> str:
+    time = "virtual time" if backend == "simulated" else "time"
+    cells = [
+        (
+            f"{row.epoch}", f"{row.loss:.4g}", kind.score_in_words(row.score),
+            in_seconds(row.seconds),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return as_text(("epoch", "loss", kind.score_name, time), cells)
+
+
+def _what_is_kept(task: Task, words: list[str]) -> str:
+    """Say after which epoch one can go on, and how."""
+    folder = task.keeping.folder
+    if folder is None:
+        return "nothing is kept; --checkpoint DIR keeps what has been trained"
+    try:
+        epoch = load(folder).rows[-1].epoch
+    except CheckpointError as error:
+        return f"nothing is kept: {error}"
+    how = "the same command and --resume"
+    if torchrun_size() is None:
+        command = [sys.executable, "-m", "course_lib", "train", *words]
+        command += [] if task.keeping.resume else ["--resume"]
+        join = subprocess.list2cmdline if os.name == "nt" else shlex.join
+        how = join(command)
+    return f"{folder} holds epoch {epoch} of {task.plan.epochs}; go on with\n  {how}"

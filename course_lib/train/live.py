@@ -1,0 +1,67 @@
+"""A bar that moves while the workers train: it follows what rank 0 writes into a file."""
+
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from course_lib.command_line.progress import Progress
+from course_lib.train.beacon import EVERY_S
+from course_lib.train.checkpoint import Row
+
+__all__ = ["shown"]
+
+
+@contextmanager
+def shown(in_words: Callable[[Row], str], is_shown: bool) -> Iterator[Path | None]:
+    """Show a bar on a terminal while the block runs.
+
+    Parameters
+    ----------
+    in_words : callable
+        Says what an epoch came to.
+    is_shown : bool
+        Whether there is a terminal to show it on.
+
+    Yields
+    ------
+    Path or None
+        What to make the ``Beacon`` of.
+    """
+    if not is_shown:
+        yield None
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="course_lib_train_", ignore_cleanup_errors=True) as name,
+        Progress(is_shown=True) as progress,
+    ):
+        progress.reach(0, "starting")
+        file = Path(name) / "progress"
+        file.touch()
+        over = threading.Event()
+        reader = threading.Thread(
+            target=_follow, args=(file, progress, in_words, over), daemon=True
+        )
+        try:
+            reader.start()
+            yield file
+        finally:
+            over.set()
+            if reader.ident is not None:  # Ctrl-C may come before it is started
+                reader.join()
+
+
+def _follow(
+    file: Path, progress: Progress, in_words: Callable[[Row], str], over: threading.Event
+) -> None:
+    what, rest, is_over = "first epoch", "", False
+    with file.open(encoding="utf-8") as stream:
+        while not is_over:
+            is_over = over.wait(EVERY_S)  # and then look a last time
+            *lines, rest = (rest + stream.read()).split("\n")
+            for n_steps, n_expected, row in map(json.loads, lines):
+                progress.expect(n_expected)
+                what = what if row is None else in_words(Row(*row))
+                progress.reach(n_steps, what)

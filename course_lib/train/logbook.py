@@ -1,0 +1,201 @@
+"""What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array, Model
+from course_lib.schemes.plan import Descent, Plan, Share
+from course_lib.train.beacon import Beacon
+from course_lib.train.catalogue import Scheme
+from course_lib.train.checkpoint import (
+    Checkpoint,
+    Row,
+    State,
+    load,
+    pack_states,
+    save,
+    unpack_states,
+)
+from course_lib.train.problems import Data, Kind
+
+__all__ = ["Keeping", "Logbook", "LoggedPlan"]
+
+FIRST = 0
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Where checkpoints are kept.
+
+    Attributes
+    ----------
+    folder : Path or None
+        Where; None keeps none. Only rank 0 needs to see it.
+    every : int
+        How many epochs lie between two of them; there is one after the last epoch, too.
+    resume : bool
+        Whether to go on from the one that is there.
+    made_with : dict
+        What to write into them; see ``Checkpoint``.
+    """
+
+    folder: Path | None = None
+    every: int = 1
+    resume: bool = False
+    made_with: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LoggedPlan(Plan):
+    """A plan that opens the logbook at the end of each epoch; to a scheme it is any other plan.
+
+    Attributes
+    ----------
+    logbook : Logbook
+        This rank's.
+    """
+
+    logbook: Any = field(kw_only=True, repr=False)
+
+    def descent(self, w: Array) -> Descent:
+        """Return what takes the steps, with the state that was kept of it, if any."""
+        descent = super().descent(w)
+        self.logbook.enter(w, descent)
+        return descent
+
+    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
+        """Walk through the steps; between two epochs, the logbook has its turn."""
+        n_epochs = max(self.epochs - self.first_epoch, 0)
+        self.logbook.n_steps_expected = n_epochs * math.ceil(n_examples / self.batch_size)
+        for epoch in range(self.first_epoch, self.epochs):
+            for share in self.shares_of_epoch(epoch, n_examples, rank, size):
+                yield share
+                self.logbook.step_taken()
+            self.logbook.end_epoch(epoch + 1, is_last=epoch + 1 == self.epochs)
+
+
+class Logbook:
+    """One rank's account of a training.
+
+    Where all ranks hold the same, nothing is sent for it. Where each has a part or a model of its
+    own, rank 0 is sent all of them at the end of every epoch, in messages with the tag "state".
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must make one.
+    scheme : Scheme
+        How they train.
+    kind : Kind
+        What kind of model.
+    model : Model
+        The model.
+    examples : Data
+        What it is trained and tested on.
+    keeping : Keeping
+        Where checkpoints are kept.
+    beacon : Beacon
+        Told by rank 0 how far it is.
+
+    Attributes
+    ----------
+    first_epoch : int
+        How many epochs the checkpoint has, from which it goes on; 0 without.
+    n_steps_expected : int
+        How many steps there will be.
+    rows : list of Row
+        What each epoch came to, on rank 0.
+    """
+
+    def __init__(
+        self, comm: Communicator, scheme: Scheme, kind: Kind, model: Model, examples: Data,
+        keeping: Keeping, beacon: Beacon,
+    ) -> None:  # fmt: skip
+        self._comm, self._scheme, self._kind = comm, scheme, kind
+        self._model, self._examples = model, examples
+        self._keeping, self._beacon = keeping, beacon
+        self._descents: list[tuple[Array, Descent]] = []
+        self._n_steps = self.n_steps_expected = 0
+        self.rows: list[Row] = []
+        self.first_epoch = 0
+        self._kept: Sequence[State] = self._hand_out() if keeping.resume else ()
+        comm.barrier()
+        self._started_s = comm.clock()
+
+    def enter(self, w: Array, descent: Descent) -> None:
+        """Remember a descent and the array it steps; put back what was kept of them."""
+        if self._kept:
+            state = self._kept[len(self._descents)]
+            w[...] = state.w
+            descent.velocity, descent.n_steps = state.velocity, state.n_steps
+        self._descents.append((w, descent))
+
+    def step_taken(self) -> None:
+        """Count a step."""
+        self._n_steps += 1
+        if self._comm.rank == FIRST:
+            self._beacon.shine(self._n_steps, self.n_steps_expected)
+
+    def end_epoch(self, epoch: int, is_last: bool) -> None:
+        """Have rank 0 evaluate the model and keep a checkpoint; its time counts for no epoch."""
+        self._comm.barrier()
+        seconds = self._comm.clock() - self._started_s
+        states = self._gather()
+        if self._comm.rank == FIRST:
+            w = (self._scheme.whole or _stand_for_all)(states)
+            self.rows.append(self._evaluate(epoch, w, seconds))
+            self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
+            keeping = self._keeping
+            if keeping.folder and (is_last or epoch % keeping.every == 0):
+                save(keeping.folder, Checkpoint(keeping.made_with, w, states, self.rows))
+        self._comm.barrier()
+        self._started_s = self._comm.clock()
+
+    def _evaluate(self, epoch: int, w: Array, seconds: float) -> Row:
+        train = self._examples.X_train, self._examples.y_train
+        score = self._kind.score(self._model, w, self._examples)
+        return Row(epoch, self._model.loss(w, train), score, seconds)
+
+    def _gather(self) -> list[list[State]]:
+        """Return what is to be kept: on rank 0 all ranks' states, if they differ."""
+        own = [
+            State(np.asarray(w), _as_numpy(descent.velocity), descent.n_steps)
+            for w, descent in self._descents
+        ]
+        if self._scheme.whole is None:
+            return [own]
+        if self._comm.rank != FIRST:
+            packed = np.frombuffer(pack_states([own]), np.uint8)
+            self._comm.send(packed, FIRST, tag="state")
+            return []
+        others = [self._comm.recv(src, tag="state") for src in range(1, self._comm.size)]
+        return [own, *(unpack_states(packed.tobytes())[0][0] for packed in others)]
+
+    def _hand_out(self) -> Sequence[State]:
+        """Have rank 0 read the checkpoint and give every rank its states and the epoch."""
+        if self._comm.rank != FIRST:
+            states, more = unpack_states(self._comm.recv(FIRST, tag="state").tobytes())
+            self.first_epoch = int(more["epoch"])
+            return states[0]
+        assert self._keeping.folder is not None
+        checkpoint = load(self._keeping.folder)
+        self.rows = list(checkpoint.rows)
+        self.first_epoch = self.rows[-1].epoch
+        for rank in range(1, self._comm.size):
+            packed = pack_states([checkpoint.of_rank(rank)], epoch=np.array(self.first_epoch))
+            self._comm.send(np.frombuffer(packed, np.uint8), rank, tag="state")
+        return checkpoint.of_rank(FIRST)
+
+
+def _stand_for_all(states: Sequence[Sequence[State]]) -> Array:
+    return np.concatenate([state.w for state in states[FIRST]])
+
+
+def _as_numpy(velocity: Array | None) -> Any:
+    return None if velocity is None else np.asarray(velocity)

@@ -1,0 +1,69 @@
+"""What every rank does: load the data, make the model, train by a scheme of the catalogue."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course_lib.comm.communicator import Communicator
+from course_lib.schemes.plan import Plan
+from course_lib.train.beacon import Beacon
+from course_lib.train.catalogue import OPTIONS, SCHEMES
+from course_lib.train.checkpoint import Row
+from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
+from course_lib.train.problems import MODELS, Data, load_data
+
+__all__ = ["Task", "work"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A training, as every rank receives it.
+
+    Attributes
+    ----------
+    scheme, model : str
+        Names in ``SCHEMES`` and in ``MODELS``.
+    data : str or Data
+        The examples, or their name for ranks that can share them.
+    plan : Plan
+        How to train; ``first_epoch`` is found in the checkpoint.
+    options : dict
+        Values by name, of ``OPTIONS``.
+    keeping : Keeping
+        Where checkpoints are kept.
+    progress : Path or None
+        Where rank 0 writes how far it is.
+    """
+
+    scheme: str
+    model: str
+    data: str | Data
+    plan: Plan
+    options: dict[str, Any] = field(default_factory=dict)
+    keeping: Keeping = field(default_factory=Keeping)
+    progress: Path | None = None
+
+
+def work(comm: Communicator, task: Task) -> list[Row]:
+    """Train, as one of the ranks.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; all of them must call.
+    task : Task
+        What to do, the same on every rank.
+
+    Returns
+    -------
+    list of Row
+        What each epoch came to, those before the checkpoint included; on rank 0 only.
+    """
+    scheme, kind = SCHEMES[task.scheme], MODELS[task.model]
+    examples = load_data(task.data) if isinstance(task.data, str) else task.data
+    model = kind.make(examples)
+    logbook = Logbook(comm, scheme, kind, model, examples, task.keeping, Beacon(task.progress))
+    plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
+    options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
+    scheme.train(comm, model, examples.X_train, examples.y_train, plan, **options)
+    return logbook.rows

@@ -1,0 +1,58 @@
+"""Small trainings for the tests: no torch, a few steps, all that a checkpoint has to keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from course_lib import run
+from course_lib.schemes.plan import Plan
+from course_lib.train.catalogue import SCHEMES
+from course_lib.train.checkpoint import Checkpoint, load
+from course_lib.train.logbook import Keeping
+from course_lib.train.worker import Task, work
+
+WORKERS = 4
+# 13 steps an epoch: after 3 epochs the warm-up goes on, and 39 is no multiple of 5.
+PLAN = Plan(0.2, 32, epochs=6, momentum=0.9, warmup_steps=50, seed=3)
+CASES = {
+    "serial": {},
+    "data_parallel": {"allreduce": "ring"},
+    "layerwise": {"allreduce": "ring", "bucket_bytes": 0},
+    "torch_data_parallel": {},
+    "one_shot_averaging": {},
+    "parameter_averaging": {"every": 5, "allreduce": "tree"},
+    "parameter_server": {"dedicated": "yes"},
+    "sharded_parameter_server": {"servers": 2, "dedicated": "no"},
+}
+"""Each scheme of the catalogue with its options."""
+
+
+def workers_of(scheme: str) -> int:
+    return 1 if scheme == "serial" else WORKERS
+
+
+def task_of(
+    scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, **options
+):
+    keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
+    model = "mlp" if SCHEMES[scheme].models else "logistic"
+    return Task(scheme, model, data, plan, CASES[scheme] | options, keeping)
+
+
+def trained(scheme, folder: Path | None = None, **changes):
+    """Train on the simulator; return rank 0's rows."""
+    task = task_of(scheme, folder, **changes)
+    return run(work, task, workers=workers_of(scheme), backend="simulated").values[0]
+
+
+def bits(checkpoint: Checkpoint) -> list[bytes]:
+    """Return all that must be the same to the bit."""
+    found = [checkpoint.w.tobytes()]
+    for own in checkpoint.states:
+        for w, velocity, n_steps in own:
+            found += [w.tobytes(), b"" if velocity is None else velocity.tobytes(), b"%d" % n_steps]
+    return [*found, repr([row[:3] for row in checkpoint.rows]).encode()]
+
+
+def bits_in(folder: Path) -> list[bytes]:
+    return bits(load(folder))

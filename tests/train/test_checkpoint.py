@@ -1,0 +1,166 @@
+"""Checkpoints are whole or refused, whatever happens while they are written or lie there."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_lib.train import checkpoint as file_format
+from course_lib.train.checkpoint import (
+    INDEX,
+    Checkpoint,
+    CheckpointError,
+    Row,
+    State,
+    load,
+    prepare,
+    save,
+)
+from tests.train.tasks import bits
+
+
+def example(epoch):
+    rng = np.random.default_rng(epoch)
+    states = [
+        [State(rng.normal(size=5), None, 0), State(rng.normal(size=0), rng.normal(size=0), 7)],
+        [State(rng.normal(size=3).astype(np.float32), rng.normal(size=3), epoch)],
+        [],
+    ]
+    rows = [Row(number, 0.1 * number, 1 / 3, float("nan")) for number in range(1, epoch + 1)]
+    return Checkpoint({"scheme": "x", "momentum": 0.1}, rng.normal(size=5), states, rows)
+
+
+def test_what_is_saved_is_loaded_to_the_bit_and_only_the_last_is_kept(tmp_path):
+    for epoch in (1, 2, 10):
+        save(tmp_path, example(epoch))
+        found = load(tmp_path)
+        assert bits(found) == bits(example(epoch))
+        assert found.made_with == example(epoch).made_with
+        assert [state.w.dtype for own in found.states for state in own][-1] == np.float32
+        assert {file.name for file in tmp_path.iterdir()} == {INDEX, f"epoch_{epoch}.npz"}
+    told = json.loads((tmp_path / INDEX).read_text())
+    assert (told["epoch"], told["made_with"]["momentum"]) == (10, 0.1)
+
+
+class Crash(BaseException):
+    """The power fails: nothing of the program runs any more."""
+
+
+def crash_in_call(number, monkeypatch):
+    """Let a call, counted over all that a save makes to the system, never come back."""
+    calls = iter(range(1000))
+
+    def counted(real, happens):
+        def call(*args):
+            if next(calls) == number:
+                if happens:
+                    real(*args)
+                raise Crash
+            return real(*args)
+
+        return call
+
+    monkeypatch.setattr(os, "fsync", counted(os.fsync, happens=False))
+    monkeypatch.setattr(Path, "replace", counted(Path.replace, happens=number % 2 == 0))
+    monkeypatch.setattr(Path, "unlink", counted(Path.unlink, happens=True))
+
+
+def test_wherever_a_save_is_cut_off_there_is_the_checkpoint_before_or_the_new_one(tmp_path):
+    allowed = [bits(example(4)), bits(example(5))]
+    found = []
+    for number in range(100):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        save(folder, example(4))
+        with pytest.MonkeyPatch.context() as patch:
+            crash_in_call(number, patch)
+            try:
+                save(folder, example(5))
+                break  # it makes no more calls than that
+            except Crash:
+                pass
+        found.append(allowed.index(bits(load(folder))))
+        save(folder, example(5))  # what is left lying there is in nobody's way
+        assert bits(load(folder)) == allowed[1]
+        assert {file.name for file in folder.iterdir()} == {INDEX, "epoch_5.npz"}
+    assert found == sorted(found)
+    assert {0, 1} == set(found)
+    assert number >= 5  # two files, two folders' entries, the old file
+
+
+def test_one_changed_or_missing_byte_is_found_wherever_it_is(tmp_path):
+    save(tmp_path, example(2))
+    for name in (INDEX, "epoch_2.npz"):
+        file = tmp_path / name
+        content = file.read_bytes()
+        for place in range(0, len(content), max(len(content) // 60, 1)):
+            damaged = bytearray(content)
+            damaged[place] ^= 1
+            file.write_bytes(damaged)
+            if name == INDEX and _reads_alike(damaged, content):
+                continue
+            with pytest.raises(CheckpointError):
+                load(tmp_path)
+        for shorter in (content[:-2], b""):
+            file.write_bytes(shorter)
+            with pytest.raises(CheckpointError, match=f"{name} is damaged"):
+                load(tmp_path)
+        file.write_bytes(content)
+    load(tmp_path)
+
+
+def _reads_alike(damaged, content):
+    """Say whether only the white space differs."""
+    try:
+        return json.loads(damaged) == json.loads(content)
+    except ValueError:
+        return False
+
+
+def rewritten_index(folder, **changes):
+    index = json.loads((folder / INDEX).read_text())
+    index.pop("sha256_of_this")
+    index |= changes
+    digest = file_format._digest(index)
+    (folder / INDEX).write_text(json.dumps(index | {"sha256_of_this": digest}))
+
+
+def test_another_schema_a_missing_file_and_what_is_no_checkpoint_are_refused_by_name(tmp_path):
+    with pytest.raises(CheckpointError, match="there is no checkpoint in"):
+        load(tmp_path)
+    save(tmp_path, example(1))
+    rewritten_index(tmp_path, schema=2)
+    with pytest.raises(CheckpointError, match="has schema 2; this program reads 1"):
+        load(tmp_path)
+    rewritten_index(tmp_path, schema=1)
+    load(tmp_path)
+    (tmp_path / "epoch_1.npz").unlink()
+    with pytest.raises(CheckpointError, match=r"epoch_1\.npz is damaged, or missing"):
+        load(tmp_path)
+    for text in ("[1]", "{}", "7", "\x00"):
+        (tmp_path / INDEX).write_text(text)
+        with pytest.raises(CheckpointError, match="is damaged, or no checkpoint"):
+            load(tmp_path)
+
+
+def test_a_pickle_in_the_arrays_is_never_loaded(tmp_path):
+    save(tmp_path, example(1))
+    np.savez(tmp_path / "epoch_1.npz", w=np.array([Crash], dtype=object))
+    arrays = (tmp_path / "epoch_1.npz").read_bytes()
+    rewritten_index(tmp_path, sha256=hashlib.sha256(arrays).hexdigest())
+    with pytest.raises(CheckpointError, match="allow_pickle=False"):
+        load(tmp_path)
+
+
+def test_a_folder_that_holds_one_or_cannot_be_written_to_is_refused(tmp_path):
+    prepare(tmp_path / "new" / "folder")
+    assert list((tmp_path / "new" / "folder").iterdir()) == []
+    save(tmp_path / "new", example(1))
+    with pytest.raises(CheckpointError, match="go on from it with --resume, or name another"):
+        prepare(tmp_path / "new")
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="checkpoints cannot be kept in"):
+        prepare(tmp_path / "file")

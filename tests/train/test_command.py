@@ -1,0 +1,298 @@
+"""`python -m course_lib train`, as people call it."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.trace.trace import Trace
+from course_lib.train.catalogue import SCHEMES
+from course_lib.train.checkpoint import INDEX, load
+from course_lib.train.command import main
+from course_lib.train.problems import MODELS
+from tests.residue import names_in_shared_memory
+from tests.train.tasks import bits_in
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PATIENCE_S = 120.0
+SMALL = "--model logistic --batch-size 100 --momentum 0.5 --warmup-steps 30"
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="a parent cannot send Ctrl-C there")
+
+
+def started(words, *more, launcher="-m course_lib"):
+    return subprocess.Popen(
+        [sys.executable, *launcher.split(), "train", *words.split(), *more], encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def ended(process):
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, output, errors
+
+
+def rows_of(output):
+    return [line.split() for line in output.splitlines() if re.match(r"\d+ ", line)]
+
+
+@pytest.mark.slow
+def test_what_is_usual_reads_digits_on_four_processes_and_is_quiet_away_from_a_terminal():
+    status, output, errors = ended(started(""))
+    assert (status, errors) == (0, "")
+    lines = output.splitlines()
+    assert lines[0] == "data_parallel, allreduce ring, 4 workers, backend processes"
+    assert lines[1] == "mlp of 2,410 parameters on digits"
+    assert lines[2].split() == ["epoch", "loss", "test", "accuracy", "time"]
+    rows = rows_of(output)
+    assert [row[0] for row in rows] == [str(epoch) for epoch in range(1, 11)]
+    assert float(rows[-1][2]) >= 95
+    assert float(rows[-1][1]) < 0.2 * float(rows[0][1])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_learns_on_all_its_data(model, capsys):
+    epochs, least = {"mlp": (2, 60), "conv": (1, 20)}.get(model, (10, 60))
+    for data in MODELS[model].data:
+        words = f"--model {model} --data {data} --backend simulated --workers 2 --epochs {epochs}"
+        assert main(words.split()) == 0
+        rows = rows_of(capsys.readouterr().out)
+        assert float(rows[-1][1]) < float(rows[0][1]) or epochs == 1
+        assert model == "linear" or float(rows[-1][2]) > least
+
+
+def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
+    seconds = {}
+    for network in ("ethernet_1g", "nvlink_4"):
+        file = tmp_path / f"{network}.json"
+        words = f"--backend simulated --network {network} --trace {file} --epochs 1 {SMALL}"
+        assert main(words.split()) == 0
+        output = capsys.readouterr().out
+        assert f"4 workers, simulated network {network}, virtual time" in output
+        assert f"trace written to {file}" in output
+        trace = Trace.load(file)
+        steps = 4  # 400 examples
+        assert trace.n_messages == 3 + steps * 2 * 3 * 4  # a broadcast, then rings of 4
+        seconds[network] = trace.end_s
+    assert seconds["ethernet_1g"] > 10 * seconds["nvlink_4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--scheme gossip", "--scheme knows serial, data_parallel,"),
+        ("--model tree", "--model knows linear, logistic, mlp, conv; not 'tree'"),
+        ("--data moons --model conv", "--model conv can be trained on --data digits, not on 'moo"),
+        ("--workers 0", "--workers takes whole numbers of 1 or more, got '0'"),
+        ("--workers 2,4", "--workers takes whole numbers of 1 or more, got '2,4'"),
+        ("--workers 65", "workers must be an int from 1 to"),
+        ("--scheme serial --workers 2", "--scheme serial takes --workers 1 at most, got 2"),
+        ("--backend pigeons", "backend must be one of ('processes', 'simulated'"),
+        ("--network ethernet_1g", "--network is for --backend simulated"),
+        ("--backend simulated --network lan", "--network knows ethernet_1g,"),
+        ("--epochs 0", "--epochs takes whole numbers of 1 or more, got '0'"),
+        ("--epochs 1.5", "--epochs takes whole numbers of 1 or more, got '1.5'"),
+        ("--batch-size 0", "--batch-size takes whole numbers of 1 or more, got '0'"),
+        ("--learning-rate fast", "--learning-rate takes a number, got 'fast'"),
+        ("--learning-rate nan", "--learning-rate takes a number, got 'nan'"),
+        ("--learning-rate 0", "--learning-rate must be above 0 and finite, got 0.0"),
+        ("--momentum 1", "--momentum must be 0 or more and below 1, got 1.0"),
+        ("--warmup-steps -1", "--warmup-steps takes whole numbers of 0 or more, got '-1'"),
+        ("--seed x", "--seed takes whole numbers of 0 or more, got 'x'"),
+        ("--allreduce rong", "--allreduce knows central, direct, tree,"),
+        ("--scheme serial --allreduce ring", "--allreduce is for --scheme data_parallel or"),
+        ("--scheme torch_data_parallel", "trains --model mlp or conv, not 'logistic'"),
+        ("--every 2", "--every is for --scheme parameter_averaging, not data_parallel"),
+        ("--scheme parameter_averaging --every 0", "--every takes whole numbers of 1 or more"),
+        (
+            "--scheme parameter_server --workers 1",
+            "with 1 server and --dedicated yes there must be 2",
+        ),
+        (
+            "--scheme sharded_parameter_server --workers 2",
+            "servers and --dedicated yes there must be 3",
+        ),
+        ("--scheme parameter_server --dedicated maybe", "--dedicated knows yes, no; not 'maybe'"),
+        ("--time-limit 0", "--time-limit takes seconds above 0, got 0"),
+        ("--trace out.txt", "--trace must be a file that ends in .json, got out.txt"),
+        ("--trace no/such/folder/x.json", "there is no folder"),
+        ("--resume", "--resume needs --checkpoint DIR"),
+        ("--checkpoint-every 2", "--checkpoint-every needs --checkpoint DIR"),
+        ("--checkpoint {} --checkpoint-every 0", "--checkpoint-every takes whole numbers of 1 or"),
+        ("--checkpoint {} --resume", "there is no checkpoint in"),
+        ("--fast", "unrecognized arguments: --fast"),
+        ("--epoch 3", "unrecognized arguments: --epoch 3"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_is_started(words, sentence, tmp_path, capsys):
+    if "mlp" not in words and "--model" not in words:
+        words = f"{words} --model logistic"
+    with pytest.raises(SystemExit) as refused:
+        main(words.format(tmp_path).split())
+    assert refused.value.code == 2
+    told = capsys.readouterr()
+    assert sentence in " ".join(told.err.split())
+    assert told.out == ""
+
+
+def test_help_names_the_schemes_the_all_reduces_and_the_models(capsys):
+    with pytest.raises(SystemExit) as ended_well:
+        main(["--help"])
+    assert ended_well.value.code == 0
+    output = capsys.readouterr().out
+    assert [name for name in (*SCHEMES, *ALLREDUCES, *MODELS) if name not in output] == []
+
+
+def test_a_checkpoint_of_another_training_is_refused_and_one_of_this_is_not_overwritten(
+    tmp_path, capsys
+):
+    words = f"--backend simulated --checkpoint {tmp_path} --epochs 2 {SMALL}"
+    assert main(words.split()) == 0
+    before = bits_in(tmp_path)
+    for change, sentence in [
+        ("--resume --seed 1", "was made with --seed 0, not 1"),
+        ("--resume --workers 2", "was made with --workers 4, not 2"),
+        ("--resume --learning-rate 0.1", "was made with --learning-rate 0.5, not 0.1"),
+        ("--resume --allreduce tree", "was made with --allreduce ring, not tree"),
+        ("--resume --scheme parameter_server", "with --scheme data_parallel, not parameter_server"),
+        ("--resume --data text", "was made with --data moons, not text"),
+        ("", "go on from it with --resume, or name another folder"),
+    ]:
+        with pytest.raises(SystemExit):
+            main([*words.split(), *change.split()])
+        assert sentence in " ".join(capsys.readouterr().err.split())
+    assert bits_in(tmp_path) == before
+    assert main([*words.split(), "--resume", "--epochs", "3"]) == 0
+    assert [row[0] for row in rows_of(capsys.readouterr().out)] == ["1", "2", "3"]
+    (tmp_path / "epoch_3.npz").write_bytes(b"PK")
+    with pytest.raises(SystemExit):
+        main([*words.split(), "--resume", "--epochs", "4"])
+    assert "epoch_3.npz is damaged" in " ".join(capsys.readouterr().err.split())
+
+
+def test_checkpoints_come_every_so_many_epochs_and_after_the_last(tmp_path, monkeypatch):
+    kept = []
+    real = Path.replace
+
+    def noted(self, target):
+        kept.append(Path(target).name)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    words = f"--backend simulated --checkpoint {tmp_path} --checkpoint-every 2 --epochs 5 {SMALL}"
+    assert main(words.split()) == 0
+    files = [name for name in kept if name.endswith(".npz")]
+    assert files == ["epoch_2.npz", "epoch_4.npz", "epoch_5.npz"]
+
+
+def test_a_training_that_fails_says_what_is_kept(tmp_path, capsys):
+    words = f"--backend simulated --checkpoint {tmp_path} --epochs 100000 --time-limit 3 {SMALL}"
+    assert main(words.split()) == 1
+    errors = capsys.readouterr().err
+    epoch = load(tmp_path).rows[-1].epoch
+    assert "the run was not over after 3 s of wall time" in errors
+    assert f"{tmp_path} holds epoch {epoch} of 100000; go on with\n" in errors
+
+
+def wait_for_checkpoint(folder, process):
+    """Wait until two epochs are kept: it is well under way."""
+    until_s = time.monotonic() + PATIENCE_S
+    while process.poll() is None and time.monotonic() < until_s:
+        if (folder / INDEX).exists() and load_between(folder) >= 2:
+            return
+        time.sleep(0.02)  # a file appears without telling anybody
+    pytest.fail(f"no checkpoint, exit code {process.poll()}")
+
+
+def load_between(folder):
+    """Return the epoch kept; 0 where the one before has gone since its name was read."""
+    try:
+        return json.loads((folder / INDEX).read_text())["epoch"]
+    except (OSError, ValueError):
+        return 0
+
+
+def assert_goes_on_as_if_nothing_had_been(words, folder, twin):
+    """Go on for an epoch, on the simulator; compare with a training that was never stopped."""
+    epochs = load(folder).rows[-1].epoch + 1
+    words = f"{words} --backend simulated --epochs {epochs} --checkpoint"
+    assert main([*words.split(), str(folder), "--resume"]) == 0
+    assert main([*words.split(), str(twin), "--checkpoint-every", str(epochs)]) == 0
+    whole, parts = load(twin), load(folder)
+    np.testing.assert_array_equal(parts.w, whole.w, strict=True)
+    assert [row[:3] for row in parts.rows] == [row[:3] for row in whole.rows]
+
+
+@pytest.mark.slow
+@posix_only
+@pytest.mark.parametrize(
+    ("backend", "scheme"), [("processes", "data_parallel"), ("simulated", "parameter_averaging")]
+)
+def test_ctrl_c_keeps_the_last_checkpoint_says_how_to_go_on_and_leaves_nothing(
+    tmp_path, backend, scheme
+):
+    folder = tmp_path / "kept here"
+    words = f"--scheme {scheme} --workers 2 {SMALL}"
+    process = started(f"{words} --backend {backend} --epochs 1000000 --checkpoint", folder)
+    wait_for_checkpoint(folder, process)
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    status, output, errors = ended(process)
+    assert (status, output) == (130, "")
+    lines = errors.splitlines()
+    assert lines[0] == "stopped"
+    assert f"holds epoch {load(folder).rows[-1].epoch} of 1000000; go on with" in lines[1]
+    assert shlex.split(lines[2])[-1] == "--resume"
+    assert len(lines) == 3
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert alive == []
+    assert names_in_shared_memory(process.pid) == []
+    assert_goes_on_as_if_nothing_had_been(words, folder, tmp_path / "twin")
+
+
+@pytest.mark.slow
+def test_a_program_that_is_killed_leaves_a_checkpoint_to_go_on_from(tmp_path):
+    folder = tmp_path / "kept"
+    words = f"--scheme sharded_parameter_server --workers 3 {SMALL}"
+    process = started(f"{words} --epochs 1000000 --checkpoint {folder}")
+    wait_for_checkpoint(folder, process)
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    ended(process)
+    _, alive = psutil.wait_procs(below, timeout=PATIENCE_S)
+    assert alive == []
+    assert_goes_on_as_if_nothing_had_been(words, folder, tmp_path / "twin")
+
+
+@pytest.mark.slow
+def test_torchruns_programs_go_on_from_a_checkpoint_that_one_of_them_sees(tmp_path):
+    folder, twin = tmp_path / "kept", tmp_path / "twin"
+    words = f"--scheme parameter_averaging --every 3 {SMALL} --checkpoint"
+    for where, epochs in ((folder, 2), (twin, 4)):
+        line = f"{words} {where} --epochs {epochs} --backend simulated --workers 2"
+        assert main(line.split()) == 0
+    launcher = "-m torch.distributed.run --standalone --nproc-per-node 2 -m course_lib"
+    line = f"{words} {folder} --epochs 4 --backend torch --resume"
+    status, output, errors = ended(started(line, launcher=launcher))
+    assert status == 0, errors
+    assert [row[0] for row in rows_of(output)] == ["1", "2", "3", "4"]  # one of them prints
+    assert bits_in(folder) == bits_in(twin)
+
+
+def test_of_other_programs_of_torchrun_only_the_first_simulates(monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "1")
+    assert main(f"--backend simulated {SMALL}".split()) == 0
+    with pytest.raises(SystemExit):
+        main(["--epochs", "none"])
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "")

@@ -1,0 +1,42 @@
+"""The bar of a training, on a real terminal."""
+
+import os
+import sys
+
+import pytest
+
+from course_lib.train.beacon import Beacon
+from course_lib.train.checkpoint import Row
+from course_lib.train.live import shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_the_bar_follows_what_rank_0_writes_and_its_file_is_gone_afterwards(monkeypatch):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with shown(lambda row: f"after epoch {row.epoch}", is_shown=True) as file:
+            beacon = Beacon(file)
+            beacon.shine(7, 46)
+            for n_steps in range(8, 46):  # too soon after the last: dropped
+                beacon.shine(n_steps, 46)
+            beacon.shine(46, 46, Row(2, 0.5, 0.9, 1.0))
+            assert len(file.read_text().splitlines()) <= 4
+        told = os.read(screen, 100_000).decode()
+    os.close(screen)
+    assert "46/46" in told
+    assert told.rstrip().endswith("after epoch 2")
+    assert not file.parent.exists()
+
+
+def test_nobody_looks_nothing_is_written(capsys):
+    with shown(str, is_shown=False) as file:
+        assert file is None
+        Beacon(file).shine(1, 10)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,124 @@
+"""Every scheme of the catalogue trains, stops and goes on, to the bit as if it had not stopped."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from course_lib import run
+from course_lib.schemes.plan import Plan
+from course_lib.trace.trace import Trace
+from course_lib.train.catalogue import OPTIONS, SCHEMES
+from course_lib.train.checkpoint import load, save
+from course_lib.train.problems import load_data
+from course_lib.train.worker import work
+from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
+
+HALF = replace(PLAN, epochs=3)
+# Averaging models after each step is averaging gradients: momentum is linear, shares are equal.
+AS_SERIAL = {"every": 1}
+# One is another algorithm, the other trains networks only; both have tests of their own.
+OTHERWISE = ("one_shot_averaging", "torch_data_parallel")
+
+
+def test_every_scheme_and_every_option_has_its_case():
+    assert list(CASES) == list(SCHEMES)
+    for name, scheme in SCHEMES.items():
+        assert set(CASES[name]) == set(scheme.options) <= set(OPTIONS)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_path):
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    whole.mkdir()
+    halves.mkdir()
+    plan = replace(PLAN, batch_size=200) if SCHEMES[scheme].models else PLAN  # networks take long
+    rows = trained(scheme, whole, plan=plan)
+    trained(scheme, halves, plan=replace(plan, epochs=3))
+    assert bits_in(halves) != bits_in(whole)
+    parts = trained(scheme, halves, plan=plan, resume=True)
+    assert bits_in(halves) == bits_in(whole)
+    assert [row[:3] for row in parts] == [row[:3] for row in rows]
+    assert trained(scheme, halves, plan=plan, resume=True) == parts  # nothing is left to do
+
+
+@pytest.mark.parametrize(
+    "forgotten",
+    ["the momentum", "the warm-up", "the order of the examples", "a rank's own model", "the step"],
+)
+def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkeypatch):
+    scheme = "parameter_averaging"
+    trained(scheme, tmp_path, plan=HALF)
+    kept = load(tmp_path)
+    if forgotten == "the step":  # 39 steps are no multiple of 5: when to average next
+        monkeypatch.setattr(Plan, "first_step", lambda plan, n_examples: 0)
+    elif forgotten == "the order of the examples":
+        rows = [row._replace(epoch=row.epoch - 1) for row in kept.rows]
+        save(tmp_path, replace(kept, rows=rows))
+    else:
+        model = kept.states[0][0].w
+        changed = {
+            "the momentum": {"velocity": None},
+            "the warm-up": {"n_steps": 0},
+            "a rank's own model": {"w": model},
+        }[forgotten]
+        states = [[state._replace(**changed) for state in own] for own in kept.states]
+        save(tmp_path, replace(kept, states=states))
+    resumed = trained(scheme, tmp_path, resume=True)
+    assert [row[:3] for row in resumed[-3:]] != [row[:3] for row in trained(scheme)[-3:]]
+
+
+def train_all(comm, tasks):
+    return [work(comm, task) for task in tasks]
+
+
+def test_every_scheme_ends_every_epoch_where_the_serial_one_does(world):
+    plan = replace(PLAN, epochs=2)
+    data = load_data("moons")  # by name, each process would have to load scikit-learn first
+    tasks = [
+        task_of(name, data=data, plan=plan, **(AS_SERIAL if "every" in CASES[name] else {}))
+        for name in CASES.keys() - {"serial", *OTHERWISE}
+    ]
+    found = world(train_all, tasks, workers=WORKERS).values[0]
+    serial = trained("serial", plan=plan)
+    for task, rows in zip(tasks, found, strict=True):
+        # Sums of 4 parts round otherwise; another batch or rate changes the third digit.
+        np.testing.assert_allclose(
+            [row[1:3] for row in rows], [row[1:3] for row in serial], 1e-9, err_msg=task.scheme
+        )
+        assert all(row.seconds > 0 for row in rows)
+    other = trained("serial", plan=replace(plan, seed=4))
+    assert abs(other[-1].loss / serial[-1].loss - 1) > 1e-4
+
+
+def traced(scheme, folder=None, epochs=2):
+    task = task_of(scheme, folder, plan=replace(PLAN, epochs=epochs))
+    return run(work, task, workers=workers_of(scheme), backend="simulated").trace
+
+
+def tags(trace: Trace) -> list:
+    return [message.tag for message in trace.messages]
+
+
+def test_nothing_is_sent_for_the_account_where_all_ranks_hold_the_same(tmp_path):
+    for scheme in ("data_parallel", "parameter_server"):
+        assert "state" not in tags(traced(scheme, tmp_path))
+    for scheme in ("parameter_averaging", "sharded_parameter_server"):
+        assert tags(traced(scheme)).count("state") == 2 * 3  # an epoch, a rank other than 0
+
+
+def test_an_epochs_virtual_time_is_that_of_its_steps_alone():
+    steps = 13
+    rows = trained("data_parallel", plan=replace(PLAN, epochs=3))
+    once = trained("data_parallel", plan=replace(PLAN, epochs=1))
+    assert rows[1].seconds == pytest.approx(rows[2].seconds, rel=1e-9)
+    assert rows[0].seconds == once[0].seconds > rows[1].seconds  # and the first broadcast
+    assert rows[1].seconds > steps * 6 * 20e-6  # a ring of 4 on ethernet_10g has 6 rounds
+
+
+def test_a_plan_from_a_later_epoch_on_has_the_same_steps_as_the_end_of_the_whole_plan():
+    whole = [share.examples.tolist() for share in PLAN.shares(100, rank=1, size=3)]
+    later = replace(PLAN, first_epoch=4)
+    end = [share.examples.tolist() for share in later.shares(100, rank=1, size=3)]
+    assert later.first_step(100) == 4 * 4  # 100 examples in batches of 32
+    assert end == whole[16:] != whole[:8]
