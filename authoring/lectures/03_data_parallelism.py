@@ -647,8 +647,8 @@ assert all(equal == waits for (_, waits), equal in same.items())
 # **Verdict on 2.12: wrong.** There are two questions, and all four answers exist and learn. What is
 # sent does not matter while the server waits: both rows are one machine's model. Whether it waits
 # matters in both. Sent updates with waiting are this lecture; without, Downpour SGD (Dean and
-# others 2012); averaged parameters without waiting, elastic averaging (Zhang, Choromanska and LeCun
-# 2015). Lecture 09 (to come) is about not waiting.
+# others 2012); averaged parameters without waiting are close to elastic averaging (Zhang,
+# Choromanska and LeCun 2015). Lecture 09 (to come) is about not waiting.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Average once, at the end
