@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course_lib.viz.curves import loss_curve
+    from course_lib.viz.maps import contours
     from course_lib.viz.message_player import Player, player
     from course_lib.viz.pages import export_page, to_html
     from course_lib.viz.show import mimebundle
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Player",
+    "contours",
     "curve",
     "draw_times",
     "draw_wait_graph",
@@ -35,6 +37,7 @@ __all__ = [
 
 _HOME = {
     "Player": "message_player",
+    "contours": "maps",
     "curve": "stills",
     "draw_times": "times",
     "draw_wait_graph": "wait_graph",

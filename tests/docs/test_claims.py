@@ -28,6 +28,9 @@ SOURCES = {
 }
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
+    *(f"1.{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
+    *(f"2.{number}" for number in (*range(1, 10), 20)),
+    *(f"3.{number}" for number in (*range(1, 7), 12)),
     *("1.6", "2.10", "2.11", "2.12", "2.18", "3.10", "3.13", "3.19"),
     *(f"3.{number}" for number in range(22, 30)),
     *(f"4.{number}" for number in range(1, 5)),
