@@ -28,10 +28,9 @@ SOURCES = {
 }
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
-    *(f"1.{number}" for number in (1, 2, 3, 4, 5, *range(7, 13))),
-    *(f"2.{number}" for number in (*range(1, 10), 16, 17, 20)),
-    *(f"3.{number}" for number in (*range(1, 7), 12)),
-    *(f"3.{number}" for number in range(22, 30)),
+    *(f"1.{number}" for number in range(1, 13)),
+    *(f"2.{number}" for number in (*range(1, 13), 16, 17, 18, 20)),
+    *(f"3.{number}" for number in (*range(1, 7), 10, 12, 13, 19, *range(22, 30))),
     *(f"4.{number}" for number in (*range(1, 7), 12)),
 }
 SCRIPTS = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}
