@@ -121,7 +121,7 @@ class Task(ABC):
         The names of the arguments of the learner's function, without the communicator.
     verbs : tuple of str
         The methods of the communicator that a solution may use.
-    library : bool
+    may_use_collectives : bool
         Whether a solution may call the library's collectives.
     forbidden : tuple of str
         Modules of the library that the learner's function may not use.
@@ -151,7 +151,7 @@ class Task(ABC):
     fresh: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[tuple[str, ...]] = ("send", "recv", "recv_any", "sendrecv")
-    library: ClassVar[bool] = False
+    may_use_collectives: ClassVar[bool] = False
     forbidden: ClassVar[tuple[str, ...]] = ("course_lib.collectives", "course_lib.schemes")
     forbidden_functions: ClassVar[tuple[str, ...]] = ()
     enough: ClassVar[str] = "send and receive are enough"

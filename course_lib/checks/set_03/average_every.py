@@ -17,7 +17,7 @@ class AverageEvery(Task):
     name = "average_every"
     title = "Train alone on every rank, and average the models after every few steps."
     takes = ("model", "w", "X_local", "y_local", "learning_rate", "every")
-    library = True
+    may_use_collectives = True
     forbidden = ("course_lib.schemes",)
     rounding_terms = 512
 

@@ -27,7 +27,7 @@ class DataParallel(Task):
     name = "data_parallel"
     title = "Train one epoch on all ranks together, as one machine would."
     takes = ("model", "w", "X", "y", "learning_rate", "batch_size")
-    library = True
+    may_use_collectives = True
     forbidden = ("course_lib.schemes",)
     rounding_terms = 512
     deadlock_hint = "every rank takes part in every step, even without examples: it adds zeros then"

@@ -16,7 +16,7 @@ class WeightedMean(Task):
     name = "weighted_mean"
     title = "Give every rank the mean gradient over all examples, whatever the parts' sizes."
     takes = ("grad", "n_examples")
-    library = True
+    may_use_collectives = True
     forbidden = ("course_lib.schemes",)
     rounding_terms = 32
 
