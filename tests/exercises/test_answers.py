@@ -25,6 +25,7 @@ from tests.exercises.answers import (
 WHOLE_ALGORITHMS = {
     *("combine", "map_reduce"),
     *("allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring"),
+    "exchange_layerwise",
 }
 
 
