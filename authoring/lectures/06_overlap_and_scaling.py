@@ -58,8 +58,8 @@ from course_lib.viz.prediction import predict
 # A step is computing, then an all-reduce. While the gradients travel, the processors wait; while
 # they compute, the network is idle. Can both work at once? And how many workers are worth having?
 #
-# Our source is again *the transcript* of a video lecture: twelve sentences, rows 3.7 to 3.21 of
-# `docs/claims.json`. One more, row 2.19, comes from a text on `nn.DataParallel`.
+# Our source is again *the transcript* of a video lecture: eleven sentences, between rows 3.7 and
+# 3.21 of `docs/claims.json`. One more, row 2.19, comes from a text on `nn.DataParallel`.
 #
 # Nothing of what follows needs a GPU. A *rehearsal* runs the real scheme with its real messages in
 # virtual time; the network that is trained is only a list of sizes.
@@ -403,7 +403,7 @@ def a_step_s(scheme, job, workers):
 
 # %% tags=["nbval-ignore-output"]
 large = mlp(64, 1024, 1024, 10, dtype="float32")
-job = (large, digits.X_train, digits.y_train, Plan(batch_size=128))
+job = (large, digits.X_train, digits.y_train, Plan(batch_size=128, epochs=2))
 for workers in (2, 4):
     at_the_end, on_the_way = (a_step_s(s, job, workers) for s in (data_parallel, layerwise))
     print(f"{workers} workers: {at_the_end * 1e3:6.1f} ms with one exchange at the end", end=", ")
@@ -492,7 +492,7 @@ curve(busy_part, x_label="log2 of the workers", y_label="part that computes", ti
 
 # %% [markdown]
 # A parameter server is "40 to 50 per cent efficient", one reads. Here it is, with four workers, and
-# with no other number of them: with eight it is half of that. The ring settles at 71 %, because
+# with no other number of them: with eight it is 26 %. The ring settles at 71 %, because
 # $2\frac{N-1}{N} n\beta$ does. Say the number of workers, or an efficiency says nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -720,7 +720,8 @@ assert hours < 2 * 24
 #
 # $$Bc > 2\,n\beta,$$
 #
-# and if two workers do not help, no number of them will. Latency makes it a little worse.
+# and if two workers do not help, no number of them will. Latency makes it worse, most of all where
+# there is little to compute.
 
 # %%
 small = [LayerSize("all", 64 * 32 + 32 + 32 * 10 + 10, flops=6.0 * (64 * 32 + 32 * 10))]
@@ -770,7 +771,8 @@ assert 0 < len(not_worth) < len(cases)
 #
 # **Verdict on 2.19: right.** And on the batch: the same digits pay with 1,024 examples and do not
 # with 64; the same ResNet-50 pays on ten gigabits and does not on one. One ratio of two times that
-# you know before you begin, $Bc$ to $2n\beta$, says it (Ben-Nun and Hoefler 2019 survey the rest).
+# you know before you begin, $Bc$ to $2n\beta$, says most of it; where messages are as small as the
+# digits', latency says the rest (Ben-Nun and Hoefler 2019).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code

@@ -69,7 +69,7 @@ def draw_gantt(
     for number, (name, run) in enumerate(bars.items()):
         lane = _ROWS * number
         run.draw(pen, lane, told.get(name, ()), colours)
-        ticks += [lane, lane + 1]
+        ticks += [lane, lane + 0.8]
         names += [f"{name}: computes", "exchanges"]
         axes.text(1.01 * end_s / unit_s, lane + 0.5, f"{run.end_s / unit_s:.4g} {unit}",
                   fontsize=9, va="center", color=INK)  # fmt: skip
