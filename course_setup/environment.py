@@ -23,9 +23,9 @@ from course_setup.problems import SetupError
 NEEDED_BYTES = 3 * 10**9
 STAMP = "course-stamp.json"
 # Names inherited from an active environment that would lead the new one astray. (MPLBACKEND would
-# keep plots out of notebooks.)
+# keep plots out of notebooks; without bytecode every worker would compile the package anew.)
 _MISLEADING = (
-    "MPLBACKEND",
+    "MPLBACKEND", "PYTHONDONTWRITEBYTECODE",
     "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONUSERBASE", "VIRTUAL_ENV",
     "__PYVENV_LAUNCHER__", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "UV_PYTHON",
 )  # fmt: skip

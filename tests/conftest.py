@@ -9,8 +9,23 @@ from typing import Any
 
 import cloudpickle
 import pytest
+from hypothesis import settings
 
+from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
+
+sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
+settings.register_profile("busy computer", deadline=None)
+settings.load_profile("busy computer")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave the other cores to the other processes that run tests; workers have one thread anyway.
+
+    Threads of torch that wait for each other on a busy computer take ten times as long.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

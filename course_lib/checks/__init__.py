@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _SETS = {
     "set_00": ("hello", "pass_around", "shift_right", "ping_pong", "predict_gather"),
+    "set_01": (
+        "gradient_step", "minibatches", "sgd_epoch", "noise_scale", "predict_batch_size",
+    ),
     "set_02": (
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
         "predict_map_reduce",

@@ -1,10 +1,12 @@
 """Training on one machine: the obvious version that every other scheme is compared with."""
 
+from collections.abc import Iterator
+
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
 from course_lib.schemes.plan import Plan, Training
 
-__all__ = ["check_training", "gradient_descent", "train"]
+__all__ = ["check_training", "gradient_descent", "steps_to_loss", "train", "walk"]
 
 
 def gradient_descent(
@@ -83,6 +85,66 @@ def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
         losses.append(loss)
         descent.step(w, grad)
     return Training(w, losses)
+
+
+def walk(model: Model, X: Array, y: Array, plan: Plan) -> Iterator[tuple[float, Array]]:
+    """Train as ``train`` does, and stop after each step to show where it has got to.
+
+    Parameters
+    ----------
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train.
+
+    Yields
+    ------
+    loss : float
+        That over the step's batch, before the step.
+    w : array, shape (n_parameters,)
+        The parameters after the step: the same array each time, so copy what is to be kept.
+    """
+    w = model.initial(plan.seed)
+    descent = plan.descent(w)
+    for examples, _ in plan.shares(len(y)):
+        loss, grad = model.gradient(w, (X[examples], y[examples]))
+        descent.step(w, grad)
+        yield loss, w
+
+
+def steps_to_loss(
+    model: Model, X: Array, y: Array, plan: Plan, target: float, look_every: int = 1
+) -> int | None:
+    """Count the steps until the loss over all examples is below a target.
+
+    Parameters
+    ----------
+    model : Model
+        What is trained.
+    X : array, shape (m, ...)
+        The examples.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train; its epochs are the limit.
+    target : float
+        The loss to get below.
+    look_every : int, default: 1
+        After how many steps the loss over all examples is computed: that is no part of training.
+
+    Returns
+    -------
+    int or None
+        A multiple of ``look_every``; None where the epochs end before.
+    """
+    for n_steps, (_, w) in enumerate(walk(model, X, y, plan), start=1):
+        if n_steps % look_every == 0 and model.loss(w, (X, y)) < target:
+            return n_steps
+    return None
 
 
 def check_training(learning_rate: float, steps: int) -> None:

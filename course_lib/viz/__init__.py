@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from course_lib.viz.curves import loss_curve
     from course_lib.viz.gantt import draw_gantt
+    from course_lib.viz.maps import contours
     from course_lib.viz.message_player import Player, player
     from course_lib.viz.pages import export_page, to_html
     from course_lib.viz.show import mimebundle
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Player",
+    "contours",
     "curve",
     "draw_gantt",
     "draw_times",
@@ -37,6 +39,7 @@ __all__ = [
 
 _HOME = {
     "Player": "message_player",
+    "contours": "maps",
     "curve": "stills",
     "draw_gantt": "gantt",
     "draw_times": "times",

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from authoring.outputs import problems_of
-from course_lib import checks
+from course_lib import checks, run
 from course_lib.checks.examine import forbidding
 from course_lib.checks.report import Report
 from course_lib.checks.set_00.pass_around import TASK as PASS_AROUND
@@ -36,6 +37,14 @@ def test_what_is_no_function_is_refused_with_the_way_to_call_it() -> None:
 def test_an_unknown_check_names_those_that_exist() -> None:
     with pytest.raises(AttributeError, match="pass_around"):
         checks.pass_it_on  # noqa: B018
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork server on Windows")
+def test_what_every_check_needs_is_loaded_already_when_its_process_starts() -> None:
+    def loaded(_: Any) -> bool:
+        return {"course_lib.checks.examine", "greenlet"} <= set(sys.modules)
+
+    assert run(loaded, workers=1, start_method="forkserver").values == [True]
 
 
 def test_exception_names_rank_line_and_reason_and_not_our_own_frames() -> None:

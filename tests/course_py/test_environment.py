@@ -55,6 +55,12 @@ def test_a_moved_checkout_still_works(finished):
     assert run_in(finished, script, cwd=finished.parent) == [str(here)]
 
 
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"])
+def test_variables_that_would_lead_it_astray_or_slow_it_down_are_not_handed_on(name, monkeypatch):
+    monkeypatch.setenv(name, "1")
+    assert name not in environment.clean_environ()
+
+
 def spoil_python(venv: Path) -> None:
     for python in [*(venv / "bin").glob("python*"), *(venv / "Scripts").glob("python*")]:
         python.unlink()

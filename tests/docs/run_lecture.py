@@ -1,8 +1,8 @@
 """Run the code of a lecture's script, and before each cell of a claim a version that must fail.
 
 ``python run_lecture.py SCRIPT CLAIMS`` prints, for every claim of the lecture, how the cell with
-the planted opposite ended: ``0.2 AssertionError``. A process of its own, so that the functions of
-the script are those of ``__main__``, as in a notebook.
+the planted opposite ended: ``0.2 AssertionError``. What comes after the last claim is left out. A
+process of its own, so that the functions of the script are those of ``__main__``, as in a notebook.
 """
 
 import contextlib
@@ -29,11 +29,14 @@ def main() -> None:
         if cell.kind != "code" or "raises-exception" in cell.tags:
             continue
         if cell.id in claims:
-            planted = claims[cell.id]["planted"]
+            claim = claims.pop(cell.id)
+            planted = claim["planted"]
             opposite = cell.source.replace(planted["replace"], planted["by"])
-            print(claims[cell.id]["id"], ended(opposite, dict(lecture)), flush=True)
+            print(claim["id"], ended(opposite, dict(lecture)), flush=True)
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(cell.source, cell.id, "exec"), lecture)
+        if not claims:
+            break
 
 
 def ended(source: str, names: dict[str, object]) -> str:

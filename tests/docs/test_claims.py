@@ -21,13 +21,16 @@ FIELDS = {"id", "source", "claim", "verdict", "reason", "notebook", "cell", "cit
 VERDICTS = {"right", "imprecise", "wrong"}
 SOURCES = {
     "0": "000_92fe67db3f026aa0.txt",
+    "1": "001_7dae071e58feb68d.txt",
     "2": "002_e7726b0c74d07edd.txt",
     "3": "003_74ad27d78c18d030.txt",
     "4": "004_5befdd5e5ac5f9be.txt",
 }
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
-    "2.19",
+    *(f"1.{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
+    *(f"2.{number}" for number in (*range(1, 10), 19, 20)),
+    *(f"3.{number}" for number in (*range(1, 7), 12)),
     *(f"3.{number}" for number in (7, 8, 9, 11, 14, 15, 16, 17, 18, 20, 21)),
     *(f"3.{number}" for number in range(22, 30)),
     *(f"4.{number}" for number in range(1, 5)),

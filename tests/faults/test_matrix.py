@@ -26,6 +26,7 @@ from tests.faults import (
 from tests.faults.elsewhere import ELSEWHERE
 from tests.faults.table import ROWS, Case, Row
 from tests.residue import assert_nothing_left, residue
+from tests.start_methods import START_METHODS
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +96,8 @@ def play(row: Row, case: Case, temporary_folder: Path, record_property: Any) -> 
     before = residue(temporary_folder)
     row.check(case)
     assert_nothing_left(before, temporary_folder)
-    assert run(lambda comm: comm.rank, workers=1, start_method=case.start_method).values == [0]
+    # The usual way is quick to start; the other way's next run is that of the next row.
+    assert run(lambda comm: comm.rank, workers=1, start_method=START_METHODS[0]).values == [0]
     for seconds in case.times_s:
         print(f"row {row.number}, {row.says}: reported after {seconds:.3f} s")
         record_property("from fault to report", (row.number, case.start_method, seconds))

@@ -1,8 +1,5 @@
 """Every lecture and every solution runs from top to bottom and prints what is committed."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -10,28 +7,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from authoring.build import ROOT, targets
+from tests.nbval_runs import STRICT, nbval
 
 RUN = sorted(target.path for target in targets(ROOT) if target.runs)
-STRICT = sys.platform == "linux"  # other systems print floats and errors a little differently
-COMMAND = [
-    *(sys.executable, "-m", "pytest", "--nbval" if STRICT else "--nbval-lax"),
-    *("--nbval-cell-timeout=120", "--nbval-current-env", "-p", "no:cacheprovider"),
-    *("-q", "-W", "ignore", "--timeout=0", "--rootdir"),
-]
-
-
-def nbval(path: Path) -> "subprocess.CompletedProcess[str]":
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.run(
-        [*COMMAND, str(path.parent), "-c", os.devnull, str(path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        cwd=path.parent,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=290,
-        check=False,
-    )
 
 
 @pytest.mark.slow

@@ -433,3 +433,23 @@ print(traced())
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
     )  # fmt: skip
     assert child.stdout.splitlines() == (["well"] if limit_s > 1 else ["too long", "well"])
+
+
+@pytest.mark.slow
+def test_torch_has_one_thread_as_in_a_worker_and_afterwards_as_many_as_before():
+    import torch
+
+    def threads(comm, fails):
+        assert not fails
+        return torch.get_num_threads()
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        assert simulate(threads, False).values == [1, 1]
+        assert torch.get_num_threads() == 2
+        with pytest.raises(WorkerError):
+            simulate(threads, True)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

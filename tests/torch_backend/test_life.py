@@ -38,27 +38,21 @@ run(work, workers=2, backend="torch", start_method=METHOD, time_limit_s=100)
 
 
 @posix_only
-def test_every_socket_of_a_run_stays_on_this_computer(tmp_path, start_method):
+def test_sockets_stay_on_this_computer_and_a_killed_program_leaves_no_worker_and_no_folder(
+    tmp_path, start_method
+):
+    # One program for both, because its workers load torch, which takes long.
     with Program(tmp_path, AT_WORK, start_method) as program:
         program.wait_for("at work")
         program.wait_for("at work")
         found = sockets_of(program)
-    assert len(found) >= 4  # each rank listens, and is connected to the other
-    assert {socket.laddr.ip for socket in found} == {"127.0.0.1"}
-
-
-@posix_only
-def test_a_program_that_is_killed_leaves_no_worker_and_the_next_one_removes_its_folder(
-    tmp_path, start_method
-):
-    with Program(tmp_path, AT_WORK, start_method) as program:
-        program.wait_for("at work")
-        program.wait_for("at work")
         workers = program.descendants()
         assert list(Path(tempfile.gettempdir()).glob(f"cl-{program.pid}-*"))
         program.process.kill()
         assert_gone(workers)
-    start_next_program(tmp_path)
+    assert len(found) >= 4  # each rank listens, and is connected to the other
+    assert {socket.laddr.ip for socket in found} == {"127.0.0.1"}
+    start_next_program(tmp_path)  # it removes the folder of the one that was killed
     assert not list(Path(tempfile.gettempdir()).glob(f"cl-{program.pid}-*"))
 
 

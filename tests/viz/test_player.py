@@ -2,9 +2,6 @@
 
 import base64
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -14,6 +11,7 @@ from nbclient import NotebookClient
 from course_lib.trace.trace import Trace
 from course_lib.viz import Player, export_page, loss_curve, player, to_html
 from course_lib.viz.script import read_css, read_esm
+from tests.nbval_runs import nbval
 from tests.viz.traces import accident, map_reduce, ring
 
 REPOSITORY = Path(__file__).parents[2]
@@ -139,27 +137,10 @@ def test_a_committed_cell_without_its_widget_view_passes_nbval(tmp_path):
     del notebook.metadata["widgets"]
     path = tmp_path / "player.ipynb"
     nbformat.write(notebook, path)
-    assert run_nbval(path).returncode == 0
+    assert nbval(path, strict=True).returncode == 0
 
     shown["text/plain"] = shown["text/plain"].replace("24 messages", "25 messages")
     nbformat.write(notebook, path)
-    failed = run_nbval(path)
+    failed = nbval(path, strict=True)
     assert failed.returncode == 1
     assert "25 messages" in failed.stdout
-
-
-def run_nbval(path):
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-cell-timeout=120", "-q"]
-    command += [
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(path.parent),
-        str(path),
-    ]
-    return subprocess.run(
-        command, cwd=path.parent, capture_output=True, text=True, check=False, timeout=120,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-    )  # fmt: skip

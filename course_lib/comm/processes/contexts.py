@@ -34,6 +34,12 @@ _PRELOAD = (
     "course_lib.comm.processes.tidy",
     "course_lib.comm.processes.worker",
 )
+_ALSO = {
+    "torch": ("torch",),
+    "course_lib.checks": ("course_lib.checks.examine", "course_lib.comm.simulated.launcher"),
+}
+"""What workers will probably need as well, once the notebook has loaded the module."""
+
 _FILES_TO_START = 16
 _DEATH_S = 1.0
 _starting = threading.local()
@@ -63,7 +69,7 @@ def context(method: str, preload: tuple[str, ...] = (), *, nothing_runs: bool) -
         Modules that this run's workers need; a fork server loads them once.
     nothing_runs : bool
         Whether no other run is under way, so that the fork server may be replaced by one that has
-        torch loaded, once the notebook has loaded it.
+        torch loaded, or what checks need, once the notebook has loaded it.
 
     Returns
     -------
@@ -81,8 +87,8 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
     from multiprocess import forkserver  # there is none on Windows
 
     global _preloaded
-    usual = (*_PRELOAD, "torch") if "torch" in sys.modules else _PRELOAD
-    wanted = tuple(dict.fromkeys((*usual, *preload)))
+    also = [name for loaded, names in _ALSO.items() if loaded in sys.modules for name in names]
+    wanted = tuple(dict.fromkeys((*_PRELOAD, *also, *preload)))
     if _preloaded is not None and set(wanted) <= set(_preloaded):
         wanted = _preloaded  # one that has loaded more will do: another takes seconds to start
     # It ends when all its children have; those that the notebook has started itself may stay.

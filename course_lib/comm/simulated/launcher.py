@@ -1,5 +1,9 @@
 """What ``run(..., backend="simulated")`` does: build the world, run it, explain how it ended."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.job import Job
@@ -65,7 +69,7 @@ def launch(
     if faults is not None:
         world.mishaps = Mishaps(world, faults)
     try:
-        with inside_worker(0):
+        with inside_worker(0), _one_thread():
             error = _run(world, job.time_limit_s, most)
         if error is not None:
             raise error from None
@@ -76,6 +80,21 @@ def launch(
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
         world.forget()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute with one thread, as in a worker process: many small steps gain by that."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _check_faults(faults: Faults | None, workers: int) -> None:

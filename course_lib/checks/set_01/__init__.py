@@ -1,0 +1,1 @@
+"""The checks of exercise set 01: one machine going downhill."""

@@ -1,0 +1,151 @@
+"""The mini-batches of an epoch: no example twice, none lost, in a new order each time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, show
+from course_lib.checks.task import Case, Given, Hint, Price, Task
+
+
+class Minibatches(Task):
+    """Two epochs from one generator: each a list of arrays that hold every number once."""
+
+    name = "minibatches"
+    title = "Cut an epoch into mini-batches: no example twice, none lost, in random order."
+    talks = False
+    fresh = False
+    takes = ("n_examples", "batch_size", "rng")
+    enough = "rng.permutation and slices are enough"
+    forbidden = ("course_lib.data", "course_lib.schemes")
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Begin with batches of equal size; then the last is smaller, or the only one."""
+        tried = [(60, 12), (50, 8), (41, 40), (30, 100), (1, 4), (25, 1), (64, 64), (0, 3)]
+        for number, (n_examples, batch_size) in enumerate(tried):
+            yield Case(
+                1, f"{n_examples} examples, batches of {batch_size}, two epochs",
+                seed=secret + number, calls=1, alone=True,
+                settings={"n_examples": n_examples, "batch_size": batch_size},
+            )  # fmt: skip
+
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Ask for an epoch, with a generator that goes on from one epoch to the next."""
+        return case.settings["n_examples"], case.settings["batch_size"], case.rng(rank, call)
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the function twice with the same generator."""
+        return [_listed(fn(*arguments)) for _ in range(2)]
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Give one right answer; ``compare`` takes any other order, too."""
+        n_examples, batch_size, rng = arguments[0]
+        starts = range(0, n_examples, batch_size)
+        orders = [rng.permutation(n_examples) for _ in range(2)]
+        return [[[order[start : start + batch_size] for start in starts] for order in orders]]
+
+    def price(self, case: Case) -> Price:
+        """Send nothing."""
+        return Price(0, 0, 0)
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Look for examples that are lost or doubled, for wrong sizes, then for the order."""
+        n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
+        for number, epoch in enumerate(got[0]):
+            says, shown = _wrong_epoch(epoch, n_examples, batch_size)
+            if says:
+                return Difference(says, self._right(case), shown, f"epoch {number}", 0)
+        says = _wrong_order(got[0], n_examples, batch_size)
+        return Difference(says, self._right(case), _brief(got[0]), "the order", 0) if says else None
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Name the kind of mistake."""
+        if any(epoch is None for epoch in got[0]):
+            return Hint("returns-none", "does every path through the function end in a return?")
+        for clue, hint_id, text in _HINTS:
+            if clue in wrong.says:
+                return Hint(hint_id, text)
+        return None
+
+    def _right(self, case: Case) -> str:
+        n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
+        whole, rest = divmod(n_examples, batch_size)
+        return f"{whole} batches of {batch_size}" + f" and one of {rest}" * bool(rest)
+
+
+_HINTS = (
+    ("a list of arrays", "not-arrays", "return a list with one array of whole numbers a batch"),
+    ("in no batch", "examples-lost", "a last batch that is smaller is a batch as well: slices may "
+     "end after the end"),
+    ("the last batch is empty", "empty-batch", "when the size divides the number, the last batch "
+     "is full, and no other follows"),
+    ("several times", "drawn-again", "shuffle once an epoch and cut: whoever draws each batch anew "
+     "puts examples back"),
+    ("not an example", "outside", "the examples have the numbers 0 to n_examples - 1"),
+    ("sizes", "sizes", "every batch has batch_size examples; only the last one may have fewer"),
+    ("order of the table", "not-shuffled", "tables are often sorted: shuffle the numbers first"),
+    ("neighbours", "blocks-shuffled", "shuffle the examples, not the finished batches: neighbours "
+     "in the table must be able to part"),
+    ("alike", "same-order", "the second epoch repeats the first: take the order from rng, which "
+     "goes on, and make no generator of your own"),
+)  # fmt: skip
+
+
+def _listed(value: Any) -> Any:
+    """Write out what may be a generator."""
+    return list(value) if hasattr(value, "__next__") else value
+
+
+def _wrong_epoch(epoch: Any, n_examples: int, batch_size: int) -> tuple[str, str]:
+    """Say what is wrong with one epoch, and show it; ``""`` where nothing is."""
+    if not isinstance(epoch, list) or not all(_is_batch(batch) for batch in epoch):
+        return "an epoch should be a list of arrays of whole numbers", show(epoch)
+    drawn = [int(i) for batch in epoch for i in batch]
+    for i in drawn:
+        if not 0 <= i < n_examples:
+            return f"{i} is not an example: there are {n_examples}", _brief([epoch])
+    counts = np.bincount(np.array(drawn, dtype=int), minlength=n_examples)
+    if (counts > 1).any():
+        example = int(np.argmax(counts))
+        return f"example {example} comes several times: {counts[example]}", _brief([epoch])
+    if (counts == 0).any():
+        lost = int((counts == 0).sum())
+        return f"example {np.argmin(counts)} is in no batch ({lost} are lost)", _brief([epoch])
+    sizes = [len(batch) for batch in epoch]
+    if sizes and sizes[-1] == 0:
+        return "the last batch is empty", _brief([epoch])
+    right = [min(batch_size, n_examples - s) for s in range(0, n_examples, batch_size)]
+    if sizes != right:
+        return f"the batches have the sizes {', '.join(map(str, sizes))}", _brief([epoch])
+    return "", ""
+
+
+def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str:
+    """Say what is not random; by luck it would be so less than once in a million million."""
+    if n_examples < 20:
+        return ""
+    orders = [[int(i) for batch in epoch for i in batch] for epoch in epochs]
+    if list(range(n_examples)) in orders or list(range(n_examples))[::-1] in orders:
+        return "the examples come in the order of the table"
+    if min(batch_size, len(epochs[0])) >= 4 and all(map(_has_neighbours_only, epochs)):
+        return "every batch holds neighbours only"
+    return "both epochs are alike" if orders[0] == orders[1] else ""
+
+
+def _has_neighbours_only(epoch: Sequence[Any]) -> bool:
+    return all(np.ptp(batch) == len(batch) - 1 for batch in epoch)
+
+
+def _is_batch(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
+
+
+def _brief(epochs: Sequence[Any]) -> str:
+    first = [i for batch in epochs[0] for i in batch.tolist()]
+    return f"sizes {[len(batch) for batch in epochs[0]]}, beginning with {first[:6]}"
+
+
+TASK = Minibatches()

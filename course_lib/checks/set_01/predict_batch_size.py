@@ -1,0 +1,96 @@
+"""Which batch size reaches a loss in the shortest time, predicted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, first_difference
+from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.task import Case, Given
+
+
+class PredictBatchSize(PredictTask):
+    """The minimum of (a + b B) times S (1 + C / B) over whole batch sizes B, by trying them all."""
+
+    name = "predict_batch_size"
+    title = "Predict the batch size with the shortest time to a loss, then measure."
+    questions = ("step_us", "example_us", "fewest_steps", "critical_size")
+    other_number = "write down time = steps x time of a step as a function of B, for {name}"
+
+    def tried(self) -> Sequence[tuple[int, ...]]:
+        """Begin with numbers like those of the lecture."""
+        return (200, 20, 40, 90), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150)
+
+    def measure(self, *numbers: int) -> dict[str, Any]:
+        """Try every batch size."""
+        return _told(int(_times_us(*numbers).argmin()) + 1, *numbers)
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Take either of two neighbours that need the same time, but for rounding."""
+        numbers = case.settings["numbers"]
+        size, times = _size_in(got[0]), _times_us(*numbers)
+        if 1 <= size <= len(times) and times[size - 1] <= times.min() * (1 + 1e-13):
+            return first_difference([_told(size, *numbers)], got, n_terms=self.rounding_terms)
+        return super().compare(case, arguments, got)
+
+    def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:
+        """Know the usual mistakes."""
+        step, example, fewest, critical = numbers
+        best = self.measure(*numbers)["best_size"]
+        step_us = step + example * best
+        squared, upside_down = step * critical / example, example * critical / step
+        whole = "examples come whole: compare the times of the two neighbours"
+        return {
+            "best_size": [
+                ("critical", "at the critical size the steps are twice the fewest; how long a step "
+                 "takes counts as well", critical),
+                ("balance", "here half of a step is overhead; how many steps there are counts as "
+                 "well", round(step / example)),
+                ("no-root", "time is a + b B + ...: its slope is 0 where b = a C / B², a square",
+                 round(squared)),
+                ("one", "with one example a step, nearly all of the time is overhead", 1),
+                ("upside-down", "an expensive start of a step makes batches larger, not smaller",
+                 max(1, round(np.sqrt(upside_down)))),
+                ("neighbour", whole, best - 1), ("neighbour", whole, best + 1),
+                ("not-whole", whole, float(np.sqrt(squared))),
+            ],
+            "steps": [
+                ("fewest", "that many steps are needed with huge batches only: times 1 + C / B",
+                 fewest),
+                ("ratio", "it is C / B, not B / C", fewest * (1 + best / critical)),
+                ("one-missing", "1 + C / B: even without noise the fewest steps are needed",
+                 fewest * critical / best),
+            ],
+            "time_us": [
+                ("one-step", "this is one step: multiply with the steps", step_us),
+                ("no-overhead", "every step has its overhead, step_us, as well",
+                 fewest * (1 + critical / best) * example * best),
+                ("one-example", "a step takes example_us for each of its examples",
+                 fewest * (1 + critical / best) * (step + example)),
+                ("fewest", "with the steps of this batch size, not the fewest", fewest * step_us),
+                ("seconds", "in microseconds, please",
+                 fewest * (1 + critical / best) * step_us / 1e6),
+            ],
+        }  # fmt: skip
+
+
+def _size_in(answer: Any) -> int:
+    """Read the size that was predicted; 0 where there is none."""
+    size = answer.get("best_size") if isinstance(answer, dict) else None
+    if isinstance(size, np.ndarray) and size.shape == () and size.dtype.kind in "iu":
+        return int(size)
+    return size if isinstance(size, int) else 0
+
+
+def _told(size: int, step: int, example: int, fewest: int, critical: int) -> dict[str, Any]:
+    steps = fewest * (1 + critical / size)
+    return {"best_size": size, "steps": steps, "time_us": steps * (step + example * size)}
+
+
+def _times_us(step: int, example: int, fewest: int, critical: int) -> Any:
+    sizes = np.arange(1, 2 + 4 * int(np.sqrt(step * critical / example) + 1))
+    return fewest * (1 + critical / sizes) * (step + example * sizes)
+
+
+TASK = PredictBatchSize()

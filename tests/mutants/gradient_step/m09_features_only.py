@@ -1,0 +1,7 @@
+# class: C2
+# hint: no-intercept
+
+
+def gradient_step(w, X, y, learning_rate):
+    error = w[0] + X @ w[1:] - y
+    return w[1:] - learning_rate * X.T @ error / len(y)

@@ -1,0 +1,11 @@
+# class: B7
+# hint: rest-lost
+import numpy as np
+
+
+def sgd_epoch(w, order, X, y, batch_size, learning_rate):
+    for start in range(0, len(order) - batch_size + 1, batch_size):
+        rows = order[start : start + batch_size]
+        design = np.column_stack([np.ones(len(rows)), X[rows]])
+        w = w - learning_rate * design.T @ (design @ w - y[rows]) / len(rows)
+    return w

@@ -1,0 +1,41 @@
+"""Run a notebook and compare what it prints with its outputs, by nbval in a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+STRICT = sys.platform == "linux"  # other systems print floats and errors a little differently
+SLOW_AND_NEVER_NEEDED = "rfc3987_syntax"
+"""A grammar of web addresses. jsonschema loads it where it finds it, for no use in a notebook: it
+takes longer to build than all else that nbformat loads."""
+
+_START = f"""
+import sys
+sys.modules[{SLOW_AND_NEVER_NEEDED!r}] = None
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+_WORDS = [
+    *("-p", "nbval.plugin", "--nbval-cell-timeout=120", "--nbval-current-env"),
+    *("-p", "no:cacheprovider", "-q", "-W", "ignore", "-c", os.devnull),
+]
+
+
+def nbval(path: Path, *, strict: bool = STRICT) -> "subprocess.CompletedProcess[str]":
+    """Run the notebook in its folder, comparing outputs if strict; return how nbval ended."""
+    words = [*_WORDS, "--nbval" if strict else "--nbval-lax", "--rootdir", str(path.parent)]
+    paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
+    # The other plugins take their time, too, and have nothing to do here.
+    environment = {"PYTHONPATH": os.pathsep.join(paths), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", _START, *words, str(path)],
+        env={**os.environ, **environment},
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=290,
+        check=False,
+    )
