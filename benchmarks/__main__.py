@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import readme
 from benchmarks.algorithms import algorithm_entries, measure_algorithms
+from benchmarks.digits import measure_digits
 from benchmarks.launch import measure_launch
 from benchmarks.machine import machine
 from benchmarks.peers import PeerFailed
@@ -17,6 +18,7 @@ from benchmarks.samples import Samples
 from benchmarks.simulator import measure_simulator
 from benchmarks.sums import measurable_engines, measure_sums
 from benchmarks.tracing import measure_tracing
+from benchmarks.training import measure_training
 
 
 def options(words: list[str] | None) -> argparse.Namespace:
@@ -71,6 +73,10 @@ def measure_all(plan: Plan, topics: list[str]) -> Samples:
             measure_algorithms(plan, progress, samples)
         if "simulator" in topics:
             measure_simulator(plan, progress, samples)
+        if "training" in topics:
+            measure_training(plan, progress, samples)
+        if "digits" in topics:
+            measure_digits(plan, progress, samples)
     return samples
 
 

@@ -9,12 +9,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from benchmarks.exchange import Engine, Measured, Task, measure, slowest
 
-__all__ = ["ROOT", "PeerFailed", "answer", "measure_peer", "running", "shared_names", "wait_for"]
+__all__ = [
+    "ROOT",
+    "PeerFailed",
+    "answer",
+    "measure_peer",
+    "run_peer",
+    "running",
+    "shared_names",
+    "wait_for",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 _TIME_LIMIT_S = 600
@@ -33,14 +43,21 @@ def measure_peer(
 
     ``commands(folder)`` returns what to start; each rank calls ``answer(engine, folder)``.
     """
+    return slowest(run_peer(commands, task.as_dict(), processes))
+
+
+def run_peer(
+    commands: Callable[[Path], list[list[str]]], task: dict[str, Any], processes: int
+) -> list[Any]:
+    """Start a peer's ranks on a task; return what each wrote down, by rank."""
     with tempfile.TemporaryDirectory(prefix="peer-") as name:
         folder = Path(name)
-        (folder / "task.json").write_text(json.dumps(task.as_dict()))
+        (folder / "task.json").write_text(json.dumps(task))
         output = folder / "output.txt"
         with running(commands(folder), output) as started:
             wait_for(started, output)
         files = [folder / f"rank{rank}.json" for rank in range(processes)]
-        return slowest([json.loads(file.read_text()) for file in files])
+        return [json.loads(file.read_text()) for file in files]
 
 
 def answer(engine: Engine, folder: Path) -> None:
@@ -54,7 +71,8 @@ def running(commands: list[list[str]], output: Path) -> Iterator[list[subprocess
     """Start programs in the checkout; with the block they end, and all that they have started.
 
     What they print goes to the file ``output``. A Ctrl-C in the terminal does not reach them: it
-    ends the block, which ends them.
+    ends the block, which ends them. They stay in our session, because Linux shares a busy computer
+    out by sessions: with one for each, they would get more of it than our workers.
     """
     environment = os.environ | ({"GLOO_SOCKET_IFNAME": _LOOPBACK} if _LOOPBACK else {})
     started: list[subprocess.Popen[bytes]] = []
@@ -63,7 +81,7 @@ def running(commands: list[list[str]], output: Path) -> Iterator[list[subprocess
             for command in commands:
                 process = subprocess.Popen(
                     command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-                    stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                    stdout=file, stderr=subprocess.STDOUT, process_group=0,
                 )  # fmt: skip
                 started.append(process)
             yield started

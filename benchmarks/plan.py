@@ -8,7 +8,16 @@ from tqdm import tqdm
 __all__ = ["FULL", "KB", "MB", "QUICK", "TOPICS", "Plan", "Progress", "size_name"]
 
 KB, MB = 2**10, 2**20
-TOPICS = ("allreduce", "latency", "tracing", "launch", "algorithms", "simulator")
+TOPICS = (
+    "allreduce",
+    "latency",
+    "tracing",
+    "launch",
+    "algorithms",
+    "simulator",
+    "training",
+    "digits",
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class Plan:
     algorithm_rounds: int
     algorithm_sizes: tuple[int, ...]
     simulated_ranks: int
+    training_steps: int
 
 
 FULL = Plan(
@@ -33,12 +43,13 @@ FULL = Plan(
     sizes=(KB, 4 * KB, 64 * KB, 256 * KB, MB, 4 * MB, 16 * MB, 64 * MB),
     traced_sizes=(KB, 64 * KB, MB, 8 * MB),
     algorithm_rounds=5, algorithm_sizes=(KB, 256 * KB, 4 * MB, 64 * MB),
-    simulated_ranks=1024,
+    simulated_ranks=1024, training_steps=30,
 )  # fmt: skip
 QUICK = Plan(
     rounds=2, n_batches=1, processes=(2, 4), n_pings=200, launch_rounds=1, n_launches=3,
     sizes=(KB, 256 * KB, MB, 64 * MB), traced_sizes=(64 * KB,),
     algorithm_rounds=1, algorithm_sizes=(KB, MB), simulated_ranks=128,
+    training_steps=5,
 )  # fmt: skip
 
 

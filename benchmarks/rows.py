@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks.digits import SYNCHRONOUS, WORKERS, digits_key
 from benchmarks.launch import NOTEBOOK, SPAWN, launch_key
 from benchmarks.plan import FULL, KB, MB, size_name
 from benchmarks.samples import Key, Samples, Spread
 from benchmarks.simulator import n_ring_messages
 from benchmarks.sums import FLOOR, PING
 from benchmarks.tracing import PROCESSOR, TRACED, UNTRACED
+from benchmarks.training import ALONE, DDP, DDP_IN_BUCKETS, OURS, SCHEMES, step_key
 
 __all__ = ["Row", "rows"]
 
@@ -26,7 +28,8 @@ class Row:
 
     ``value`` is the peer's time / ours in a row of ``FASTER`` (more is better), ours / the peer's
     in one of ``ITS_TIME``, our seconds in one of ``SECONDS``, with the peer's in ``peer_s``. Rows
-    of ``MESSAGES`` (more is better) and ``MEMORY`` have no peer, and an empty ``peer``.
+    of ``MESSAGES`` (more is better) and ``MEMORY``, and those of ``SECONDS`` without ``peer_s``,
+    have no peer, and an empty ``peer``.
     """
 
     what: str
@@ -52,7 +55,8 @@ class Row:
     def measured(self) -> str:
         """The value in words: "× 1.3 faster", "0.04 s, against 4.6 s"."""
         if self.unit == SECONDS:
-            return f"{self.value:.2g} s, against {self.peer_s:.2g} s"
+            against = f", against {self.peer_s:.2g} s" if self.peer_s else ""
+            return f"{self.value:.2g} s{against}"
         if self.unit == MESSAGES:
             return f"{self.value:,.0f} messages/s"
         if self.unit == MEMORY:
@@ -90,6 +94,9 @@ def rows(samples: Samples) -> list[Row]:
         _tracing(samples),
         _launch(samples),
         *_simulator(samples),
+        *_training(samples),
+        _scaling(samples),
+        _digits(samples),
     ]
     return [row for row in candidates if row is not None]
 
@@ -175,6 +182,43 @@ def _simulator(samples: Samples) -> list[Row]:
         found.append(_row(what, "", MESSAGES, speed, **for_speed))
         found.append(_row(f"{what}: peak memory", "", MEMORY, memory, **for_memory))
     return found
+
+
+def _training(samples: Samples) -> list[Row]:
+    """Hold the fastest of our schemes against the faster way of torch's."""
+    found = []
+    for processes in sorted({key.processes for key in samples.rounds if key.engine == DDP}):
+        ours = _fastest(samples, [step_key(processes, name) for name in SCHEMES])
+        peer = _fastest(samples, [step_key(processes, name) for name in (DDP, DDP_IN_BUCKETS)])
+        what = f"data-parallel {ours.what}, 64 examples a worker, {processes} processes"
+        found.append(
+            _row(what, peer.engine, FASTER, samples.ratio([(peer, ours)]), must=1.5, goal=1.8)
+        )
+    return found
+
+
+def _scaling(samples: Samples) -> Row | None:
+    together, alone = step_key(2, OURS), step_key(2, ALONE)
+    if not {together, alone} <= set(samples.rounds):
+        return None
+    what = f"data-parallel {together.what}, 2 processes"
+    peer = "two processes that do not talk"
+    return _row(what, peer, ITS_TIME, samples.ratio([(together, alone)]), must=1.11, goal=1.05)
+
+
+def _digits(samples: Samples) -> Row | None:
+    """Tell of the scheme that takes longest."""
+    keys = [digits_key(scheme) for scheme in SYNCHRONOUS]
+    if not set(keys) <= set(samples.rounds):
+        return None
+    slowest = max(keys, key=lambda key: Spread.of(samples.rounds[key]).median)
+    what = f"digits to 95 %, {WORKERS} workers, slowest of {len(keys)} synchronous schemes"
+    return _row(what, "", SECONDS, Spread.of(samples.rounds[slowest]), must=20, goal=10)
+
+
+def _fastest(samples: Samples, keys: list[Key]) -> Key:
+    measured = [key for key in keys if key in samples.rounds]
+    return min(measured, key=lambda key: Spread.of(samples.rounds[key]).median)
 
 
 def _listed(numbers: Iterable[int]) -> str:

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 from torch import nn
 
-from course_lib.models.torch_model import TorchModel
+from course_lib.models.perceptron import Perceptron
 
 __all__ = ["mlp"]
 
 
-def mlp(*sizes: int, dtype: str = "float64") -> TorchModel:
+def mlp(*sizes: int, dtype: str = "float64") -> Perceptron:
     """Make a perceptron with ReLU between its fully connected layers.
 
     Parameters
@@ -21,7 +21,7 @@ def mlp(*sizes: int, dtype: str = "float64") -> TorchModel:
 
     Returns
     -------
-    TorchModel
+    Perceptron
         With layers ``"fc1"``, ``"fc2"`` and so on.
 
     Raises
@@ -50,4 +50,4 @@ def mlp(*sizes: int, dtype: str = "float64") -> TorchModel:
         is_last = number == len(sizes) - 1
         layers.append((f"fc{number}", linear if is_last else nn.Sequential(linear, nn.ReLU())))
     weights = [n_in * n_out for n_in, n_out in pairwise(sizes)]
-    return TorchModel(layers, weights, dtype)
+    return Perceptron(layers, weights, dtype)

@@ -68,6 +68,24 @@ def test_layers_come_last_first_and_together_are_the_gradient(name):
     assert w.tobytes() == before.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_back_propagation_written_out_is_autograds_to_the_bit(dtype):
+    """Also where a unit is silent for all examples, and where one is exactly at the bend."""
+    model, rng = mlp(20, 70, 30, 5, dtype=dtype), np.random.default_rng(0)
+    batch = rng.normal(size=(33, 20)).astype(dtype), rng.integers(0, 5, size=33)
+    w = model.initial() + rng.normal(size=model.n_parameters).astype(dtype) / 10
+    biases = w[20 * 70 : 21 * 70]
+    biases[:7] = -100
+    w[7 * 20 : 8 * 20] = biases[7] = 0
+    before = w.copy(), batch[0].copy()
+    loss, grad = model.gradient(w, batch)
+    assert type(model).gradient is not TorchModel.gradient
+    expected = TorchModel.gradient(model, w, batch)
+    assert (loss, grad.tobytes()) == (expected[0], expected[1].tobytes())
+    assert not grad[: 8 * 20].any()
+    assert (w.tobytes(), batch[0].tobytes()) == tuple(array.tobytes() for array in before)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_gradient_in_steps_reads_each_layer_when_it_comes_to_it(name):
     model, batch = MODELS[name], examples(name, 5)

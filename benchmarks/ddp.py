@@ -1,0 +1,86 @@
+"""The peer of our training step: torch's ``DistributedDataParallel`` over gloo.
+
+``python -m benchmarks.ddp FOLDER RANK SIZE`` is one rank of it. It takes the same steps as ours,
+written as PyTorch's own tutorial does.
+"""
+
+import json
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from benchmarks.lesson import SIZES, lesson
+from benchmarks.peers import run_peer
+
+__all__ = ["train_with_ddp"]
+
+
+def train_with_ddp(workers: int, n_steps: int, in_buckets: bool) -> list[dict[str, Any]]:
+    """Start the processes, let them train, end them; return each rank's losses and seconds a step.
+
+    With ``in_buckets`` gradients are views of what is exchanged, which saves a copy.
+    """
+
+    def commands(folder: Path) -> list[list[str]]:
+        module = [sys.executable, "-m", "benchmarks.ddp", str(folder)]
+        return [[*module, str(rank), str(workers)] for rank in range(workers)]
+
+    return run_peer(commands, {"n_steps": n_steps, "in_buckets": in_buckets}, workers)
+
+
+def train(
+    folder: Path, rank: int, size: int, n_steps: int, in_buckets: bool
+) -> dict[str, list[float]]:
+    """Take the lesson's steps as one rank."""
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", init_method=(folder / "store").as_uri(), rank=rank, world_size=size
+    )
+    X, y, plan = lesson(size, n_steps)
+    X, y = torch.from_numpy(X), torch.from_numpy(y)
+    model = DistributedDataParallel(_network(plan.seed), gradient_as_bucket_view=in_buckets)
+    optimizer = torch.optim.SGD(model.parameters(), lr=plan.learning_rate)
+
+    losses, ends_s = [], []
+    for examples, weight in plan.shares(len(y), rank, size):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(X[examples]), y[examples])
+        loss.backward()
+        optimizer.step()
+        losses.append(weight * loss.item())
+        ends_s.append(time.perf_counter())
+    dist.barrier()
+    dist.destroy_process_group()
+    return {"losses": losses, "seconds": [end - start for start, end in pairwise(ends_s)]}
+
+
+def _network(seed: int) -> Any:
+    """Make the model of ``lesson`` with torch's own layers, and the same first parameters."""
+    import torch
+    from torch import nn
+
+    from course_lib.models.mlp import mlp
+
+    layers: list[nn.Module] = []
+    for n_in, n_out in pairwise(SIZES):
+        layers += [nn.Linear(n_in, n_out), nn.ReLU()]
+    network = nn.Sequential(*layers[:-1])
+    w = mlp(*SIZES, dtype="float32").initial(seed)
+    nn.utils.vector_to_parameters(torch.from_numpy(w), network.parameters())
+    return network
+
+
+def main(folder: Path, rank: int, size: int) -> None:
+    task = json.loads((folder / "task.json").read_text())
+    found = train(folder, rank, size, **task)
+    (folder / f"rank{rank}.json").write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

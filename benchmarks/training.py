@@ -1,0 +1,119 @@
+"""A data-parallel training step: ours against torch's, and against workers that share nothing.
+
+``python -m benchmarks --only training`` measures all of it. Every engine trains the model of
+``lesson`` with one thread a worker, and its losses have to be those of ours.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.ddp import train_with_ddp
+from benchmarks.lesson import SIZES, check_losses, lesson
+from benchmarks.plan import Plan, Progress
+from benchmarks.samples import Key, Samples
+from course_lib import run
+from course_lib.comm.communicator import Communicator
+from course_lib.models.mlp import mlp
+from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes.plan import Training
+from course_lib.trace.trace import Trace
+
+__all__ = ["ALONE", "DDP", "DDP_IN_BUCKETS", "OURS", "measure_training", "step_key"]
+
+OURS, ALONE = "data_parallel", "alone, one worker for each process"
+DDP, DDP_IN_BUCKETS = "torch DDP + gloo", "torch DDP + gloo, gradients in buckets"
+SCHEMES: dict[str, Callable[..., Training]] = {OURS: data_parallel, "layerwise": layerwise}
+_WARM_UP_STEPS = 3
+
+
+class Steps(NamedTuple):
+    """What an engine did: the losses of all steps, and the seconds of those that count."""
+
+    losses: list[float]
+    seconds: list[float]
+
+
+def step_key(processes: int, engine: str) -> Key:
+    return Key(f"training step, MLP {'-'.join(map(str, SIZES))}", processes, engine)
+
+
+def measure_training(plan: Plan, progress: Progress, samples: Samples) -> None:
+    """Measure ours, torch's, and workers that do not talk, in turns."""
+    engines: dict[str, Callable[[int, int], Steps]] = {
+        name: lambda processes, n_steps, name=name: train_with_ours(name, processes, n_steps)
+        for name in SCHEMES
+    }
+    engines |= {
+        DDP: lambda processes, n_steps: _with_ddp(processes, n_steps, in_buckets=False),
+        DDP_IN_BUCKETS: lambda processes, n_steps: _with_ddp(processes, n_steps, in_buckets=True),
+        ALONE: train_alone,
+    }
+    progress.expect(plan.rounds * len(plan.processes) * len(engines))
+    n_steps = _WARM_UP_STEPS + plan.training_steps
+    for _ in range(plan.rounds):
+        for processes in plan.processes:
+            expected: list[float] = []
+            for name, train in engines.items():
+                progress.step(f"training: {name}, {processes} processes")
+                found = train(processes, n_steps)
+                if name != ALONE:
+                    expected = expected or found.losses
+                    check_losses(name, found.losses, expected)
+                samples.add(step_key(processes, name), found.seconds)
+
+
+def train_with_ours(scheme: str, processes: int, n_steps: int) -> Steps:
+    """Train with a scheme of ours; the trace says when its steps were over."""
+    result = run(_train, scheme, n_steps, workers=processes, time_limit_s=600)
+    losses = np.sum([training.losses for training in result.values], axis=0)
+    return Steps(losses.tolist(), _counted(_slowest(_step_seconds(result.trace, processes))))
+
+
+def train_alone(processes: int, n_steps: int) -> Steps:
+    """Let each process train a model of its own: what the cores give where nobody talks.
+
+    A step's seconds are the mean over the processes: none of them waits for the slowest.
+    """
+    result = run(_train_alone, n_steps, workers=processes, time_limit_s=600)
+    seconds = np.mean(_step_seconds(result.trace, processes), axis=0)
+    return Steps(result.values[0].losses, _counted(seconds.tolist()))
+
+
+def _with_ddp(processes: int, n_steps: int, in_buckets: bool) -> Steps:
+    ranks = train_with_ddp(processes, n_steps, in_buckets)
+    losses = np.sum([rank["losses"] for rank in ranks], axis=0)
+    return Steps(losses.tolist(), _counted(_slowest([rank["seconds"] for rank in ranks])))
+
+
+def _train(comm: Communicator, scheme: str, n_steps: int) -> Training:
+    X, y, plan = lesson(comm.size, n_steps)
+    return SCHEMES[scheme](comm, mlp(*SIZES, dtype="float32"), X, y, plan)
+
+
+def _train_alone(comm: Communicator, n_steps: int) -> Training:
+    group: Any = comm.split(color=comm.rank)
+    comm.barrier()
+    return _train(group, OURS, n_steps)
+
+
+def _step_seconds(trace: Trace, processes: int) -> list[list[float]]:
+    """Return, for each rank, the seconds from the end of a step to the end of the next."""
+    ranks = []
+    for rank in range(processes):
+        ends_s = [c.end_s for c in trace.computes if (c.rank, c.label) == (rank, "update")]
+        ranks.append([end - start for start, end in pairwise(ends_s)])
+    return ranks
+
+
+def _slowest(ranks: list[list[float]]) -> list[float]:
+    """Return the seconds of each step on the slowest rank."""
+    return [max(seconds) for seconds in zip(*ranks, strict=True)]
+
+
+def _counted(seconds: list[float]) -> list[float]:
+    """Leave out the steps that warm up; between n steps there are n - 1 times."""
+    return seconds[_WARM_UP_STEPS - 1 :]

@@ -1,0 +1,64 @@
+"""Back-propagation through fully connected layers, written out."""
+
+import torch
+
+from course_lib.models.model import Array, Batch, check_not_empty
+from course_lib.models.torch_model import TorchModel
+from course_lib.models.torch_passes import loss_and_slope
+
+__all__ = ["Perceptron"]
+
+
+class Perceptron(TorchModel):
+    """Fully connected layers with ReLU between them, whose whole gradient needs no autograd.
+
+    Autograd gives every parameter a gradient of its own, and all of them have to be copied together
+    into the flat vector that schemes send. Here each product of matrices ends in its place. The
+    numbers are those of ``backward_layers``, which goes through autograd, to the bit.
+    """
+
+    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
+        """Return the mean loss over a batch and its gradient.
+
+        Forward, a layer makes ``x W^T + b`` of what enters it. Back, ``upstream`` is the slope of
+        the loss in what a layer has made: the gradient of its W is ``upstream^T x``, that of its b
+        the sum of upstream's rows, and ``upstream W`` goes on to the layer before, but for the
+        places where the ReLU has let nothing through.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters; they are not modified.
+        batch : tuple of arrays, shapes (m, n_inputs) and (m,)
+            Examples and the numbers of their classes, at least one.
+
+        Returns
+        -------
+        loss : float
+            The mean cross-entropy, in nats.
+        gradient : array of the kind and dtype of ``w``, shape (n_parameters,)
+            The mean over the examples.
+
+        Raises
+        ------
+        ValueError
+            If the batch is empty.
+        """
+        check_not_empty(batch)
+        grad = torch.empty_like(self._vector(w))
+        numbers = range(len(self.layers))
+        with torch.no_grad():
+            parameters = [self._leaves(w, number) for number in numbers]
+            entered: list[torch.Tensor] = []
+            x = self._tensor(batch[0], w)
+            for weight, bias in parameters:
+                entered.append(x.relu_() if entered else x)
+                x = torch.addmm(bias, entered[-1], weight.T)
+            loss, upstream = loss_and_slope(x, batch[1])
+            for number in reversed(numbers):
+                x, (of_weight, of_bias) = entered[number], self._leaves(grad, number)
+                torch.mm(upstream.T, x, out=of_weight)
+                torch.sum(upstream, 0, out=of_bias)
+                if number > 0:
+                    upstream = (upstream @ parameters[number][0]).mul_(x > 0)
+        return loss, grad if isinstance(w, torch.Tensor) else grad.numpy()
