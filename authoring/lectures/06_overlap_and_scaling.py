@@ -374,7 +374,7 @@ urgent = partial(priority, order=planned(resnet, 16, 32, cluster))
 for name, scheme in (("at the end", data_parallel), ("in turn", in_turn), ("by need", urgent)):
     ms = step_s(scheme, resnet, 16, 16 * 32, cluster, after=2) * 1e3
     print(f"ResNet-50, 16 x 32, {name:10}: {ms:6.1f} ms")
-print(f"computing alone:{3 * 32 * sum(size.flops for size in resnet) / 3 / GPU * 1e3:22.1f} ms")
+print(f"computing alone:{32 * sum(size.flops for size in resnet) / GPU * 1e3:22.1f} ms")
 
 # %% [markdown]
 # The exchanges now hide under the forward pass as well, and the step takes hardly more than its
@@ -519,7 +519,6 @@ for N in powers:
     print(f"{hidden.time_s(N) * 1e3:13.1f} ms", end="")
     print(f"{ten.efficiency(N):11.0%} {hidden.efficiency(N):9.0%}")
 print(guess_share.compare(round(100 * hidden.efficiency(1024))))
-swapping = partial(data_parallel, allreduce=ALLREDUCES["halving_doubling"])
 
 # %% [markdown]
 # Is it the formula that says so, or the network? We run both ends: 16 nodes with all of ResNet-50's
@@ -682,7 +681,7 @@ assert amazon[0] < 109 / 128 < amazon[1]
 # **The claim:** Google scaled to 120 GPUs, Amazon to 120 GPUs.
 #
 # **Verdict on 3.17: imprecise.** We find 100 and 128 GPUs, with 56 % and 85 %, as they reported
-# themselves. (Our 16 servers give a little less than 56 %; how many they had, they do not say.)
+# themselves. (Our 16 servers give a little less than 56 %; how many they had, we do not know.)
 # That the two differ is no wonder: the one goes through servers that all workers share, the other
 # adds up within each host first. One server alone would leave 4 %.
 
