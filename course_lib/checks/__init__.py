@@ -20,6 +20,9 @@ _SETS = {
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
         "predict_map_reduce",
     ),
+    "set_04": (
+        "predict_card", "parameter_server", "early_answers", "assign_layers", "predict_step",
+    ),
     "set_05": (
         "allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring",
         "wasted_bytes", "predict_crossover",

@@ -111,10 +111,10 @@ def _fetch(
     """Let the ranks from ``first_reader`` on have all shards, each from its server."""
     own = shards[comm.rank] if comm.rank < len(shards) else []
     unpack(kept, own, w)
-    for right, left in _neighbours(comm):
-        outgoing = kept if own and right >= first_reader else None
-        theirs = shards[left] if left < len(shards) and comm.rank >= first_reader else []
-        arrived = _exchange(comm, right, outgoing, left if theirs else None)
+    for server, reader in _rounds(comm, len(shards), first_reader):
+        outgoing = None if reader is None or not own else kept
+        theirs = [] if server is None else shards[server]
+        arrived = _exchange(comm, reader, outgoing, server if theirs else None)
         if theirs:
             unpack(arrived, theirs, w)
 
@@ -123,24 +123,38 @@ def _push(comm: Communicator, shards: list[Shard], grad: Array, first_worker: in
     """Give every server its part of the gradient; return the sum of what this one was given."""
     own = shards[comm.rank] if comm.rank < len(shards) else []
     total = pack(grad, own)
-    for right, left in _neighbours(comm):
-        theirs = shards[right] if right < len(shards) and comm.rank >= first_worker else []
+    for server, worker in _rounds(comm, len(shards), first_worker):
+        theirs = [] if server is None else shards[server]
         outgoing = pack(grad, theirs) if theirs else None
-        arrived = _exchange(comm, right, outgoing, left if own and left >= first_worker else None)
+        arrived = _exchange(comm, server, outgoing, worker if own else None)
         if arrived is not None:
             total += arrived
     return total
 
 
-def _neighbours(comm: Communicator) -> list[tuple[int, int]]:
-    """List the ranks 1, 2, ... places to the right and to the left: a schedule without deadlock."""
-    size = comm.size
-    return [((comm.rank + k) % size, (comm.rank - k) % size) for k in range(1, size)]
+def _rounds(
+    comm: Communicator, n_servers: int, first_worker: int
+) -> list[tuple[int | None, int | None]]:
+    """List, round by round, the server this worker talks to, and the worker this server talks to.
+
+    In round k server s has worker s + k, modulo the larger number: nobody has two at a time, so
+    all cards are busy and nobody waits in a circle. None where there is none but oneself.
+    """
+    n_workers, worker = comm.size - first_worker, comm.rank - first_worker
+    rounds: list[tuple[int | None, int | None]] = []
+    for k in range(n_rounds := max(n_servers, n_workers)):
+        theirs, mine = (worker - k) % n_rounds, (comm.rank + k) % n_rounds
+        is_served = worker >= 0 and theirs < n_servers and theirs != comm.rank
+        serves = comm.rank < n_servers and mine < n_workers and first_worker + mine != comm.rank
+        rounds.append((theirs if is_served else None, first_worker + mine if serves else None))
+    return rounds
 
 
-def _exchange(comm: Communicator, dst: int, outgoing: Array | None, src: int | None) -> Array:
+def _exchange(
+    comm: Communicator, dst: int | None, outgoing: Array | None, src: int | None
+) -> Array:
     """Send, receive, or do both at the same time; return what was received, if anything."""
-    if outgoing is None:
+    if dst is None or outgoing is None:
         return None if src is None else comm.recv(src)
     if src is None:
         comm.send(outgoing, dst)

@@ -1,4 +1,4 @@
-"""Who keeps which part of the parameters: shards by the layers' names, or of equal length."""
+"""Who keeps which part of the parameters: shards by layers' names, by size, or of equal length."""
 
 import zlib
 from collections.abc import Sequence
@@ -8,7 +8,14 @@ import array_api_compat
 from course_lib.models.model import Array, Layer
 from course_lib.shards import split_evenly
 
-__all__ = ["pack", "shards_by_name", "shards_of_equal_length", "unpack"]
+__all__ = [
+    "length",
+    "pack",
+    "shards_by_name",
+    "shards_by_size",
+    "shards_of_equal_length",
+    "unpack",
+]
 
 Shard = list[slice]
 """The parts of the flat parameter vector that one server keeps, in their order."""
@@ -44,6 +51,44 @@ def shards_by_name(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
     return shards
 
 
+def shards_by_size(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
+    """Give layers, the largest first, to the shard that has least so far.
+
+    Whole layers again, but nobody hashes: a table says who keeps what. The fullest shard gets at
+    most 4/3 of what the best table of all would give it, and never less than the largest layer.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        A model's layers.
+    n_shards : int
+        How many shards, 1 or more.
+
+    Returns
+    -------
+    list of list of slice
+        The parts of each shard.
+
+    References
+    ----------
+    R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+    Mathematics 17(2), 1969.
+
+    Examples
+    --------
+    >>> layers = [Layer("a", slice(0, 3)), Layer("b", slice(3, 9)), Layer("c", slice(9, 13))]
+    >>> shards_by_size(layers, 2)
+    [[slice(3, 9, None)], [slice(9, 13, None), slice(0, 3, None)]]
+    """
+    shards: list[Shard] = [[] for _ in range(n_shards)]
+    loads = [0] * n_shards
+    for layer in sorted(layers, key=lambda layer: -layer.n_parameters):
+        least = loads.index(min(loads))
+        shards[least].append(layer.part)
+        loads[least] += layer.n_parameters
+    return shards
+
+
 def shards_of_equal_length(n_parameters: int, n_shards: int) -> list[Shard]:
     """Cut the vector into shards whose lengths differ by one at most, wherever layers end.
 
@@ -65,6 +110,27 @@ def shards_of_equal_length(n_parameters: int, n_shards: int) -> list[Shard]:
     [[slice(0, 3, None)], [slice(3, 6, None)], [slice(6, 10, None)]]
     """
     return [[part] for part in split_evenly(n_parameters, n_shards)]
+
+
+def length(shard: Shard) -> int:
+    """Count the parameters of a shard.
+
+    Parameters
+    ----------
+    shard : list of slice
+        Its parts.
+
+    Returns
+    -------
+    int
+        How many numbers its server keeps.
+
+    Examples
+    --------
+    >>> length([slice(0, 3), slice(10, 14)])
+    7
+    """
+    return sum(part.stop - part.start for part in shard)
 
 
 def pack(vector: Array, shard: Shard) -> Array:

@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from course_lib.viz.bar_charts import bars
     from course_lib.viz.curves import loss_curve
     from course_lib.viz.gantt import draw_gantt
     from course_lib.viz.maps import contours
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Player",
+    "bars",
     "contours",
     "curve",
     "draw_gantt",
@@ -39,6 +41,7 @@ __all__ = [
 
 _HOME = {
     "Player": "message_player",
+    "bars": "bar_charts",
     "contours": "maps",
     "curve": "stills",
     "draw_gantt": "gantt",

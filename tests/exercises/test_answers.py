@@ -23,7 +23,7 @@ from tests.exercises.answers import (
 )
 
 WHOLE_ALGORITHMS = {
-    *("combine", "map_reduce"),
+    *("combine", "map_reduce", "parameter_server"),
     *("allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring"),
     "exchange_layerwise",
 }

@@ -1,5 +1,6 @@
 """Synchronous schemes: N workers take the steps that one would take with the whole batch."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,19 +8,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib import run
+from course_lib import networks, run
 from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.comm.errors import WorkerError
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
+from course_lib.models.model import Layer
 from course_lib.schemes.data_parallel import data_parallel
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
-from course_lib.schemes.sharding import pack, shards_by_name, shards_of_equal_length, unpack
+from course_lib.schemes.sharding import (
+    length,
+    pack,
+    shards_by_name,
+    shards_by_size,
+    shards_of_equal_length,
+    unpack,
+)
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 
@@ -220,3 +229,30 @@ def test_shards_cover_every_parameter_once(n, n_shards):
         unpack(pack(w, shard), shard, whole)
     np.testing.assert_array_equal(whole, w)
     assert sum(len(pack(w, shard)) for shard in shards) == model.n_parameters
+
+
+def test_dedicated_servers_and_workers_are_all_busy_in_every_round():
+    """As many servers as workers: a fetch and a push of one vector, not of nearly two."""
+    model, (X, y) = LogisticRegression(19_999), (np.zeros((4, 19_999)), np.zeros(4, dtype=int))
+
+    def seconds(epochs):
+        plan = Plan(batch_size=4, epochs=epochs)
+        scheme = partial(sharded_parameter_server, servers=4)
+        free = replace(networks.ethernet_10g, latency_s=0.0, flops_per_s=1e18)
+        work = (scheme, model, X, y, plan)
+        return run(*work, workers=8, backend="simulated", network=free).elapsed_s
+
+    n_beta = 8 * model.n_parameters * networks.ethernet_10g.beta_s_per_byte
+    assert seconds(3) - seconds(2) == pytest.approx(2 * n_beta, rel=1e-3)
+
+
+@given(sizes=st.lists(st.integers(1, 100), min_size=1, max_size=12), n_shards=st.integers(1, 5))
+def test_layers_by_size_are_all_kept_and_no_shard_is_fuller_than_graham_says(sizes, n_shards):
+    stops = np.cumsum(sizes).tolist()
+    layers = [Layer(str(s), slice(s - n, s)) for n, s in zip(sizes, stops, strict=True)]
+    shards = shards_by_size(layers, n_shards)
+    kept = sorted((part.start, part.stop) for shard in shards for part in shard)
+    assert kept == [(layer.part.start, layer.part.stop) for layer in layers]
+    # Without the largest that is left over, nothing beats the mean: hence 2 - 1/S at the very most.
+    least = max(max(sizes), sum(sizes) / n_shards)
+    assert max(map(length, shards)) <= (2 - 1 / n_shards) * least

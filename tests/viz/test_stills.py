@@ -3,13 +3,23 @@
 import io
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from PIL import Image
 
 from course_lib.trace.events import Note
 from course_lib.trace.trace import Trace
-from course_lib.viz import curve, filmstrip, loss_curve, mimebundle, table, table_html, timeline
+from course_lib.viz import (
+    bars,
+    curve,
+    filmstrip,
+    loss_curve,
+    mimebundle,
+    table,
+    table_html,
+    timeline,
+)
 from course_lib.viz.colours import OKABE_ITO
 from tests.viz.traces import accident, map_reduce, ring
 
@@ -160,3 +170,14 @@ def test_curves_leave_out_what_is_not_finite():
 def test_curves_that_are_no_lists_of_points_are_refused(curves):
     with pytest.raises(TypeError, match="curves"):
         curve(curves)
+
+
+def test_bars_of_all_groups_stand_side_by_side_and_are_named():
+    figure = bars({"by name": [3, 0, 5], "by size": [4, 4, 0]}, level=2.5, x_label="shard")
+    (axes,) = figure.axes
+    heights = [[bar.get_height() for bar in container] for container in axes.containers]
+    assert heights == [[3, 0, 5], [4, 4, 0]]
+    places = sorted(bar.get_x() for container in axes.containers for bar in container)
+    assert all(b - a > 0.39 for a, b in pairwise(places)), "none hides another"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["by name", "by size"]
+    assert figure.to_png().startswith(b"\x89PNG")

@@ -1,0 +1,1 @@
+"""The checks of exercise set 04: a server in the middle."""

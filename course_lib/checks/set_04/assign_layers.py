@@ -1,0 +1,157 @@
+"""Layers to shards: whole layers, and the fullest shard as small as the greedy rule makes it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, show
+from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+
+_TRIED: tuple[tuple[list[int], int], ...] = (
+    ([1, 7, 9, 2, 3, 5, 2], 3),
+    ([1, 1, 1, 9], 2),
+    ([34, 307, 885, 663, 442, 37752, 16781, 4097], 4),
+    ([7, 7, 7], 5),
+    ([3, 8], 1),
+    ([], 3),
+)
+
+
+class AssignLayers(Task):
+    """For each layer the number of its shard."""
+
+    name = "assign_layers"
+    title = "Share layers out over shards, so that the fullest has no more than it must."
+    talks = False
+    takes = ("sizes", "n_shards")
+    enough = "sorting and adding are enough"
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Try few layers first, then AlexNet's, then what nobody can foresee."""
+        rng = Case(1, "", seed=secret).rng(0, 0)
+        tried = [*_TRIED]
+        for _ in range(8):
+            drawn = rng.integers(1, 1000, size=int(rng.integers(4, 30)))
+            tried.append(([int(size) for size in drawn], int(rng.integers(2, 10))))
+        for sizes, n_shards in tried:
+            words = f"layers of {', '.join(map(str, sizes[:8]))}{', ...' * (len(sizes) > 8)}"
+            yield Case(
+                1, f"{words if sizes else 'no layers'} on {n_shards} shards", calls=1, alone=True,
+                settings={"sizes": sizes, "n_shards": n_shards},
+            )  # fmt: skip
+
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Hand over the sizes, and the number of shards."""
+        return list(case.settings["sizes"]), case.settings["n_shards"]
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the function: it needs no communicator."""
+        return fn(*arguments)
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Give greedy's; ``compare`` takes all others that are as even."""
+        return [_greedy(*arguments[0])]
+
+    def price(self, case: Case) -> Price:
+        """Cost nothing."""
+        return Price(0, 0, 0)
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Look for layers without a shard, and for a shard that is too full."""
+        sizes, n_shards = arguments[0]
+        right = f"for example {show(self.expected(case, arguments)[0])}"
+        homes, says = _numbers(got[0]), ""
+        if homes is None or len(homes) != len(sizes):
+            says = f"expected a list with one shard number for each of {len(sizes)} layers"
+        elif any(not 0 <= home < n_shards for home in homes):
+            says = f"a layer is on a shard that does not exist: there are 0 to {n_shards - 1}"
+        else:
+            full, least = _fullest(sizes, homes), _fullest(sizes, _greedy(sizes, n_shards))
+            if full > least:
+                says = f"the fullest shard has {full:,} parameters, and {least:,} would do"
+        return Difference(says, right, show(got[0])) if says else None
+
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
+        """Recognise other rules."""
+        sizes, n_shards = arguments[0]
+        numbers = range(len(sizes))
+        bounds = [sum(sizes) * (s + 1) / n_shards for s in range(n_shards)]
+        ends = [*accumulate(sizes)]
+        per = max(1, -(-len(sizes) // n_shards))
+        by_size = sorted(numbers, key=lambda i: -sizes[i])
+        for hint_id, text, homes in (
+            ("not-sorted", "a large layer that comes last fills a shard that has much already: "
+             "begin with the largest", _greedy(sizes, n_shards, numbers)),
+            ("not-sorted", "this begins with the smallest layer: begin with the largest",
+             _greedy(sizes, n_shards, sorted(numbers, key=sizes.__getitem__))),
+            ("round-robin", "as many layers each is not as many parameters each",
+             [i % n_shards for i in numbers]),
+            ("round-robin", "as many layers each is not as many parameters each",
+             [by_size.index(i) % n_shards for i in numbers]),
+            ("round-robin", "as many layers each is not as many parameters each",
+             [i // per for i in numbers]),
+            ("neighbours-only", "neighbouring layers need not be on one shard",
+             [next(s for s, b in enumerate(bounds) if end <= b + 1e-9) for end in ends]),
+            ("all-on-one", "one shard has everything", [0] * len(sizes)),
+            ("order-of-sizes", "the list is in the order of the layers, not of their sizes",
+             [home for _, home in sorted(zip(by_size, _greedy(sizes, n_shards), strict=True))]),
+            ("order-of-sizes", "the list is in the order of the layers, not of their sizes",
+             [_greedy(sizes, n_shards)[i] for i in by_size]),
+            ("to-the-fullest", "this gives each layer to the fullest shard, or to the last of "
+             "several: take the one with least so far", [n_shards - 1] * len(sizes)),
+        ):  # fmt: skip
+            yield Mistake(hint_id, text, [homes])
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Name the kind of mistake."""
+        _, n_shards = arguments[0]
+        homes = _numbers(got[0])
+        if homes is not None and len(homes) == n_shards:
+            return Hint("loads", "one number for each layer is asked for, the shard that it is on, "
+                        "not one for each shard")  # fmt: skip
+        if "one shard number" in wrong.says:
+            return Hint("wrong-form", "return a list of whole numbers, in the order of sizes")
+        if "does not exist" in wrong.says:
+            return Hint("outside", "shards are numbered from 0 to n_shards - 1")
+        return Hint("too-full", "the largest layer first, each to the shard that has the fewest "
+                    "parameters so far")  # fmt: skip
+
+
+def _greedy(sizes: Sequence[int], n_shards: int, order: Sequence[int] | None = None) -> list[int]:
+    """Walk through the layers, the largest first if no order is given, to the emptiest shard."""
+    if order is None:
+        order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
+    homes, loads = [0] * len(sizes), [0] * n_shards
+    for i in order:
+        homes[i] = loads.index(min(loads))
+        loads[homes[i]] += sizes[i]
+    return homes
+
+
+def _fullest(sizes: Sequence[int], homes: Sequence[int]) -> int:
+    loads: dict[int, int] = {}
+    for size, home in zip(sizes, homes, strict=True):
+        loads[home] = loads.get(home, 0) + size
+    return max(loads.values(), default=0)
+
+
+def _numbers(value: Any) -> list[int] | None:
+    """Take a list, tuple or array of whole numbers for a list of int."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return [int(item) for item in value] if value.dtype.kind in "iu" or not len(value) else None
+    if not isinstance(value, list):
+        return None
+    numbers = []
+    for item in value:
+        whole = isinstance(item, np.ndarray) and item.shape == () and item.dtype.kind in "iu"
+        if isinstance(item, bool) or not (isinstance(item, int) or whole):
+            return None
+        numbers.append(int(item))
+    return numbers
+
+
+TASK = AssignLayers()

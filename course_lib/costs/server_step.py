@@ -1,0 +1,120 @@
+"""A step of the synchronous parameter server on paper: its time, and what follows from it."""
+
+import math
+
+__all__ = ["bandwidth_for", "best_servers", "server_step_s"]
+
+
+def server_step_s(
+    workers: int,
+    n_bytes: int,
+    compute_s: float,
+    update_s: float,
+    latency_s: float,
+    beta_s_per_byte: float,
+) -> float:
+    """Predict a step with one dedicated server: the longer of two chains, and the update.
+
+    Parameters
+    ----------
+    workers : int
+        How many ranks compute, 1 or more.
+    n_bytes : int
+        The parameters' bytes, more than 16 KB, so that each gradient waits for its receive.
+    compute_s, update_s : float
+        What a worker's gradient and the server's update take.
+    latency_s, beta_s_per_byte : float
+        Alpha and beta.
+
+    Returns
+    -------
+    float
+        Seconds from one fetch to the next.
+
+    Examples
+    --------
+    >>> round(server_step_s(4, 1_000_000, 2e-3, 0.0, 20e-6, 1e-9) * 1e3, 3)  # milliseconds
+    8.08
+    """
+    transfer_s = latency_s + n_bytes * beta_s_per_byte
+    computing_s = compute_s + (workers + 1) * transfer_s
+    card_s = 2 * workers * n_bytes * beta_s_per_byte + workers * latency_s
+    return max(computing_s, card_s) + update_s
+
+
+def bandwidth_for(
+    efficiency: float,
+    workers: int,
+    n_bytes: int,
+    compute_s: float,
+    update_s: float,
+    latency_s: float,
+) -> float:
+    """Solve ``server_step_s`` for the bandwidth at which a worker computes so much of the time.
+
+    Parameters
+    ----------
+    efficiency : float
+        The part of a step in which a worker computes, between 0 and 1.
+    workers : int
+        How many ranks compute.
+    n_bytes : int
+        The parameters' bytes.
+    compute_s, update_s : float
+        What a worker's gradient and the server's update take.
+    latency_s : float
+        Alpha.
+
+    Returns
+    -------
+    float
+        Bytes a second of each card.
+
+    Raises
+    ------
+    ValueError
+        If the latencies alone take too long.
+
+    Examples
+    --------
+    >>> f"{bandwidth_for(0.5, 4, 1_000_000, 2e-3, 0.0, 20e-6):,.0f} bytes a second"
+    '2,631,578,947 bytes a second'
+    """
+    rest_s = compute_s / efficiency - update_s
+    computing_s = (rest_s - compute_s) / (workers + 1) - latency_s
+    card_s = (rest_s - workers * latency_s) / (2 * workers)
+    if min(computing_s, card_s) <= 0:
+        raise ValueError(
+            f"efficiency must be lower: {efficiency} is out of reach with a latency of "
+            f"{latency_s} s, however large the bandwidth"
+        )
+    return n_bytes / min(computing_s, card_s)
+
+
+def best_servers(computers: int, transfer_s: float, compute_s: float) -> int:
+    """Say how many of the computers should serve equal shards to the others.
+
+    A step takes about ``compute_s + 2 W / S * transfer_s`` while there are fewer servers than
+    workers; the most gradients a second come from S / W, the root of ``2 transfer_s / compute_s``.
+
+    Parameters
+    ----------
+    computers : int
+        Workers and dedicated servers together, 2 or more.
+    transfer_s : float
+        What all parameters take on one card.
+    compute_s : float
+        What a worker's gradient takes.
+
+    Returns
+    -------
+    int
+        At least one, and at most half of them.
+
+    Examples
+    --------
+    >>> best_servers(12, transfer_s=1e-3, compute_s=8e-3)  # S / W = 1 / 2
+    4
+    """
+    ratio = math.sqrt(2 * transfer_s / compute_s)
+    return min(max(1, round(computers * ratio / (1 + ratio))), computers // 2)

@@ -1,0 +1,11 @@
+# class: B8
+# hint: other-moments
+def early_answers(trace):
+    workers = range(1, trace.size)
+    pushes = [trace.between(worker, 0) for worker in workers]
+    answers = [trace.between(0, worker)[1:] for worker in workers]
+    early = []
+    for step in range(len(pushes[0])):
+        all_there_s = max(pushed[step].posted_s for pushed in pushes)
+        early.append(sum(answered[step].posted_s < all_there_s for answered in answers))
+    return early
