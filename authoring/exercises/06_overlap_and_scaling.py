@@ -35,8 +35,8 @@ from course_lib.schemes.layerwise import layerwise
 # of three layers: 18 and 14 ms.
 
 
-# %% tags=["exercise"] name="predict-step"
-def predict_step(forward_s, backward_s, exchange_s):
+# %% tags=["exercise"] name="critical-path"
+def critical_path(forward_s, backward_s, exchange_s):
     """Predict the time of a step.
 
     Parameters
@@ -60,7 +60,7 @@ def predict_step(forward_s, backward_s, exchange_s):
 
 
 # %% tags=["check"]
-checks.predict_step(predict_step)
+checks.critical_path(critical_path)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -78,7 +78,7 @@ checks.predict_step(predict_step)
 # Now with your own numbers:
 
 # %% tags=["raises-exception"]
-in_s = predict_step((0.001,) * 3, (0.002,) * 3, (0.005, 0.001, 0.001))
+in_s = critical_path((0.001,) * 3, (0.002,) * 3, (0.005, 0.001, 0.001))
 {name: f"{seconds * 1e3:.3f} ms" for name, seconds in in_s.items()}
 
 # %% [markdown]

@@ -104,6 +104,11 @@ def test_right_answer_is_accepted_for_many_seeds(path: Path) -> None:
         assert check(task, load(path), secrets=range(start, start + 5)).passed
 
 
+def test_no_two_sets_have_a_task_of_the_same_name() -> None:
+    names = Counter(name for tasks in checks._SETS.values() for name in tasks)
+    assert [name for name, times in names.items() if times > 1] == []
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_there_are_enough_planted_answers(name: str) -> None:
     whole = name in WHOLE_ALGORITHMS

@@ -8,11 +8,11 @@ import pytest
 from course_lib import checks
 from course_lib.checks.judge import measured_price
 from course_lib.checks.set_06.best_workers import TASK as WORKERS
+from course_lib.checks.set_06.critical_path import TASK as STEP
 from course_lib.checks.set_06.exchange_layerwise import TASK as LAYERWISE
 from course_lib.checks.set_06.hidden_seconds import TASK as HIDDEN
 from course_lib.checks.set_06.predict_bucket import TASK as BUCKET
 from course_lib.checks.set_06.predict_bucket import run_buckets, step_on_paper
-from course_lib.checks.set_06.predict_step import TASK as STEP
 from course_lib.checks.set_06.steps import in_turn_s, run_step
 from course_lib.checks.task import ALL_SIZES
 from course_lib.comm.launch import run

@@ -1,6 +1,6 @@
 # class: B15
 # hint: side-by-side
-def predict_step(forward_s, backward_s, exchange_s):
+def critical_path(forward_s, backward_s, exchange_s):
     ready = done = sum(forward_s)
     for backward, exchange in zip(reversed(backward_s), reversed(exchange_s), strict=True):
         ready += backward

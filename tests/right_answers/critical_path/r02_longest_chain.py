@@ -1,4 +1,4 @@
-def predict_step(forward_s, backward_s, exchange_s):
+def critical_path(forward_s, backward_s, exchange_s):
     """Some layer is the one after which the network is never idle again."""
     forward = sum(forward_s)
     chains = [

@@ -1,4 +1,4 @@
-def predict_step(forward_s, backward_s, exchange_s):
+def critical_path(forward_s, backward_s, exchange_s):
     n = len(forward_s)
     clock = 0.0
     for layer in range(n):

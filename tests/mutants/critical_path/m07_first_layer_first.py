@@ -1,6 +1,6 @@
 # class: B9
 # hint: wrong-direction
-def predict_step(forward_s, backward_s, exchange_s):
+def critical_path(forward_s, backward_s, exchange_s):
     ready = done = sum(forward_s)
     for backward, exchange in zip(backward_s, exchange_s, strict=True):
         ready += backward

@@ -6,7 +6,7 @@ def finish(ready, done, rest):
     return finish(ready, max(ready, done) + exchange, rest[:-1])
 
 
-def predict_step(forward_s, backward_s, exchange_s):
+def critical_path(forward_s, backward_s, exchange_s):
     start = sum(forward_s)
     layers = list(zip(backward_s, exchange_s, strict=True))
     total = start + sum(backward + exchange for backward, exchange in layers)

@@ -9,10 +9,10 @@ from course_lib.checks.prediction import Alternative, PredictTask
 from course_lib.checks.set_06.steps import in_turn_s, run_step
 
 
-class PredictStep(PredictTask):
+class CriticalPath(PredictTask):
     """Forward, backward and exchange of each layer; one exchange at a time on the network."""
 
-    name = "predict_step"
+    name = "critical_path"
     title = (
         "Predict how long a step takes, with one exchange after the other at the end or on the way."
     )
@@ -91,4 +91,4 @@ class PredictStep(PredictTask):
         }  # fmt: skip
 
 
-TASK = PredictStep()
+TASK = CriticalPath()
