@@ -20,6 +20,9 @@ _SETS = {
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
         "predict_map_reduce",
     ),
+    "set_03": (
+        "weighted_mean", "data_parallel", "average_every", "what_is_wrong", "predict_rates",
+    ),
     "set_04": (
         "predict_card", "parameter_server", "early_answers", "assign_layers", "predict_step",
     ),

@@ -72,7 +72,7 @@ def measured_price(seen: Observation, calls: int) -> Price:
 def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
     trace = seen.trace
     assert trace is not None
-    if trace.collectives:
+    if trace.collectives and not task.library:
         names = ", ".join(sorted({event.name for event in trace.collectives}))
         hint = Hint("library-answer", f"of comm, use {', '.join(task.verbs)} only")
         return Fault(f"the library's own {names} was called", hint)

@@ -121,6 +121,8 @@ class Task(ABC):
         The names of the arguments of the learner's function, without the communicator.
     verbs : tuple of str
         The methods of the communicator that a solution may use.
+    library : bool
+        Whether a solution may call the library's collectives.
     forbidden : tuple of str
         Modules of the library that the learner's function may not use.
     forbidden_functions : tuple of str
@@ -149,6 +151,7 @@ class Task(ABC):
     fresh: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[tuple[str, ...]] = ("send", "recv", "recv_any", "sendrecv")
+    library: ClassVar[bool] = False
     forbidden: ClassVar[tuple[str, ...]] = ("course_lib.collectives", "course_lib.schemes")
     forbidden_functions: ClassVar[tuple[str, ...]] = ()
     enough: ClassVar[str] = "send and receive are enough"

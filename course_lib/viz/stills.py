@@ -173,6 +173,8 @@ def curve(
     figure = Still(f"curves: {', '.join(checked) or 'none'}", (_WIDTH * 0.7, 2.9))
     axes = figure.put(0.8, 0.5, _WIDTH * 0.7 - 0.95, 2.1)
     draw_curves(axes, checked)
+    if (legend := axes.get_legend()) is not None:
+        legend.set_loc("best")  # where it covers the least of the curves
     axes.set_xlabel(x_label, fontsize=9)
     axes.set_ylabel(y_label, fontsize=9)
     axes.set_title(title or "", fontsize=10, loc="left")

@@ -28,11 +28,9 @@ SOURCES = {
 }
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
-    *(f"1.{number}" for number in (1, 2, 3, 4, 5, *range(7, 13))),
-    *(f"2.{number}" for number in (*range(1, 10), 16, 17, 19, 20)),
-    *(f"3.{number}" for number in (*range(1, 7), 12)),
-    *(f"3.{number}" for number in (7, 8, 9, 11, 14, 15, 16, 17, 18, 20, 21)),
-    *(f"3.{number}" for number in range(22, 30)),
+    *(f"1.{number}" for number in range(1, 13)),
+    *(f"2.{number}" for number in (*range(1, 13), *range(16, 21))),
+    *(f"3.{number}" for number in range(1, 30)),
     *(f"4.{number}" for number in (*range(1, 7), 12)),
 }
 SCRIPTS = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}

@@ -102,10 +102,9 @@ def push_whole(comm, shards, grad, first_worker):
     """Send every server the whole gradient; each takes its part of it."""
     own = shards[comm.rank] if comm.rank < len(shards) else []
     total = pack(grad, own)
-    for right, left in shards_module._neighbours(comm):
-        sends = right < len(shards) and comm.rank >= first_worker
+    for server, worker in shards_module._rounds(comm, len(shards), first_worker):
         arrived = shards_module._exchange(
-            comm, right, grad if sends else None, left if own and left >= first_worker else None
+            comm, server, None if server is None else grad, worker if own else None
         )
         if arrived is not None:
             total += pack(arrived, own)
@@ -116,13 +115,11 @@ def fetch_whole(comm, shards, kept, w, first_reader):
     """Send every reader a vector as long as the model, of which only the shard counts."""
     own = shards[comm.rank] if comm.rank < len(shards) else []
     unpack(kept, own, w)
-    for right, left in shards_module._neighbours(comm):
-        reads = left < len(shards) and comm.rank >= first_reader
-        arrived = shards_module._exchange(
-            comm, right, w if own and right >= first_reader else None, left if reads else None
-        )
-        if reads:
-            unpack(pack(arrived, shards[left]), shards[left], w)
+    for server, reader in shards_module._rounds(comm, len(shards), first_reader):
+        outgoing = None if reader is None or not own else w
+        arrived = shards_module._exchange(comm, reader, outgoing, server)
+        if arrived is not None:
+            unpack(pack(arrived, shards[server]), shards[server], w)
 
 
 def fetch_twice(comm, w, fetch=server_module._fetch):

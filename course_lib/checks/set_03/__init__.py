@@ -1,0 +1,1 @@
+"""The checks of exercise set 03: one model, trained by many."""

@@ -1,0 +1,85 @@
+"""The learning rate after the number of workers has changed, predicted and measured."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.launch import run
+
+
+class PredictRates(PredictTask):
+    """By what to multiply the learning rate, so that an epoch goes as far as before."""
+
+    name = "predict_rates"
+    title = "Predict the learning rate for another number of workers, then measure it."
+    questions = ("n_before", "n_after")
+    other_number = (
+        "take 2 workers before and 4 after, and examples that all have the gradient 1: how far "
+        "does an epoch go, before and after? {name} is before divided by after"
+    )
+
+    def tried(self) -> Sequence[tuple[int, ...]]:
+        """Begin with twice as many workers."""
+        return (2, 4), (1, 5), (8, 2), (3, 5), (12, 1)
+
+    def measure(self, *numbers: int) -> dict[str, Any]:
+        """Walk an epoch along a gradient of 1, with either number of workers."""
+        n_before, n_after = numbers
+        n_rows = 4 * n_before * n_after
+
+        def factor(how: str, before: int, after: int) -> float:
+            ways = [
+                run(_way, n_rows // batch, how, workers=n, backend="simulated").values[0]
+                for n, batch in ((n_before, before), (n_after, after))
+            ]
+            return float(ways[0] / ways[1])
+
+        same, own = (n_before * n_after,) * 2, (2 * n_before, 2 * n_after)
+        return {
+            "same_batch_mean": factor("mean", *same),
+            "same_batch_sum": factor("sum", *same),
+            "own_batch_mean": factor("mean", *own),
+            "own_batch_sum": factor("sum", *own),
+        }
+
+    def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:
+        """Know the usual mistakes."""
+        before, after = numbers
+        more = after / before
+        same = "the batch is the same, and so is its mean: the number of workers is not seen at all"
+        grown = "an epoch has fewer steps now (or more): each has to go further (or less far)"
+        summed = "more workers add up more means: the step has grown already"
+        turned = "turned round: is the rate to grow or to shrink when workers are added?"
+        root = "the square root is another rule; here an epoch is to go exactly as far as before"
+        return {
+            "same_batch_mean": [("batch-stays", same, more), ("batch-stays", same, 1 / more)],
+            "same_batch_sum": [
+                ("turned-round", turned, more), ("sum-grows", summed, 1.0),
+                ("square-root", root, math.sqrt(1 / more)),
+            ],
+            "own_batch_mean": [
+                ("turned-round", turned, 1 / more), ("fewer-steps", grown, 1.0),
+                ("square-root", root, math.sqrt(more)),
+            ],
+            "own_batch_sum": [
+                ("sum-grows", summed, more), ("turned-round", turned, 1 / more),
+                ("square-root", root, math.sqrt(more)),
+            ],
+        }  # fmt: skip
+
+
+def _way(comm: Communicator, n_steps: int, how: str) -> float:
+    """How far ``n_steps`` steps go, each along every rank's mean gradient of 1, at rate 1."""
+    from course_lib.collectives.allreduce_ring import allreduce_ring
+
+    way = np.zeros(1)
+    for _ in range(n_steps):
+        way += allreduce_ring(comm, np.ones(1), op=how)
+    return float(way[0])
+
+
+TASK = PredictRates()

@@ -1,0 +1,8 @@
+# class: B2
+# hint: no-messages
+def average_every(comm, model, w, X_local, y_local, learning_rate, every):
+    n_steps = len(y_local)
+    for step in range(1, n_steps + 1):
+        row = slice(step - 1, step)
+        w = w - learning_rate * model.gradient(w, (X_local[row], y_local[row]))[1]
+    return w

@@ -1,0 +1,12 @@
+# class: B13
+# hint: left-out
+import numpy as np
+
+from course_lib.collectives.allreduce_ring import allreduce_ring
+
+
+def weighted_mean(comm, grad, n_examples):
+    if n_examples == 0:
+        return grad.copy()
+    total = allreduce_ring(comm, np.array([float(n_examples)]))
+    return allreduce_ring(comm, n_examples * grad) / total
