@@ -800,5 +800,5 @@ for name, ms in virtual_ms.items():
 #   ranks: 200,000 bytes, and found it there.
 # - We told two wrong rings from the right one by their bytes: $3n$ and $6n$ for the same sum.
 #
-# Next: the exercise set 05, where you write them yourself. Lecture 06 (to come) hides the
-# communication behind the computation.
+# Next: the exercise set 05, where you write them yourself. Lecture 06 hides the communication
+# behind the computation.

@@ -30,6 +30,9 @@ _SETS = {
         "allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring",
         "wasted_bytes", "predict_crossover",
     ),
+    "set_06": (
+        "critical_path", "exchange_layerwise", "hidden_seconds", "best_workers", "predict_bucket",
+    ),
 }  # fmt: skip
 _HOME = {task: name for name, tasks in _SETS.items() for task in tasks}
 

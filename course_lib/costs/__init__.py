@@ -10,5 +10,6 @@ communicates: the formulas know the ranks and the length, and nothing of the cod
 from course_lib.costs.catalogue import crossover, predicted_s, price
 from course_lib.costs.fit import Line, fit_line
 from course_lib.costs.price import Price
+from course_lib.costs.scaling import Step
 
-__all__ = ["Line", "Price", "crossover", "fit_line", "predicted_s", "price"]
+__all__ = ["Line", "Price", "Step", "crossover", "fit_line", "predicted_s", "price"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from course_lib.viz.bar_charts import bars
     from course_lib.viz.curves import loss_curve
+    from course_lib.viz.gantt import draw_gantt
     from course_lib.viz.maps import contours
     from course_lib.viz.message_player import Player, player
     from course_lib.viz.pages import export_page, to_html
@@ -24,6 +25,7 @@ __all__ = [
     "bars",
     "contours",
     "curve",
+    "draw_gantt",
     "draw_times",
     "draw_wait_graph",
     "export_page",
@@ -42,6 +44,7 @@ _HOME = {
     "bars": "bar_charts",
     "contours": "maps",
     "curve": "stills",
+    "draw_gantt": "gantt",
     "draw_times": "times",
     "draw_wait_graph": "wait_graph",
     "export_page": "pages",

@@ -189,7 +189,7 @@ def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> Non
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=LINE, linewidth=0.5)
     if curves:
-        axes.legend(fontsize=8, frameon=False, loc="upper right")
+        axes.legend(fontsize=8, frameon=False, loc="best")
 
 
 def cut(text: str, room: float) -> str:

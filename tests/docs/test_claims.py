@@ -29,8 +29,8 @@ SOURCES = {
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
     *(f"1.{number}" for number in range(1, 13)),
-    *(f"2.{number}" for number in (*range(1, 13), 16, 17, 18, 20)),
-    *(f"3.{number}" for number in (*range(1, 7), 10, 12, 13, 19, *range(22, 30))),
+    *(f"2.{number}" for number in (*range(1, 13), *range(16, 21))),
+    *(f"3.{number}" for number in range(1, 30)),
     *(f"4.{number}" for number in (*range(1, 7), 12)),
 }
 SCRIPTS = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}

@@ -25,6 +25,7 @@ from tests.exercises.answers import (
 WHOLE_ALGORITHMS = {
     *("combine", "map_reduce", "data_parallel", "parameter_server"),
     *("allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring"),
+    "exchange_layerwise",
 }
 
 
@@ -101,6 +102,11 @@ def test_right_answer_is_accepted_for_many_seeds(path: Path) -> None:
     for start in range(0, 200, 5):
         task = task_of(path.parent.name)
         assert check(task, load(path), secrets=range(start, start + 5)).passed
+
+
+def test_no_two_sets_have_a_task_of_the_same_name() -> None:
+    names = Counter(name for tasks in checks._SETS.values() for name in tasks)
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 @pytest.mark.parametrize("name", TASKS)

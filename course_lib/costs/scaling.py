@@ -1,0 +1,161 @@
+"""What a training step takes on N workers, and how many of them are worth having.
+
+A step is computing and an all-reduce. More workers have fewer examples each, and more to tell each
+other: ``T(N) = ceil(B / N) c + T_allreduce(N)`` for B examples of c seconds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from course_lib.costs.catalogue import predicted_s
+
+__all__ = ["Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of data-parallel training, as it is priced.
+
+    Attributes
+    ----------
+    batch : int
+        How many examples all workers together take, B.
+    example_s : float
+        Seconds that one worker computes for one example, c.
+    n_bytes : int
+        Bytes of the gradient.
+    alpha_s : float
+        Seconds from sending a message's first byte until it arrives.
+    beta_s_per_byte : float
+        Seconds that a card is busy with one byte.
+    collective : str, default: "allreduce_ring"
+        What adds up the gradients, one of ``course_lib.collectives``.
+    hideable : float, default: 0.0
+        Under what part of the computing the all-reduce can go on: 0 if it begins afterwards; 2/3
+        at best, because a backward pass is two thirds of the work.
+
+    Examples
+    --------
+    >>> step = Step(batch=1024, example_s=1e-3, n_bytes=10**8, alpha_s=2e-5, beta_s_per_byte=8e-10)
+    >>> print(f"{step.time_s(1):.3f} s, {step.time_s(16):.3f} s, {step.time_s(1024):.3f} s")
+    1.024 s, 0.215 s, 0.202 s
+    >>> step.best([1, 16, 64, 256, 1024])
+    256
+    """
+
+    batch: int
+    example_s: float
+    n_bytes: int
+    alpha_s: float
+    beta_s_per_byte: float
+    collective: str = "allreduce_ring"
+    hideable: float = 0.0
+
+    def compute_s(self, workers: int) -> float:
+        """Return the computing of the worker with the most examples.
+
+        Parameters
+        ----------
+        workers : int
+            How many, N.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
+        return -(-self.batch // workers) * self.example_s
+
+    def exchange_s(self, workers: int) -> float:
+        """Return what the all-reduce takes.
+
+        Parameters
+        ----------
+        workers : int
+            How many, N.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
+        return predicted_s(
+            self.collective, workers, self.n_bytes, self.alpha_s, self.beta_s_per_byte
+        )
+
+    def time_s(self, workers: int) -> float:
+        """Return the time of the step.
+
+        Parameters
+        ----------
+        workers : int
+            How many, N.
+
+        Returns
+        -------
+        float
+            Seconds: the computing, and what is left of the all-reduce when as much as possible of
+            it is hidden.
+        """
+        compute_s = self.compute_s(workers)
+        return compute_s + max(0.0, self.exchange_s(workers) - self.hideable * compute_s)
+
+    def efficiency(self, workers: int) -> float:
+        """Return which part of N times one worker's speed is reached, with this batch.
+
+        Parameters
+        ----------
+        workers : int
+            How many, N.
+
+        Returns
+        -------
+        float
+            ``T(1) / (N T(N))``: strong scaling. For weak scaling, take ``grown(N)``'s.
+        """
+        return self.batch * self.example_s / (workers * self.time_s(workers))
+
+    def grown(self, workers: int) -> "Step":
+        """Return the step in which every worker has as many examples as one has in this.
+
+        Parameters
+        ----------
+        workers : int
+            How many, N.
+
+        Returns
+        -------
+        Step
+            With N times the batch: weak scaling.
+        """
+        return replace(self, batch=workers * self.batch)
+
+    def best(self, sizes: Sequence[int]) -> int:
+        """Return the number of workers with the shortest step.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            The numbers to choose from.
+
+        Returns
+        -------
+        int
+            The smallest of the quickest.
+        """
+        return min(sizes, key=lambda workers: (self.time_s(workers), workers))
+
+    def breaks_even_at(self) -> int | None:
+        """Return from how many workers on the step is shorter than on one.
+
+        Returns
+        -------
+        int or None
+            The smallest number of workers, up to one an example; None if one worker is quicker
+            than all of them.
+        """
+        alone_s = self.time_s(1)
+        for workers in range(2, self.batch + 1):
+            if self.time_s(workers) < alone_s:
+                return workers
+        return None

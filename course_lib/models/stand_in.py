@@ -1,0 +1,110 @@
+"""A model that learns nothing: it has the sizes of another one, for rehearsals in virtual time."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.models.model import Batch, Layer, LayerFlops
+from course_lib.models.published import LayerSize
+
+__all__ = ["StandIn"]
+
+Vector = NDArray[np.float64]
+
+
+class StandIn:
+    """Take a network's place in a scheme: its gradients are zeros, but as long, and as late.
+
+    Parameters
+    ----------
+    sizes : sequence of LayerSize
+        The layers, in the order of the forward pass.
+    lengths : sequence of int or None, default: None
+        How many numbers stand for each layer's parameters; None takes one for each. Shorter ones
+        let a large network fit into the memory of a thousand virtual workers, whose bandwidth has
+        to shrink with them.
+
+    Attributes
+    ----------
+    layers : tuple of Layer
+        The same layers, and where they lie in the vector of zeros.
+
+    Examples
+    --------
+    >>> model = StandIn([LayerSize("fc1", 600, 3600.0), LayerSize("fc2", 60, 360.0)])
+    >>> model.n_parameters, model.flops((range(10), range(10)))
+    (660, 39600.0)
+    """
+
+    def __init__(self, sizes: Sequence[LayerSize], lengths: Sequence[int] | None = None) -> None:
+        self.sizes = tuple(sizes)
+        if lengths is None:
+            lengths = [size.n_parameters for size in sizes]
+        parts = [slice(start, stop) for start, stop in pairwise([0, *accumulate(lengths)])]
+        self.layers = tuple(Layer(size.name, part) for size, part in zip(sizes, parts, strict=True))
+
+    @property
+    def n_parameters(self) -> int:
+        """The length of the flat parameter vector."""
+        return int(self.layers[-1].part.stop)
+
+    def initial(self, seed: int = 0) -> Vector:
+        """Return zeros, whatever the seed."""
+        del seed
+        return np.zeros(self.n_parameters)
+
+    def loss(self, w: Vector, batch: Batch) -> float:
+        """Return 0."""
+        del w, batch
+        return 0.0
+
+    def gradient(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
+        """Return 0 and zeros."""
+        del w, batch
+        return 0.0, np.zeros(self.n_parameters)
+
+    def backward_layers(self, w: Vector, batch: Batch) -> Iterator[tuple[Layer, Vector]]:
+        """Yield zeros layer by layer, the last layer first."""
+        del w, batch
+        for layer in reversed(self.layers):
+            yield layer, np.zeros(layer.n_parameters)
+
+    def passes(self, w: Vector, batch: Batch) -> "_NoPasses":
+        """Begin a gradient in steps."""
+        del w, batch
+        return _NoPasses()
+
+    def predict(self, w: Vector, X: Any) -> Vector:
+        """Return 0 for each example."""
+        del w
+        return np.zeros(len(X))
+
+    def flops(self, batch: Batch) -> float:
+        """Count the floating-point operations of one gradient."""
+        return len(batch[1]) * sum(size.flops for size in self.sizes)
+
+    def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
+        """Count them layer by layer: one third forward, two thirds back."""
+        examples = len(batch[1])
+        return tuple(
+            LayerFlops(examples * size.flops / 3, examples * size.flops * 2 / 3)
+            for size in self.sizes
+        )
+
+
+class _NoPasses:
+    """The steps of a gradient that is nothing but zeros."""
+
+    def forward(self, layer: Layer) -> None:
+        """Do nothing."""
+
+    def loss(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def backward(self, layer: Layer) -> Vector:
+        """Return zeros."""
+        return np.zeros(layer.n_parameters)

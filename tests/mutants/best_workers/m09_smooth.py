@@ -1,0 +1,13 @@
+# class: C6
+# hint: smooth
+import math
+
+
+def best_workers(batch, example_s, n_bytes, latency_s, bandwidth_bytes_per_s):
+    def step_s(n):
+        return math.ceil(batch / n) * example_s + 2 * (n - 1) * (
+            latency_s + n_bytes / n / bandwidth_bytes_per_s
+        )
+
+    best = min(batch, max(1, round(math.sqrt(batch * example_s / (2 * latency_s)))))
+    return {"workers": best, "seconds": step_s(best)}

@@ -1,0 +1,8 @@
+# class: B9
+# hint: wrong-direction
+def critical_path(forward_s, backward_s, exchange_s):
+    ready = done = sum(forward_s)
+    for backward, exchange in zip(backward_s, exchange_s, strict=True):
+        ready += backward
+        done = max(ready, done) + exchange
+    return {"after": sum(forward_s) + sum(backward_s) + sum(exchange_s), "overlapped": done}

@@ -1,0 +1,8 @@
+# class: C2
+# hint: not-a-dict
+def critical_path(forward_s, backward_s, exchange_s):
+    ready = done = sum(forward_s)
+    for backward, exchange in zip(reversed(backward_s), reversed(exchange_s), strict=True):
+        ready += backward
+        done = max(ready, done) + exchange
+    return sum(forward_s) + sum(backward_s) + sum(exchange_s), done

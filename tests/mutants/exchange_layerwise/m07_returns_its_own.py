@@ -1,0 +1,10 @@
+# class: B1
+# hint: returns-own
+def exchange_layerwise(comm, backward, allreduce):
+    gradients, pending = [], []
+    for _, gradient in backward(comm):
+        gradients.append(gradient)
+        pending.append(comm.start(allreduce, gradient))
+    for exchange in pending:
+        exchange.wait()
+    return gradients[::-1]

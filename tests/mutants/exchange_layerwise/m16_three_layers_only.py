@@ -1,0 +1,7 @@
+# class: B5
+# hint: exception
+def exchange_layerwise(comm, backward, allreduce):
+    pending = [None] * 3
+    for layer, gradient in backward(comm):
+        pending[layer] = comm.start(allreduce, gradient)
+    return [exchange.wait() for exchange in pending]

@@ -1,0 +1,76 @@
+"""A rehearsed step takes what the formula and the critical path say, however short its vectors."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from course_lib import networks
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.costs import Step
+from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
+from course_lib.rehearsal import rehearse, step_s
+from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes.priority import priority
+
+GPUS = replace(networks.ethernet_10g, flops_per_s=4e12)
+THREE = [LayerSize(name, n_parameters=500_000, flops=3e9) for name in ("L1", "L2", "L3")]
+WIRES = networks.Network("1 GB/s", 0.0, 1e9, flops_per_s=1e12)
+
+
+@pytest.mark.parametrize("collective", ["ring", "halving_doubling", "butterfly"])
+@pytest.mark.parametrize(("workers", "batch"), [(1, 24), (4, 24), (16, 64), (16, 50)])
+def test_a_step_takes_the_formula_s_time(collective, workers, batch):
+    n_parameters, flops = parameters_and_flops(PUBLISHED["ResNet-50"])
+    step = Step(
+        batch, flops / 4e12, 4 * n_parameters, GPUS.latency_s, GPUS.beta_s_per_byte,
+        f"allreduce_{collective}",
+    )  # fmt: skip
+    whole = [LayerSize("all", n_parameters, flops)]
+    took_s = step_s(data_parallel, whole, workers, batch, GPUS, allreduce=ALLREDUCES[collective])
+    # The update of the short vector takes nanoseconds; chunks of bytes are rounded in the formula.
+    assert took_s == pytest.approx(step.time_s(workers), rel=1e-6)
+    assert took_s != pytest.approx(step.time_s(workers) + GPUS.latency_s, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected_ms"), [({"bucket_bytes": math.inf}, 18), ({"bucket_bytes": 0}, 14)]
+)
+def test_three_layers_take_their_critical_path(options, expected_ms):
+    scheme = partial(layerwise, one_at_a_time=True)
+    took_s = step_s(scheme, THREE, 4, 4, WIRES, **options)
+    assert took_s * 1e3 == pytest.approx(expected_ms, abs=1e-4)
+
+
+def test_bucket_bytes_are_those_of_the_whole_gradient():
+    """Two layers of 2 MB fill a bucket of 3 MB, and the third is left alone."""
+    trace = rehearse(layerwise, THREE, 4, 4, WIRES, bucket_bytes=3e6).trace
+    entered = [event.name for event in trace.collectives if event.rank == 0]
+    assert entered.count("allreduce_ring") == 2
+
+
+@pytest.mark.parametrize(("bandwidth", "order", "expected_ms"), [(6e8, [2, 0, 1], 19)])
+def test_a_step_that_overlaps_the_next_is_measured_in_the_steady_state(
+    bandwidth, order, expected_ms
+):
+    slower = replace(WIRES, bandwidth_bytes_per_s=bandwidth)
+    took_s = step_s(priority, THREE, 4, 4, slower, after=2, order=order)
+    assert took_s * 1e3 == pytest.approx(expected_ms, abs=1e-4)
+
+
+@pytest.mark.parametrize("workers", [3, 7])
+def test_a_server_s_step_is_what_passes_its_card(workers):
+    """6 MB out to each worker and 6 MB in, at 1 GB/s; the others compute while the card works."""
+    took_s = step_s(parameter_server, THREE, workers + 1, workers, WIRES)
+    assert took_s * 1e3 == pytest.approx(2 * workers * 6, abs=1e-4)
+
+
+def test_hosts_share_uplinks_that_are_slower_in_the_same_proportion():
+    hosts = networks.two_level(replace(WIRES, bandwidth_bytes_per_s=1e12), WIRES, ranks_per_host=2)
+    levels = partial(ALLREDUCES["two_level"], ranks_per_host=2)
+    took_s = step_s(data_parallel, THREE, 4, 4, hosts, allreduce=levels)
+    # Two hosts swap halves twice: 6 MB pass each uplink, at 1 GB/s; inside nothing takes time.
+    assert took_s * 1e3 == pytest.approx(9 + 6, abs=0.05)
