@@ -46,7 +46,7 @@ def one_step(
     scheme : callable
         How to train, called as ``scheme(comm, model, X, y, plan, **options)``.
     model : Model
-        What is trained; a ``PaperModel`` costs no time of yours.
+        What is trained; a ``StandIn`` costs no time of yours.
     workers : int
         How many ranks compute gradients.
     examples_each : int
@@ -65,9 +65,9 @@ def one_step(
 
     Examples
     --------
-    >>> from course_lib.models.paper_model import PaperModel
+    >>> from course_lib.models.stand_in import StandIn
     >>> from course_lib.schemes.parameter_server import parameter_server
-    >>> model = PaperModel({"fc": 100_000}, flops_per_example=1e7)
+    >>> model = StandIn.of({"fc": 100_000}, flops_per_example=1e7)
     >>> step = one_step(parameter_server, model, workers=2, examples_each=1, extra_ranks=1)
     >>> f"{step.seconds * 1e3:.2f} ms"  # the gradient 1 ms, 3 x (20 us + 0.64 ms), the update
     '3.00 ms'
@@ -101,7 +101,7 @@ def real_step_s(
     scheme : callable
         How to train, called as ``scheme(comm, model, X, y, plan, **options)``.
     model : Model
-        What is trained; with a ``PaperModel`` communication is all there is.
+        What is trained; with a ``StandIn`` communication is all there is.
     ranks : int
         How many processes.
     steps : int, default: 10

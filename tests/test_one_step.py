@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.models.paper_model import PaperModel
+from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step, real_step_s
 from course_lib.schemes.data_parallel import data_parallel
 from course_lib.schemes.parameter_server import parameter_server
@@ -12,7 +12,7 @@ from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 
-MODEL = PaperModel({"fc1": 3000, "fc2": 1000}, flops_per_example=1e6)
+MODEL = StandIn.of({"fc1": 3000, "fc2": 1000}, flops_per_example=1e6)
 N_BYTES = 8 * 4000
 
 
@@ -62,7 +62,7 @@ def test_layers_on_paper_cost_their_share_of_the_flops():
 @pytest.mark.slow
 def test_more_bytes_take_longer_on_real_processes_too():
     small, large = (
-        real_step_s(data_parallel, PaperModel({"all": n}, 0), ranks=2, steps=3)
+        real_step_s(data_parallel, StandIn.of({"all": n}, 0), ranks=2, steps=3)
         for n in (10, 4_000_000)
     )
     print(f"a step of 80 bytes {small * 1e3:.3f} ms, of 32 MB {large * 1e3:.3f} ms")

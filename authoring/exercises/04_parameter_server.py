@@ -13,7 +13,7 @@
 import numpy as np
 
 from course_lib import checks, networks, run
-from course_lib.models.paper_model import PaperModel
+from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step
 from course_lib.schemes.parameter_server import parameter_server as library_server
 from course_lib.schemes.plan import Plan
@@ -89,7 +89,7 @@ checks.predict_card(predict_card)
 # %% tags=["raises-exception"]
 def ten_steps(comm):
     """Train a model of 1,000 numbers that has no arithmetic."""
-    model, plan = PaperModel({"all": 1000}, 0), Plan(batch_size=3, epochs=10)
+    model, plan = StandIn.of({"all": 1000}, 0), Plan(batch_size=3, epochs=10)
     library_server(comm, model, np.zeros((3, 1)), np.zeros(3), plan)
 
 
@@ -437,7 +437,7 @@ checks.predict_step(predict_step)
 # Now on the simulated Ethernet of the lecture, half a million bytes, a gradient of 3 ms:
 
 # %% tags=["raises-exception"]
-net, paper = networks.ethernet_10g, PaperModel({"all": 62_500}, flops_per_example=3e7)
+net, paper = networks.ethernet_10g, StandIn.of({"all": 62_500}, flops_per_example=3e7)
 for W in (2, 8, 32):
     ours = predict_step(W, 500_000, 3e-3, 1.25e-5, net.latency_s, net.bandwidth_bytes_per_s)
     ran = one_step(library_server, paper, W, 1, extra_ranks=1, network=net).seconds

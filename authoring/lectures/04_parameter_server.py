@@ -22,7 +22,7 @@ from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s
 from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
-from course_lib.models.paper_model import PaperModel
+from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step, real_step_s
 from course_lib.schemes import sharding
 from course_lib.schemes.data_parallel import data_parallel
@@ -114,7 +114,7 @@ ALEXNET = {
     "conv1": 34_944, "conv2": 307_456, "conv3": 885_120, "conv4": 663_936, "conv5": 442_624,
     "fc6": 37_752_832, "fc7": 16_781_312, "fc8": 4_097_000,
 }  # fmt: skip
-paper = PaperModel({name: n // 1000 for name, n in ALEXNET.items()}, flops_per_example=4.3e6)
+paper = StandIn.of({name: n // 1000 for name, n in ALEXNET.items()}, flops_per_example=4.3e6)
 N_BYTES = 8 * paper.n_parameters
 print(f"{paper.n_parameters:,} parameters, n = {N_BYTES:,} bytes")
 
@@ -320,7 +320,7 @@ curve(lines, x_label="log2 of the number of workers", y_label="efficiency")
 
 
 # %% tags=["nbval-ignore-output"]
-half_a_million = PaperModel({"fc": 500_000}, flops_per_example=0)
+half_a_million = StandIn.of({"fc": 500_000}, flops_per_example=0)
 for ranks in (2, 3, 5):
     ms = real_step_s(parameter_server, half_a_million, ranks) * 1e3
     print(f"a server and {ranks - 1} worker(s): {ms:5.1f} ms a step")
@@ -379,7 +379,7 @@ def kept(rule, model):
 
 
 # %% name="placements"
-blocks = PaperModel({f"block{k}": 1000 for k in range(1, 25)}, flops_per_example=1e6)
+blocks = StandIn.of({f"block{k}": 1000 for k in range(1, 25)}, flops_per_example=1e6)
 rules = {"by name": sharding.shards_by_name, "by size": sharding.shards_by_size}
 for name, shown in (("AlexNet", paper), ("24 blocks", blocks)):
     for words, rule in rules.items():

@@ -1,6 +1,6 @@
 """A model that learns nothing: it has the sizes of another one, for rehearsals in virtual time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -46,10 +46,40 @@ class StandIn:
         parts = [slice(start, stop) for start, stop in pairwise([0, *accumulate(lengths)])]
         self.layers = tuple(Layer(size.name, part) for size, part in zip(sizes, parts, strict=True))
 
+    @classmethod
+    def of(cls, lengths: Mapping[str, int], flops_per_example: float) -> "StandIn":
+        """Make one whose layers cost as much as they weigh.
+
+        Parameters
+        ----------
+        lengths : mapping of str to int
+            The number of parameters of each layer by name, in the order of the forward pass.
+        flops_per_example : float
+            Of the forward and the backward pass through all of them.
+
+        Returns
+        -------
+        StandIn
+            Each layer has its part of the operations, in proportion to its parameters.
+
+        Examples
+        --------
+        >>> model = StandIn.of({"fc1": 60, "fc2": 40}, flops_per_example=600)
+        >>> [size.flops for size in model.sizes]
+        [360.0, 240.0]
+        """
+        per_parameter = flops_per_example / sum(lengths.values())
+        return cls([LayerSize(name, n, per_parameter * n) for name, n in lengths.items()])
+
     @property
     def n_parameters(self) -> int:
         """The length of the flat parameter vector."""
         return int(self.layers[-1].part.stop)
+
+    @property
+    def flops_per_example(self) -> float:
+        """The operations of a forward and a backward pass through all layers, for one example."""
+        return sum(size.flops for size in self.sizes)
 
     def initial(self, seed: int = 0) -> Vector:
         """Return zeros, whatever the seed."""
@@ -84,7 +114,7 @@ class StandIn:
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient."""
-        return len(batch[1]) * sum(size.flops for size in self.sizes)
+        return len(batch[1]) * self.flops_per_example
 
     def layer_flops(self, batch: Batch) -> tuple[LayerFlops, ...]:
         """Count them layer by layer: one third forward, two thirds back."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from course_lib.comm.simulated.networks import Network, ethernet_10g
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s
-from course_lib.models.paper_model import PaperModel
+from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step
 from course_lib.schemes.parameter_server import parameter_server
 
@@ -16,7 +16,7 @@ FLOPS_PER_S = 1e10
 
 
 def simulated_s(workers, n_parameters, compute_s, network):
-    model = PaperModel({"all": n_parameters}, flops_per_example=compute_s * FLOPS_PER_S)
+    model = StandIn.of({"all": n_parameters}, flops_per_example=compute_s * FLOPS_PER_S)
     return one_step(parameter_server, model, workers, 1, extra_ranks=1, network=network).seconds
 
 
