@@ -195,6 +195,8 @@ def test_checkpoints_come_every_so_many_epochs_and_after_the_last(tmp_path, monk
     assert files == ["epoch_2.npz", "epoch_4.npz", "epoch_5.npz"]
 
 
+# The time limit is an exception at any point of the program, also between open() and its with.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_training_that_fails_says_what_is_kept(tmp_path, capsys):
     words = f"--backend simulated --checkpoint {tmp_path} --epochs 100000 --time-limit 3 {SMALL}"
     assert main(words.split()) == 1

@@ -52,6 +52,8 @@ class Minibatches(Task):
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Look for examples that are lost or doubled, for wrong sizes, then for the order."""
         n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
+        if not isinstance(got[0], list) or len(got[0]) != 2:
+            return Difference("two epochs were asked for", self._right(case), show(got[0]), "", 0)
         for number, epoch in enumerate(got[0]):
             says, shown = _wrong_epoch(epoch, n_examples, batch_size)
             if says:
@@ -63,7 +65,7 @@ class Minibatches(Task):
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Name the kind of mistake."""
-        if any(epoch is None for epoch in got[0]):
+        if isinstance(got[0], list) and any(epoch is None for epoch in got[0]):
             return Hint("returns-none", "does every path through the function end in a return?")
         for clue, hint_id, text in _HINTS:
             if clue in wrong.says:

@@ -66,7 +66,7 @@ class WhatIsWrong(Task):
     ) -> Hint | None:
         """Say where to look, from what was said and what it should be."""
         right, said = case.settings["wrong"], got[0]
-        if said not in ANSWERS:
+        if not isinstance(said, str) or said not in ANSWERS:
             return Hint("wrong-name", f"return one of {', '.join(map(repr, ANSWERS))}")
         if right == "fine":
             return Hint(

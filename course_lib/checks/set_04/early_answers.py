@@ -123,7 +123,7 @@ class EarlyAnswers(Task):
     """For each step, how many answers left before the last gradient of the step was there."""
 
     name = "early_answers"
-    title = "Find the bug: which workers were answered too early?"
+    title = "Find the bug: tell which workers were answered too early."
     talks = False
     fresh = False
     takes = ("trace",)
