@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Difference", "difference", "first_difference", "plain", "show"]
+__all__ = ["Difference", "difference", "differing_bits", "first_difference", "plain", "show"]
 
 ROUNDING = 16
 """How many rounding errors per added term are forgiven; a wrong algorithm is off by far more."""
@@ -115,6 +115,28 @@ def difference(
     if isinstance(expected, np.ndarray):
         return _compare_arrays(expected, got, n_terms, scale, may_be_empty)
     return _compare_scalars(expected, got, n_terms, scale)
+
+
+def differing_bits(got: Sequence[NDArray[Any]], what: str) -> Difference | None:
+    """Find a rank whose array differs from rank 0's in any bit, where rounding is no excuse.
+
+    Parameters
+    ----------
+    got : sequence of numpy.ndarray
+        By rank.
+    what : str
+        What they are, in the plural.
+
+    Returns
+    -------
+    Difference or None
+        The first; None if all have the same bits.
+    """
+    for rank, value in enumerate(got):
+        if value.tobytes() != got[0].tobytes():
+            says = f"the {what} of ranks 0 and {rank} differ in the last bits"
+            return Difference(says, "the same bits on every rank", "other bits", "bits", rank)
+    return None
 
 
 def first_difference(

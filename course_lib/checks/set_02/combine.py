@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks import fingerprint
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
 
@@ -58,14 +58,7 @@ class Combine(Task):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare with the right model, and the ranks' models with each other: to the last bit."""
-        wrong = super().compare(case, arguments, got)
-        if wrong is not None:
-            return wrong
-        for rank, value in enumerate(got):
-            if value.tobytes() != got[0].tobytes():
-                says = f"the models of ranks 0 and {rank} differ in the last bits"
-                return Difference(says, "the same bits on every rank", "other bits", "bits", rank)
-        return None
+        return super().compare(case, arguments, got) or differing_bits(got, "models")
 
     def price(self, case: Case) -> Price:
         """Send P - 1 partial sums in and P - 1 models out, all over rank 0's card."""

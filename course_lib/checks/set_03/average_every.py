@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference
-from course_lib.checks.set_03.data import differing_bits, most, random_examples, reference
+from course_lib.checks.comparator import Difference, differing_bits
+from course_lib.checks.set_03.data import most, random_examples, reference
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
 
@@ -61,7 +61,7 @@ class AverageEvery(Task):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare with the right models, and the ranks with each other: to the last bit."""
-        return super().compare(case, arguments, got) or differing_bits(got)
+        return super().compare(case, arguments, got) or differing_bits(got, "parameters")
 
     def price(self, case: Case) -> Price:
         """All-reduce as often as an average is due."""

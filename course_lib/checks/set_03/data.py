@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.checks.comparator import Difference
 from course_lib.checks.task import Hint, Price
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.models.linear_regression import LinearRegression
 
-__all__ = ["differing_bits", "left_out", "most", "random_examples", "reference", "simulate"]
+__all__ = ["left_out", "most", "random_examples", "reference", "simulate"]
 
 Array = NDArray[np.float64]
 Rows = Sequence[Any]
@@ -67,15 +66,6 @@ def simulate(
         along = combine(grads, counts)
         held = [w - rate * grad for w, grad in zip(held, along, strict=True)]
     return held
-
-
-def differing_bits(got: Sequence[Any]) -> Difference | None:
-    """Find a rank whose array differs from rank 0's in any bit."""
-    for rank, value in enumerate(got):
-        if value.tobytes() != got[0].tobytes():
-            says = f"the parameters of ranks 0 and {rank} differ in the last bits"
-            return Difference(says, "the same bits on every rank", "other bits", "bits", rank)
-    return None
 
 
 def left_out(kind: str) -> Hint | None:

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.set_03.data import (
-    differing_bits,
     left_out,
     most,
     random_examples,
@@ -79,7 +78,7 @@ class DataParallel(Task):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare with one machine, and the ranks with each other: to the last bit."""
-        return super().compare(case, arguments, got) or differing_bits(got)
+        return super().compare(case, arguments, got) or differing_bits(got, "parameters")
 
     def price(self, case: Case) -> Price:
         """Broadcast once, and all-reduce in every step."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from course_lib.checks import fingerprint
-from course_lib.checks.comparator import Difference
+from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.set_05.data import cases_of, make, n_bytes
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Task
 from course_lib.shards import split_evenly
@@ -50,14 +50,7 @@ class AllReduce(Task):
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare with the sum, and the ranks' results with each other: to the last bit."""
-        wrong = super().compare(case, arguments, got)
-        if wrong is not None:
-            return wrong
-        for rank, value in enumerate(got):
-            if value.tobytes() != got[0].tobytes():
-                says = f"the results of ranks 0 and {rank} differ in the last bits"
-                return Difference(says, "the same bits on every rank", "other bits", "bits", rank)
-        return None
+        return super().compare(case, arguments, got) or differing_bits(got, "results")
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise those that all algorithms invite."""
