@@ -112,7 +112,7 @@ class LinearRegression:
         error = self.predict(w, X) - y
         return 0.5 * float(error @ error), np.concatenate([[error.sum()], X.T @ error])
 
-    def gradient(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
+    def gradient(self, w: Vector, batch: Batch, weight: float = 1.0) -> tuple[float, Vector]:
         """Average the loss and its gradient over the examples of a batch.
 
         Parameters
@@ -121,11 +121,13 @@ class LinearRegression:
             The parameters.
         batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
             Examples and targets, at least one.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
         loss : float
-            Half the mean squared error.
+            Half the mean squared error, weighted.
         gradient : numpy.ndarray, shape (d + 1,)
             Its gradient.
 
@@ -137,7 +139,7 @@ class LinearRegression:
         check_not_empty(batch)
         n_examples = len(batch[1])
         loss_sum, grad_sum = self.gradient_sum(w, batch)
-        return loss_sum / n_examples, grad_sum / n_examples
+        return weight * (loss_sum / n_examples), weight * (grad_sum / n_examples)
 
     def backward_layers(self, w: Vector, batch: Batch) -> Iterator[tuple[Layer, Vector]]:
         """Yield the gradient of the one layer.
@@ -158,7 +160,7 @@ class LinearRegression:
         """
         yield self.layers[0], self.gradient(w, batch)[1]
 
-    def passes(self, w: Vector, batch: Batch) -> OneLayerPasses:
+    def passes(self, w: Vector, batch: Batch, weight: float = 1.0) -> OneLayerPasses:
         """Begin a gradient in steps, of which there is one.
 
         Parameters
@@ -167,13 +169,15 @@ class LinearRegression:
             The parameters.
         batch : tuple of numpy.ndarray, shapes (m, d) and (m,)
             Examples and targets, at least one.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
         OneLayerPasses
             They give what ``gradient`` returns.
         """
-        return OneLayerPasses(self, w, batch)
+        return OneLayerPasses(self, w, batch, weight)
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.

@@ -90,7 +90,7 @@ class LogisticRegression:
         """
         return (self._margin(w, X) > 0).astype(np.int64)
 
-    def gradient(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
+    def gradient(self, w: Vector, batch: Batch, weight: float = 1.0) -> tuple[float, Vector]:
         """Return the mean loss over a batch and its gradient.
 
         Parameters
@@ -99,13 +99,15 @@ class LogisticRegression:
             The parameters.
         batch : tuple of numpy.ndarray or scipy.sparse.csr_matrix (m, d), and numpy.ndarray (m,)
             Examples and classes, 0 or 1; at least one.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
         loss : float
-            What ``loss`` returns.
+            What ``loss`` returns, weighted.
         gradient : numpy.ndarray, shape (d + 1,)
-            The mean of (probability - class) * x, and ``l2 * w``.
+            The mean of (probability - class) * x, and ``l2 * w``; weighted.
 
         Raises
         ------
@@ -117,7 +119,7 @@ class LogisticRegression:
         margin = self._margin(w, X)
         error = (np.exp(-np.logaddexp(0, -margin)) - y) / len(y)
         grad = np.concatenate([[error.sum()], X.T @ error + self.l2 * w[1:]])
-        return self._mean_loss(w, margin, y), grad
+        return weight * self._mean_loss(w, margin, y), weight * grad
 
     def backward_layers(self, w: Vector, batch: Batch) -> Iterator[tuple[Layer, Vector]]:
         """Yield the gradient of the one layer.
@@ -138,7 +140,7 @@ class LogisticRegression:
         """
         yield self.layers[0], self.gradient(w, batch)[1]
 
-    def passes(self, w: Vector, batch: Batch) -> OneLayerPasses:
+    def passes(self, w: Vector, batch: Batch, weight: float = 1.0) -> OneLayerPasses:
         """Begin a gradient in steps, of which there is one.
 
         Parameters
@@ -147,13 +149,15 @@ class LogisticRegression:
             The parameters.
         batch : tuple of numpy.ndarray or scipy.sparse.csr_matrix (m, d), and numpy.ndarray (m,)
             Examples and targets, at least one.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
         OneLayerPasses
             They give what ``gradient`` returns.
         """
-        return OneLayerPasses(self, w, batch)
+        return OneLayerPasses(self, w, batch, weight)
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.

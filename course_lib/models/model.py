@@ -69,7 +69,7 @@ class Passes(Protocol):
         ...
 
     def loss(self) -> float:
-        """Return the mean loss over the batch, after the last layer's ``forward``."""
+        """Return the weighted mean loss over the batch, after the last layer's ``forward``."""
         ...
 
     def backward(self, layer: Layer) -> Array:
@@ -81,7 +81,7 @@ class Model(Protocol):
     """Mathematics without communication: who has a ``Model`` can be trained by every scheme.
 
     Parameters are one flat vector ``w``, so that a scheme can send them, or their gradient, as one
-    message. A gradient is the mean over the examples of a batch.
+    message. A gradient is the mean over the examples of a batch, times a weight.
     """
 
     @property
@@ -102,16 +102,21 @@ class Model(Protocol):
         """Return the mean loss over the examples of a batch."""
         ...
 
-    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
-        """Return the mean loss over a batch and its gradient, as long as ``w``."""
+    def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
+        """Return the mean loss over a batch and its gradient, as long as ``w``; times ``weight``.
+
+        A worker's part of a batch has the weight of its part, so that the gradients of all parts
+        add up to that of the batch. A network weighs the slope of the loss, which is a few numbers
+        an example, and so spares a walk through its gradient.
+        """
         ...
 
     def backward_layers(self, w: Array, batch: Batch) -> Iterator[tuple[Layer, Array]]:
         """Yield the gradient layer by layer, as back-propagation finds it: the last layer first."""
         ...
 
-    def passes(self, w: Array, batch: Batch) -> Passes:
-        """Begin a gradient that is computed layer by layer, forward and back."""
+    def passes(self, w: Array, batch: Batch, weight: float = 1.0) -> Passes:
+        """Begin a gradient that is computed layer by layer, forward and back; times ``weight``."""
         ...
 
     def predict(self, w: Array, X: Any) -> Any:
@@ -140,20 +145,22 @@ class OneLayerPasses:
         The parameters; they are not modified.
     batch : tuple of arrays
         Examples and targets, at least one.
+    weight : float, default: 1.0
+        What loss and gradient are multiplied by.
     """
 
-    def __init__(self, model: Model, w: Array, batch: Batch) -> None:
-        self._model, self._w, self._batch = model, w, batch
+    def __init__(self, model: Model, w: Array, batch: Batch, weight: float = 1.0) -> None:
+        self._model, self._w, self._batch, self._weight = model, w, batch, weight
         self._loss = 0.0
         self._grad: Array = None
 
     def forward(self, layer: Layer) -> None:
         """Compute the loss and its gradient."""
         del layer
-        self._loss, self._grad = self._model.gradient(self._w, self._batch)
+        self._loss, self._grad = self._model.gradient(self._w, self._batch, self._weight)
 
     def loss(self) -> float:
-        """Return the mean loss over the batch."""
+        """Return the mean loss over the batch, times the weight."""
         return self._loss
 
     def backward(self, layer: Layer) -> Array:

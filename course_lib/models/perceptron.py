@@ -17,7 +17,7 @@ class Perceptron(TorchModel):
     numbers are those of ``backward_layers``, which goes through autograd, to the bit.
     """
 
-    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
+    def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
         """Return the mean loss over a batch and its gradient.
 
         Forward, a layer makes ``x W^T + b`` of what enters it. Back, ``upstream`` is the slope of
@@ -31,13 +31,15 @@ class Perceptron(TorchModel):
             The parameters; they are not modified.
         batch : tuple of arrays, shapes (m, n_inputs) and (m,)
             Examples and the numbers of their classes, at least one.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
         loss : float
-            The mean cross-entropy, in nats.
+            The mean cross-entropy, in nats, weighted.
         gradient : array of the kind and dtype of ``w``, shape (n_parameters,)
-            The mean over the examples.
+            The weighted mean over the examples.
 
         Raises
         ------
@@ -51,10 +53,10 @@ class Perceptron(TorchModel):
             parameters = [self._leaves(w, number) for number in numbers]
             entered: list[torch.Tensor] = []
             x = self._tensor(batch[0], w)
-            for weight, bias in parameters:
+            for layer_weight, bias in parameters:
                 entered.append(x.relu_() if entered else x)
-                x = torch.addmm(bias, entered[-1], weight.T)
-            loss, upstream = loss_and_slope(x, batch[1])
+                x = torch.addmm(bias, entered[-1], layer_weight.T)
+            loss, upstream = loss_and_slope(x, batch[1], weight)
             for number in reversed(numbers):
                 x, (of_weight, of_bias) = entered[number], self._leaves(grad, number)
                 torch.mm(upstream.T, x, out=of_weight)

@@ -91,9 +91,9 @@ class StandIn:
         del w, batch
         return 0.0
 
-    def gradient(self, w: Vector, batch: Batch) -> tuple[float, Vector]:
+    def gradient(self, w: Vector, batch: Batch, weight: float = 1.0) -> tuple[float, Vector]:
         """Return 0 and zeros."""
-        del w, batch
+        del w, batch, weight
         return 0.0, np.zeros(self.n_parameters)
 
     def backward_layers(self, w: Vector, batch: Batch) -> Iterator[tuple[Layer, Vector]]:
@@ -102,9 +102,9 @@ class StandIn:
         for layer in reversed(self.layers):
             yield layer, np.zeros(layer.n_parameters)
 
-    def passes(self, w: Vector, batch: Batch) -> "_NoPasses":
+    def passes(self, w: Vector, batch: Batch, weight: float = 1.0) -> "_NoPasses":
         """Begin a gradient in steps."""
-        del w, batch
+        del w, batch, weight
         return _NoPasses()
 
     def predict(self, w: Vector, X: Any) -> Vector:

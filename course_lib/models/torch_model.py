@@ -152,7 +152,7 @@ class TorchModel:
         """
         return self.outputs(w, X).argmax(dim=1).cpu().numpy()
 
-    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
+    def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
         """Return the mean loss over a batch and its gradient.
 
         Parameters
@@ -161,13 +161,15 @@ class TorchModel:
             The parameters; they are not modified.
         batch : tuple of arrays, shapes (m, ...) and (m,)
             Examples and the numbers of their classes, at least one.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
         loss : float
-            The mean cross-entropy, in nats.
+            The mean cross-entropy, in nats, weighted.
         gradient : array of the kind and dtype of ``w``, shape (n_parameters,)
-            The mean over the examples.
+            The weighted mean over the examples.
 
         Raises
         ------
@@ -177,7 +179,8 @@ class TorchModel:
         check_not_empty(batch)
         with torch.enable_grad():
             leaves = [self._leaves(w, number) for number in range(len(self._modules))]
-            loss = mean_loss(self._outputs(leaves, self._tensor(batch[0], w)), batch[1])
+            outputs = self._outputs(leaves, self._tensor(batch[0], w))
+            loss = weight * mean_loss(outputs, batch[1])
             grads = torch.autograd.grad(loss, [leaf for own in leaves for leaf in own])
         return loss.item(), flat(w, grads)
 
@@ -212,7 +215,7 @@ class TorchModel:
         for layer in self.layers[::-1]:
             yield layer, passes.backward(layer)
 
-    def passes(self, w: Array, batch: Batch) -> TorchPasses:
+    def passes(self, w: Array, batch: Batch, weight: float = 1.0) -> TorchPasses:
         """Begin a gradient that is computed layer by layer, forward and back.
 
         Parameters
@@ -221,6 +224,8 @@ class TorchModel:
             The parameters; they are not modified.
         batch : tuple of arrays, shapes (m, ...) and (m,)
             Examples and the numbers of their classes; a ``ValueError`` if there are none.
+        weight : float, default: 1.0
+            What part of a larger batch this one is: loss and gradient are multiplied by it.
 
         Returns
         -------
@@ -228,7 +233,7 @@ class TorchModel:
             They give what ``gradient`` returns, to the bit.
         """
         check_not_empty(batch)
-        return TorchPasses(self, w, batch)
+        return TorchPasses(self, w, batch, weight)
 
     def flops(self, batch: Batch) -> float:
         """Count the floating-point operations of one gradient.

@@ -24,10 +24,12 @@ class TorchPasses:
         The parameters; each layer's are read when ``forward`` comes to it.
     batch : tuple of arrays, shapes (m, ...) and (m,)
         Examples and the numbers of their classes; with ``turn`` nobody asks for the latter.
+    weight : float, default: 1.0
+        What loss and gradient are multiplied by.
     """
 
-    def __init__(self, model: "TorchModel", w: Array, batch: Batch) -> None:
-        self._model, self._w, self._y = model, w, batch[1]
+    def __init__(self, model: "TorchModel", w: Array, batch: Batch, weight: float = 1.0) -> None:
+        self._model, self._w, self._y, self._weight = model, w, batch[1], weight
         self._x = model._tensor(batch[0], w)
         self._steps: list[tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]] = []
         self._loss = 0.0
@@ -59,9 +61,10 @@ class TorchPasses:
         self._upstream = torch.as_tensor(slope)
 
     def loss(self) -> float:
-        """Return the mean loss over the batch, after the last layer's ``forward``."""
+        """Return the weighted mean loss over the batch, after the last layer's ``forward``."""
         if self._upstream is None:
-            self._loss, self._upstream = loss_and_slope(self._x.detach(), self._y)
+            outputs = self._x.detach()
+            self._loss, self._upstream = loss_and_slope(outputs, self._y, self._weight)
         return self._loss
 
     def backward(self, layer: Layer) -> Array:
@@ -119,7 +122,7 @@ def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
     return torch.nn.functional.cross_entropy(outputs, classes)
 
 
-def loss_and_slope(outputs: Array, y: Array) -> tuple[float, Array]:
+def loss_and_slope(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, Array]:
     """Return the mean cross-entropy of outputs, and its derivative by each of them.
 
     Parameters
@@ -128,6 +131,8 @@ def loss_and_slope(outputs: Array, y: Array) -> tuple[float, Array]:
         What the last layer gave; they are not modified.
     y : array, shape (m,)
         The numbers of the classes, at least one.
+    weight : float, default: 1.0
+        What both are multiplied by.
 
     Returns
     -------
@@ -138,6 +143,6 @@ def loss_and_slope(outputs: Array, y: Array) -> tuple[float, Array]:
     """
     with torch.enable_grad():
         leaf = torch.as_tensor(outputs).detach().requires_grad_()
-        loss = mean_loss(leaf, y)
+        loss = weight * mean_loss(leaf, y)
         (slope,) = torch.autograd.grad(loss, leaf)
     return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()

@@ -88,8 +88,8 @@ class PartialPasses:
     def __init__(
         self, comm: Communicator, model: Model, w: Array, batch: Batch, weight: float
     ) -> None:
-        self._comm, self._w, self._weight = comm, w, weight
-        self._passes = model.passes(w, batch) if weight else None
+        self._comm, self._w = comm, w
+        self._passes = model.passes(w, batch, weight) if weight else None
         names = [layer.name for layer in model.layers]
         self._flops = dict(zip(names, model.layer_flops(batch), strict=True))
 
@@ -101,16 +101,12 @@ class PartialPasses:
 
     def loss(self) -> float:
         """Return the examples' share of the mean loss over the whole batch."""
-        return self._weight * self._passes.loss() if self._passes else 0.0
+        return self._passes.loss() if self._passes else 0.0
 
     def backward(self, layer: Layer) -> Array:
         """Go back through one layer, the last one first; return the share of its gradient."""
         with self._block("backward", layer, self._flops[layer.name].backward):
-            if self._passes is None:
-                return self._w[layer.part] * 0
-            grad_partial = self._passes.backward(layer)
-            grad_partial *= self._weight
-            return grad_partial
+            return self._passes.backward(layer) if self._passes else self._w[layer.part] * 0
 
     def _block(self, pass_name: str, layer: Layer, flops: float) -> AbstractContextManager[None]:
         return self._comm.compute(f"{pass_name} {layer.name}", flops=flops)

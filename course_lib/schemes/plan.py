@@ -284,6 +284,4 @@ def partial_gradient(model: Model, w: Array, batch: Batch, weight: float) -> tup
     """
     if len(batch[1]) == 0:
         return 0.0, w * 0
-    loss, grad = model.gradient(w, batch)
-    grad *= weight
-    return weight * loss, grad
+    return model.gradient(w, batch, weight)

@@ -27,8 +27,8 @@ class TimedModel:
         """Return the model's own."""
         return getattr(self._model, name)
 
-    def gradient(self, w: Array, batch: Batch) -> tuple[float, Array]:
+    def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
         """Return the model's gradient, measured, or priced at ``model.flops``."""
         with self._comm.compute("gradient", flops=self._model.flops(batch)):
-            loss, grad = self._model.gradient(w, batch)
+            loss, grad = self._model.gradient(w, batch, weight)
         return loss, grad
