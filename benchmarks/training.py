@@ -5,7 +5,6 @@
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +69,7 @@ def train_with_ours(scheme: str, processes: int, n_steps: int) -> Steps:
     """Train with a scheme of ours; the trace says when its steps were over."""
     result = run(_train, scheme, n_steps, workers=processes, time_limit_s=600)
     losses = np.sum([training.losses for training in result.values], axis=0)
-    return Steps(losses.tolist(), _counted(_slowest(_step_seconds(result.trace, processes))))
+    return Steps(losses.tolist(), _seconds(_ends(result.trace, processes)))
 
 
 def train_alone(processes: int, n_steps: int) -> Steps:
@@ -79,14 +78,14 @@ def train_alone(processes: int, n_steps: int) -> Steps:
     A step's seconds are the mean over the processes: none of them waits for the slowest.
     """
     result = run(_train_alone, n_steps, workers=processes, time_limit_s=600)
-    seconds = np.mean(_step_seconds(result.trace, processes), axis=0)
-    return Steps(result.values[0].losses, _counted(seconds.tolist()))
+    each = [_seconds([ends_s]) for ends_s in _ends(result.trace, processes)]
+    return Steps(result.values[0].losses, np.mean(each, axis=0).tolist())
 
 
 def _with_ddp(processes: int, n_steps: int, in_buckets: bool) -> Steps:
     ranks = train_with_ddp(processes, n_steps, in_buckets)
     losses = np.sum([rank["losses"] for rank in ranks], axis=0)
-    return Steps(losses.tolist(), _counted(_slowest([rank["seconds"] for rank in ranks])))
+    return Steps(losses.tolist(), _seconds([rank["ends_s"] for rank in ranks]))
 
 
 def _train(comm: Communicator, scheme: str, n_steps: int) -> Training:
@@ -100,20 +99,18 @@ def _train_alone(comm: Communicator, n_steps: int) -> Training:
     return _train(group, OURS, n_steps)
 
 
-def _step_seconds(trace: Trace, processes: int) -> list[list[float]]:
-    """Return, for each rank, the seconds from the end of a step to the end of the next."""
-    ranks = []
-    for rank in range(processes):
-        ends_s = [c.end_s for c in trace.computes if (c.rank, c.label) == (rank, "update")]
-        ranks.append([end - start for start, end in pairwise(ends_s)])
-    return ranks
+def _ends(trace: Trace, processes: int) -> list[list[float]]:
+    """Return, for each rank, when its steps ended."""
+    return [
+        [c.end_s for c in trace.computes if (c.rank, c.label) == (rank, "update")]
+        for rank in range(processes)
+    ]
 
 
-def _slowest(ranks: list[list[float]]) -> list[float]:
-    """Return the seconds of each step on the slowest rank."""
-    return [max(seconds) for seconds in zip(*ranks, strict=True)]
+def _seconds(ends_s: list[list[float]]) -> list[float]:
+    """Return the seconds from when all ranks had ended a step to when all had ended the next.
 
-
-def _counted(seconds: list[float]) -> list[float]:
-    """Leave out the steps that warm up; between n steps there are n - 1 times."""
-    return seconds[_WARM_UP_STEPS - 1 :]
+    So they add up to what the steps took together. Those that warm up are left out.
+    """
+    all_ended_s = np.max(ends_s, axis=0)
+    return np.diff(all_ended_s)[_WARM_UP_STEPS - 1 :].tolist()  # between n steps there are n - 1

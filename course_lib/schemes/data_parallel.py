@@ -68,4 +68,5 @@ def data_parallel(
         allreduce(comm, grad, out=grad)
         with comm.compute("update", flops=2.0 * model.n_parameters):
             descent.step(w, grad)
+        del grad  # so that the next one takes its place, which is mapped and in the cache
     return Training(w, losses)
