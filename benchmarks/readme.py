@@ -24,7 +24,7 @@ def table(found: dict[str, Any]) -> str:
     lines = [
         "| what | against | median | lowest … highest round |",
         "|---|---|---|---|",
-        *(f"| {row.what} | {row.peer} | {row.measured} | {row.spread} |" for row in rows),
+        *(f"| {row.what} | {row.peer or '–'} | {row.measured} | {row.spread} |" for row in rows),
         "",
         textwrap.fill(f"{found['rounds']} rounds in one run: {describe(found['machine'])}.", 120),
     ]
