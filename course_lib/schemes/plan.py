@@ -1,7 +1,7 @@
 """How to train: the numbers that all workers agree on, and the steps of gradient descent."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -143,7 +143,13 @@ class Plan:
             learning_rate=self.learning_rate * workers,
         )
 
-    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
+    def shares(
+        self,
+        n_examples: int,
+        rank: int = 0,
+        size: int = 1,
+        settle: Callable[[], None] | None = None,
+    ) -> Iterator[Share]:
         """Walk through the steps of all epochs and give one worker's part of each batch.
 
         Parameters
@@ -152,6 +158,9 @@ class Plan:
             How many examples there are.
         rank, size : int, default: 0 and 1
             This worker's number, and how many there are.
+        settle : callable or None, default: None
+            Called without arguments at the end of every epoch: for a scheme that begins a step
+            before the one before is over.
 
         Yields
         ------
@@ -160,6 +169,8 @@ class Plan:
         """
         for epoch in range(self.first_epoch, self.epochs):
             yield from self.shares_of_epoch(epoch, n_examples, rank, size)
+            if settle is not None:
+                settle()
 
     def shares_of_epoch(self, epoch: int, n_examples: int, rank: int, size: int) -> Iterator[Share]:
         """Walk through the steps of one epoch; what ``shares`` does for all of them.

@@ -8,7 +8,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
 from course_lib.schemes.layer_by_layer import PartialPasses, exchange_after
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["order_of_need", "priority"]
 
@@ -99,7 +99,8 @@ def priority(
     Cost of one step: an all-reduce for each layer, of n bytes together, for n = the bytes of the
     parameters. Before the first step: a broadcast of n bytes.
 
-    Invariant: when a layer is gone through, it has taken exactly the steps before this one.
+    Invariant: when a layer is gone through, it has taken exactly the steps before this one. At the
+    end of an epoch all layers have taken all steps, so that the model can be looked at.
 
     References
     ----------
@@ -118,7 +119,7 @@ def priority(
         raise ValueError(f"order must name each of the layers 0 to {len(layers) - 1}, got {order}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
-    descents = [Descent(plan) for _ in layers]
+    descents = [plan.descent(w[layer.part]) for layer in layers]
     exchanges: dict[int, Pending[None]] = {}
 
     def finish(number: int) -> None:
@@ -128,8 +129,12 @@ def priority(
         with comm.compute(f"update {layers[number].name}", flops=2.0 * layers[number].n_parameters):
             descents[number].step(w[part], grad[part])
 
+    def finish_all() -> None:
+        for number in sorted(exchanges):
+            finish(number)
+
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, settle=finish_all):
         passes = PartialPasses(comm, model, w, (X[examples], y[examples]), weight)
         for number, layer in enumerate(layers):
             if exchanges:
@@ -145,6 +150,4 @@ def priority(
                 part = grad[layers[to_start[0]].part]
                 before = comm.start(exchange_after, before, part, allreduce)
                 exchanges[to_start.pop(0)] = before
-    for number in sorted(exchanges):
-        finish(number)
     return Training(w, losses)

@@ -16,6 +16,7 @@ from course_lib.schemes.one_shot_averaging import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan, Training
+from course_lib.schemes.priority import order_of_need, priority
 from course_lib.schemes.serial import train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 from course_lib.schemes.timed import TimedModel
@@ -100,11 +101,39 @@ def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) ->
     return train(timed, X, y, plan)
 
 
+def _priority(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    order: Callable[[int], list[int]],
+    allreduce: Callable[..., Array],
+) -> Training:
+    return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce)
+
+
+def _by_need(n_layers: int) -> list[int]:
+    """Order the layers where one exchange takes longer than the whole of back-propagation."""
+    return order_of_need(
+        [float(n_layers - i) for i in range(n_layers)], [float(n_layers)] * n_layers
+    )
+
+
+def _as_ready(n_layers: int) -> list[int]:
+    return list(range(n_layers))[::-1]
+
+
 OPTIONS = {
     "allreduce": Option(
         "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}", ALLREDUCES
     ),
     "bucket_bytes": Option("0", "layers wait for each other until they are so many", least=0),
+    "order": Option(
+        "need",
+        "which layer's gradient goes next: need, the first layer that is ready; ready, the last",
+        {"need": _by_need, "ready": _as_ready},
+    ),
     "every": Option("1", "how many steps lie between two averages"),
     "servers": Option("2", "how many ranks keep a part of the model"),
     "dedicated": Option("yes", "whether servers only serve: yes or no", {"yes": True, "no": False}),
@@ -115,6 +144,7 @@ SCHEMES = {
     "serial": Scheme(_serial, most_workers=1),
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
     "layerwise": Scheme(layerwise, ("allreduce", "bucket_bytes")),
+    "priority": Scheme(_priority, ("order", "allreduce")),
     "torch_data_parallel": Scheme(torch_data_parallel, models=("mlp", "conv")),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),

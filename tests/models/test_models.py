@@ -78,9 +78,9 @@ def test_back_propagation_written_out_is_autograds_to_the_bit(dtype):
     biases[:7] = -100
     w[7 * 20 : 8 * 20] = biases[7] = 0
     before = w.copy(), batch[0].copy()
-    loss, grad = model.gradient(w, batch)
+    loss, grad = model.gradient(w, batch, weight=0.3)
     assert type(model).gradient is not TorchModel.gradient
-    expected = TorchModel.gradient(model, w, batch)
+    expected = TorchModel.gradient(model, w, batch, weight=0.3)
     assert (loss, grad.tobytes()) == (expected[0], expected[1].tobytes())
     assert not grad[: 8 * 20].any()
     assert (w.tobytes(), batch[0].tobytes()) == tuple(array.tobytes() for array in before)
@@ -99,6 +99,24 @@ def test_a_gradient_in_steps_reads_each_layer_when_it_comes_to_it(name):
     assert passes.loss() == loss == passes.loss()
     found = [passes.backward(layer) for layer in model.layers[::-1]]
     assert np.concatenate(found[::-1]).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_weight_multiplies_loss_and_gradient_whole_or_in_steps(name):
+    model, batch = MODELS[name], examples(name, 5)
+    w = somewhere(model)
+    loss, grad = model.gradient(w, batch)
+    weighted_loss, weighted = model.gradient(w, batch, weight=0.3)
+    assert weighted_loss == pytest.approx(0.3 * loss, rel=1e-14)
+    np.testing.assert_allclose(weighted, 0.3 * grad, rtol=1e-12, atol=1e-15)
+    assert np.abs(weighted - grad).max() > 1e-3  # the likely mistake: only the loss is weighed
+
+    passes = model.passes(w, batch, weight=0.3)
+    for layer in model.layers:
+        passes.forward(layer)
+    assert passes.loss() == weighted_loss
+    found = [passes.backward(layer) for layer in model.layers[::-1]]
+    assert np.concatenate(found[::-1]).tobytes() == weighted.tobytes()
 
 
 def test_a_gradient_in_steps_keeps_to_the_order_of_the_layers():
@@ -144,11 +162,15 @@ def test_weighted_means_of_parts_are_the_gradient_of_the_whole(name, cut, seed):
     model, (X, y) = MODELS[name], examples(name, 9, seed)
     w = somewhere(model, seed)
     _, whole = model.gradient(w, (X, y))
-    _, left = model.gradient(w, (X[:cut], y[:cut]))
-    _, right = model.gradient(w, (X[cut:], y[cut:]))
-    error = np.abs((cut * left + (9 - cut) * right) / 9 - whole).max()
+
+    def of_parts(left_weight, right_weight):
+        _, left = model.gradient(w, (X[:cut], y[:cut]), left_weight)
+        _, right = model.gradient(w, (X[cut:], y[cut:]), right_weight)
+        return left + right
+
+    error = np.abs(of_parts(cut / 9, (9 - cut) / 9) - whole).max()
     assert error < 1e-14 * max(1, np.abs(whole).max()) * 50  # 9 additions, twice
-    unweighted = np.abs((left + right) / 2 - whole).max()
+    unweighted = np.abs(of_parts(1 / 2, 1 / 2) - whole).max()
     assert unweighted > 1e-6  # the likely mistake: unequal parts weighed alike
 
 

@@ -90,8 +90,8 @@ class InLayers(LinearRegression):
     def layer_flops(self, batch):
         return (LayerFlops(self.flops(batch) / 6, self.flops(batch) / 6),) * 3
 
-    def passes(self, w, batch):
-        return InParts(*self.gradient(w, batch))
+    def passes(self, w, batch, weight=1.0):
+        return InParts(*self.gradient(w, batch, weight))
 
 
 class InParts:

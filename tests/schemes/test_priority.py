@@ -80,8 +80,8 @@ class Together:
     def __init__(self, comm, plan):
         self.comm, self.plan = comm, plan
 
-    def shares(self, *arguments):
-        for share in self.plan.shares(*arguments):
+    def shares(self, *arguments, **options):
+        for share in self.plan.shares(*arguments, **options):
             self.comm.barrier()
             self.comm.note("step", self.comm.clock())
             yield share

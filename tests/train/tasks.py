@@ -18,6 +18,7 @@ CASES = {
     "serial": {},
     "data_parallel": {"allreduce": "ring"},
     "layerwise": {"allreduce": "ring", "bucket_bytes": 0},
+    "priority": {"order": "need", "allreduce": "ring"},
     "torch_data_parallel": {},
     "one_shot_averaging": {},
     "parameter_averaging": {"every": 5, "allreduce": "tree"},
@@ -32,10 +33,11 @@ def workers_of(scheme: str) -> int:
 
 
 def task_of(
-    scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, **options
-):
+    scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, model=None,
+    **options,
+):  # fmt: skip
     keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
-    model = "mlp" if SCHEMES[scheme].models else "logistic"
+    model = model or ("mlp" if SCHEMES[scheme].models else "logistic")
     return Task(scheme, model, data, plan, CASES[scheme] | options, keeping)
 
 

@@ -10,6 +10,7 @@ from course_lib.schemes.plan import Plan
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
+from course_lib.train.logbook import LoggedPlan
 from course_lib.train.problems import load_data
 from course_lib.train.worker import work
 from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
@@ -19,6 +20,8 @@ HALF = replace(PLAN, epochs=3)
 AS_SERIAL = {"every": 1}
 # One is another algorithm, the other trains networks only; both have tests of their own.
 OTHERWISE = ("one_shot_averaging", "torch_data_parallel")
+# One does nothing for a model of one layer, the other cannot train it.
+NETWORKS_ONLY = ("priority", "torch_data_parallel")
 
 
 def test_every_scheme_and_every_option_has_its_case():
@@ -32,14 +35,27 @@ def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_pa
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     whole.mkdir()
     halves.mkdir()
-    plan = replace(PLAN, batch_size=200) if SCHEMES[scheme].models else PLAN  # networks take long
-    rows = trained(scheme, whole, plan=plan)
-    trained(scheme, halves, plan=replace(plan, epochs=3))
+    plan, model = PLAN, "logistic"
+    if scheme in NETWORKS_ONLY:
+        plan, model = replace(PLAN, batch_size=200), "mlp"  # networks take long
+    rows = trained(scheme, whole, plan=plan, model=model)
+    trained(scheme, halves, plan=replace(plan, epochs=3), model=model)
     assert bits_in(halves) != bits_in(whole)
-    parts = trained(scheme, halves, plan=plan, resume=True)
+    parts = trained(scheme, halves, plan=plan, resume=True, model=model)
     assert bits_in(halves) == bits_in(whole)
     assert [row[:3] for row in parts] == [row[:3] for row in rows]
-    assert trained(scheme, halves, plan=plan, resume=True) == parts  # nothing is left to do
+    assert trained(scheme, halves, plan=plan, resume=True, model=model) == parts  # nothing is left
+
+
+def test_an_exchange_that_is_still_on_its_way_when_an_epoch_ends_would_be_noticed(monkeypatch):
+    plan = replace(PLAN, epochs=2, batch_size=200)
+    right = trained("priority", plan=plan, model="mlp")
+    serial = trained("serial", plan=plan, model="mlp")
+    np.testing.assert_allclose([row[1] for row in right], [row[1] for row in serial], 1e-9)
+    shares = LoggedPlan.shares
+    monkeypatch.setattr(LoggedPlan, "shares", lambda self, *args, settle: shares(self, *args))
+    unsettled = trained("priority", plan=plan, model="mlp")
+    assert all(abs(a.loss / b.loss - 1) > 1e-4 for a, b in zip(unsettled, serial, strict=True))
 
 
 @pytest.mark.parametrize(
