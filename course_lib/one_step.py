@@ -75,14 +75,14 @@ def one_step(
     ([1600000.0, 800000.0, 800000.0], [1600000.0, 800000.0, 800000.0])
     """
     batch_size = workers * examples_each
-    examples = np.zeros((batch_size, 1)), np.zeros(batch_size)
 
-    def train(comm: Communicator, epochs: int) -> None:
-        scheme(comm, model, *examples, Plan(batch_size=batch_size, epochs=epochs), **options)
+    def train(comm: Communicator, steps: int) -> None:
+        examples = np.zeros((steps * batch_size, 1)), np.zeros(steps * batch_size)
+        scheme(comm, model, *examples, Plan(batch_size=batch_size), **options)
 
     two, four = (
-        run(train, epochs, workers=workers + extra_ranks, backend="simulated", network=network)
-        for epochs in (2, 4)
+        run(train, steps, workers=workers + extra_ranks, backend="simulated", network=network)
+        for steps in (2, 4)
     )
     return OneStep(
         (four.elapsed_s - two.elapsed_s) / 2,

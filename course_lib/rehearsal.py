@@ -79,10 +79,10 @@ def rehearse(
     shorter = _ITEM_BYTES * sum(lengths) / (GRADIENT_BYTES * total)
     if "bucket_bytes" in options:
         options["bucket_bytes"] *= shorter
-    examples = np.zeros(batch)
+    examples = np.zeros(steps * batch)  # one epoch: at its end a step may not reach into the next
     return run(
         partial(scheme, **options), StandIn(sizes, lengths), examples, examples,
-        Plan(batch_size=batch, epochs=steps),
+        Plan(batch_size=batch),
         workers=workers, backend="simulated", network=_slower(network, shorter),
         rendezvous=True, trace=trace, time_limit_s=_PATIENCE_S,
     )  # fmt: skip
