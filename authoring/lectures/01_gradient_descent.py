@@ -611,8 +611,8 @@ assert gained > 0.03
 # more.
 #
 # **Verdict on 1.4: imprecise.** It holds against a model of fixed size, our linear one. Looking up
-# the nearest image is traditional, too, grows with its data, and is no worse than the network. As a
-# tendency for large images it is what Sun and others (2017) found.
+# the nearest image is traditional, too, grows with its data, and is no worse than the network. That
+# deep networks go on improving, up to 300 million images, Sun and others (2017) found.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What are we distributing?

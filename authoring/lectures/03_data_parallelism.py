@@ -313,7 +313,7 @@ for n_parts in (1, 4, 32):
 #
 # **Verdict on 3.13: imprecise.** Identical in exact arithmetic, and to the bit for whole numbers.
 # In floating point it depends on the order of adding; with BatchNorm it is something else. Goyal
-# and others (2017) list such pitfalls.
+# and others (2017) therefore keep 32 images a worker, however many workers there are.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sum or mean?

@@ -686,9 +686,10 @@ assert amazon[0] < 109 / 128 < amazon[1]
 # adds up within each host first. One server alone would leave 4 %.
 
 # %% [markdown]
-# **Facebook, 2017: ResNet-50 on 256 GPUs, about 90 %**, 32 images each, halving and doubling (Goyal
-# and others 2017). Assumed: $4 \cdot 10^{12}$ operations a second, hosts of 8 GPUs with 20 GB/s
-# inside, 50 Gbit/s between. NVIDIA's report of it says: 29 hours before, on 8 GPUs.
+# **Facebook, 2017: ResNet-50 on 256 GPUs, about 90 %** of 32 times the speed of 8, 32 images each,
+# hosts of 8 GPUs, 50 Gbit/s and halving and doubling between them (Goyal and others 2017). Assumed:
+# $4 \cdot 10^{12}$ operations a second, 20 GB/s inside a host, halving and doubling among all 256.
+# NVIDIA's report of it says: 29 hours before, on 8 GPUs.
 
 # %%
 in_a_host = networks.Network("inside", 15e-6, 20e9, flops_per_s=GPU)

@@ -156,5 +156,6 @@ A. Krizhevsky, I. Sutskever and G. E. Hinton, "ImageNet classification with deep
 neural networks", NIPS 2012. K. Simonyan and A. Zisserman, "Very deep convolutional networks for
 large-scale image recognition", ICLR 2015. C. Szegedy, W. Liu, Y. Jia et al., "Going deeper with
 convolutions", CVPR 2015. K. He, X. Zhang, S. Ren and J. Sun, "Deep residual learning for image
-recognition", CVPR 2016 (with the stride in the 3x3 convolutions).
+recognition", CVPR 2016 (there the stride is in 1x1 convolutions, here in those of 3x3, as is usual
+since).
 """

@@ -134,7 +134,7 @@ class Plan:
 
         References
         ----------
-        P. Goyal, P. Dollar, R. Girshick et al., "Accurate, large minibatch SGD: training ImageNet
+        P. Goyal, P. Dollár, R. Girshick et al., "Accurate, large minibatch SGD: training ImageNet
         in 1 hour", arXiv:1706.02677, 2017.
         """
         return replace(

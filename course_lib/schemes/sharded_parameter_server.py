@@ -69,7 +69,7 @@ def sharded_parameter_server(
 
     References
     ----------
-    J. Dean, G. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
+    J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012.
     """
     first_worker = servers if dedicated else 0

@@ -15,15 +15,16 @@ one program to another, where that could be found:
 | nvlink_4 | 1.8 us | 450,000 MB/s | [8] [7] |
 | wan | 37,500 us | 125 MB/s | [9], bandwidth assumed |
 
-No program gets all of the bandwidth: of NVLink's 450 GB/s each way, 380 were measured [10]. What
-has to fit your computers you measure: make your own ``Network``, or vary one number of a preset
-with ``dataclasses.replace(networks.ethernet_10g, latency_s=1e-3)``.
+No program gets all of the bandwidth: of NVLink's 900 GB/s, both ways together, 783 were measured
+[10]. What has to fit your computers you measure: make your own ``Network``, or vary one number of a
+preset with ``dataclasses.replace(networks.ethernet_10g, latency_s=1e-3)``.
 
 References
 ----------
 1. IEEE Standard 802.3 for Ethernet: 1, 10 and 100 Gbit/s.
-2. D. Love, Gigabit Ethernet MPI Performance Tests, NW-GRID, University of Liverpool (with Open MPI
-   1.3.1): 35 us with a card's default settings; 9 us are reached with special ones.
+2. D. Love, Gigabit Ethernet MPI Performance Tests, NW-GRID, University of Liverpool: 35 us with a
+   card's default settings, through a switch, with Open-MX's own ping-pong; 9 us are reached with
+   special settings and Open MPI 1.3.1 over Open-MX, without a switch.
 3. J. Hurwitz and W. Feng, Initial End-to-End Performance Evaluation of 10-Gigabit Ethernet, Hot
    Interconnects 11, 2003: 20 us from one application to another, over TCP.
 4. NVIDIA, ConnectX-6 adapter cards, user manual: HDR, 200 Gbit/s, "sub-600ns latency".
