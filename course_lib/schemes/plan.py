@@ -171,6 +171,7 @@ class Plan:
             yield from self.shares_of_epoch(epoch, n_examples, rank, size)
             if settle is not None:
                 settle()
+            self.end_epoch(epoch)
 
     def shares_of_epoch(self, epoch: int, n_examples: int, rank: int, size: int) -> Iterator[Share]:
         """Walk through the steps of one epoch; what ``shares`` does for all of them.
@@ -192,6 +193,17 @@ class Plan:
         for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
             examples = batch[split_evenly(len(batch), size)[rank]]
             yield Share(examples, len(examples) / len(batch))
+
+    def end_epoch(self, epoch: int) -> None:
+        """Do what is to be done between two epochs, and after the last: nothing.
+
+        A plan that keeps checkpoints does it here; see ``course_lib.train``.
+
+        Parameters
+        ----------
+        epoch : int
+            The one that is over, from 0.
+        """
 
     def first_step(self, n_examples: int) -> int:
         """Count the steps of the epochs before the first one, which have been taken already.

@@ -1,7 +1,7 @@
 """What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,23 +69,17 @@ class LoggedPlan(Plan):
         self.logbook.enter(w, descent)
         return descent
 
-    def shares(
-        self,
-        n_examples: int,
-        rank: int = 0,
-        size: int = 1,
-        settle: Callable[[], None] | None = None,
-    ) -> Iterator[Share]:
-        """Walk through the steps; between two epochs, the logbook has its turn."""
-        n_epochs = max(self.epochs - self.first_epoch, 0)
+    def shares_of_epoch(self, epoch: int, n_examples: int, rank: int, size: int) -> Iterator[Share]:
+        """Walk through the steps of one epoch, and count them."""
+        n_epochs = self.epochs - self.first_epoch
         self.logbook.n_steps_expected = n_epochs * math.ceil(n_examples / self.batch_size)
-        for epoch in range(self.first_epoch, self.epochs):
-            for share in self.shares_of_epoch(epoch, n_examples, rank, size):
-                yield share
-                self.logbook.step_taken()
-            if settle is not None:
-                settle()
-            self.logbook.end_epoch(epoch + 1, is_last=epoch + 1 == self.epochs)
+        for share in super().shares_of_epoch(epoch, n_examples, rank, size):
+            yield share
+            self.logbook.step_taken()
+
+    def end_epoch(self, epoch: int) -> None:
+        """Open the logbook."""
+        self.logbook.end_epoch(epoch + 1, is_last=epoch + 1 == self.epochs)
 
 
 class Logbook:

@@ -4,8 +4,8 @@ One log for all ranks: since the loop goes by virtual time, it is all but sorted
 of a message, the sender's and the receiver's, have the same number. Messages have a log of their
 own in each communicator.
 
-Messages and waits, of which there may be millions, are written into columns of plain numbers. That
-keeps them small, and nothing there is that Python's garbage collector would look through.
+Messages and waits, of which there may be millions, are written as rows of plain numbers. That keeps
+them small, and nothing there is that Python's garbage collector would look through.
 """
 
 import math
@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,12 @@ __all__ = ["Log", "Mail", "Waits"]
 _NOBODY = -1
 _NEVER = math.nan
 _ROOM = 16  # rows that a log begins with
+_MESSAGE_FIELDS = np.dtype("i8, i8, i8, f8, f8, f8")
+_MESSAGE_FIELDS.names = ("src", "dst", "n_bytes", "posted_s", "sent_s", "arrived_s")
+_WAIT_FIELDS = np.dtype("i8, i8, f8, f8")
+_WAIT_FIELDS.names = ("rank", "peer", "start_s", "end_s")
+_MESSAGE_BYTES, _WAIT_BYTES = _MESSAGE_FIELDS.itemsize, _WAIT_FIELDS.itemsize
+_write_message, _write_wait = Struct("=qqqddd").pack_into, Struct("=qqdd").pack_into
 
 
 class Mail:
@@ -38,29 +45,23 @@ class Mail:
     comm : str
         Its name.
     n : int
-        How many there are. The columns are longer: what comes after is room for more.
-    src, dst : array of int
-        Ranks of the whole run.
+        How many there are. The rows are more: what comes after is room.
+    rows : bytearray
+        Of each: src and dst, ranks of the whole run; n_bytes; posted_s, sent_s and arrived_s.
     sent : list of Envelope
         What each message says about itself; those of like messages are one object.
-    n_bytes : array of int
-        Its size.
-    posted_s, sent_s, arrived_s, received_s : array of float
-        The times of a ``Message``; ``received_s`` is no number while nobody has received it.
+    received_s : array of float
+        No number while nobody has received it.
     """
 
-    __slots__ = (
-        "arrived_s", "comm", "dst", "n", "n_bytes", "posted_s", "received_s", "sent", "sent_s",
-        "src",
-    )  # fmt: skip
+    __slots__ = ("comm", "n", "received_s", "rows", "sent")
 
     def __init__(self, comm: str) -> None:
         self.comm = comm
         self.n = 0
-        self.src, self.dst, self.n_bytes = _integers(), _integers(), _integers()
+        self.rows = bytearray(_ROOM * _MESSAGE_BYTES)
         self.sent: list[Any] = [None] * _ROOM
-        self.posted_s, self.sent_s = _seconds(), _seconds()
-        self.arrived_s, self.received_s = _seconds(), _seconds()
+        self.received_s = array("d", [_NEVER]) * _ROOM
 
     def add(
         self, src: int, dst: int, sent: Envelope, n_bytes: int,
@@ -68,82 +69,77 @@ class Mail:
     ) -> int:  # fmt: skip
         """Write down a message that has started, and return its number."""
         number = self.n
-        if number == len(self.src):
-            _double(
-                self.src, self.dst, self.n_bytes, self.sent,
-                self.posted_s, self.sent_s, self.arrived_s, self.received_s,
-            )  # fmt: skip
-        self.src[number] = src
-        self.dst[number] = dst
+        if number == len(self.sent):
+            _double(self.rows, self.received_s, self.sent)
+        _write_message(
+            self.rows, number * _MESSAGE_BYTES, src, dst, n_bytes, posted_s, sent_s, arrived_s
+        )
         self.sent[number] = sent
-        self.n_bytes[number] = n_bytes
-        self.posted_s[number] = posted_s
-        self.sent_s[number] = sent_s
-        self.arrived_s[number] = arrived_s
         self.received_s[number] = _NEVER
         self.n = number + 1  # the last thing: an interrupt may have come in between
         return number
 
     def count(self, src: int, dst: int) -> int:
         """Count the messages from one rank to another."""
-        pairs = zip(self.src[: self.n], self.dst[: self.n], strict=True)
-        return sum(pair == (src, dst) for pair in pairs)
+        rows = self._table()
+        return int(np.count_nonzero((rows["src"] == src) & (rows["dst"] == dst)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the fields of ``Message``; what nobody received has not arrived either."""
-        sent = self.sent[: self.n]
+        rows, sent = self._table(), self.sent[: self.n]
         received_s = np.array(self.received_s[: self.n])
         unread = np.isnan(received_s)
         return {
-            "src": np.array(self.src[: self.n]),
-            "dst": np.array(self.dst[: self.n]),
+            "src": rows["src"],
+            "dst": rows["dst"],
             "tag": _objects(sent, "tag"),
             "dtype": _objects(sent, "dtype"),
             "shape": _objects(sent, "shape"),
-            "n_bytes": np.array(self.n_bytes[: self.n]),
-            "posted_s": np.array(self.posted_s[: self.n]),
-            "sent_s": np.array(self.sent_s[: self.n]),
-            "arrived_s": _none_where(unread, np.array(self.arrived_s[: self.n])),
+            "n_bytes": rows["n_bytes"],
+            "posted_s": rows["posted_s"],
+            "sent_s": rows["sent_s"],
+            "arrived_s": _none_where(unread, rows["arrived_s"]),
             "received_s": _none_where(unread, received_s),
             "comm": np.full(self.n, self.comm, object),
         }
 
+    def _table(self) -> NDArray[Any]:
+        return np.frombuffer(bytes(self.rows), _MESSAGE_FIELDS, self.n)
+
 
 class Waits:
-    """The waits of all ranks: the fields of ``Wait``, where a ``peer`` of -1 is nobody."""
+    """The waits of all ranks: a row has rank, peer (-1 is nobody), start_s and end_s."""
 
-    __slots__ = ("comm", "end_s", "n", "peer", "rank", "start_s", "verb")
+    __slots__ = ("comm", "n", "rows", "verb")
 
     def __init__(self) -> None:
         self.n = 0
-        self.rank, self.peer = _integers(), _integers()
+        self.rows = bytearray(_ROOM * _WAIT_BYTES)
         self.verb, self.comm = [""] * _ROOM, [""] * _ROOM
-        self.start_s, self.end_s = _seconds(), _seconds()
 
     def add(
         self, rank: int, verb: str, peer: int | None, start_s: float, end_s: float, comm: str
     ) -> None:
         """Write down a wait that is over."""
         number = self.n
-        if number == len(self.rank):
-            _double(self.rank, self.verb, self.peer, self.start_s, self.end_s, self.comm)
-        self.rank[number] = rank
+        if number == len(self.verb):
+            _double(self.rows, self.verb, self.comm)
+        _write_wait(
+            self.rows, number * _WAIT_BYTES, rank, _NOBODY if peer is None else peer, start_s, end_s
+        )
         self.verb[number] = verb
-        self.peer[number] = _NOBODY if peer is None else peer
-        self.start_s[number] = start_s
-        self.end_s[number] = end_s
         self.comm[number] = comm
         self.n = number + 1
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the fields of ``Wait``."""
-        peer = np.array(self.peer[: self.n])
+        rows = np.frombuffer(bytes(self.rows), _WAIT_FIELDS, self.n)
         return {
-            "rank": np.array(self.rank[: self.n]),
+            "rank": rows["rank"],
             "verb": np.array(self.verb[: self.n], object),
-            "peer": _none_where(peer == _NOBODY, peer),
-            "start_s": np.array(self.start_s[: self.n]),
-            "end_s": np.array(self.end_s[: self.n]),
+            "peer": _none_where(rows["peer"] == _NOBODY, rows["peer"]),
+            "start_s": rows["start_s"],
+            "end_s": rows["end_s"],
             "comm": np.array(self.comm[: self.n], object),
         }
 
@@ -205,14 +201,6 @@ def _table(kind: Any, parts: list[dict[str, NDArray[Any]]], time: str, rank: str
 def _sorted(kind: Any, rows: list[Any], time: str, rank: str) -> list[Any]:
     rows.sort(key=itemgetter(kind._fields.index(time), kind._fields.index(rank)))
     return list(map(kind._make, rows))
-
-
-def _integers() -> "array[int]":
-    return array("q", [0]) * _ROOM
-
-
-def _seconds() -> "array[float]":
-    return array("d", [0.0]) * _ROOM
 
 
 def _double(*columns: Any) -> None:
