@@ -49,6 +49,19 @@ rng = np.random.default_rng(seed=1)
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## Whose word do we take?
+#
+# Three sources tell what training is before they share it out: *the summary*, half a page of bullet
+# points on distributed learning; *the blog post* on distributed training, from 2021; and *the
+# transcript* of a video lecture on training with many nodes. Some of what they claim is right, some
+# imprecise, some wrong. So we run it, and then give a verdict.
+#
+# Each verdict has a number. It is the row of the claim in the course's claims ledger,
+# `docs/claims.json`, where the reason and a citation stand: here rows 1.1 to 1.8 from the summary,
+# 2.1 to 2.9 and 2.20 from the blog post, 3.1 to 3.6 and 3.12 from the transcript. We meet them in
+# the order of our experiments.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A bowl
 #
 # Before we share out the work of training, we look at the work itself. A model has parameters $w$,
@@ -150,10 +163,8 @@ contours(heights, xs, ys, trails, marks={"minimum": best}, title="One look at ev
 # %% name="claim-3-1"
 without_one = line.gradient(w, (x[1:], y[1:]))[1]
 n_flops, of_one = line.flops(everybody), line.flops((x[:1], y[:1]))
-print(
-    f"an update with all: {n_flops:,.0f} flops; with one: {of_one:.0f}; without patient 0", end=" "
-)
-print("it is the same:", np.abs(without_one - gradient).max() < 1e-9)
+print(f"an update with all: {n_flops:,.0f} flops; with one: {of_one:.0f}")
+print("without patient 0 it is the same:", np.abs(without_one - gradient).max() < 1e-9)
 assert np.abs(without_one - gradient).max() > 1e-3
 assert n_flops == 400 * of_one
 
@@ -231,7 +242,7 @@ print(f"from 16 to 64: divided by {errors[16] / errors[64]:.2f};", guess_factor.
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Not a bowl
 #
-# The source draws *the* cost function as a bowl. For linear regression it is one: on the line
+# The blog post draws *the* cost function as a bowl. For linear regression it is one: on the line
 # between any two points the loss lies below the chord. We train the perceptron twice, from two
 # random starts, and look at the line between the two results.
 #
@@ -313,8 +324,8 @@ assert right["one layer"] < 4 == right["two layers"]
 # ## A saddle
 #
 # $x^2 - y^2 + \varepsilon$ falls along $y$ and rises along $x$. At the origin the gradient is zero.
-# The source says gradient descent gets stuck there. A step multiplies $y$ by $1 + 2\eta$, so from
-# a small offset $y_0$ it is at distance 1 after
+# The transcript says gradient descent gets stuck there. A step multiplies $y$ by $1 + 2\eta$, so
+# from a small offset $y_0$ it is at distance 1 after
 #
 # $$k = \frac{\ln(1 / y_0)}{\ln(1 + 2\eta)}$$
 #
@@ -374,9 +385,9 @@ curve(beside, y_label="distance along y", title="Nothing seems to happen, and th
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sharp and flat
 #
-# The source goes on: gradient descent ends in *sharp* minima, SGD explores more and ends in flatter
-# ones. Sharp means: large curvature. We train on 256 images: batches of 8 for 20 epochs (640
-# steps), then all 256 at once for as many epochs, and for as many steps.
+# The transcript goes on: gradient descent ends in *sharp* minima, SGD explores more and ends in
+# flatter ones. Sharp means: large curvature. We train on 256 images: batches of 8 for 20 epochs
+# (640 steps), then all 256 at once for as many epochs, and for as many steps.
 
 
 # %%
@@ -424,7 +435,7 @@ assert abs(small[2] - steps_too[2]) < 0.03, "as good on the test images after as
 # %% name="claim-3-4"
 flatter, longer = small[3] < steps_too[3], small[4] > steps_too[4]
 ahead = small[1] < 0.1 * epochs_too[1]
-print(f"batches of 8 end flatter: {flatter}, after a longer way: {longer};", end=" ")
+print(f"batches of 8 end flatter: {flatter}, after a longer way: {longer}")
 print("far ahead after as many epochs:", ahead)
 assert (flatter, longer, ahead) == (True, True, True)
 
@@ -534,10 +545,9 @@ for epochs in (0, 1, 20):
     single, spread = landscape.gradient_spread(model, w, images)
     scales.append(spread / np.sum(single.mean(axis=0) ** 2))
 varies = max(scales) / min(scales)
-print(
-    "before training, after 1 epoch, after 20: noise and gradient are equally large at batches of"
-)
-print(*(f"{scale:.0f}" for scale in scales), "images: more than 4 times apart", varies > 4)
+print("before training, after 1 epoch, after 20: noise and gradient are equally large")
+print("at batches of", *(f"{scale:.0f}" for scale in scales), end=" images; ")
+print("more than 4 times apart:", varies > 4)
 assert varies > 4
 
 # %% [markdown]
@@ -751,7 +761,7 @@ assert max(served.trace.bytes_sent()) > 1.5 * max(shared.trace.bytes_sent())
 # **Verdict on 1.3: right.** The same weights, another traffic: lecture 04 is about the first,
 # lecture 05 about the second.
 #
-# The source's list of reasons for distributing has two more: trying many hyperparameters, and
+# The summary's list of reasons for distributing has two more: trying many hyperparameters, and
 # searching for architectures. 16 learning rates, four workers. Does one train them one after the
 # other, each on all four, or side by side?
 

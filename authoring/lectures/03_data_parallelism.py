@@ -437,11 +437,12 @@ assert fits == [("one loss", "sum"), ("own losses", "mean")]
 # %% name="torch-data-parallel"
 from course_lib.schemes.torch_data_parallel import torch_data_parallel
 
+print("                     equal to one machine   bytes of rank 0   of all ranks")
 for scheme in (torch_data_parallel, data_parallel):
     made = run(scheme, model, X, y, plan, workers=4, backend="simulated")
     same = distance(made.values[0].w, serial.w) < 1e-12
-    print(f"{scheme.__name__:19}: equal to one machine: {same},", end=" ")
-    print(f"rank 0 sends {made.trace.bytes_sent()[0]:9,} bytes of {made.trace.n_bytes:9,}")
+    print(f"{scheme.__name__:20} {same!s:>20}", end=" ")
+    print(f"{made.trace.bytes_sent()[0]:17,} {made.trace.n_bytes:14,}")
     assert same
 
 # %% [markdown]
@@ -686,8 +687,8 @@ def renumbered(w):
 # %% name="renumbered"
 twin = renumbered(w_1)
 answers_alike = np.array_equal(*(model.predict(w, digits.X_test) for w in (w_1, twin)))
-print(f"a network and its renumbered twin: same answers: {answers_alike}", end=", ")
-print(f"right {right(w_1):.0%}; their average: {right((w_1 + twin) / 2):.0%}")
+print(f"a network and its renumbered twin: same answers: {answers_alike}")
+print(f"right: {right(w_1):.0%}; their average: {right((w_1 + twin) / 2):.0%}")
 assert answers_alike
 assert right((w_1 + twin) / 2) < right(w_1) - 0.05
 

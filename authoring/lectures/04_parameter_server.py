@@ -340,8 +340,9 @@ guess_shard
 # %% name="claim-2-16"
 ten = one_step(sharded_parameter_server, paper, 10, 8, extra_ranks=10, servers=10)
 stored = [8 * sharding.length(s) for s in sharding.shards_of_equal_length(N_BYTES // 8, 10)]
-print("stored by each server:", *(f"{n_bytes:,}" for n_bytes in stored))
-print("received in a step:   ", *(f"{n_bytes:,.0f}" for n_bytes in ten.into[:10]))
+print("server   bytes stored   received in a step")
+for server, n_bytes in enumerate(stored):
+    print(f"{server:6} {n_bytes:14,} {ten.into[server]:20,.0f}")
 print(guess_shard.compare(ten.into[0]))
 assert sum(stored) == N_BYTES
 assert max(stored) - min(stored) <= 8
@@ -684,13 +685,13 @@ def gradients_a_second(S, examples_each):
 
 # %% name="claim-4-12"
 best = {}
+print("examples   servers: formula   sweep   the formula's choice reaches")
 for each in (1, 2, 8, 32):
     closed = best_servers(12, N_BYTES * beta, compute_s * each / 8)
     rates = {S: gradients_a_second(S, each) for S in range(1, 9)}
     best[each] = max(rates, key=rates.get)
     reached = rates[closed] / rates[best[each]]
-    print(f"{each:2} examples: formula {closed}, sweep {best[each]} servers;", end=" ")
-    print(f"the formula's choice reaches {reached:.0%} of the best")
+    print(f"{each:8} {closed:18} {best[each]:7} {reached:18.0%} of the best")
     assert reached > 0.93
     assert best[each] <= closed <= 6
 print(guess_servers.compare(best[2]))

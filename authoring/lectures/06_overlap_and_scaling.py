@@ -12,6 +12,7 @@
 # %%
 import inspect
 import math
+import textwrap
 from dataclasses import replace
 from functools import partial
 
@@ -243,7 +244,9 @@ draw_gantt({"after": after, "during": during}, labels, title="Three layers, rank
 # And the scheme itself? Nearly that of lecture 03:
 
 # %%
-print(inspect.getsource(layerwise).split("        pending: ")[1].split("        with comm")[0])
+source = inspect.getsource(layerwise)
+step = slice(source.index("        pending: "), source.index('        with comm.compute("update"'))
+print(textwrap.dedent(source[step]))
 
 # %% [markdown]
 # `comm.start(allreduce, ...)` runs an all-reduce beside what the rank goes on to do. Does it change
@@ -314,7 +317,8 @@ megabytes = (0, 2, 5, 10, 20, 40)
 in_ms = {mb: step_s(in_turn, *job, bucket_bytes=mb * 1e6) * 1e3 for mb in megabytes}
 
 # %% name="best-bucket"
-print("  ".join(f"{mb} MB: {ms:.1f} ms" for mb, ms in in_ms.items()))
+print("bucket in MB", *(f"{mb:6}" for mb in in_ms))
+print("step in ms  ", *(f"{ms:6.1f}" for ms in in_ms.values()))
 best_mb = min(in_ms, key=in_ms.get)
 print(guess_bucket.compare(best_mb))
 assert in_ms[best_mb] < min(in_ms[0], in_ms[40]) - 20
@@ -512,12 +516,12 @@ ten = steps["ethernet_10g"]
 hidden = replace(ten, hideable=2 / 3)
 
 # %% name="factorisations"
-print(" nodes x examples   computing   exchange     step: after   with overlap   busy: after  with")
+print("                      in milliseconds     step, exchange       busy, exchange")
+print(" nodes x examples   computing  exchange   after  overlapped    after  overlapped")
 for N in powers:
-    print(f"{N:6} x {1024 // N:4} {ten.compute_s(N) * 1e3:13.1f}", end=" ")
-    print(f"{ten.exchange_s(N) * 1e3:10.1f} {ten.time_s(N) * 1e3:13.1f}", end="")
-    print(f"{hidden.time_s(N) * 1e3:13.1f} ms", end="")
-    print(f"{ten.efficiency(N):11.0%} {hidden.efficiency(N):9.0%}")
+    print(f"{N:6} x {1024 // N:4} {ten.compute_s(N) * 1e3:14.1f}", end=" ")
+    print(f"{ten.exchange_s(N) * 1e3:9.1f} {ten.time_s(N) * 1e3:7.1f}", end=" ")
+    print(f"{hidden.time_s(N) * 1e3:11.1f} {ten.efficiency(N):8.0%} {hidden.efficiency(N):11.0%}")
 print(guess_share.compare(round(100 * hidden.efficiency(1024))))
 
 # %% [markdown]
@@ -759,7 +763,7 @@ for name, case in cases.items():
     step = priced(*case)
     ratio = step.time_s(1) / (2 * step.n_bytes * step.beta_s_per_byte)
     one_s, two_s = (step_s(data_parallel, case[0], N, *case[1:]) for N in (1, 2))
-    print(f"{name:31} Bc / 2nβ = {ratio:5.2f}; two workers: {two_s / one_s:4.0%} of one's time")
+    print(f"{name:31} Bc/2nβ = {ratio:5.2f}; two workers: {two_s / one_s:4.0%} of one's time")
     not_worth += [name] if step.breaks_even_at() is None else []
     assert (step.breaks_even_at() == 2) == (two_s < one_s)
 print(guess_cases.compare(len(not_worth)))

@@ -9,6 +9,7 @@ from authoring.build import ROOT, Target, check, targets
 from authoring.outputs import problems_of
 
 FOLDERS = ("notebooks", "exercises", "solutions")
+WIDEST = 84  # characters that JupyterLab shows in a line when its window is 1,100 pixels wide
 TARGETS = list(targets(ROOT))
 every_notebook = pytest.mark.parametrize(
     "target", TARGETS, ids=[f"{t.path.parent.name}-{t.path.stem}" for t in TARGETS]
@@ -40,3 +41,13 @@ def test_notebook_ends_with_a_line_end_and_has_sorted_keys(target: Target) -> No
     text = target.path.read_bytes()
     assert text.endswith(b"}\n")
     assert b"\r" not in text
+
+
+@every_notebook
+def test_no_printed_line_is_broken_in_a_narrow_window(target: Target) -> None:
+    for index, cell in enumerate(nbformat.read(target.path, as_version=4).cells):
+        if "inspect.getsource" in cell.source:  # code is as wide as in its file
+            continue
+        for output in cell.get("outputs", []):
+            wide = [line for line in output.get("text", "").splitlines() if len(line) > WIDEST]
+            assert wide == [], f"{target.path.name}, cell {index}"
