@@ -53,13 +53,12 @@ rng = np.random.default_rng(seed=1)
 #
 # Three sources tell what training is before they share it out: *the summary*, half a page of bullet
 # points on distributed learning; *the blog post* on distributed training, from 2021; and *the
-# transcript* of a video lecture on training with many nodes. Some of what they claim is right, some
-# imprecise, some wrong. So we run it, and then give a verdict.
+# transcript* of a video lecture on training with many nodes. We run what they claim, and then give
+# a verdict: right, imprecise or wrong.
 #
 # Each verdict has a number. It is the row of the claim in the course's claims ledger,
-# `docs/claims.json`, where the reason and a citation stand: here rows 1.1 to 1.8 from the summary,
-# 2.1 to 2.9 and 2.20 from the blog post, 3.1 to 3.6 and 3.12 from the transcript. We meet them in
-# the order of our experiments.
+# `docs/claims.json`, where the reason and a citation stand: rows that begin with 1 are from the
+# summary, with 2 from the blog post, with 3 from the transcript.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A bowl

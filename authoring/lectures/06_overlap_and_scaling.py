@@ -516,12 +516,12 @@ ten = steps["ethernet_10g"]
 hidden = replace(ten, hideable=2 / 3)
 
 # %% name="factorisations"
-print("                      in milliseconds     step, exchange       busy, exchange")
-print(" nodes x examples   computing  exchange   after  overlapped    after  overlapped")
+print("              in milliseconds          a step           busy")
+print("nodes x each compute exchange   after  hidden  after  hidden")
 for N in powers:
-    print(f"{N:6} x {1024 // N:4} {ten.compute_s(N) * 1e3:14.1f}", end=" ")
-    print(f"{ten.exchange_s(N) * 1e3:9.1f} {ten.time_s(N) * 1e3:7.1f}", end=" ")
-    print(f"{hidden.time_s(N) * 1e3:11.1f} {ten.efficiency(N):8.0%} {hidden.efficiency(N):11.0%}")
+    print(f"{N:5} x {1024 // N:4} {ten.compute_s(N) * 1e3:7.1f}", end=" ")
+    print(f"{ten.exchange_s(N) * 1e3:8.1f} {ten.time_s(N) * 1e3:7.1f}", end=" ")
+    print(f"{hidden.time_s(N) * 1e3:7.1f} {ten.efficiency(N):6.0%} {hidden.efficiency(N):7.0%}")
 print(guess_share.compare(round(100 * hidden.efficiency(1024))))
 
 # %% [markdown]
@@ -763,7 +763,7 @@ for name, case in cases.items():
     step = priced(*case)
     ratio = step.time_s(1) / (2 * step.n_bytes * step.beta_s_per_byte)
     one_s, two_s = (step_s(data_parallel, case[0], N, *case[1:]) for N in (1, 2))
-    print(f"{name:31} Bc/2nβ = {ratio:5.2f}; two workers: {two_s / one_s:4.0%} of one's time")
+    print(f"{name:31} Bc/2nβ = {ratio:5.2f}; two take {two_s / one_s:4.0%} of one's time")
     not_worth += [name] if step.breaks_even_at() is None else []
     assert (step.breaks_even_at() == 2) == (two_s < one_s)
 print(guess_cases.compare(len(not_worth)))

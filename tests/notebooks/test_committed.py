@@ -15,6 +15,9 @@ every_notebook = pytest.mark.parametrize(
     "target", TARGETS, ids=[f"{t.path.parent.name}-{t.path.stem}" for t in TARGETS]
 )
 
+LECTURES = [target for target in TARGETS if target.path.parent.name == "notebooks"]
+every_lecture = pytest.mark.parametrize("target", LECTURES, ids=lambda t: t.path.stem)
+
 
 def test_every_folder_holds_notebooks_and_every_notebook_has_a_script() -> None:
     generated = {target.path for target in TARGETS}
@@ -43,7 +46,7 @@ def test_notebook_ends_with_a_line_end_and_has_sorted_keys(target: Target) -> No
     assert b"\r" not in text
 
 
-@every_notebook
+@every_lecture
 def test_no_printed_line_is_broken_in_a_narrow_window(target: Target) -> None:
     for index, cell in enumerate(nbformat.read(target.path, as_version=4).cells):
         if "inspect.getsource" in cell.source:  # code is as wide as in its file
