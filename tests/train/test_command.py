@@ -61,6 +61,20 @@ def test_what_is_usual_reads_digits_on_four_processes_and_is_quiet_away_from_a_t
     assert float(rows[-1][1]) < 0.2 * float(rows[0][1])
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe that nobody reads is another error")
+def test_lines_come_while_it_trains_also_into_a_pipe_and_may_remain_unread():
+    with started(f"--workers 2 --epochs 300 {SMALL}") as process:
+        lines = [process.stdout.readline() for _ in range(5)]
+        assert process.poll() is None  # it has told this before it is over
+        process.stdout.close()  # as `| head` does
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, "")
+    assert lines[0] == "data_parallel, allreduce ring, 2 workers, backend processes\n"
+    assert [line.split()[0] for line in lines[2:]] == ["epoch", "1", "2"]
+    assert len({len(line) for line in lines[2:]}) == 1  # aligned
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_learns_on_all_its_data(model, capsys):
     epochs, least = {"mlp": (2, 60), "conv": (1, 20)}.get(model, (10, 60))
@@ -273,7 +287,8 @@ def test_ctrl_c_keeps_the_last_checkpoint_says_how_to_go_on_and_leaves_nothing(
     below = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGINT)
     status, output, errors = ended(process)
-    assert (status, output) == (130, "")
+    assert status == 130
+    assert [row[0] for row in rows_of(output)][:2] == ["1", "2"]  # what there is has been told
     lines = errors.splitlines()
     assert lines[0] == "stopped"
     assert f"holds epoch {load(folder).rows[-1].epoch} of 1000000; go on with" in lines[1]
