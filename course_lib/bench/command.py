@@ -24,11 +24,12 @@ from course_lib.comm.errors import RunError
 from course_lib.comm.simulated import networks
 from course_lib.command_line.options import (
     NETWORKS,
+    Parser,
+    backend_named,
     check_file,
     check_run,
     is_first_program,
     network_named,
-    refuse,
     usual_workers,
     whole,
 )
@@ -79,7 +80,7 @@ def main(words: list[str]) -> int:
 
 def _options(words: list[str]) -> argparse.Namespace:
     """Read the words; what is wrong is told before anything is started, with what is allowed."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m course_lib bench",
         description="Time all-reduces; every sum is checked. On the simulator, time is virtual.",
     )
@@ -95,8 +96,9 @@ def _options(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--workers", help="how many ranks, such as 2,4; 4 if left out")
     parser.add_argument(
-        "--backend", default="processes", help="what run() takes: processes, simulated, ..."
-    )
+        "--backend", metavar="NAME",
+        help="processes, simulated or torch; processes if left out, torch under torchrun",
+    )  # fmt: skip
     parser.add_argument(
         "--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
@@ -108,7 +110,7 @@ def _options(words: list[str]) -> argparse.Namespace:
     try:
         _check(chosen)
     except (TypeError, ValueError) as error:
-        refuse(parser, error)
+        parser.error(str(error))
     return chosen
 
 
@@ -121,6 +123,7 @@ def _check(chosen: argparse.Namespace) -> None:
         raise ValueError(f"--algorithms knows {', '.join(ALLREDUCES)}; not {unknown[0]!r}")
     chosen.sizes = [read_size(text, ITEM_BYTES) for text in chosen.sizes.split(",")]
     chosen.repeats = whole("--repeats", chosen.repeats)
+    chosen.backend = backend_named(chosen.backend)
     words = usual_workers(chosen.backend) if chosen.workers is None else chosen.workers
     chosen.workers = [whole("--workers", text) for text in words.split(",")]
     for workers in chosen.workers:

@@ -112,15 +112,15 @@ class Report:
         return [(name, text) for name, text in facts if text]
 
     def _html(self) -> str:
-        verdict, _, rest = _wrapped(self._headline()).partition(".")
-        lines = [f'<span class="{_TONES[self.status]}">{escape(verdict)}.</span>{escape(rest)}']
-        lines += [
-            f'  <span class="ansi-bold">{name:<10}</span>{escape(_wrapped(text, 12))}'
-            for name, text in self._facts()
-        ]
-        text = "\n".join(lines)
-        prices = _price_table(self.prices) if self.prices else ""
-        return f'<div class="jp-RenderedText"><pre>{text}</pre></div>{prices}'
+        verdict, _, rest = self._headline().partition(". ")
+        tone = _TONES[self.status]
+        lines = [_flowing(rest)] if rest else []
+        lines += [f"<b>{name}:</b> {_flowing(text)}" for name, text in self._facts()]
+        return (
+            _as_it_is(f'<span class="{tone}">{escape(verdict.rstrip("."))}.</span>')
+            + (f"<p>{'<br>'.join(lines)}</p>".replace("<p><br>", "<p>") if lines else "")
+            + (_price_table(self.prices) if self.prices else "")
+        )
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -172,12 +172,25 @@ def _price_table(rows: Sequence[PriceRow]) -> str:
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
+def _flowing(text: str) -> str:
+    """Let the window break a sentence between words; what has lines of its own keeps them."""
+    text = escape(_cut(text))
+    return f"</p>{_as_it_is(text)}<p>" if "\n" in text else text
+
+
+def _as_it_is(html: str) -> str:
+    return f'<div class="jp-RenderedText"><pre>{html}</pre></div>'
+
+
+def _cut(text: str) -> str:
+    """Leave out the end of a very long text."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+
+
 def _wrapped(text: str, indent: int = 0) -> str:
     """Break long lines between words, and leave out the end of a very long text."""
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]} ..."
     lines = []
-    for line in text.splitlines():
+    for line in _cut(text).splitlines():
         hanging = " " * (len(line) - len(line.lstrip()) + 2)
         lines += textwrap.wrap(line, _WIDTH - indent, subsequent_indent=hanging) or [""]
     return ("\n" + " " * indent).join(lines)

@@ -3,12 +3,12 @@
 import argparse
 import math
 import os
-import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.job import check_job
+from course_lib.comm.job import check_job, torchrun_size
 from course_lib.comm.simulated import networks
 
 if TYPE_CHECKING:
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NETWORKS",
+    "Parser",
+    "backend_named",
     "check_file",
     "check_run",
     "is_first_program",
     "network_named",
     "number",
-    "refuse",
     "usual_workers",
     "whole",
 ]
@@ -33,22 +34,72 @@ NETWORKS = {
 }
 """The simulator's networks by name."""
 
+_FIRST_SPEAKS_S = 5.0
+
 
 def is_first_program() -> bool:
     """Say whether this program shall print: of those that torchrun has started, one does."""
     return os.environ.get("RANK", "0") == "0"
 
 
-def usual_workers(backend: str) -> str:
-    """Return how many ranks there are where nobody says: all that torchrun has started, or 4."""
-    return os.environ.get("WORLD_SIZE", "4") if backend == "torch" else "4"
+class Parser(argparse.ArgumentParser):
+    """A parser that says in a sentence what is wrong; the options themselves are in ``--help``."""
+
+    def error(self, message: str) -> NoReturn:
+        """End this program with status 2; of those that torchrun has started, one says why."""
+        if is_first_program():
+            self.exit(2, f"{self.prog}: error: {message}\n")
+        if torchrun_size() is not None:  # it ends all as soon as one ends: the first shall speak
+            time.sleep(_FIRST_SPEAKS_S)
+        self.exit(2)
 
 
-def refuse(parser: argparse.ArgumentParser, error: Exception) -> NoReturn:
-    """End this program with status 2 because an option is wrong; the first program says why."""
-    if is_first_program():
-        parser.error(str(error))
-    sys.exit(2)
+def backend_named(name: str | None) -> str:
+    """Return the backend; where none is named, the one that the ranks are already there for.
+
+    Parameters
+    ----------
+    name : str or None
+        What ``--backend`` was given.
+
+    Returns
+    -------
+    str
+        What was given; for None ``"torch"`` under torchrun, else ``"processes"``.
+
+    Raises
+    ------
+    ValueError
+        If each of torchrun's programs would start processes, and train or measure on its own.
+    """
+    size = torchrun_size()
+    if size is not None and name == "processes":
+        raise ValueError(
+            "--backend processes starts its own workers, and torchrun has started "
+            f"{size} ranks already: leave --backend out, then they are the workers"
+        )
+    return name or ("processes" if size is None else "torch")
+
+
+def usual_workers(backend: str, most: int | None = None) -> str:
+    """Return how many ranks there are where nobody says: all that torchrun has started, or 4.
+
+    Parameters
+    ----------
+    backend : str
+        What ``run`` takes.
+    most : int or None, default: None
+        How many there can be, where it is known.
+
+    Returns
+    -------
+    str
+        As ``--workers`` would be given.
+    """
+    size = torchrun_size()
+    if backend == "torch" and size is not None:
+        return str(size)
+    return str(4 if most is None else min(4, most))
 
 
 def whole(option: str, text: str, least: int = 1) -> int:

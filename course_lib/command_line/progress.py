@@ -1,11 +1,22 @@
-"""How far a measurement is, on standard error."""
+"""How far a command is, on standard error; lines of its result, as they come."""
 
+import os
 import sys
+from pathlib import Path
 from typing import Self
 
 from tqdm import tqdm
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "say"]
+
+
+def say(text: str) -> None:
+    """Print at once, also into a pipe; where nobody reads any more, go on unheard."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # as after `| head`
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 class Progress:
@@ -43,6 +54,14 @@ class Progress:
         if self._bar is not None:
             self._bar.set_description_str(what, refresh=False)
             self._bar.n = n_steps
+            self._bar.refresh()
+
+    def line(self, text: str) -> None:
+        """Print a line of the result; the bar stays below it."""
+        if self._bar is not None:
+            self._bar.clear()
+        say(text)
+        if self._bar is not None:
             self._bar.refresh()
 
     def step(self, what: str) -> None:

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-__all__ = ["as_html", "as_text", "in_bytes", "in_seconds"]
+__all__ = ["as_html", "as_line", "as_text", "in_bytes", "in_seconds"]
 
 Cells = Sequence[Sequence[str]]
 
@@ -11,11 +11,13 @@ Cells = Sequence[Sequence[str]]
 def as_text(head: Sequence[str], rows: Cells) -> str:
     """Align columns: the first to the left, the others to the right."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = []
-    for row in (head, *rows):
-        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *cells[1:]]))
-    return "\n".join(lines)
+    return "\n".join(as_line(row, widths) for row in (head, *rows))
+
+
+def as_line(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Align one row: the first cell to the left, the others to the right."""
+    cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+    return "  ".join([row[0].ljust(widths[0]), *cells[1:]])
 
 
 def as_html(head: Sequence[str], rows: Cells, title: str) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from course_lib.comm.simulated import networks
 from course_lib.command_line.options import (
     NETWORKS,
+    Parser,
+    backend_named,
     check_file,
     check_run,
     is_first_program,
     network_named,
     number,
-    refuse,
     usual_workers,
     whole,
 )
@@ -38,6 +39,19 @@ _NUMBERS = {
     "warmup_steps": "over how many steps the learning rate rises to its full value",
     "seed": "of the first parameters and of the order of the examples",
 }
+
+_EPILOG = """\
+torchrun starts the ranks on this computer, or on several (the same line on each, on a network that
+you trust):
+  torchrun --standalone --nproc-per-node 4 -m course_lib train --scheme parameter_server
+  torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29500 \\
+    -m course_lib train --scheme parameter_server
+
+a trace plays in a browser as a page, which two lines of Python make, and in a notebook as
+player(trace):
+  from course_lib import Trace; from course_lib.viz import export_page
+  export_page(Trace.load("FILE.json"), "FILE.html")
+"""
 
 
 @dataclass(frozen=True)
@@ -80,19 +94,27 @@ def read_arguments(words: list[str]) -> Arguments:
     try:
         return _check(chosen)
     except (TypeError, ValueError) as error:
-        refuse(parser, error)
+        parser.error(str(error))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m course_lib train",
         description="Train a model by a scheme of the course, on many workers.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("--scheme", default="data_parallel", metavar="NAME", help=", ".join(SCHEMES))
-    add("--workers", metavar="N", help="how many ranks; 4 if left out, 1 for serial")
-    add("--backend", default="processes", metavar="NAME", help="processes, simulated or torch")
+    add(
+        "--workers",
+        metavar="N",
+        help="how many ranks; 4 if left out, 1 for serial, under torchrun all",
+    )
+    add("--backend", metavar="NAME",
+        help="processes, simulated or torch; processes if left out, torch under torchrun",
+    )  # fmt: skip
     add("--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
@@ -113,7 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in this folder")
     add("--checkpoint-every", metavar="N", help="epochs between two of them; 1 if left out")
     add("--resume", action="store_true", help="go on from the checkpoint in the folder")
-    add("--trace", type=Path, metavar="FILE.json", help="write every message and computation")
+    add("--trace", type=Path, metavar="FILE.json",
+        help="write every message and computation; a file of that name is overwritten",
+    )  # fmt: skip
     parser.add_argument("--time-limit", default="3600", metavar="S",
                         help="wall seconds after which it is ended; 3600 if left out")  # fmt: skip
     return parser
@@ -133,17 +157,18 @@ def _check(chosen: argparse.Namespace) -> Arguments:
             f"--model {chosen.model} can be trained on --data {' or '.join(kind.data)}, "
             f"not on {chosen.data!r}"
         )
-    usual = "1" if scheme.most_workers == 1 else usual_workers(chosen.backend)
+    backend = backend_named(chosen.backend)
+    usual = usual_workers(backend, scheme.most_workers)
     workers = whole("--workers", usual if chosen.workers is None else chosen.workers)
     time_limit_s = number("--time-limit", chosen.time_limit)
     if time_limit_s <= 0:
         raise ValueError(f"--time-limit takes seconds above 0, got {time_limit_s:g}")
-    check_run(workers, chosen.backend, time_limit_s)
+    check_run(workers, backend, time_limit_s)
     if scheme.most_workers is not None and workers > scheme.most_workers:
         raise ValueError(
             f"--scheme {chosen.scheme} takes --workers {scheme.most_workers} at most, got {workers}"
         )
-    network = network_named(chosen.network, chosen.backend)
+    network = network_named(chosen.network, backend)
     options = _own_options(chosen)
     _check_servers(options, workers)
     plan = _plan(kind.usual, chosen)
@@ -154,10 +179,10 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     made_with |= {"data": data, **_numbers_of(plan)}
     # Made here first: the fork server then loads once what all workers need.
     made_with["parameters"] = kind.make(examples).n_parameters
-    shipped = data if chosen.backend == "simulated" else examples
+    shipped = data if backend == "simulated" else examples
     keeping = _keeping(chosen, made_with)
     task = Task(chosen.scheme, chosen.model, shipped, plan, options, keeping)
-    return Arguments(task, workers, chosen.backend, network, time_limit_s, chosen.trace)
+    return Arguments(task, workers, backend, network, time_limit_s, chosen.trace)
 
 
 def _numbers_of(plan: Plan) -> dict[str, Any]:

@@ -10,18 +10,19 @@ from course_lib.comm.errors import RunError
 from course_lib.comm.job import torchrun_size
 from course_lib.comm.launch import run
 from course_lib.command_line.options import is_first_program
-from course_lib.command_line.tables import as_text, in_seconds
+from course_lib.command_line.progress import say
 from course_lib.train.arguments import Arguments, read_arguments
 from course_lib.train.checkpoint import CheckpointError, Row, load
 from course_lib.train.live import shown
-from course_lib.train.problems import MODELS, Kind
+from course_lib.train.problems import MODELS
+from course_lib.train.table import EpochTable
 from course_lib.train.worker import Task, work
 
 __all__ = ["main"]
 
 
 def main(words: list[str]) -> int:
-    """Train as the words ask for and print a table.
+    """Train as the words ask for and print a table, each line when its epoch is over.
 
     Parameters
     ----------
@@ -38,12 +39,15 @@ def main(words: list[str]) -> int:
     if not is_first and asked.backend != "torch":  # of torchrun's programs, one is enough
         return 0
     task, kind = asked.task, MODELS[asked.task.model]
+    table = EpochTable(kind, task.plan.epochs, is_virtual=asked.backend == "simulated")
+    if is_first:
+        _begin(asked, table)
 
     def in_words(row: Row) -> str:
         return f"epoch {row.epoch}: {kind.score_name} {kind.score_in_words(row.score)}"
 
     try:
-        with shown(in_words, is_first and sys.stderr.isatty()) as progress:
+        with shown(in_words, table.line, is_first) as progress:
             result = run(
                 work, replace(task, progress=progress), workers=asked.workers,
                 backend=asked.backend, network=asked.network, trace=asked.trace is not None,
@@ -56,14 +60,22 @@ def main(words: list[str]) -> int:
             print(_what_is_kept(task, words), file=sys.stderr)
         return 130 if is_stopped else 1
     if is_first:
-        print(_title(asked))
-        print(_table(result.values[0], kind, asked.backend))
         if asked.trace is not None:
             result.trace.save(asked.trace)
-            print(f"trace written to {asked.trace}")
+            say(f"trace written to {asked.trace}")
         if task.keeping.folder is not None:
-            print(f"checkpoint kept in {task.keeping.folder}")
+            say(f"checkpoint kept in {task.keeping.folder}")
     return 0
+
+
+def _begin(asked: Arguments, table: EpochTable) -> None:
+    """Print what is known before it starts; of a training that goes on, its first epochs too."""
+    say(_title(asked))
+    say(table.head)
+    keeping = asked.task.keeping
+    if keeping.resume and keeping.folder is not None:
+        for row in load(keeping.folder).rows:
+            say(table.line(row))
 
 
 def _title(asked: Arguments) -> str:
@@ -78,18 +90,6 @@ def _title(asked: Arguments) -> str:
         f"{task.scheme}{options}, {workers}, {where}\n{task.model} of "
         f"{made_with['parameters']:,} parameters on {made_with['data']}"
     )
-
-
-def _table(rows: list[Row], kind: Kind, backend: str) -> str:
-    time = "virtual time" if backend == "simulated" else "time"
-    cells = [
-        (
-            f"{row.epoch}", f"{row.loss:.4g}", kind.score_in_words(row.score),
-            in_seconds(row.seconds),
-        )
-        for row in rows
-    ]  # fmt: skip
-    return as_text(("epoch", "loss", kind.score_name, time), cells)
 
 
 def _what_is_kept(task: Task, words: list[str]) -> str:

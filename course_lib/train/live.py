@@ -1,4 +1,4 @@
-"""A bar that moves while the workers train: it follows what rank 0 writes into a file."""
+"""A bar and a table that grow while the workers train: they follow what rank 0 writes to a file."""
 
 import json
 import tempfile
@@ -15,15 +15,19 @@ __all__ = ["shown"]
 
 
 @contextmanager
-def shown(in_words: Callable[[Row], str], is_shown: bool) -> Iterator[Path | None]:
-    """Show a bar on a terminal while the block runs.
+def shown(
+    in_words: Callable[[Row], str], as_line: Callable[[Row], str], is_shown: bool
+) -> Iterator[Path | None]:
+    """Print a line for each epoch while the block runs; on a terminal, show a bar below them.
 
     Parameters
     ----------
     in_words : callable
-        Says what an epoch came to.
+        Says what an epoch came to, beside the bar.
+    as_line : callable
+        Writes it as a line of the table.
     is_shown : bool
-        Whether there is a terminal to show it on.
+        Whether this program shall print.
 
     Yields
     ------
@@ -42,7 +46,7 @@ def shown(in_words: Callable[[Row], str], is_shown: bool) -> Iterator[Path | Non
         file.touch()
         over = threading.Event()
         reader = threading.Thread(
-            target=_follow, args=(file, progress, in_words, over), daemon=True
+            target=_follow, args=(file, progress, in_words, as_line, over), daemon=True
         )
         try:
             reader.start()
@@ -54,7 +58,11 @@ def shown(in_words: Callable[[Row], str], is_shown: bool) -> Iterator[Path | Non
 
 
 def _follow(
-    file: Path, progress: Progress, in_words: Callable[[Row], str], over: threading.Event
+    file: Path,
+    progress: Progress,
+    in_words: Callable[[Row], str],
+    as_line: Callable[[Row], str],
+    over: threading.Event,
 ) -> None:
     what, rest, is_over = "first epoch", "", False
     with file.open(encoding="utf-8") as stream:
@@ -63,5 +71,7 @@ def _follow(
             *lines, rest = (rest + stream.read()).split("\n")
             for n_steps, n_expected, row in map(json.loads, lines):
                 progress.expect(n_expected)
-                what = what if row is None else in_words(Row(*row))
+                if row is not None:
+                    what = in_words(Row(*row))
+                    progress.line(as_line(Row(*row)))
                 progress.reach(n_steps, what)

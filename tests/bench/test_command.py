@@ -103,7 +103,8 @@ def test_bad_arguments_are_refused_before_anything_is_started(words, sentence):
     assert status == 2
     assert sentence in errors
     assert "Traceback" not in errors
-    assert "workers\n" not in errors.split("error:")[0]  # nothing had begun
+    assert errors.startswith("python -m course_lib bench: error: ")  # nothing had begun
+    assert len(errors.splitlines()) == 1  # no usage
     assert output == ""
 
 
@@ -115,6 +116,13 @@ def test_of_the_programs_of_torchrun_only_rank_0_prints():
     assert len(rows_of(output)) == 1
 
 
+def test_under_torchrun_processes_of_its_own_are_refused():
+    words = "allreduce --backend processes"
+    status, output, errors = bench(words, TORCHELASTIC_RUN_ID="none", WORLD_SIZE="3")
+    assert (status, output) == (2, "")
+    assert "torchrun has started 3 ranks already: leave --backend out" in errors
+
+
 def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
     try:
         check_job(
@@ -124,7 +132,7 @@ def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
     except (TypeError, ValueError) as error:
         pytest.skip(f"run() has no torch.distributed here: {error}")
     file = tmp_path / "found.json"
-    words = f"allreduce --backend torch --algorithms ring,tree --sizes 1KB --json {file}"
+    words = f"allreduce --algorithms ring,tree --sizes 1KB --json {file}"
     done = subprocess.run(
         [
             sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
@@ -134,6 +142,7 @@ def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
         capture_output=True, encoding="utf-8", timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "backend torch" in done.stdout  # which nobody had to ask for
     assert [(row[0], row[1]) for row in rows_of(done.stdout)] == [("ring", "2"), ("tree", "2")]
     assert done.stderr.count("messages, 2 workers") == 1
     assert len(json.loads(file.read_text(encoding="utf-8"))["measurements"]) == 2

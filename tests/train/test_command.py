@@ -16,6 +16,7 @@ import pytest
 
 from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.trace.trace import Trace
+from course_lib.train.arguments import read_arguments
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import INDEX, load
 from course_lib.train.command import main
@@ -58,6 +59,20 @@ def test_what_is_usual_reads_digits_on_four_processes_and_is_quiet_away_from_a_t
     assert [row[0] for row in rows] == [str(epoch) for epoch in range(1, 11)]
     assert float(rows[-1][2]) >= 95
     assert float(rows[-1][1]) < 0.2 * float(rows[0][1])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe that nobody reads is another error")
+def test_lines_come_while_it_trains_also_into_a_pipe_and_may_remain_unread():
+    with started(f"--workers 2 --epochs 300 {SMALL}") as process:
+        lines = [process.stdout.readline() for _ in range(5)]
+        assert process.poll() is None  # it has told this before it is over
+        process.stdout.close()  # as `| head` does
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, "")
+    assert lines[0] == "data_parallel, allreduce ring, 2 workers, backend processes\n"
+    assert [line.split()[0] for line in lines[2:]] == ["epoch", "1", "2"]
+    assert len({len(line) for line in lines[2:]}) == 1  # aligned
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -141,7 +156,9 @@ def test_bad_arguments_are_refused_before_anything_is_started(words, sentence, t
         main(words.format(tmp_path).split())
     assert refused.value.code == 2
     told = capsys.readouterr()
-    assert sentence in " ".join(told.err.split())
+    assert told.err.startswith("python -m course_lib train: error: ")
+    assert sentence in told.err
+    assert len(told.err.splitlines()) == 1  # no usage
     assert told.out == ""
 
 
@@ -151,6 +168,26 @@ def test_help_names_the_schemes_the_all_reduces_and_the_models(capsys):
     assert ended_well.value.code == 0
     output = capsys.readouterr().out
     assert [name for name in (*SCHEMES, *ALLREDUCES, *MODELS) if name not in output] == []
+
+
+def test_help_shows_lines_for_torchrun_and_for_a_trace_that_work_as_they_are(
+    tmp_path, capsys, monkeypatch
+):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    launched = [line for line in lines if line.startswith("  torchrun ")]
+    assert ["--nnodes 2" in line for line in launched] == [False, True]
+    begin = "torchrun --standalone --nproc-per-node 4 -m course_lib train "
+    assert read_arguments(launched[0].split(begin)[1].split()).workers == 4
+    monkeypatch.chdir(tmp_path)
+    assert main(f"--backend simulated --epochs 1 --trace FILE.json {SMALL}".split()) == 0
+    viewer = [line.strip() for line in lines if "Trace" in line]
+    subprocess.run(
+        [sys.executable, "-c", "\n".join(viewer)], check=True, timeout=PATIENCE_S,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )  # fmt: skip
+    assert "</html>" in Path("FILE.html").read_text(encoding="utf-8")
 
 
 def test_a_checkpoint_of_another_training_is_refused_and_one_of_this_is_not_overwritten(
@@ -250,7 +287,8 @@ def test_ctrl_c_keeps_the_last_checkpoint_says_how_to_go_on_and_leaves_nothing(
     below = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGINT)
     status, output, errors = ended(process)
-    assert (status, output) == (130, "")
+    assert status == 130
+    assert [row[0] for row in rows_of(output)][:2] == ["1", "2"]  # what there is has been told
     lines = errors.splitlines()
     assert lines[0] == "stopped"
     assert f"holds epoch {load(folder).rows[-1].epoch} of 1000000; go on with" in lines[1]
@@ -284,11 +322,45 @@ def test_torchruns_programs_go_on_from_a_checkpoint_that_one_of_them_sees(tmp_pa
         line = f"{words} {where} --epochs {epochs} --backend simulated --workers 2"
         assert main(line.split()) == 0
     launcher = "-m torch.distributed.run --standalone --nproc-per-node 2 -m course_lib"
-    line = f"{words} {folder} --epochs 4 --backend torch --resume"
+    line = f"{words} {folder} --epochs 4 --resume"  # the ranks that there are are the workers
     status, output, errors = ended(started(line, launcher=launcher))
     assert status == 0, errors
+    assert "2 workers, backend torch\n" in output
     assert [row[0] for row in rows_of(output)] == ["1", "2", "3", "4"]  # one of them prints
     assert bits_in(folder) == bits_in(twin)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--backend processes", "torchrun has started 3 ranks already: leave --backend out"),
+        ("--scheme serial", "--scheme serial takes --workers 1 at most, got 3"),
+        ("--workers 2", "torchrun has started 3 ranks, got workers=2"),
+    ],
+)
+def test_under_torchrun_the_ranks_are_the_workers_and_what_ignores_them_is_refused(
+    words, sentence, monkeypatch, capsys
+):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    asked = read_arguments(["--model", "logistic"])
+    assert (asked.backend, asked.workers) == ("torch", 3)
+    asked = read_arguments(["--model", "logistic", "--backend", "simulated"])
+    assert (asked.backend, asked.workers) == ("simulated", 4)
+    with pytest.raises(SystemExit):
+        main(f"--model logistic {words}".split())
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_under_torchrun_a_wrong_option_is_told_once_and_without_a_traceback_of_ours():
+    launcher = "-m torch.distributed.run --standalone --nproc-per-node 2 -m course_lib"
+    status, output, errors = ended(started("--backend processes", launcher=launcher))
+    assert (status != 0, output) == (True, "")
+    assert errors.count("torchrun has started 2 ranks already") == 1
+    assert re.findall(r"exitcode *: (\S+)", errors)[-1] == "2"  # torchrun's own report, of rank 0
+    assert errors.count("Traceback") == 1  # which is torchrun's
+    assert "course_lib/" not in errors
 
 
 def test_of_other_programs_of_torchrun_only_the_first_simulates(monkeypatch, capsys):

@@ -11,7 +11,9 @@ from course_lib.train.live import shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_the_bar_follows_what_rank_0_writes_and_its_file_is_gone_afterwards(monkeypatch):
+def test_bar_and_table_follow_what_rank_0_writes_and_its_file_is_gone_afterwards(
+    monkeypatch, capsys
+):
     import fcntl
     import pty
     import struct
@@ -21,7 +23,9 @@ def test_the_bar_follows_what_rank_0_writes_and_its_file_is_gone_afterwards(monk
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with os.fdopen(terminal, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        with shown(lambda row: f"after epoch {row.epoch}", is_shown=True) as file:
+        with shown(
+            lambda row: f"after epoch {row.epoch}", lambda row: f"{row.epoch} {row.loss}", True
+        ) as file:
             beacon = Beacon(file)
             beacon.shine(7, 46)
             for n_steps in range(8, 46):  # too soon after the last: dropped
@@ -33,10 +37,11 @@ def test_the_bar_follows_what_rank_0_writes_and_its_file_is_gone_afterwards(monk
     assert "46/46" in told
     assert told.rstrip().endswith("after epoch 2")
     assert not file.parent.exists()
+    assert capsys.readouterr().out == "2 0.5\n"
 
 
 def test_nobody_looks_nothing_is_written(capsys):
-    with shown(str, is_shown=False) as file:
+    with shown(str, str, is_shown=False) as file:
         assert file is None
         Beacon(file).shine(1, 10)
     assert capsys.readouterr() == ("", "")

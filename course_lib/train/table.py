@@ -1,0 +1,42 @@
+"""The table of the epochs, a line at a time: each is printed when its epoch is over."""
+
+from course_lib.command_line.tables import as_line, in_seconds
+from course_lib.train.checkpoint import Row
+from course_lib.train.problems import Kind
+
+__all__ = ["EpochTable"]
+
+
+class EpochTable:
+    """Columns as wide as the widest that may come: who prints a line does not know the later ones.
+
+    Parameters
+    ----------
+    kind : Kind
+        What is trained: how its score is called and written.
+    epochs : int
+        The number of the last epoch.
+    is_virtual : bool
+        Whether seconds are the simulator's.
+    """
+
+    def __init__(self, kind: Kind, epochs: int, is_virtual: bool) -> None:
+        self._kind = kind
+        self._head = ("epoch", "loss", kind.score_name, "virtual time" if is_virtual else "time")
+        widest = (f"{epochs}", "1.234e-05", "1.234e-05", "99.9 ms")
+        self._widths = [
+            max(len(name), len(cell)) for name, cell in zip(self._head, widest, strict=True)
+        ]
+
+    @property
+    def head(self) -> str:
+        """The names of the columns."""
+        return as_line(self._head, self._widths)
+
+    def line(self, row: Row) -> str:
+        """Write what an epoch came to."""
+        cells = (
+            f"{row.epoch}", f"{row.loss:.4g}", self._kind.score_in_words(row.score),
+            in_seconds(row.seconds),
+        )  # fmt: skip
+        return as_line(cells, self._widths)
