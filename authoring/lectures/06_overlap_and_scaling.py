@@ -504,8 +504,10 @@ curve(busy_part, x_label="log2 of the workers", y_label="part that computes", ti
 # ## 1,024 nodes with one example, or 16 with 64?
 #
 # The transcript's example: a batch of 1,024. Two ways to share it out, and nine between them. With
-# overlap, the exchange may hide under the backward pass, two thirds of the computing. Guess for the
-# ring: which part of the time do 1,024 GPUs compute?
+# overlap, the exchange may hide under the backward pass, two thirds of the computing. The table
+# gives a step with the exchange *after* the computing and with it *hidden*, and for both the part
+# of the step in which a GPU is busy. Guess for the ring: which part of the time do 1,024 GPUs
+# compute?
 
 # %%
 guess_share = predict("1,024 x 1 with overlap: which part of the step is computing?", "percent")
