@@ -1,11 +1,13 @@
 """A small form in which a learner commits to a number before the cell below is run."""
 
+import asyncio
 import math
 import re
 from typing import Any
 
 __all__ = ["Prediction", "predict"]
 
+_TEXT_COMES_S = 0.2
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
 
@@ -91,7 +93,10 @@ class Prediction:
         import ipywidgets as widgets
 
         question = widgets.HTML(f"<b>Your prediction:</b> {self.question}")
-        box = widgets.Text(placeholder="a number", layout=widgets.Layout(width="9em"))
+        # Text that is sent with every key would lag behind while a cell is running.
+        box = widgets.Text(
+            placeholder="a number", continuous_update=False, layout=widgets.Layout(width="9em")
+        )
         button = widgets.Button(description="Commit", layout=widgets.Layout(width="7em"))
         said = widgets.Label(self.unit)
 
@@ -100,8 +105,8 @@ class Prediction:
             box.disabled = button.disabled = self.committed is not None
 
         def enter(_: Any, content: dict[str, Any], __: Any) -> None:
-            if content.get("event") == "submit":
-                press(button)
+            if content.get("event") == "submit":  # it comes a moment before the text that it ends
+                asyncio.get_running_loop().call_later(_TEXT_COMES_S, press, button)
 
         button.on_click(press)
         box.on_msg(enter)  # the key; on_submit, which is made for it, is deprecated

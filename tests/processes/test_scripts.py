@@ -95,3 +95,21 @@ for options in ({"start_method": METHOD}, {"backend": "simulated"}):
 """
     out, err = start_program(text, start_method).finish()
     assert out.splitlines() == ["2 0", "2 0"], err
+
+
+def test_a_fork_server_that_is_told_again_and_again_to_end_says_nothing(start_program):
+    """A kernel that is shut down tells its children more than once; torch takes a while to end."""
+    text = """
+import os, signal, time
+import psutil
+import torch
+from course_lib import run
+
+run(lambda comm: comm.rank, workers=1)
+(server,) = (p for p in psutil.Process().children() if "forkserver" in " ".join(p.cmdline()))
+while server.is_running() and server.status() != psutil.STATUS_ZOMBIE:
+    server.send_signal(signal.SIGTERM)
+    time.sleep(0.001)
+print("ended")
+"""
+    assert start_program(text, "forkserver").finish() == ("ended\n", "")

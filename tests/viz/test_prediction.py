@@ -1,5 +1,7 @@
 """The prediction form: what it says before, after and without a prediction."""
 
+import asyncio
+
 import pytest
 
 from course_lib.viz.prediction import predict
@@ -95,10 +97,18 @@ def test_the_enter_key_commits_as_the_button_does() -> None:
     guess = predict("How many?")
     guess._repr_mimebundle_()
     box, button, said = guess._form.children[1].children
-    box.value = "12"
-    box._handle_custom_msg({"event": "something else"}, [])
-    assert guess.committed is None
-    box._handle_custom_msg({"event": "submit"}, [])
+    box.value = "1"
+
+    async def press_keys() -> None:
+        box._handle_custom_msg({"event": "something else"}, [])
+        await asyncio.sleep(0.3)
+        assert guess.committed is None
+        box._handle_custom_msg({"event": "submit"}, [])
+        box.value = "12"  # as it comes from a browser: after the key that ends it
+        while guess.committed is None:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(press_keys(), 20))
     assert guess.committed == 12
     assert box.disabled
     assert button.disabled

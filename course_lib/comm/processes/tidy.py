@@ -1,8 +1,8 @@
 """Importing this has the fork server remove the folder with its socket when it ends."""
 
 import os
+import shutil
 import signal
-import sys
 from pathlib import Path
 from types import FrameType
 
@@ -13,7 +13,9 @@ _owner = os.getpid()
 
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     if os.getpid() == _owner:
-        sys.exit()
+        # Without an exception: where the server is ending already, that would be told as an error.
+        shutil.rmtree(os.environ[FOLDER_VARIABLE], ignore_errors=True)
+        os._exit(0)
     signal.signal(number, signal.SIG_DFL)  # a worker that is just being born
     os.kill(os.getpid(), number)
 
