@@ -11,10 +11,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Difference", "difference", "differing_bits", "first_difference", "plain", "show"]
+__all__ = [
+    "TENSOR",
+    "Difference",
+    "difference",
+    "differing_bits",
+    "first_difference",
+    "plain",
+    "show",
+]
 
 ROUNDING = 16
 """How many rounding errors per added term are forgiven; a wrong algorithm is off by far more."""
+
+
+TENSOR = "torch tensor"
+"""What the sentences call one: a result should be NumPy's."""
 
 
 class Difference(NamedTuple):
@@ -66,6 +78,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         array = np.array(value, subok=False, copy=True)
         return Unusable(f"array of dtype {array.dtype}") if array.dtype.kind == "O" else array
+    if isinstance(value, Unusable):
+        return value  # a tuple as well, but what it stands for has no items
     if isinstance(value, int):
         return int.__int__(value)
     if isinstance(value, float):
@@ -74,7 +88,11 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {str(plain(key)): plain(item) for key, item in value.items()}
-    return Unusable(type(value).__name__)
+    return Unusable(TENSOR if _is_tensor(value) else type(value).__name__)
+
+
+def _is_tensor(value: Any) -> bool:
+    return any((cls.__module__, cls.__name__) == ("torch", "Tensor") for cls in type(value).__mro__)
 
 
 def difference(
@@ -304,4 +322,4 @@ def _kind(value: Any) -> str:
         return f"{show(value)} ({type(value).__name__})"
     if isinstance(value, list | dict):
         return f"a {type(value).__name__} of {len(value)}"
-    return f"a value of type {value.kind}"
+    return f"a {TENSOR}" if value.kind == TENSOR else f"a value of type {value.kind}"

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference, difference, first_difference
+from course_lib.checks.comparator import TENSOR, Difference, difference, first_difference
 from course_lib.checks.examine import Observation
 from course_lib.checks.faults import Fault, mishap_fault
 from course_lib.checks.task import Case, Given, Hint, Price, Task
@@ -33,13 +34,14 @@ def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
     """
     if seen.mishap is not None:
         return mishap_fault(task, case, seen.mishap)
-    return (
+    fault = (
         _wrong_means(task, case, seen)
         or _wrong_values(task, case, seen)
         or _wrong_manners(task, seen)
         or _wrong_route(task, case, seen)
         or _too_expensive(task, case, seen)
     )
+    return _without_ranks(fault) if fault is not None and case.alone else fault
 
 
 def measured_price(seen: Observation, calls: int) -> Price:
@@ -67,6 +69,12 @@ def measured_price(seen: Observation, calls: int) -> Price:
         seen.elapsed_s / calls,
         math.ceil(trace.rounds() / calls),
     )
+
+
+def _without_ranks(fault: Fault) -> Fault:
+    """Leave out whose fault it is, where there are no ranks in the task."""
+    says = fault.says.removeprefix("rank 0: ").replace("every rank returned", "the call returned")
+    return replace(fault, says=says, rank=None)
 
 
 def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
@@ -101,12 +109,11 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
         if wrong is None:
             continue
         hint = (
-            _known_mistake(task, case, arguments, got)
+            _wrong_library(wrong)
+            or _known_mistake(task, case, arguments, got)
             or task.explain(case, arguments, got, wrong)
             or _general_hint(task, case, arguments, got, wrong, call)
         )
-        if case.alone:
-            wrong = wrong._replace(says=wrong.says.removeprefix("rank 0: "), rank=None)
         step = f"call {call + 1} of {case.calls} in the same run" if call else ""
         return Fault(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
     return None
@@ -114,6 +121,16 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
 
 def _arguments(task: Task, case: Case, call: int) -> list[tuple[Any, ...]]:
     return [task.arguments(case, rank, call) for rank in range(case.workers)]
+
+
+def _wrong_library(wrong: Difference) -> Hint | None:
+    if f"got a {TENSOR}" not in wrong.says:
+        return None
+    return Hint(
+        "torch-tensor",
+        "return NumPy's arrays and Python's numbers: tensor.numpy() makes an array of a tensor, "
+        "and tensor.item() a number",
+    )
 
 
 def _known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
+import numpy as np
+
 from course_lib.checks.comparator import Difference
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
@@ -13,6 +15,12 @@ __all__ = ["Alternative", "PredictTask"]
 
 Alternative = tuple[str, str, float]
 """A hint's id and text, and the number that calls for it."""
+
+
+_FLOAT = (
+    "the number is right, but it is a float: / makes one even where nothing is left over; divide "
+    "with //, or make it whole with int()"
+)
 
 
 class PredictTask(Task):
@@ -84,14 +92,23 @@ class PredictTask(Task):
         """Compare the first wrong number with what usual mistakes give."""
         if not isinstance(got[0], dict):
             return Hint("not-a-dict", "return a dict with the names that the docstring lists")
+        right = self.expected(case, arguments)[0]
         for name, alternatives in self.alternatives(*arguments[0]).items():
             if wrong.where != repr(name):
                 continue
+            given = _item(got[0].get(name))
+            if isinstance(given, float) and isinstance(right[name], int) and given == right[name]:
+                return Hint("float", _FLOAT)
             for hint_id, text, number in alternatives:
-                if _equal(got[0].get(name), number):
+                if _equal(given, number):
                     return Hint(hint_id, text)
             return Hint("other-number", self.other_number.format(name=name))
         return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
+
+
+def _item(value: Any) -> Any:
+    """Make a Python number of one of NumPy's."""
+    return value.item() if isinstance(value, np.ndarray) and value.shape == () else value
 
 
 def _equal(got: Any, number: float) -> bool:

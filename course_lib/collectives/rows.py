@@ -5,7 +5,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from course_lib.comm.messages import Array
+from course_lib.comm.messages import Array, no_array
 
 __all__ = ["check_root", "check_rows", "check_same", "check_writable", "copy_into", "join"]
 
@@ -39,10 +39,16 @@ def check_rows(array: Array) -> None:
 
     Raises
     ------
+    TypeError
+        If it is no array.
     ValueError
         If it has no first axis.
     """
-    if len(array.shape) == 0:
+    try:
+        n_axes = len(array.shape)
+    except AttributeError:
+        raise no_array(array) from None
+    if n_axes == 0:
         raise ValueError("array must have at least one axis, got a single number of shape ()")
 
 

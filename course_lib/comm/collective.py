@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
+from course_lib.comm.messages import no_array
 from course_lib.comm.order import LAST, NUMBER_AT, ONE
 
 __all__ = ["collective"]
@@ -14,6 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _ARRAYS = ("array", "out")
+_MISSING = np.empty(0)  # an array, so that Python says what is missing
 
 
 def collective(fn: Callable[P, R]) -> Callable[P, R]:
@@ -51,8 +55,10 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             for index, option, default in options
         ]
         if combines:
-            array = args[1] if len(args) > 1 else kwargs.get("array")
-            found += [(name, getattr(array, name, ())) for name in ("shape", "dtype")]
+            array = args[1] if len(args) > 1 else kwargs.get("array", _MISSING)
+            if not hasattr(array, "dtype"):
+                raise no_array(array) from None
+            found += [(name, getattr(array, name)) for name in ("shape", "dtype")]
         return found
 
     @wraps(fn)
@@ -79,7 +85,7 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
                 for index, option, default in further:
                     key += (args[index] if index < n_args else kwargs.get(option, default),)
                 mark = comm._marks[key]
-            except (AttributeError, KeyError, TypeError):  # new, or no array, which fn will refuse
+            except (AttributeError, KeyError, TypeError):  # new, or no array
                 mark = comm._sites.add(key, name, agreed(args, kwargs), caller)
             number = comm._next_number
             comm._stamp = comm._last_stamp = number | mark

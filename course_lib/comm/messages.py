@@ -23,6 +23,7 @@ __all__ = [
     "check_peer",
     "check_tag",
     "envelope",
+    "no_array",
     "to_numpy",
     "wrap_like",
 ]
@@ -121,16 +122,21 @@ def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
         elif isinstance(array, np.ndarray | np.generic):
             array = np.asarray(array)
         else:
-            raise TypeError(
-                f"{argument} must be a NumPy array or a torch tensor, got "
-                f"{type(array).__name__}; np.asarray({argument}) makes one"
-            )
+            raise no_array(array, argument)
     if array.dtype.kind not in _ALLOWED_KINDS:
         raise TypeError(
             f"{argument} has dtype {array.dtype}, which cannot travel as plain bytes; allowed are "
             "bool, int, uint, float, complex, datetime64, timedelta64 and fixed-length strings"
         )
     return array, kind
+
+
+def no_array(value: Any, argument: str = "array") -> TypeError:
+    """Say that something else stands where an array belongs, and what makes one of it."""
+    return TypeError(
+        f"{argument} must be a NumPy array or a torch tensor, got {type(value).__name__}; "
+        f"np.asarray({argument}) makes one"
+    )
 
 
 def _torch_to_numpy(tensor: Any, argument: str) -> NDArray[Any]:

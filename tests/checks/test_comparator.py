@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -162,6 +163,19 @@ def test_plain_leaves_no_class_of_the_learner() -> None:
     assert type(value[1]) is float
     assert value[2].kind == "object"
     assert type(value[3]["1"]) is np.ndarray
+
+
+def test_values_of_other_kinds_are_named_also_when_they_were_made_plain_before() -> None:
+    for value, kind in ((torch.zeros(3), "torch tensor"),
+                        (torch.nn.Parameter(torch.zeros(3)), "torch tensor"),
+                        (object(), "value of type object")):  # fmt: skip
+        for got in (value, plain(value)):
+            found = difference(THREE, got)
+            assert found is not None
+            assert found.says == f"expected a NumPy array, got a {kind}"
+            inside = difference([THREE], [got])
+            assert inside is not None
+            assert inside.says == f"item 0: expected a NumPy array, got a {kind}"
 
 
 def test_show_is_one_short_line() -> None:

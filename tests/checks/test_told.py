@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from course_lib import checks
@@ -72,6 +73,42 @@ def test_changed_argument_is_named() -> None:
     assert hint_of(report) == "changes-input"
     assert "rank 1: the call changed its argument x" in repr(report)
     assert "total = x.copy()" in repr(report)
+
+
+def test_task_of_one_process_is_told_without_ranks() -> None:
+    def in_place(w: Any, X: Any, y: Any, learning_rate: float) -> Any:
+        error = w[0] + X @ w[1:] - y
+        w -= learning_rate * np.concatenate([[error.mean()], X.T @ error / len(y)])
+        return w.copy()
+
+    changed = checks.gradient_step(in_place)
+    assert "not right yet. the call changed its argument w\n" in repr(changed)
+    assert hint_of(changed) == "changes-input"
+    nothing = checks.gradient_step(lambda w, X, y, learning_rate: None)
+    assert "not right yet. the call returned None\n" in repr(nothing)
+    wrong = checks.gradient_step(lambda w, X, y, learning_rate: w + 1)
+    assert "not right yet. element 0 should be" in repr(wrong)
+    assert "rank" not in repr(changed) + repr(nothing) + repr(wrong)
+
+
+def test_tensor_is_told_by_its_name_whatever_else_the_task_would_say() -> None:
+    step = checks.gradient_step(lambda w, X, y, learning_rate: torch.from_numpy(w))
+    number = checks.noise_scale(lambda gradients: torch.tensor(0.56))
+    for report in (step, number):
+        assert hint_of(report) == "torch-tensor"
+        assert "got a torch tensor" in repr(report)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_right_number_that_is_a_float_is_called_right(kind: Any) -> None:
+    def predict_gather(n_workers: int, n_numbers: int) -> dict[str, Any]:
+        into = 8 * n_numbers * (n_workers - 1)
+        right = {"messages": 2 * n_workers - 2, "n_bytes": 2 * into, "bytes_into_rank_0": into}
+        return {name: kind(number) for name, number in right.items()}
+
+    report = checks.predict_gather(predict_gather)
+    assert hint_of(report) == "float"
+    assert "the number is right, but it is a float" in repr(report)
 
 
 def test_other_even_cuts_are_right_and_the_expected_one_is_an_example() -> None:

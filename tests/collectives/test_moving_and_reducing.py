@@ -10,6 +10,7 @@ from course_lib.collectives.allgather_ring import allgather_ring
 from course_lib.collectives.alltoall import alltoall
 from course_lib.collectives.broadcast_flat import broadcast_flat
 from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.collectives.gather import gather
 from course_lib.collectives.reduce_flat import reduce_flat
 from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
@@ -233,6 +234,14 @@ def test_a_root_without_an_array_is_refused(collective):
 def test_a_single_number_has_no_rows(collective):
     with pytest.raises(WorkerError, match="array must have at least one axis"):
         run(lambda comm: collective(comm, np.array(1.0)), workers=2, backend="simulated")
+
+
+@pytest.mark.parametrize("value", [7, 7.0, [7, 8]], ids=repr)
+@pytest.mark.parametrize("collective", [*SPECS, *ALLREDUCES.values()], ids=lambda fn: fn.__name__)
+def test_what_is_no_array_is_refused_in_a_sentence(collective, value):
+    says = f"array must be a NumPy array or a torch tensor, got {type(value).__name__}; np.asarray"
+    with pytest.raises(WorkerError, match=says):
+        run(lambda comm: collective(comm, value), workers=2, backend="simulated")
 
 
 @pytest.mark.parametrize("collective", SPECS)

@@ -1,6 +1,7 @@
 """The mini-batches of an epoch: no example twice, none lost, in a new order each time."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,11 @@ from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 
 class Minibatches(Task):
-    """Two epochs from one generator: each a list of arrays that hold every number once."""
+    """Two epochs from one generator: each a list of arrays that hold every number once.
+
+    A third comes from a copy of the generator, which must repeat the first, and a fourth from
+    another one, which must not: an order that ignores ``rng`` cannot do both.
+    """
 
     name = "minibatches"
     title = "Cut an epoch into mini-batches: no example twice, none lost, in random order."
@@ -35,14 +40,15 @@ class Minibatches(Task):
         return case.settings["n_examples"], case.settings["batch_size"], case.rng(rank, call)
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function twice with the same generator."""
-        return [_listed(fn(*arguments)) for _ in range(2)]
+        """Call the function twice with the same generator, with its copy, and with another."""
+        n_examples, batch_size, rng = arguments
+        return [_listed(fn(n_examples, batch_size, taken)) for taken in _generators(rng)]
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Give one right answer; ``compare`` takes any other order, too."""
         n_examples, batch_size, rng = arguments[0]
         starts = range(0, n_examples, batch_size)
-        orders = [rng.permutation(n_examples) for _ in range(2)]
+        orders = [taken.permutation(n_examples) for taken in _generators(rng)]
         return [[[order[start : start + batch_size] for start in starts] for order in orders]]
 
     def price(self, case: Case) -> Price:
@@ -52,8 +58,8 @@ class Minibatches(Task):
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Look for examples that are lost or doubled, for wrong sizes, then for the order."""
         n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
-        if not isinstance(got[0], list) or len(got[0]) != 2:
-            return Difference("two epochs were asked for", self._right(case), show(got[0]), "", 0)
+        if not isinstance(got[0], list) or len(got[0]) != 4:
+            return Difference("four epochs were asked for", self._right(case), show(got[0]), "", 0)
         for number, epoch in enumerate(got[0]):
             says, shown = _wrong_epoch(epoch, n_examples, batch_size)
             if says:
@@ -93,7 +99,15 @@ _HINTS = (
      "in the table must be able to part"),
     ("alike", "same-order", "the second epoch repeats the first: take the order from rng, which "
      "goes on, and make no generator of your own"),
+    ("rng is not used", "not-from-rng", "rng is where the order comes from: call rng.permutation, "
+     "not np.random.permutation, and make no generator of your own"),
 )  # fmt: skip
+
+
+def _generators(rng: np.random.Generator) -> tuple[np.random.Generator, ...]:
+    """Give the generator twice, a copy of what it is now, and one with another seed."""
+    other = np.random.default_rng(deepcopy(rng).integers(2**62))
+    return rng, rng, deepcopy(rng), other
 
 
 def _listed(value: Any) -> Any:
@@ -134,7 +148,13 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
         return "the examples come in the order of the table"
     if min(batch_size, len(epochs[0])) >= 4 and all(map(_has_neighbours_only, epochs)):
         return "every batch holds neighbours only"
-    return "both epochs are alike" if orders[0] == orders[1] else ""
+    if orders[0] == orders[1]:
+        return "both epochs are alike"
+    if orders[2] != orders[0]:
+        return "two equal generators give different orders: rng is not used"
+    if orders[3] in orders[:2]:
+        return "another generator gives the same order: rng is not used"
+    return ""
 
 
 def _has_neighbours_only(epoch: Sequence[Any]) -> bool:

@@ -82,6 +82,9 @@ class NoiseScale(Task):
             ("sum-over-examples", "the mean over the examples, not the sum", right * n_examples),
             ("mean-over-parameters", "the sum over the parameters makes the squared length; take "
              "the mean over the examples only", right / n_parameters),
+            ("variance-of-all", "this is the variance of all numbers around one common mean: each "
+             "parameter has a mean of its own, and the variances are added up: var(axis=0).sum()",
+             float(gradients.var()) / length),
             ("not-centred", "subtract the mean gradient: noise is the distance from it",
              float((gradients**2).sum(axis=1).mean()) / length),
             ("mean-of-lengths", "the mean first, then its length: here the lengths of single "

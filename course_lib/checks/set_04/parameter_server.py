@@ -120,6 +120,14 @@ class ParameterServer(Task):
             only = _descend(arguments, {r: int(r == rank) for r in range(1, size)})
             yield Mistake("wrong-sum", f"the gradient of rank {rank} is alone in the sum: add, "
                           "where one now replaces the other", [only] * size)  # fmt: skip
+        served, answered = _impatient(arguments)
+        for values in ([served, *answered], [served] * size):
+            yield Mistake(
+                "answers-early",
+                "a worker was answered before all gradients of the step "
+                "were in: receive from all, update, and only then send",
+                values,
+            )
         before = other(steps=max(0, steps - 1))
         yield Mistake("no-last-fetch", "the workers have the parameters from before the last step: "
                       "let them fetch once more", [right] + [before] * workers)  # fmt: skip
@@ -200,6 +208,16 @@ def _one_after_the_other(arguments: Given) -> Vector:
         for _, gradient, *_ in arguments[1:]:
             w = w - rate * gradient(w)
     return np.array(w)
+
+
+def _impatient(arguments: Given) -> tuple[Vector, list[Vector]]:
+    """Update for each gradient and answer its worker at once; give what each has at the end."""
+    w, _, rate, steps = arguments[0]
+    answered = [w] * len(arguments[1:])
+    for _ in range(steps):
+        for index, (_, gradient, *_) in enumerate(arguments[1:]):
+            w = answered[index] = w - rate * gradient(answered[index])
+    return w, answered
 
 
 def _one_step_behind(arguments: Given) -> Vector:

@@ -1,0 +1,7 @@
+# class: B3
+# hint: variance-of-all
+
+
+def noise_scale(gradients):
+    mean = gradients.mean(axis=0)
+    return gradients.var() / (mean @ mean)

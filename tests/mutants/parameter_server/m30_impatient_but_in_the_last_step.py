@@ -1,0 +1,21 @@
+# class: B13
+# hint: answers-early
+
+
+def parameter_server(comm, w, gradient, learning_rate, steps):
+    workers = range(1, comm.size)
+    if comm.rank > 0:
+        for _ in range(steps):
+            comm.send(gradient(comm.recv(0)), 0)
+        return comm.recv(0)
+    for dst in workers:
+        comm.send(w, dst)
+    for step in range(steps):
+        for src in workers:
+            w = w - learning_rate * comm.recv(src)
+            if step < steps - 1:
+                comm.send(w, src)
+    for dst in workers:
+        if steps > 0:
+            comm.send(w, dst)
+    return w
