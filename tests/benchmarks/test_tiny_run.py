@@ -120,8 +120,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words, peer):
     if words[0] == "-m":
         assert process.returncode == 130
         assert "stopped; nothing is written" in errors
-    _, alive = psutil.wait_procs(below, timeout=10)
-    assert alive == []
+    _, alive = psutil.wait_procs(below, timeout=PATIENCE_S)
+    assert alive == [], [command(process) for process in alive]
     assert list(tmp_path.glob("peer-*")) == []
     assert shared_memory_of_mpich() <= names_before
 

@@ -1,5 +1,6 @@
 """The chain of messages that a run had to wait for."""
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -92,7 +93,12 @@ def test_a_tree_is_as_deep_as_its_path():
 
 
 def test_real_processes_have_one_too():
-    trace = run(allreduce_ring, np.ones(40_000), workers=2).trace
+    def one_is_late(comm):
+        if comm.rank == 1:
+            time.sleep(0.1)  # else it may be that nobody has to wait for anybody
+        allreduce_ring(comm, np.ones(40_000))
+
+    trace = run(one_is_late, workers=2).trace
     chain = critical_path(trace)
     assert 1 <= len(chain) <= 2, trace.waits
     assert all(a.dst == b.src for a, b in pairwise(chain))
