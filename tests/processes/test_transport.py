@@ -1,6 +1,7 @@
 """What is sent arrives bit for bit, whatever its type, shape, layout, size and the way it takes."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -144,6 +145,20 @@ def test_op_combines_every_dtype_and_layout_as_numpy_does(usual_method, op):
         return wrong
 
     assert run(combine, workers=2, start_method=usual_method).values[1] == []
+
+
+@pytest.mark.parametrize("n", [4, 100_000])
+@pytest.mark.parametrize("op", ["add", "max", "min"])
+def test_an_op_brings_no_warning_that_numpy_gives_about_calls(usual_method, op, n):
+    def strictly(comm):
+        other = 1 - comm.rank
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return comm.sendrecv(np.ones(n), other, other, out=np.zeros(n), op=op).sum()
+
+    assert (
+        run(strictly, workers=2, start_method=usual_method).values == [n if op != "min" else 0] * 2
+    )
 
 
 def test_an_op_that_a_dtype_lacks_leaves_out_and_message_untouched(usual_method):

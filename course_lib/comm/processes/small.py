@@ -65,6 +65,6 @@ def receive_small(
         out[...] = message
     else:
         check_op(op, sent.dtype)
-        OPS[op](out, message, out)
+        OPS[op](out, message, out=out)
     inlet.skip_small(length)
     return out, sent
