@@ -11,7 +11,7 @@ import numpy as np
 from course_lib.checks.comparator import Difference
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
-__all__ = ["Alternative", "PredictTask"]
+__all__ = ["Alternative", "PredictTask", "is_number", "plain_number"]
 
 Alternative = tuple[str, str, float]
 """A hint's id and text, and the number that calls for it."""
@@ -96,24 +96,25 @@ class PredictTask(Task):
         for name, alternatives in self.alternatives(*arguments[0]).items():
             if wrong.where != repr(name):
                 continue
-            given = _item(got[0].get(name))
+            given = plain_number(got[0].get(name))
             if isinstance(given, float) and isinstance(right[name], int) and given == right[name]:
                 return Hint("float", _FLOAT)
             for hint_id, text, number in alternatives:
-                if _equal(given, number):
+                if is_number(given, number):
                     return Hint(hint_id, text)
             return Hint("other-number", self.other_number.format(name=name))
         return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
 
 
-def _item(value: Any) -> Any:
-    """Make a Python number of one of NumPy's."""
+def plain_number(value: Any) -> Any:
+    """Make a Python number of one of NumPy's; leave everything else as it is."""
     return value.item() if isinstance(value, np.ndarray) and value.shape == () else value
 
 
-def _equal(got: Any, number: float) -> bool:
-    given = isinstance(got, int | float)
-    return given and math.isclose(got, number, rel_tol=1e-9)
+def is_number(got: Any, number: float) -> bool:
+    """Say whether an answer is a number that is meant to be this one."""
+    got = plain_number(got)
+    return isinstance(got, int | float) and math.isclose(got, number, rel_tol=1e-9)
 
 
 @cache

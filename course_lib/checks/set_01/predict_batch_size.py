@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference, first_difference
-from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.prediction import Alternative, PredictTask, plain_number
 from course_lib.checks.task import Case, Given
 
 
@@ -84,9 +84,7 @@ class PredictBatchSize(PredictTask):
 
 def _size_in(answer: Any) -> int:
     """Read the size that was predicted; 0 where there is none."""
-    size = answer.get("best_size") if isinstance(answer, dict) else None
-    if isinstance(size, np.ndarray) and size.shape == () and size.dtype.kind in "iu":
-        return int(size)
+    size = plain_number(answer.get("best_size")) if isinstance(answer, dict) else None
     return size if isinstance(size, int) else 0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.prediction import Alternative, PredictTask, is_number
 from course_lib.checks.task import Given, Hint
 
 __all__ = ["ChoiceTask", "Wrong"]
@@ -39,6 +39,5 @@ class ChoiceTask(PredictTask):
 
 def _alike(got: Mapping[str, Any], found: Mapping[str, float]) -> bool:
     return set(got) == set(found) and all(
-        isinstance(got[name], int | float) and abs(got[name] - value) <= 1e-9 * abs(value)
-        for name, value in found.items()
+        is_number(got[name], value) for name, value in found.items()
     )

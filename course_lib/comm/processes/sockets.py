@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,8 +64,8 @@ def _new_folder() -> Path:
     return folder
 
 
-def remove_at_exit(folder: Path) -> None:
-    """Remove a folder when this process, and no copy of it, ends."""
+def remove_at_exit(folder: Path) -> Callable[[], None]:
+    """Remove a folder when this process, and no copy of it, ends; return what removes it now."""
     owner = os.getpid()
 
     def remove() -> None:
@@ -73,6 +73,7 @@ def remove_at_exit(folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
+    return remove
 
 
 def sweep() -> None:

@@ -1,7 +1,6 @@
 """Importing this has the fork server remove the folder with its socket when it ends."""
 
 import os
-import shutil
 import signal
 from pathlib import Path
 from types import FrameType
@@ -14,13 +13,13 @@ _owner = os.getpid()
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     if os.getpid() == _owner:
         # Without an exception: where the server is ending already, that would be told as an error.
-        shutil.rmtree(os.environ[FOLDER_VARIABLE], ignore_errors=True)
+        _remove()
         os._exit(0)
     signal.signal(number, signal.SIG_DFL)  # a worker that is just being born
     os.kill(os.getpid(), number)
 
 
 if FOLDER_VARIABLE in os.environ:
-    remove_at_exit(Path(os.environ[FOLDER_VARIABLE]))
+    _remove = remove_at_exit(Path(os.environ[FOLDER_VARIABLE]))
     # A notebook's kernel that shuts down ends its children by this signal before it ends itself.
     signal.signal(signal.SIGTERM, _leave)

@@ -29,12 +29,14 @@ __all__ = ["Log", "Mail", "Waits"]
 _NOBODY = -1
 _NEVER = math.nan
 _ROOM = 16  # rows that a log begins with
-_MESSAGE_FIELDS = np.dtype("i8, i8, i8, f8, f8, f8")
-_MESSAGE_FIELDS.names = ("src", "dst", "n_bytes", "posted_s", "sent_s", "arrived_s")
-_WAIT_FIELDS = np.dtype("i8, i8, f8, f8")
-_WAIT_FIELDS.names = ("rank", "peer", "start_s", "end_s")
+_MESSAGE, _WAIT = "qqqddd", "qqdd"  # the kinds of numbers in a row
+_MESSAGE_FIELDS = np.dtype({
+    "names": ["src", "dst", "n_bytes", "posted_s", "sent_s", "arrived_s"],
+    "formats": list(_MESSAGE),
+})  # fmt: skip
+_WAIT_FIELDS = np.dtype({"names": ["rank", "peer", "start_s", "end_s"], "formats": list(_WAIT)})
 _MESSAGE_BYTES, _WAIT_BYTES = _MESSAGE_FIELDS.itemsize, _WAIT_FIELDS.itemsize
-_write_message, _write_wait = Struct("=qqqddd").pack_into, Struct("=qqdd").pack_into
+_write_message, _write_wait = Struct(f"={_MESSAGE}").pack_into, Struct(f"={_WAIT}").pack_into
 
 
 class Mail:
