@@ -61,8 +61,18 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def open_closed_streams() -> None:
+    """Put nothing in the place of a closed stream: the next file would take its number else."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = open(os.devnull, mode)  # noqa: SIM115 - for as long as the program runs
+            os.set_inheritable(nothing.fileno(), True)
+            setattr(sys, name, nothing)
+
+
 def main(words: list[str]) -> int:
     """Do what the words say; return the exit status."""
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[attr-defined,union-attr,unused-ignore]
     reason = wrong_python(
@@ -82,4 +92,7 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # before there was anything to stop
+        sys.exit(130)

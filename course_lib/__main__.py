@@ -14,10 +14,11 @@ def doctor(_: list[str]) -> int:
     int
         The exit status: 0 if the course works here.
     """
+    from course_lib.command_line.outputs import say
     from course_lib.doctor import examine
 
     report = examine()
-    print(report)
+    say(str(report))
     return 0 if report.is_healthy else 1
 
 
@@ -77,11 +78,25 @@ def main(words: list[str]) -> int:
     return status
 
 
-if __name__ == "__main__":
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a console without "→"
-            stream.reconfigure(errors="replace")
+def program() -> int:
+    """Carry out the command that this program was started with, whatever its outputs are.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    from course_lib.command_line.outputs import end_outputs, open_outputs
+
+    open_outputs()
     try:
-        sys.exit(main(sys.argv[1:]))
+        status = main(sys.argv[1:])
     except KeyboardInterrupt:  # before a command has begun
-        sys.exit(130)
+        status = 130
+    except SystemExit as leaving:  # of argparse, always with a number
+        status = int(leaving.code or 0)
+    return end_outputs(status)
+
+
+if __name__ == "__main__":
+    sys.exit(program())

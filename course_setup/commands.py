@@ -7,13 +7,14 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
 from course_setup import workbook
-from course_setup.environment import clean_environ, ensure
+from course_setup.environment import ensure
+from course_setup.interpreter import clean_environ
 from course_setup.problems import SetupError
+from course_setup.saying import say
 
 
 def perform(root: str, arguments: argparse.Namespace) -> int:
@@ -24,9 +25,9 @@ def perform(root: str, arguments: argparse.Namespace) -> int:
     if arguments.command == "test":
         return test(checkout, arguments.pytest_words)
     if arguments.command == "reset":
-        print("\n".join(workbook.reset(checkout, arguments.name)))
+        say("\n".join(workbook.reset(checkout, arguments.name)))
         return 0
-    print(f"The environment is ready: {ensure(checkout)}")
+    say(f"The environment is ready: {ensure(checkout)}")
     return 0
 
 
@@ -52,12 +53,12 @@ def lab(root: Path, port: int | None, open_browser: bool) -> int:
     python = ensure(root)
     changes = workbook.synchronise(root)
     for sentence in changes.sentences():
-        print(sentence)
+        say(sentence)
     environ = lab_environ(root)
     _trust(root, python, environ, changes)
     if is_root():
-        print("You are root on this computer, and so will be what you run in the notebooks.")
-    print("Opening JupyterLab on your workbook; Ctrl-C here ends it.", flush=True)
+        say("You are root on this computer, and so will be what you run in the notebooks.")
+    say("Opening JupyterLab on your workbook; Ctrl-C here ends it.")
     return hand_over(lab_command(root, python, port, open_browser), root, environ)
 
 
@@ -129,7 +130,7 @@ def test(root: Path, words: list[str]) -> int:
         pytest's exit status.
     """
     python = ensure(root)
-    print("Running the tests; more arguments go to pytest.", flush=True)
+    say("Running the tests; more arguments go to pytest.")
     return hand_over(
         [str(python), "-m", "pytest", *pytest_words(root, words)], root, clean_environ()
     )
@@ -161,7 +162,6 @@ def hand_over(command: list[str], cwd: Path, environ: dict[str, str]) -> int:
 
     Ctrl-C then belongs to that program: JupyterLab and pytest end in an orderly way.
     """
-    sys.stdout.flush()
     os.chdir(cwd)
     if os.name != "nt":
         os.execve(command[0], command, environ)

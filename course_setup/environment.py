@@ -1,7 +1,8 @@
 """Make `.venv` with the locked packages, once, and tell in a moment whether it is still good.
 
 A stamp inside `.venv` says what it is: "installing" while we work on it, "ready" with the lock's
-hash and the names in site-packages when done. An interrupted run therefore never looks finished.
+hash and what lies in it when done. It is there before anything else is, and `.venv` gets another
+name before its first file is deleted. An interrupted run therefore never looks finished.
 """
 
 from __future__ import annotations
@@ -10,25 +11,26 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_setup.install import install_packages
+from course_setup.interpreter import clean_environ, make_venv_with, venv_python, version_inside
+from course_setup.inventory import contents, count_files, missing, refuse_incomplete, site_packages
+from course_setup.lock import alone
 from course_setup.problems import SetupError
+from course_setup.saying import say
 
 NEEDED_BYTES = 3 * 10**9
 STAMP = "course-stamp.json"
-# Names inherited from an active environment that would lead the new one astray. (MPLBACKEND would
-# keep plots out of notebooks; without bytecode every worker would compile the package anew.)
-_MISLEADING = (
-    "MPLBACKEND", "PYTHONDONTWRITEBYTECODE",
-    "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONUSERBASE", "VIRTUAL_ENV",
-    "__PYVENV_LAUNCHER__", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "UV_PYTHON",
-)  # fmt: skip
+LOCK = ".venv.lock"
+BUSY = (
+    "another course.py is making .venv in this folder, or an installer that it has left is still "
+    "at work: wait until it is done, then run this again."
+)
+_OLD = ".venv.old"  # what was the learner's: kept
+_UNWANTED = ".venv.tmp"  # what is ours, half-made or half-deleted: cleared by the next run
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,6 @@ class State:
 
     action: str  # "none", "make", "adopt", "update", "remake" or "move aside"
     why: str
-
-
-def venv_python(root: Path) -> Path:
-    """Return where `.venv` keeps its Python."""
-    return root / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-
-def clean_environ() -> dict[str, str]:
-    """Return the variables for child processes, without those of other Python environments."""
-    environ = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    return {**environ, "PYTHONNOUSERSITE": "1", "PIP_USER": "0"}
 
 
 def ensure(root: Path) -> Path:
@@ -70,24 +61,34 @@ def ensure(root: Path) -> Path:
     """
     if state_of(root).action == "none":
         return venv_python(root)
-    with _alone(root):
+    with alone(root / LOCK, BUSY) as pass_fds:
         state = state_of(root)  # another run may have finished meanwhile
         if state.action != "none":
-            print(state.why, flush=True)
-            _mend(root, state.action)
+            say(state.why)
+            _mend(root, state.action, pass_fds)
     return venv_python(root)
 
 
 def state_of(root: Path) -> State:
-    """Look at `.venv` and say what has to be done (a few milliseconds and one Python start)."""
+    """Look at `.venv` and say what has to be done (one Python start, and a look at its files)."""
     venv = root / ".venv"
-    again = "making it again with the locked packages (about a minute)."
     if not os.path.lexists(venv):
         return State("make", "Making .venv with the locked packages (once, a minute or two).")
+    state = _state_of_what_is_there(root, venv)
+    if state.action != "none" and _is_elsewhere(root, venv):
+        return State(
+            "move aside",
+            "The .venv here leads to a folder elsewhere, which is left as it is; making one here.",
+        )
+    return state
+
+
+def _state_of_what_is_there(root: Path, venv: Path) -> State:
+    again = "making it again with the locked packages (about a minute)."
     stamp = _read_stamp(venv)
-    version = _version_of(venv_python(root))
+    version = version_inside(root)
     if stamp is None:
-        has_pip = any(name.startswith("pip-") for name in _contents(root))
+        has_pip = any(name.startswith("pip-") for name in contents(root))
         if version is not None and has_pip and (3, 11) <= version <= (3, 14):
             return State("adopt", "Installing the locked packages into the .venv found here.")
         return State("move aside", f"The .venv here does not work; moved aside, {again}")
@@ -96,70 +97,77 @@ def state_of(root: Path) -> State:
         return State("remake", f"The .venv here was left half-made; {again}")
     if version is None or list(version) != stamp.get("python"):
         return State("remake", f"The Python of .venv is gone or another; {again}")
-    missing = sorted(set(recorded) - set(_contents(root)))
-    if missing:
-        return State("remake", f"Files are missing in .venv ({', '.join(missing[:3])}); {again}")
+    gone = missing(root, recorded, stamp.get("files"))
+    if gone:
+        return State("remake", f"Files are missing in .venv ({', '.join(gone[:3])}); {again}")
     if stamp.get("lock") != _lock_hash(root):
         return State("update", "The locked packages have changed: updating .venv.")
     return State("none", "")
 
 
-def _mend(root: Path, action: str) -> None:
+def _is_elsewhere(root: Path, venv: Path) -> bool:
+    """Tell whether `.venv` is a link: what lies behind it is not ours to change."""
+    return os.path.realpath(venv) != os.path.join(os.path.realpath(root), ".venv")  # noqa: PTH118
+
+
+def _mend(root: Path, action: str, pass_fds: tuple[int, ...]) -> None:
     """Carry out what `state_of` asked for."""
     venv = root / ".venv"
     adopted = action == "adopt" or bool((_read_stamp(venv) or {}).get("adopted"))
     if action == "move aside" or (action == "remake" and adopted):
-        venv.rename(_free_name(root))  # the user's own
+        venv.rename(_free_name(root, _OLD))
     elif action == "remake":
-        shutil.rmtree(venv)
+        venv.rename(_free_name(root, _UNWANTED))  # deleting takes a while, and may be interrupted
+    _clear_unwanted(root)
     if action in ("make", "move aside", "remake"):
         adopted = False
         check_room(root)
-        venv.mkdir()
-        _write_stamp(venv, {"state": "installing"})
+        _begin(root)
+        _clear_unwanted(root)
         base = getattr(sys, "_base_executable", None) or sys.executable
-        make_venv_with(base, venv)
+        make_venv_with(base, venv, pass_fds)
     _write_stamp(venv, {"state": "installing", "adopted": adopted})
-    install_packages(root, venv_python(root), clean_environ())
+    lock_hash = _lock_hash(root)
+    install_packages(root, clean_environ(), pass_fds)
+    refuse_incomplete(root)
     _add_checkout_to_path(root)
     ready = {
         "state": "ready",
         "adopted": adopted,
-        "lock": _lock_hash(root),
-        "python": _version_of(venv_python(root)),
-        "contents": _contents(root),
+        "lock": lock_hash,
+        "python": version_inside(root),
+        "contents": contents(root),
+        "files": count_files(root),
     }
     _write_stamp(venv, ready)
 
 
-def make_venv_with(base: str, venv: Path) -> None:
-    """Make an environment with a Python given by its path.
-
-    Parameters
-    ----------
-    base : str
-        The Python; it must have the modules venv and ensurepip.
-    venv : Path
-        Where the environment goes.
-
-    Raises
-    ------
-    SetupError
-        If that Python cannot make one.
-    """
-    environ = clean_environ()
-    has_both = [base, "-I", "-c", "import venv, ensurepip"]
-    if subprocess.run(has_both, env=environ, capture_output=True).returncode:
-        raise SetupError(
-            "this Python cannot make virtual environments: on Debian and Ubuntu run "
-            "`sudo apt install python3-venv`, elsewhere install Python from python.org."
-        )
-    made = subprocess.run(
-        [base, "-I", "-m", "venv", str(venv)], env=environ, capture_output=True, text=True
+def _begin(root: Path) -> None:
+    """Make a `.venv` that says from its first moment on that it is not ready."""
+    unfinished = _free_name(root, _UNWANTED)
+    unfinished.mkdir()
+    _write_stamp(unfinished, {"state": "installing"})
+    for _ in range(3):
+        try:
+            unfinished.rename(root / ".venv")
+            return
+        except OSError:
+            # A program that still runs from the old one has made a folder for its bytecode there.
+            if not os.path.lexists(root / ".venv"):
+                raise
+            (root / ".venv").rename(_free_name(root, _UNWANTED))
+    raise SetupError(
+        "a program keeps writing into .venv: end what runs from it (JupyterLab, a notebook), then "
+        "run this again."
     )
-    if made.returncode:
-        words = (made.stderr or made.stdout).strip().splitlines()
-        raise SetupError(f"`python -m venv` failed: {words[-1] if words else made.returncode}.")
+
+
+def _clear_unwanted(root: Path) -> None:
+    """Delete what this run, or an interrupted one, has renamed in order to delete it."""
+    for folder in sorted(root.glob(f"{_UNWANTED}-*")):
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.path.lexists(folder):
+            say(f"{folder.name} could not be deleted: close programs that use it, and delete it.")
 
 
 def _add_checkout_to_path(root: Path) -> None:
@@ -167,38 +175,10 @@ def _add_checkout_to_path(root: Path) -> None:
 
     The line is relative, so that it is plain ASCII and stays true when the folder moves.
     """
-    packages = _site_packages(root)
+    packages = site_packages(root)
     (packages / "course_checkout.pth").write_text(
         os.path.relpath(root, packages) + "\n", encoding="ascii"
     )
-
-
-def _site_packages(root: Path) -> Path:
-    if os.name == "nt":
-        return root / ".venv" / "Lib" / "site-packages"
-    return next(iter((root / ".venv" / "lib").glob("python3*/site-packages")))
-
-
-def _contents(root: Path) -> list[str]:
-    """Return the names in site-packages (each locked package has two or more)."""
-    try:
-        names = [entry.name for entry in _site_packages(root).iterdir()]
-    except (OSError, StopIteration):
-        return []
-    return sorted(name for name in names if name != "__pycache__")
-
-
-def _version_of(python: Path) -> tuple[int, int] | None:
-    """Start a Python to see that it runs; return its version, or None."""
-    ask = [str(python), "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])"]
-    try:
-        answer = subprocess.run(
-            ask, env=clean_environ(), capture_output=True, text=True, timeout=30
-        )
-        major, minor = map(int, answer.stdout.split())
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    return major, minor
 
 
 def _lock_hash(root: Path) -> str:
@@ -210,7 +190,7 @@ def _lock_hash(root: Path) -> str:
 def _read_stamp(venv: Path) -> dict[str, object] | None:
     try:
         stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return stamp if isinstance(stamp, dict) else None
 
@@ -221,11 +201,11 @@ def _write_stamp(venv: Path, stamp: dict[str, object]) -> None:
     unfinished.replace(venv / STAMP)
 
 
-def _free_name(root: Path) -> Path:
+def _free_name(root: Path, name: str) -> Path:
     number = 1
-    while os.path.lexists(root / f".venv.old-{number}"):
+    while os.path.lexists(root / f"{name}-{number}"):
         number += 1
-    return root / f".venv.old-{number}"
+    return root / f"{name}-{number}"
 
 
 def check_room(root: Path, needed_bytes: int = NEEDED_BYTES) -> None:
@@ -236,24 +216,3 @@ def check_room(root: Path, needed_bytes: int = NEEDED_BYTES) -> None:
             f"the disk has {free / 1e9:.1f} GB free and the course needs about "
             f"{needed_bytes / 1e9:.0f} GB: make room, then run this again."
         )
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Let one course.py at a time change `.venv`; the lock goes when the process goes."""
-    with (root / ".venv.lock").open("a+") as handle:
-        try:
-            if os.name == "nt":
-                import msvcrt
-
-                msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-            else:
-                import fcntl
-
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SetupError(
-                "another course.py is making .venv in this folder: wait until it is done, then "
-                "run this again."
-            ) from None
-        yield

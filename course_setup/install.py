@@ -13,8 +13,10 @@ import time
 from collections import deque
 from pathlib import Path
 
+from course_setup.interpreter import refuse_outside, venv_python
 from course_setup.problems import SetupError, explain_installer
 from course_setup.progress import Progress
+from course_setup.saying import say
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # pip settings that do not say where packages come from; any other one means "configured".
@@ -23,28 +25,31 @@ _HARMLESS = {
     "no-cache-dir", "no-color", "no-input", "progress-bar", "quiet", "require-virtualenv",
     "root-user-action", "user", "verbose", "yes",
 }  # fmt: skip
+# pip settings with which it installs somewhere else, or nothing.
+_ELSEWHERE = {"dry-run", "prefix", "python", "root", "target"}
 _UV_SETTINGS = (
     "UV_CONFIG_FILE", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX",
     "UV_INDEX_URL", "UV_NO_INDEX", "UV_OFFLINE", "UV_TORCH_BACKEND",
 )  # fmt: skip
 
 
-def install_packages(root: Path, python: Path, environ: dict[str, str]) -> None:
+def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, ...] = ()) -> None:
     """Install torch, then everything else in requirements.lock, and show how far it is.
 
     Parameters
     ----------
     root : Path
-        The checkout, which holds requirements.lock.
-    python : Path
-        The Python of the environment to install into.
+        The checkout, which holds requirements.lock, and the environment to install into.
     environ : dict of str to str
         Variables for the installer.
+    pass_fds : tuple of int
+        File descriptors that the installer inherits.
 
     Raises
     ------
     SetupError
-        If the installer fails, with its reason in one sentence.
+        If the installer fails, or would install into another Python, with the reason in one
+        sentence.
 
     Notes
     -----
@@ -52,8 +57,11 @@ def install_packages(root: Path, python: Path, environ: dict[str, str]) -> None:
     index is named. Otherwise uv is used if it is there, and on Linux without an NVIDIA GPU torch
     alone is taken from PyTorch's index of CPU builds, which saves gigabytes of CUDA.
     """
-    lock = root / "requirements.lock"
-    configured = pip_is_configured(python, environ)
+    lock, python = root / "requirements.lock", venv_python(root)
+    refuse_outside(root)
+    settings = pip_settings(python, environ, pass_fds)
+    refuse_elsewhere(settings)
+    configured = not settings <= _HARMLESS
     uv = None if configured else shutil.which("uv")
     if uv:
         install = [uv, "pip", "install", "--python", str(python)]
@@ -61,16 +69,18 @@ def install_packages(root: Path, python: Path, environ: dict[str, str]) -> None:
     else:
         install = [str(python), "-I", "-m", "pip", "install", "--no-input"]
         install += ["--disable-pip-version-check", "--no-warn-script-location"]
+        install += ["--require-virtualenv"]
     wants_cpu_build = not configured and sys.platform == "linux" and not has_nvidia_gpu()
     torch = torch_words(lock, wants_cpu_build)
     started = time.monotonic()
-    _run_shown([*install, *torch], environ, "PyTorch")
-    _run_shown([*install, "-r", str(lock)], environ, "the other packages")
-    print(f"Installed in {time.monotonic() - started:.0f} s.", flush=True)
+    for words, what in ((torch, "PyTorch"), (["-r", str(lock)], "the other packages")):
+        refuse_outside(root)  # another program may have changed .venv since
+        _run_shown([*install, *words], environ, what, pass_fds)
+    say(f"Installed in {time.monotonic() - started:.0f} s.")
 
 
-def pip_is_configured(python: Path, environ: dict[str, str]) -> bool:
-    """Tell whether the user has told pip where packages come from.
+def pip_settings(python: Path, environ: dict[str, str], pass_fds: tuple[int, ...] = ()) -> set[str]:
+    """Return what the user has told pip, in PIP_* variables and configuration files.
 
     Parameters
     ----------
@@ -78,20 +88,34 @@ def pip_is_configured(python: Path, environ: dict[str, str]) -> bool:
         A Python that has pip.
     environ : dict of str to str
         The variables pip would see.
+    pass_fds : tuple of int
+        File descriptors that pip inherits: it writes its bytecode when it starts.
 
     Returns
     -------
-    bool
-        Whether a PIP_* variable or a configuration file sets anything but pip's manners.
+    set of str
+        The names of the options that are set.
     """
     listed = subprocess.run(
         [str(python), "-I", "-m", "pip", "config", "list"],
         env=environ,
         capture_output=True,
         text=True,
+        errors="replace",
+        pass_fds=pass_fds,
     )
-    names = [line.split("=", 1)[0].rsplit(".", 1)[-1] for line in listed.stdout.splitlines()]
-    return any(name not in _HARMLESS for name in names if name)
+    names = {line.split("=", 1)[0].rsplit(".", 1)[-1] for line in listed.stdout.splitlines()}
+    return names - {""}
+
+
+def refuse_elsewhere(settings: set[str]) -> None:
+    """Raise a SetupError if pip's settings keep packages out of the environment."""
+    if settings & _ELSEWHERE:
+        names = ", ".join(sorted(settings & _ELSEWHERE))
+        raise SetupError(
+            f"pip is set to install nothing, or elsewhere ({names}): take that out of its settings "
+            "(`pip config list` says where they are), then run this again."
+        )
 
 
 def uv_is_configured(environ: dict[str, str]) -> bool:
@@ -116,7 +140,9 @@ def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
     return [found.group(), *(cpu_build if wants_cpu_build else ["-c", str(lock)])]
 
 
-def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:
+def _run_shown(
+    command: list[str], environ: dict[str, str], what: str, pass_fds: tuple[int, ...]
+) -> None:
     """Run an installer; show how far it is, and explain a failure by its last words."""
     process = subprocess.Popen(
         command,
@@ -126,6 +152,7 @@ def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
+        pass_fds=pass_fds,
     )
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read_into, args=(process, lines), daemon=True).start()
@@ -135,6 +162,11 @@ def _run_shown(command: list[str], environ: dict[str, str], what: str) -> None:
     except BaseException:
         _end(process)
         raise
+    if status < 0:
+        raise SetupError(
+            f"the installer was ended by signal {-status}, perhaps for lack of memory: close other "
+            "programs, then run this again."
+        )
     if status:
         raise SetupError(explain_installer(last_words))
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from course_setup.saying import say
+
 
 class SetupError(Exception):
     """Something the learner can mend; the text is one sentence that says how."""
@@ -45,8 +47,7 @@ def told_in_one_sentence() -> Iterator[Outcome]:
 
 
 def _tell(sentence: str) -> None:
-    sys.stdout.flush()
-    print(f"course.py: {sentence}", file=sys.stderr, flush=True)
+    say(f"course.py: {sentence}", stream=sys.stderr)
 
 
 def sentence_for(error: OSError) -> str:
@@ -54,16 +55,26 @@ def sentence_for(error: OSError) -> str:
     where = error.filename if isinstance(error.filename, str) else "this folder"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full: make room (the course needs about 3 GB), then run this again."
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY):
         return (
             f"may not write {where}: close programs that use it, or copy the course to a folder "
             "that you may write to, then run this again."
         )
-    return f"{where}: {error.strerror or error}."
+    if error.errno == errno.ENOENT:
+        return f"{where} is missing: get the course's files back with git, then run this again."
+    return (
+        f"{where}: {error.strerror or error}; see what it is, or get the course anew into another "
+        "folder, then run this again."
+    )
 
 
 # What pip and uv print when they fail, and what it means. The first that matches is told.
 _REASONS: tuple[tuple[str, str], ...] = (
+    (
+        r"certificate is not yet valid|certificate has expired",
+        "the package index shows a certificate for another time: set this computer's clock right, "
+        "then run this again.",
+    ),
     (
         r"No space left on device|Errno 28|not enough space|os error 28",
         "the disk is full: make room (the course needs about 3 GB), then run this again.",

@@ -7,6 +7,8 @@ import shutil
 import sys
 import time
 
+from course_setup.saying import say
+
 SILENCE_SECONDS = 20.0
 
 
@@ -39,13 +41,13 @@ class Progress:
             self._redraw(f"  {self.what}, {now - self._started:3.0f} s: {self._doing}")
         elif now - self._told >= SILENCE_SECONDS:
             self._told = now
-            print(f"  {self.what}: {self._doing}, {now - self._started:.0f} s so far", flush=True)
+            say(f"  {self.what}: {self._doing}, {now - self._started:.0f} s so far")
 
     def end(self) -> None:
         """Clear the changing line."""
         if self._is_terminal:
             self._redraw("")
-            print("\r", end="", flush=True)
+            say("\r", end="")
 
     def _hear(self, doing: str) -> None:
         # pip goes to and fro between looking up and downloading: elsewhere tell each step once.
@@ -54,11 +56,11 @@ class Progress:
         if step not in self._told_steps and not self._is_terminal:
             self._told_steps.add(step)
             self._told = time.monotonic()
-            print(f"  {self.what}: {doing}", flush=True)
+            say(f"  {self.what}: {doing}")
 
     def _redraw(self, line: str) -> None:
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r{shortened(line, width):<{width}}", end="", flush=True)
+        say(f"\r{shortened(line, width):<{width}}", end="")
 
 
 def in_plain_words(line: str) -> str:

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from course_setup.lock import alone
 from course_setup.problems import SetupError
 
 FOLDERS = ("notebooks", "exercises")
 MANIFEST = ".course-manifest.json"
+LOCK = ".course-lock"
+BUSY = "another course.py is changing your workbook: wait until it is done, then run this again."
+PATIENCE_S = 10.0  # copying takes less
+_UNFINISHED = ".course-unfinished-"
 
 
 @dataclass
@@ -59,13 +66,16 @@ def synchronise(root: Path) -> Changes:
     Interrupted anywhere, it loses nothing: files are replaced whole, and a copy that the manifest
     does not know yet is recognised by its cells.
     """
-    workbook = root / "workbook"
-    workbook.mkdir(exist_ok=True)
-    manifest = _read_manifest(workbook)
     changes = Changes()
+    with _open(root) as manifest:
+        _synchronise(root, manifest, changes)
+    return changes
+
+
+def _synchronise(root: Path, manifest: dict[str, dict[str, str]], changes: Changes) -> None:
     for source in _course_files(root):
         name = source.relative_to(root).as_posix()
-        copy = workbook / name
+        copy = root / "workbook" / name
         newest = fingerprint(source)
         if not copy.exists():
             _replace(source, copy)
@@ -82,8 +92,6 @@ def synchronise(root: Path) -> Changes:
                 entry["told"] = newest
             continue
         manifest[name] = {"cells": newest}
-    _write_manifest(workbook, manifest)
-    return changes
 
 
 def reset(root: Path, wanted: str) -> list[str]:
@@ -109,24 +117,22 @@ def reset(root: Path, wanted: str) -> list[str]:
     """
     sources = [file for file in _course_files(root) if _is_wanted(root, file, wanted)]
     if not sources:
+        shown = wanted if len(wanted) < 80 else wanted[:80] + "…"
         numbers = sorted({file.stem.split("_")[0] for file in _notebooks(root)})
         raise SetupError(
-            f"there is no lecture or exercise {wanted!r}; there is {', '.join(numbers) or 'none'}."
+            f"there is no lecture or exercise {shown!r}; there is {', '.join(numbers) or 'none'}."
         )
-    workbook = root / "workbook"
-    workbook.mkdir(exist_ok=True)
-    manifest = _read_manifest(workbook)
     sentences = []
-    for source in sources:
-        name = source.relative_to(root).as_posix()
-        copy = workbook / name
-        if copy.exists() and _same_bytes(source, copy):
-            sentences.append(f"{name} is as it was already.")
-        else:
-            sentences.append(f"{name} is as it was" + _keep_aside(copy) + ".")
-            _replace(source, copy)
-        manifest[name] = {"cells": fingerprint(source)}
-    _write_manifest(workbook, manifest)
+    with _open(root) as manifest:
+        for source in sources:
+            name = source.relative_to(root).as_posix()
+            copy = root / "workbook" / name
+            if copy.exists() and _same_bytes(source, copy):
+                sentences.append(f"{name} is as it was already.")
+            else:
+                sentences.append(f"{name} is as it was" + _keep_aside(copy) + ".")
+                _replace(source, copy)
+            manifest[name] = {"cells": fingerprint(source)}
     return sentences
 
 
@@ -141,7 +147,7 @@ def fingerprint(path: Path) -> str:
             cells = json.loads(data)["cells"]
             written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
             data = json.dumps(written).encode()
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             pass  # not a notebook any more: compare it as it is
     return hashlib.sha256(data).hexdigest()
 
@@ -176,7 +182,7 @@ def _notebooks(root: Path) -> list[Path]:
 def _is_wanted(root: Path, file: Path, wanted: str) -> bool:
     folder, _, name = wanted.replace("\\", "/").removeprefix("workbook/").rpartition("/")
     stem = name.removesuffix(".ipynb")
-    number = f"{int(stem):02d}" if stem.isdecimal() else None
+    number = f"{int(stem):02d}" if stem.isdecimal() and len(stem) < 10 else None
     if file.suffix != ".ipynb" or folder not in ("", file.parent.relative_to(root).as_posix()):
         return False
     return file.stem == stem or (number is not None and file.stem.split("_")[0] == number)
@@ -187,18 +193,57 @@ def _keep_aside(copy: Path) -> str:
     if not copy.exists():
         return ""
     number = 1
-    while (backup := copy.with_name(f"{copy.stem}.backup-{number}{copy.suffix}")).exists():
+    while not _claim(backup := copy.with_name(f"{copy.stem}.backup-{number}{copy.suffix}")):
         number += 1
     copy.replace(backup)
     return f"; your version is {backup.name} beside it"
 
 
+def _claim(backup: Path) -> bool:
+    """Make an empty file that a backup may replace; False if the name is taken.
+
+    Whoever else wants this name in this moment, JupyterLab or another program, finds it taken.
+    """
+    try:
+        backup.open("x").close()
+    except FileExistsError:
+        # An empty one was claimed by a run that was ended before it used it.
+        return backup.is_file() and not backup.is_symlink() and backup.stat().st_size == 0
+    return True
+
+
 def _replace(source: Path, copy: Path) -> None:
     """Copy a file so that the old one is there until the new one is whole."""
     copy.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = copy.with_name(f".{copy.name}.tmp")
+    unfinished = _unfinished(copy.parent)
     shutil.copyfile(source, unfinished)
     unfinished.replace(copy)
+
+
+@contextmanager
+def _open(root: Path) -> Iterator[dict[str, dict[str, str]]]:
+    """Hold the workbook while a block changes it and its manifest, which is kept at the end."""
+    workbook = root / "workbook"
+    workbook.mkdir(exist_ok=True)
+    with alone(workbook / LOCK, BUSY, PATIENCE_S):
+        _clear_unfinished(workbook)
+        manifest = _read_manifest(workbook)
+        yield manifest
+        _write_manifest(workbook, manifest)
+
+
+def _clear_unfinished(workbook: Path) -> None:
+    """Delete what interrupted runs have left."""
+    left = list(workbook.glob(f"{_UNFINISHED}*"))
+    for folder in FOLDERS:
+        left += (workbook / folder).rglob(f"{_UNFINISHED}*")
+    for file in left:
+        file.unlink()
+
+
+def _unfinished(folder: Path) -> Path:
+    """Return a name that no other run uses, not even where locks do not work."""
+    return folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
@@ -208,7 +253,7 @@ def _same_bytes(one: Path, other: Path) -> bool:
 def _read_manifest(workbook: Path) -> dict[str, dict[str, str]]:
     try:
         manifest = json.loads((workbook / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}  # without it every copy that differs counts as the learner's
     if not isinstance(manifest, dict):
         return {}
@@ -216,7 +261,7 @@ def _read_manifest(workbook: Path) -> dict[str, dict[str, str]]:
 
 
 def _write_manifest(workbook: Path, manifest: dict[str, dict[str, str]]) -> None:
-    unfinished = workbook / (MANIFEST + ".tmp")
+    unfinished = _unfinished(workbook)
     unfinished.write_text(json.dumps(manifest, indent=1, sort_keys=True), encoding="utf-8")
     unfinished.replace(workbook / MANIFEST)
 

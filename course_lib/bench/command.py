@@ -3,7 +3,6 @@
 import argparse
 import json
 import platform
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,17 +21,18 @@ from course_lib.bench.sizes import read_size
 from course_lib.collectives.catalogue import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.comm.simulated import networks
+from course_lib.command_line.files import check_file, write
 from course_lib.command_line.options import (
     NETWORKS,
     Parser,
     backend_named,
-    check_file,
     check_run,
     is_first_program,
     network_named,
     usual_workers,
     whole,
 )
+from course_lib.command_line.outputs import say, tell
 from course_lib.command_line.progress import Progress
 from course_lib.command_line.tables import as_text, in_bytes, in_seconds
 from course_lib.costs.catalogue import predicted_s
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 SCHEMA_VERSION = 1
+_USUAL_REPEATS = 5
+_MOST_REPEATS = 1_000_000
 _HEAD = ("algorithm", "workers", "size", "median", "bus bandwidth", "predicted")
 
 
@@ -60,22 +62,20 @@ def main(words: list[str]) -> int:
     int
         The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
     """
-    is_shown = is_first_program()
     chosen = _options(words)
+    is_shown = is_first_program()
     try:
         with Progress(is_shown) as progress:
             found, lines = _measure(chosen, progress)
     except KeyboardInterrupt:
         if is_shown:
-            print("stopped; nothing is written", file=sys.stderr)
+            tell("stopped; nothing is written")
         return 130
     except RunError as error:  # told to every rank
         if is_shown:
-            print(error, file=sys.stderr)
+            tell(str(error))
         return 1
-    if is_shown:
-        _report(found, lines, chosen)
-    return 0
+    return _report(found, lines, chosen) if is_shown else 0
 
 
 def _options(words: list[str]) -> argparse.Namespace:
@@ -103,7 +103,9 @@ def _options(words: list[str]) -> argparse.Namespace:
         "--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
-    parser.add_argument("--repeats", default="5", help="how often each is measured; 5 if left out")
+    parser.add_argument("--repeats", metavar="N",
+        help=f"how often each is measured: {_USUAL_REPEATS} if left out, once on the simulator",
+    )  # fmt: skip
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time by size")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="write all repeats")
     chosen = parser.parse_args(words)
@@ -122,8 +124,9 @@ def _check(chosen: argparse.Namespace) -> None:
     if unknown := [name for name in chosen.algorithms if name not in ALLREDUCES]:
         raise ValueError(f"--algorithms knows {', '.join(ALLREDUCES)}; not {unknown[0]!r}")
     chosen.sizes = [read_size(text, ITEM_BYTES) for text in chosen.sizes.split(",")]
-    chosen.repeats = whole("--repeats", chosen.repeats)
     chosen.backend = backend_named(chosen.backend)
+    most = 1 if chosen.backend == "simulated" else _MOST_REPEATS
+    chosen.repeats = whole("--repeats", chosen.repeats or str(min(_USUAL_REPEATS, most)), 1, most)
     words = usual_workers(chosen.backend) if chosen.workers is None else chosen.workers
     chosen.workers = [whole("--workers", text) for text in words.split(",")]
     for workers in chosen.workers:
@@ -190,25 +193,27 @@ def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
 
 def _report(
     found: list[Measurement], lines: dict[int, Line | None], chosen: argparse.Namespace
-) -> None:
+) -> int:
+    """Print the table, then write the files; return the exit status: 1 if one is not in place."""
     where = f"{platform.system()}, {chosen.repeats} repeats"
     if chosen.network:
         where = f"network {chosen.network.name}, virtual time"
-    print(f"all-reduce of float32, backend {chosen.backend}, {where}")
-    print(as_text(_HEAD, [_cells(one) for one in found]))
+    say(f"all-reduce of float32, backend {chosen.backend}, {where}")
+    say(as_text(_HEAD, [_cells(one) for one in found]))
     for workers, line in lines.items():
         if line is not None:
-            print(_basis(workers, line, chosen.network is not None))
+            say(_basis(workers, line, chosen.network is not None))
+    status = 0
     if chosen.json:
         content = {"schema": SCHEMA_VERSION, "measurements": [_as_dict(one) for one in found]}
-        chosen.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        print(f"written to {chosen.json}")
+        text = json.dumps(content, indent=1) + "\n"
+        status |= write("what was measured", "written to", chosen.json, text.encode())
     if chosen.plot:
         from course_lib.viz.times import draw_times
 
         figure = draw_times(_panels(found), title=f"all-reduce, backend {chosen.backend}")
-        chosen.plot.write_bytes(figure.to_png())
-        print(f"drawn in {chosen.plot}")
+        status |= write("the drawing", "drawn in", chosen.plot, figure.to_png())
+    return status
 
 
 def _basis(workers: int, line: Line, is_given: bool) -> str:

@@ -11,22 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "TENSOR",
-    "Difference",
-    "difference",
-    "differing_bits",
-    "first_difference",
-    "plain",
-    "show",
-]
+from course_lib.checks.plain import Unusable, plain
+
+__all__ = ["Difference", "difference", "differing_bits", "first_difference", "show"]
 
 ROUNDING = 16
 """How many rounding errors per added term are forgiven; a wrong algorithm is off by far more."""
-
-
-TENSOR = "torch tensor"
-"""What the sentences call one: a result should be NumPy's."""
 
 
 class Difference(NamedTuple):
@@ -49,50 +39,6 @@ class Difference(NamedTuple):
     got: str
     where: str = "the value"
     rank: int | None = None
-
-
-class Unusable(NamedTuple):
-    """Stands for a value that is neither number, text nor array; ``kind`` is its type's name."""
-
-    kind: str
-
-
-def plain(value: Any) -> Any:
-    """Copy a value into base types that no learner's class can influence.
-
-    Parameters
-    ----------
-    value : object
-        Whatever a learner's function returned.
-
-    Returns
-    -------
-    object
-        Base ``numpy.ndarray`` for arrays and NumPy scalars (the latter of shape ``()``), ``bool``,
-        ``int``, ``float``, ``str`` or None, lists and dicts of these, or ``Unusable``.
-    """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, np.ndarray | np.generic):
-        array = np.array(value, subok=False, copy=True)
-        return Unusable(f"array of dtype {array.dtype}") if array.dtype.kind == "O" else array
-    if isinstance(value, Unusable):
-        return value  # a tuple as well, but what it stands for has no items
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(plain(key)): plain(item) for key, item in value.items()}
-    return Unusable(TENSOR if _is_tensor(value) else type(value).__name__)
-
-
-def _is_tensor(value: Any) -> bool:
-    return any((cls.__module__, cls.__name__) == ("torch", "Tensor") for cls in type(value).__mro__)
 
 
 def difference(
@@ -322,4 +268,6 @@ def _kind(value: Any) -> str:
         return f"{show(value)} ({type(value).__name__})"
     if isinstance(value, list | dict):
         return f"a {type(value).__name__} of {len(value)}"
-    return f"a {TENSOR}" if value.kind == TENSOR else f"a value of type {value.kind}"
+    if value.kind.isidentifier():
+        return f"a value of type {value.kind}"
+    return f"{'an' if value.kind.startswith('array') else 'a'} {value.kind}"

@@ -1,22 +1,22 @@
-"""What happens in the examination room: a process that the learner's code cannot leave.
+"""One case of an examination: the learner's function on simulated workers, and what was seen.
 
 The function arrives as bytes and is loaded afresh by every simulated rank. Nothing is judged here:
 plain copies of what was returned go back to the notebook, and the verdict is made there.
 """
 
 import contextlib
-import importlib
 import io
+import os
 import re
-import sys
+import time
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import plain
+from course_lib.checks.originals import Originals
+from course_lib.checks.plain import Unusable, plain
 from course_lib.checks.task import Case, Task
 from course_lib.comm.communicator import EAGER_BYTES, Communicator
 from course_lib.comm.errors import RunError, WorkerError
@@ -25,21 +25,41 @@ from course_lib.comm.shipping import load_call
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 
-__all__ = ["Mishap", "Observation", "examine", "mishap_of"]
+__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "is_idle", "mishap_of", "observe"]
 
 CASE_LIMIT_S = 3.0
+"""How long one case may take, in wall seconds; a solution takes some milliseconds."""
+
+_MOST_EVENTS = 20_000  # a solution makes a thousand at most, and all of them are drawn
 _LATEST_START_S = 1e-3
 _MOST_PRINTED = 1_000
+_IDLE = 0.1  # a computer may be so busy that a loop gets no more than a fifth of it
+_MOST_WORK = 1_000_000
 
 
 @dataclass(frozen=True)
 class Mishap:
-    """Why a run gave no results: the library's error, and the exception of the learner's code."""
+    """Why a run gave no results.
+
+    Attributes
+    ----------
+    kind : str
+        The library's error.
+    text : str
+        What it says.
+    original : str
+        The exception of the learner's code; empty where there was none.
+    rank : int or None
+        Whose it is.
+    idle : bool
+        Whether nearly all of the time had passed in sleeping or waiting.
+    """
 
     kind: str
     text: str
-    original: str
-    rank: int | None
+    original: str = ""
+    rank: int | None = None
+    idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +81,12 @@ class Observation:
         The beginning of what the function printed, all ranks in the order they ran.
     mishap : Mishap or None
         What went wrong.
+    replaced : tuple of str
+        Functions and the like, not its own, in whose place the function had put others.
+    wall_s : float
+        How long it took in truth.
+    idle : bool
+        Whether nearly all of that was sleeping or waiting.
     """
 
     values: list[list[Any]] = field(default_factory=list)
@@ -70,51 +96,81 @@ class Observation:
     elapsed_s: float = 0.0
     printed: str = ""
     mishap: Mishap | None = None
+    replaced: tuple[str, ...] = ()
+    wall_s: float = 0.0
+    idle: bool = False
 
 
-def examine(_: Communicator, packed: bytes, task: Task, cases: Sequence[Case]) -> list[Any]:
-    """Run the learner's function over the cases, until one of them fails to return.
+def observe(
+    packed: bytes, task: Task, case: Case, originals: Originals | None = None,
+    limit_s: float = CASE_LIMIT_S, thorough: bool = True,
+) -> Observation:  # fmt: skip
+    """Run the learner's function over one case.
 
     Parameters
     ----------
-    _ : Communicator
-        This process's own; it is alone, and needs nobody.
     packed : bytes
         The learner's function, as ``pack_call`` made it.
     task : Task
         Makes the arguments of every rank.
-    cases : sequence of Case
+    case : Case
         What to run.
+    originals : Originals or None, default: None
+        What to put back after every call; None leaves all as the function left it.
+    limit_s : float, default: 3.0
+        How long it may take.
+    thorough : bool, default: True
+        Whether to look through all modules for what was replaced, also where nothing went wrong.
 
     Returns
     -------
-    list of Observation
-        One for each case, up to the first mishap.
+    Observation
+        What was seen.
     """
-    observations = []
-    with forbidding(task.forbidden, task.forbidden_functions, task.enough):
-        for case in cases:
-            observations.append(_observe(packed, task, case))
-            if observations[-1].mishap is not None:
-                break
-    return observations
+    began_s, worked_s = time.perf_counter(), time.process_time()
+    try:
+        seen, failure = _observe(packed, task, case, originals, limit_s), None
+    except Exception as error:  # not the function's own, which is a RunError
+        seen, failure = Observation(), error
+    replaced: tuple[str, ...] = ()
+    if originals is not None:
+        failed = failure is not None or seen.mishap is not None
+        replaced = originals.after_case(thorough=thorough or failed)
+    if failure is not None:
+        if not replaced:
+            raise failure
+        text = f"the function replaced {', '.join(replaced)}, without which a run fails"
+        seen = Observation(mishap=Mishap("ReplacedNames", text))
+    idle = is_idle(time.perf_counter() - began_s, time.process_time() - worked_s)
+    if seen.mishap is not None:
+        seen = replace(seen, mishap=replace(seen.mishap, idle=idle))
+    return replace(seen, replaced=replaced, wall_s=time.perf_counter() - began_s, idle=idle)
 
 
-def _observe(packed: bytes, task: Task, case: Case) -> Observation:
+def is_idle(wall_s: float, worked_s: float) -> bool:
+    """Tell whether a process has slept or waited for nearly all of the time."""
+    return worked_s < _IDLE * wall_s
+
+
+def _observe(
+    packed: bytes, task: Task, case: Case, originals: Originals | None, limit_s: float
+) -> Observation:
     from course_lib.comm.simulated import launcher
 
-    room[:] = [(packed, task, case)]
+    room[:] = [(packed, task, case, originals, os.getpid())]
     job = Job(
         fn=attempt, args=(), workers=case.workers, trace=True,
         eager_bytes=0 if case.rendezvous else EAGER_BYTES,
-        time_limit_s=CASE_LIMIT_S, seed=case.seed % 2**32,
+        time_limit_s=limit_s, seed=case.seed % 2**32,
     )  # fmt: skip
     paper = _Paper()
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(paper):
             warnings.simplefilter("ignore")  # messages nobody received: judged from the trace
-            result = launcher.launch(job, case.network)
+            result = launcher.launch(job, case.network, max_events=_MOST_EVENTS)
     except RunError as error:
+        if originals is not None:
+            originals.after_call()
         return Observation(mishap=mishap_of(error), trace=error.trace, printed=paper.text)
     ranks = range(case.workers)
     return Observation(
@@ -160,13 +216,14 @@ class _Paper(io.TextIOBase):
         return len(text)
 
 
-room: list[tuple[bytes, Task, Case]] = []
-"""The case on the table. Ranks read it here, so that only the learner's function is shipped."""
+room: list[tuple[bytes, Task, Case, Originals | None, int]] = []
+"""The case on the table, and the number of the process. Ranks read it here, so that only the
+learner's function is shipped."""
 
 
 def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
     """Call the learner's function on one simulated rank, and watch its arguments."""
-    packed, task, case = room[0]
+    packed, task, case, originals, process = room[0]
     fn, _ = load_call(packed, comm.rank)
     values: list[Any] = []
     changed: list[tuple[int, int]] = []
@@ -176,14 +233,26 @@ def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
         before = [_copy(argument) for argument in given]
         if case.stagger:
             _start_late(comm, case, call)
-        value = task.call(fn, comm, given)
+        _leave_unless_in(process)
+        try:
+            value = task.call(fn, comm, given)
+        finally:
+            _leave_unless_in(process)
+            if originals is not None:
+                originals.after_call()
         values.append(plain(value))
         for position, argument in enumerate(given):
             if not _same(before[position], argument):
                 changed.append((call, position))
-            if _overlap(value, argument):
+            if not isinstance(values[-1], Unusable) and _overlap(value, argument):
                 shared.append((call, position))
     return values, changed, shared
+
+
+def _leave_unless_in(process: int) -> None:
+    """End a copy of the process that compiled code has made, past all refusals."""
+    if os.getpid() != process:
+        os._exit(1)
 
 
 def _start_late(comm: Communicator, case: Case, call: int) -> None:
@@ -199,10 +268,12 @@ def _copy(value: Any) -> Any:
 
 
 def _same(before: Any, after: Any) -> bool:
+    if type(before) is not type(after):
+        return False
     if isinstance(before, list):
         return len(before) == len(after) and all(map(_same, before, after))
     if isinstance(before, np.ndarray):
-        return bool(before.tobytes() == after.tobytes() and before.shape == after.shape)
+        return bool(before.shape == after.shape and before.tobytes() == after.tobytes())
     return bool(before == after)
 
 
@@ -211,78 +282,9 @@ def _overlap(value: Any, argument: Any) -> bool:
         return any(_overlap(item, argument) for item in value)
     if isinstance(argument, list):
         return any(_overlap(value, item) for item in argument)
-    both = isinstance(value, np.ndarray) and isinstance(argument, np.ndarray)
-    return both and bool(np.shares_memory(value, argument))
-
-
-@contextlib.contextmanager
-def forbidding(
-    names: Sequence[str], functions: Sequence[str] = (), enough: str = Task.enough
-) -> Iterator[None]:
-    """Let no code use the named modules, what lies in them, or the named functions, in the block.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Modules.
-    functions : sequence of str, default: ()
-        Functions with their module, ``"numpy.array_split"``.
-    enough : str, default: "send and receive are enough"
-        What the refusal says that will do instead.
-
-    Yields
-    ------
-    None
-    """
-    hidden = {
-        name: module
-        for name, module in sys.modules.items()
-        if any(name == banned or name.startswith(f"{banned}.") for banned in names)
-    }
-    for name in hidden:
-        del sys.modules[name]
-    guard = _Guard(tuple(names), enough)
-    sys.meta_path.insert(0, guard)
+    if not (isinstance(value, np.ndarray) and isinstance(argument, np.ndarray)):
+        return False
     try:
-        with contextlib.ExitStack() as refusals:
-            for function in functions:
-                refusals.enter_context(_refusing(function, enough))
-            yield
-    finally:
-        sys.meta_path.remove(guard)
-        sys.modules.update(hidden)
-
-
-class LibraryAnswerError(ImportError):
-    """The learner's function uses a module that holds the answer."""
-
-
-def _refusal(name: str, enough: str) -> LibraryAnswerError:
-    return LibraryAnswerError(f"this task is to be written without {name}: {enough}")
-
-
-@contextlib.contextmanager
-def _refusing(function: str, enough: str) -> Iterator[None]:
-    """Put a function in the place of the named one that only refuses."""
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise _refusal(function, enough)
-
-    home, _, name = function.rpartition(".")
-    module = importlib.import_module(home)
-    original = getattr(module, name)
-    setattr(module, name, refuse)
-    try:
-        yield
-    finally:
-        setattr(module, name, original)
-
-
-class _Guard:
-    def __init__(self, names: tuple[str, ...], enough: str) -> None:
-        self.names, self.enough = names, enough
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        """Refuse a forbidden module; leave all others to the usual finders."""
-        if any(name == banned or name.startswith(f"{banned}.") for banned in self.names):
-            raise _refusal(name, self.enough)
+        return bool(np.shares_memory(value, argument, max_work=_MOST_WORK))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:  # woven into each other, if not the same
+        return True

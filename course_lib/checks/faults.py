@@ -1,11 +1,29 @@
 """What is wrong, told: a sentence, both sides, where, and a hint."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_lib.checks.examine import Mishap
+from course_lib.checks.examine import Mishap, Observation
 from course_lib.checks.task import Case, Hint, Task
 
-__all__ = ["Fault", "mishap_fault"]
+__all__ = ["Fault", "mishap_fault", "replaced_fault", "slow_fault"]
+
+_NAME_OF_YOUR_OWN = Hint(
+    "replaces-names", "all other code uses it too: give what you write a name of its own, in a def"
+)
+_NOT_FOR_LEARNERS = (
+    " (time_limit_s)", " (max_events)", ", or raise time_limit_s", ", or raise max_events",
+    "\nlook for a loop that does not end", "\nlook for a loop that sends or notes without end",
+)  # fmt: skip
+_OURS = ("the built-in ", "course_lib.", "sys.")
+_LOOK_FOR_A_LOOP = (
+    "it did not end in time: is there a loop whose end never comes, or a line that does far more "
+    "than is needed?"
+)
+_LEAVE_OUT_SLEEP = (
+    "it slept, or waited for something that did not come (time.sleep, input, a lock), for most of "
+    "the time: leave that out; recv waits by itself"
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,10 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
     elif hint.id == "arguments":
         says = says.splitlines()[0].partition("TypeError: ")[2]
     elif hint.id == "too-slow":
-        says = says.replace(" (time_limit_s)", "").replace(", or raise time_limit_s", "")
+        for ours in _NOT_FOR_LEARNERS:
+            says = says.replace(ours, "")
+    elif mishap.original == "ForkRefusedError":
+        says = says.splitlines()[0].partition("ForkRefusedError: ")[2] or says
     elif hint.id == "starts-workers":
         says = "run was called in the function"
     elif mishap.kind == "DeadlockError" and "sendrecv" not in task.verbs:
@@ -68,6 +89,57 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
         says = says.replace("\n\nTraceback of rank 0 (", "\n\nTraceback (", 1)
         return Fault(says, hint)
     return Fault(says, hint, rank=mishap.rank)
+
+
+def replaced_fault(task: Task, seen: Observation) -> Fault | None:
+    """Name what a function has replaced on which the check itself stands.
+
+    Parameters
+    ----------
+    task : Task
+        Says what may not be used.
+    seen : Observation
+        A case. Functions of NumPy's and the like are put back, and may be what one likes.
+
+    Returns
+    -------
+    Fault or None
+        None if nothing was replaced.
+    """
+    for name in seen.replaced:
+        if name == "sys.meta_path":
+            says = "sys.meta_path, without which modules that hold the answer could be imported"
+            hint = Hint("library-answer", f"write it yourself: {task.enough}")
+            return Fault(f"the function changed {says}", hint)
+        if name.startswith(_OURS):
+            return Fault(f"the function replaced {name}", _NAME_OF_YOUR_OWN)
+    return None
+
+
+def slow_fault(seen: Sequence[Observation], n_cases: int) -> Fault:
+    """Explain that time was up before all cases had been run.
+
+    Parameters
+    ----------
+    seen : sequence of Observation
+        The cases that were run; all are right.
+    n_cases : int
+        How many there are.
+
+    Returns
+    -------
+    Fault
+        How long a case took, and whether in sleeping or in computing.
+    """
+    longest_s = max(one.wall_s for one in seen)
+    idle = sum(one.idle for one in seen) > len(seen) / 2
+    says = (
+        f"it is right in the first {len(seen)} of {n_cases} cases, but slow: then the time was up. "
+        f"A case took up to {longest_s:.1f} s{', asleep or waiting' if idle else ''}; a solution "
+        "takes less than half a second for all cases together"
+    )
+    slow = "which line takes so long? The same with fewer steps, or in operations of NumPy"
+    return Fault(says, Hint("too-slow", _LEAVE_OUT_SLEEP if idle else slow))
 
 
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
@@ -91,10 +163,27 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
         )
     if mishap.kind == "MessageMismatchError":
         return Hint("mismatch", "sender and receiver do not agree on what this message is")
-    if mishap.kind == "LaunchTimeout":
-        return Hint("too-slow", "it did not end in time: is there a loop whose end never comes?")
-    if mishap.kind in ("WorkerExited", "WorkerKilled", "WorkerStartError"):
+    if mishap.kind in ("LaunchTimeout", "SimulationError"):
+        return Hint("too-slow", _LEAVE_OUT_SLEEP if mishap.idle else _LOOK_FOR_A_LOOP)
+    if mishap.original == "ForkRefusedError":
+        return Hint("starts-workers", task.nested_run_hint.replace("leave out run", "leave it out"))
+    if mishap.kind == "MemoryError" or mishap.original.endswith("MemoryError"):
+        return Hint(
+            "too-much-memory",
+            "a case holds some thousand numbers: print the shapes of what the lines before make",
+        )
+    if mishap.kind in ("WorkerExited", "WorkerStartError"):
         return Hint("exited", "a worker ends by returning: leave out exit() and the like")
+    if mishap.kind == "ReplacedNames":
+        return _NAME_OF_YOUR_OWN
+    if mishap.kind == "ClosedFiles":
+        return Hint("closes-files", "close only what the function has opened itself")
+    if mishap.kind == "WorkerKilled":
+        return Hint(
+            "exited",
+            "its process was ended, by itself (os.abort, os.kill) or because compiled code crashed "
+            "or took all memory: leave that out",
+        )
     if mishap.kind == "SerializationError":
         return Hint("cannot-travel", "make it inside the function instead of in the notebook")
     if mishap.original == "TypeError" and "positional argument" in mishap.text:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import TENSOR, Difference, difference, first_difference
+from course_lib.checks.comparator import Difference, difference, first_difference
 from course_lib.checks.examine import Observation
-from course_lib.checks.faults import Fault, mishap_fault
+from course_lib.checks.faults import Fault, mishap_fault, replaced_fault
+from course_lib.checks.plain import TENSOR
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 __all__ = ["judge", "measured_price"]
@@ -32,8 +33,15 @@ def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
     Fault or None
         None if all is right.
     """
+    fault = replaced_fault(task, seen)
+    if fault is not None:
+        return fault
     if seen.mishap is not None:
-        return mishap_fault(task, case, seen.mishap)
+        fault = mishap_fault(task, case, seen.mishap)
+        if seen.replaced and fault.hint.id != "replaces-names":
+            also = f"\nthe function had replaced {', '.join(seen.replaced)}, which others use too"
+            fault = replace(fault, says=fault.says + also)
+        return fault
     fault = (
         _wrong_means(task, case, seen)
         or _wrong_values(task, case, seen)

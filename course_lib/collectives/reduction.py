@@ -1,12 +1,13 @@
 """What all reductions share: the operations, a flat working copy, the finish."""
 
+from functools import cache
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
 from course_lib.collectives.rows import check_same, check_writable
-from course_lib.comm.messages import Array
+from course_lib.comm.messages import Array, check_op
 
 __all__ = [
     "combine_into",
@@ -37,15 +38,33 @@ def message_op(op: str, array: Array) -> str:
     ------
     ValueError
         If ``op`` is unknown, or asks for the mean of whole numbers, which is rarely whole.
+    TypeError
+        If such elements cannot be combined so: a sum of bools, for one, would be a logical or.
     """
+    return _message_op(op, array.dtype)
+
+
+@cache
+def _message_op(op: str, dtype: Any) -> str:
     if op not in _MESSAGE_OP:
         raise ValueError(f"op must be one of {', '.join(map(repr, _MESSAGE_OP))}, got {op!r}")
-    if op == "mean" and not _is_floating(array):
+    kind = _kind(dtype)
+    if op == "mean" and kind not in "fc":
         raise ValueError(
-            f"op='mean' needs floating-point numbers, got dtype {array.dtype}: "
+            f"op='mean' needs floating-point numbers, got dtype {dtype}: "
             "the mean of whole numbers is rarely whole; convert the array, or use op='sum'"
         )
+    check_op(_MESSAGE_OP[op], kind, dtype, op)
     return _MESSAGE_OP[op]
+
+
+def _kind(dtype: Any) -> str:
+    """Say with NumPy's letter what elements of a dtype are, NumPy's or torch's."""
+    if isinstance(dtype, np.dtype):
+        return dtype.kind
+    name = str(dtype)
+    letters = {"bool": "b", "complex": "c", "float": "f"}
+    return next((letter for word, letter in letters.items() if word in name), "i")
 
 
 def working_copy(array: Array, out: Array | None) -> Array:
@@ -133,8 +152,3 @@ def _is_contiguous(array: Any) -> bool:
     if isinstance(array, np.ndarray):
         return array.flags.c_contiguous
     return bool(array.is_contiguous())
-
-
-def _is_floating(array: Any) -> bool:
-    xp = array_api_compat.array_namespace(array)
-    return bool(xp.isdtype(array.dtype, ("real floating", "complex floating")))

@@ -1,4 +1,7 @@
-"""The one decorator of all collectives: it puts them on the trace, and their stamp on messages."""
+"""The one decorator of all collectives.
+
+It puts them on the trace and their stamp on messages, and it ends autograd at their arguments.
+"""
 
 import inspect
 import sys
@@ -8,8 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from course_lib.comm.buffers import check_gradless
 from course_lib.comm.messages import no_array
 from course_lib.comm.order import LAST, NUMBER_AT, ONE
+from course_lib.comm.tensors import is_tensor, plain_tensor
 
 __all__ = ["collective"]
 
@@ -26,6 +31,9 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
     All ranks of a communicator must call its collectives in the same order and with the same
     options; while they are in one, their messages say in which, see ``course_lib.comm.order``. One
     that is called inside another of the same communicator is a part of that.
+
+    Autograd ends here, as at every message: the function sees an ``array`` without its graph, so
+    what it returns has none, and never requires grad; an ``out`` that requires grad is refused.
 
     Parameters
     ----------
@@ -48,6 +56,21 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
     (at, only, usual), *further = options or [(sys.maxsize, "", None)]
     combines = any(option == "op" for _, option, _ in options)
 
+    places = {p.name: at for at, p in enumerate(parameters, start=1) if p.name in _ARRAYS}
+    array_at, out_at = (places.get(name, sys.maxsize) for name in _ARRAYS)
+
+    def end_autograd(args: Any, kwargs: Any, array: Any, out: Any) -> tuple[Any, Any]:
+        """Leave the graph of the array behind; refuse what no message can carry."""
+        if is_tensor(out):
+            check_gradless(out)
+            plain_tensor(out, "out")
+        if not is_tensor(array):
+            return args, kwargs
+        array = plain_tensor(array, "array")
+        if array_at < len(args):
+            return (*args[:array_at], array, *args[array_at + 1 :]), kwargs
+        return args, {**kwargs, "array": array}
+
     def agreed(args: Any, kwargs: Any) -> list[tuple[str, Any]]:
         """List what all ranks must agree on."""
         found = [
@@ -64,6 +87,11 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:
         comm: Any = args[0]
+        n_args = len(args)
+        array: Any = args[array_at] if array_at < n_args else kwargs.get("array")
+        out: Any = args[out_at] if out_at < n_args else kwargs.get("out")
+        if type(array) is not np.ndarray or (out is not None and type(out) is not np.ndarray):
+            args, kwargs = end_autograd(args, kwargs, array, out)
         entered_s = comm._clock() if comm._records else 0.0
         if comm._stamp:
             number = comm._stamp
@@ -72,13 +100,11 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             # In one piece, because a small all-reduce takes a few microseconds: what all ranks
             # must agree on, and from where it is called, is looked up as one key. A line may call
             # now one collective and now another.
-            n_args = len(args)
             caller = sys._getframe(1)
             key: tuple[Any, ...] = ()
             try:
                 value: Any = args[at] if at < n_args else kwargs.get(only, usual)
                 if combines:
-                    array: Any = args[1] if n_args > 1 else kwargs["array"]
                     key = (fn, id(caller.f_code), caller.f_lasti, value, array.shape, array.dtype)
                 else:
                     key = (fn, id(caller.f_code), caller.f_lasti, value)

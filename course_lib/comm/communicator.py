@@ -2,7 +2,8 @@
 
 An algorithm of the course is plain, blocking Python over a :class:`Communicator`. The class checks
 every argument once, here, and hands the checked call to the world it lives in, which implements the
-methods whose names begin with an underscore.
+methods whose names begin with an underscore. ``docs/from_mpi_and_torch.md`` has it beside those of
+mpi4py and torch.distributed.
 """
 
 import operator
@@ -16,13 +17,14 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.comm.buffers import check_out
+from course_lib.comm.errors import CollectiveMismatchError, MessageMismatchError
 from course_lib.comm.failures import frames_of_stack, user_frame
 from course_lib.comm.functions import check_function
 from course_lib.comm.messages import (
     Array,
     Envelope,
     Tag,
-    check_out,
     check_peer,
     check_tag,
     envelope,
@@ -50,6 +52,19 @@ class Communicator(ABC):
 
     Messages between two ranks arrive in the order they were sent. A ``tag`` is a label that travels
     with a message and is checked on arrival; it never reorders messages.
+
+    An argument that is unusable is refused before anything is sent or received. A message that is
+    refused because it is not what was wanted (another tag, dtype or shape, or one of another
+    collective) has been received: it is gone, its sender goes on, ``out`` is as it was, and the
+    next receive gets the next message. What a ``sendrecv`` sends has then been sent. Where all
+    ranks call a verb together, all of them get the same error.
+
+    Autograd ends at a message: what is received, or returned by a collective, never requires grad
+    and has no graph, and an ``out`` that requires grad is refused.
+
+    Ranks share nothing, in any world: a verb may be called inside ``torch.no_grad()`` and the like,
+    between two draws of a global generator, or with redirected output, and no other rank sees that.
+    Global generators that nobody seeds begin alike on all ranks; ``rng`` differs between them.
 
     Parameters
     ----------
@@ -107,6 +122,10 @@ class Communicator(ABC):
         self._sites = Sites() if sites is None else sites
         self._marks = self._sites.marks
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse to travel."""
+        raise TypeError("a communicator lives in its rank, and only as long as the run")
+
     @property
     def rng(self) -> np.random.Generator:
         """This rank's own random generator, made from the run's seed and the rank."""
@@ -133,9 +152,10 @@ class Communicator(ABC):
         Raises
         ------
         TypeError
-            If ``array`` cannot travel as plain bytes (object dtype, for one) or ``dst`` is no int.
+            If ``array`` cannot travel as plain bytes (object dtype, a sparse tensor) or ``dst`` is
+            no int.
         ValueError
-            If ``dst`` is not another rank of this run.
+            If ``dst`` is not another rank of this run, or ``tag`` is longer than 1,000 bytes.
         """
         self._no_compute("send")
         data, kind = self._to_data(array)
@@ -154,7 +174,8 @@ class Communicator(ABC):
         out : numpy.ndarray or torch.Tensor or None, default: None
             Where to put the message; same dtype and shape as what was sent.
         op : {"add", "max", "min"} or None, default: None
-            Combine the message into ``out`` while it arrives, instead of overwriting it.
+            Combine the message into ``out`` while it arrives, instead of overwriting it; numbers
+            and times only. If NumPy raises while it does (``np.errstate``), the message is gone.
         tag : int or str or None, default: None
             The label the message must carry; None takes any.
 
@@ -166,9 +187,10 @@ class Communicator(ABC):
         Raises
         ------
         MessageMismatchError
-            If the tag, dtype or shape is not what was sent; it names both sides.
+            If the tag, dtype or shape is not what was sent; it names both sides, and the message
+            is gone.
         TypeError, ValueError
-            If an argument is unusable.
+            If an argument is unusable; nothing has been received.
         """
         self._no_compute("recv")
         src = check_peer("src", src, self.rank, self.size)
@@ -219,6 +241,13 @@ class Communicator(ABC):
         -------
         numpy.ndarray or torch.Tensor
             What was received: ``out`` where it was given, else a new array.
+
+        Raises
+        ------
+        MessageMismatchError
+            As ``recv`` does, when ``array`` has been sent.
+        TypeError, ValueError
+            If an argument is unusable; nothing has been sent or received.
         """
         self._no_compute("sendrecv")
         data, kind = self._to_data(array)
@@ -249,7 +278,7 @@ class Communicator(ABC):
         Parameters
         ----------
         color : int or None
-            Which group this rank joins; None joins none.
+            Which group this rank joins, a number of up to 64 bits; None joins none.
         key : int, default: 0
             The order inside the group; ranks with equal keys keep their order.
 
@@ -269,10 +298,14 @@ class Communicator(ABC):
         """
         self._no_compute("split")
         if color is not None:
-            color = _whole("color", color, " or None")
-        key = _whole("key", key)
+            color = _in_64_bits("color", _whole("color", color, " or None"))
+        key = _in_64_bits("key", _whole("key", key))
         self._n_splits += 1
-        group = self._split(color, key)
+        try:
+            group = self._split(color, key)
+        except MessageMismatchError:
+            self._n_splits -= 1  # nobody has been divided
+            raise
         if group is not None:
             group._computing = self._computing
             group._family = self._family
@@ -283,9 +316,14 @@ class Communicator(ABC):
         """Run ``fn(child, *args)`` beside what this rank goes on to do.
 
         ``child`` is a communicator over the same ranks whose messages never mix with those of this
-        one. Every rank must call ``start`` equally often and in the same order: the first call of
-        one rank belongs to the first call of the others. If ``fn`` raises, the run fails at once.
-        A run is over when all that was started has returned, whether waited for or not.
+        one. Every rank must call ``start`` equally often and in the same order: the k-th call on a
+        communicator of one rank belongs to the k-th call on that communicator of the others,
+        whenever each comes to it. If ``fn`` raises, the run fails at once. A run is over when all
+        that was started has returned, whether waited for or not.
+
+        Any number may be under way, at any depth: every function begins at once, also where it is
+        started by a started one, and may wait for those that were started before it, while the rank
+        computes. On real processes each has a thread of its own.
 
         Parameters
         ----------
@@ -297,7 +335,13 @@ class Communicator(ABC):
         Returns
         -------
         Pending
-            Its ``wait()`` returns what ``fn`` returned.
+            Its ``wait()`` returns what ``fn`` returned. Any function of this rank may call it, but
+            not inside a ``compute`` block of its own.
+
+        Raises
+        ------
+        RuntimeError
+            If the operating system gives the rank no more threads; that call does not count.
 
         Examples
         --------
@@ -315,7 +359,6 @@ class Communicator(ABC):
         """
         self._no_compute("start")
         check_function(fn, args, first="child")
-        self._n_started += 1
         return self._start(fn, args)
 
     def shared_array(self, shape: int | Sequence[int], dtype: Any = "float64") -> NDArray[Any]:
@@ -384,6 +427,7 @@ class Communicator(ABC):
         context manager
             To be used as ``with comm.compute("gradient", flops=2 * X.size): ...``.
         """
+        self._check_flow("compute")
         self._no_compute("compute")
         if not isinstance(label, str):
             raise TypeError(f"label must be a str, got {label!r} ({type(label).__name__})")
@@ -430,6 +474,7 @@ class Communicator(ABC):
 
     def _no_compute(self, verb: str) -> None:
         if self._computing:
+            self._check_flow(verb)  # the block belongs to this communicator's own function
             raise RuntimeError(
                 f"rank {self.rank} called {verb}() inside comm.compute({self._computing[0]!r}); "
                 "a compute block holds arithmetic only: end the block first"
@@ -449,10 +494,16 @@ class Communicator(ABC):
     def _entered_with(self, stamp: int) -> Entered:
         return entered_with(stamp, self._members[self.rank], self.name, self._sites.known)
 
-    def _refuse_stamp(self, src: int, theirs: int, known: Sequence[Site] = ()) -> NoReturn:
+    def _other_stamp(
+        self, src: int, theirs: int, known: Sequence[Site] = ()
+    ) -> CollectiveMismatchError:
         """Say that a message of rank ``src`` of the whole run belongs to another collective."""
         sender = entered_with(theirs, src, self.name, known)
-        raise mismatch([self._here(), sender], stamp=theirs)
+        return mismatch([self._here(), sender], stamp=theirs)
+
+    @abstractmethod
+    def _check_flow(self, verb: str) -> None:
+        """Refuse a verb that is called in another function than the one it was given to."""
 
     @abstractmethod
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None: ...
@@ -509,3 +560,9 @@ def _whole(argument: str, value: Any, or_what: str = "") -> int:
             f"{argument} must be an int{or_what}, got {value!r} ({type(value).__name__})"
         )
     return operator.index(value)
+
+
+def _in_64_bits(argument: str, number: int) -> int:
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{argument} must fit into 64 bits, got a number of {number.bit_length()}")
+    return number

@@ -21,7 +21,13 @@ from typing import TypeVar
 
 import cloudpickle
 
-from course_lib.comm.errors import CollectiveMismatchError, RunError, WorkerError, WorkerExited
+from course_lib.comm.errors import (
+    CollectiveMismatchError,
+    DeadlockError,
+    RunError,
+    WorkerError,
+    WorkerExited,
+)
 
 __all__ = [
     "Failure",
@@ -209,6 +215,11 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
         return CollectiveMismatchError(
             str(original.args[0]), rank=failure.rank, consequences=consequences,
             entered=original.entered, stamp=original.stamp,
+        )  # fmt: skip
+    if isinstance(original, DeadlockError):
+        return DeadlockError(
+            str(original.args[0]), rank=failure.rank, consequences=consequences,
+            cycles=original.cycles, graph=original.graph,
         )  # fmt: skip
     if isinstance(original, RunError):
         text = str(original.args[0])

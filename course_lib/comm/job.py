@@ -12,7 +12,7 @@ from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
 from course_lib.comm.memory import in_words, worker_bytes
 
-__all__ = ["USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
+__all__ = ["MOST_WORKERS", "USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
 
 USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
 """How processes are started where nobody says otherwise."""
@@ -27,7 +27,7 @@ USUAL_WORKERS = _Usual(4)
 
 _BACKENDS = ("processes", "simulated", "torch")
 _MOST_PROCESSES = 61 if sys.platform == "win32" else 64
-_MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
+MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,22 @@ def check_job(
 
 
 def torchrun_size() -> int | None:
-    """Return how many ranks torchrun has started, of which this program is one; None if none."""
-    if "TORCHELASTIC_RUN_ID" not in os.environ:
+    """Return how many ranks torchrun has started, of which this program is one; None if none.
+
+    Raises
+    ------
+    ValueError
+        If the variables that torchrun sets are there in part, or make no sense.
+    """
+    if "TORCHELASTIC_RUN_ID" not in os.environ:  # RANK alone is anybody's
         return None
-    return int(os.environ["WORLD_SIZE"])
+    size, rank = os.environ.get("WORLD_SIZE", ""), os.environ.get("RANK", "")
+    if size.isdecimal() and rank.isdecimal() and int(rank) < int(size):
+        return int(size)
+    raise ValueError(
+        f"TORCHELASTIC_RUN_ID is set, as by torchrun, but WORLD_SIZE={size!r} and RANK={rank!r} "
+        "name none of its ranks: start this program with torchrun, or unset them"
+    )
 
 
 def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
@@ -107,7 +119,7 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
                 "the same text runs with any number of them"
             )
         return size
-    most = _MOST_WORKERS[backend]
+    most = MOST_WORKERS[backend]
     if max_workers is not None:
         most = _check_most(max_workers, backend)
     n_workers = _whole("workers", workers, most)

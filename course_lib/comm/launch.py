@@ -5,10 +5,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from course_lib.comm.errors import NestedLaunchError, told_briefly
-from course_lib.comm.job import USUAL_WORKERS, check_job, torchrun_size
+from course_lib.comm.errors import LaunchError, NestedLaunchError, told_briefly
+from course_lib.comm.interrupts import Interrupts
+from course_lib.comm.job import USUAL_WORKERS, Job, check_job, torchrun_size
+from course_lib.comm.limits import what_to_do
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -109,7 +112,8 @@ def run(
     time_limit_s : float, default: 60.0
         Wall seconds after which the run is ended and reported.
     seed : int, default: 0
-        For each rank's ``comm.rng``.
+        For each rank's ``comm.rng``, and for the global generators of ``random`` and NumPy, which
+        begin alike on every rank unless it seeds them.
     start_method : {None, "forkserver", "spawn"}, default: None
         How processes are started; None takes forkserver where there is one, else spawn.
     max_workers : int or None, default: None
@@ -145,7 +149,7 @@ def run(
     >>> run(pass_on, workers=2, backend="simulated").values
     [0, 3]
     """
-    with told_briefly():
+    with told_briefly(), _memory_told():
         job = check_job(
             fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
             time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
@@ -165,21 +169,55 @@ def run(
         if max_events is not None and backend != "simulated":
             raise ValueError('max_events is only for backend="simulated"')
         _refuse_nested()
+        launch = _launcher(job, backend, start_method, network, faults, max_events)
+        return launch()
+
+
+def _launcher(
+    job: Job,
+    backend: str,
+    start_method: str | None,
+    network: "Network | None",
+    faults: "Faults | None",
+    max_events: int | None,
+) -> Callable[[], Result]:
+    """Load a world, which Ctrl-C does not leave half loaded; return what runs the job there."""
+    with _whole_imports():
         if backend == "simulated":
             from course_lib.comm.simulated import launcher as simulated
 
-            return simulated.launch(job, network, faults, max_events)
+            return partial(simulated.launch, job, network, faults, max_events)
         from course_lib.comm.processes import launcher as processes
 
-        if backend == "torch" and torchrun_size() is not None:
+        if backend == "processes":
+            return partial(processes.launch, job, start_method, processes.SharedMemory())
+        if torchrun_size() is not None:
             from course_lib.comm.torch_backend import torchrun
 
-            return torchrun.take_part(job)
-        if backend == "torch":
-            from course_lib.comm.torch_backend.transport import Distributed
+            return partial(torchrun.take_part, job)
+        from course_lib.comm.torch_backend.transport import Distributed
 
-            return processes.launch(job, start_method, Distributed())
-        return processes.launch(job, start_method, processes.SharedMemory())
+        return partial(processes.launch, job, start_method, Distributed())
+
+
+@contextmanager
+def _memory_told() -> Iterator[None]:
+    """Say what it means if there is no memory for what ``run`` itself does; Python says nothing."""
+    try:
+        yield
+    except MemoryError as error:
+        raise LaunchError(
+            f"there is not enough memory here for what the run itself needs; {what_to_do(error)}"
+        ) from error
+
+
+@contextmanager
+def _whole_imports() -> Iterator[None]:
+    """Raise Ctrl-C when a module has been loaded: half of one may be of no use to the next run."""
+    with Interrupts() as interrupts:
+        yield
+    if (error := interrupts.outcome(None, "its world was being loaded")) is not None:
+        raise error
 
 
 @contextmanager
@@ -203,8 +241,13 @@ def inside_worker(rank: int) -> Iterator[None]:
         _here.rank = None
 
 
+def runs_ranks() -> bool:
+    """Tell whether this thread is running simulated ranks."""
+    return getattr(_here, "rank", None) is not None
+
+
 def _refuse_nested() -> None:
-    if getattr(_here, "rank", None) is not None or WORKER_VARIABLE in os.environ:
+    if runs_ranks() or WORKER_VARIABLE in os.environ:
         raise NestedLaunchError(
             "run was called inside a worker; workers cannot start workers: "
             "call run once, outside, with as many workers as are needed"

@@ -1,11 +1,11 @@
 """Messages that were sent but that nobody received: one sentence for every world."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 
 from course_lib.comm.errors import UnreceivedMessagesWarning
 from course_lib.comm.messages import Tag
+from course_lib.comm.warn import warn_caller
 
 __all__ = ["warn_unreceived"]
 
@@ -34,8 +34,7 @@ def warn_unreceived(left: Iterable[tuple[int, int, Tag]], out_of_step: Iterable[
     total = sum(counts.values())
     why = next(filter(None, out_of_step), "")
     why = why or "the receiver returned too early, or the sender sent too many"
-    warnings.warn(
+    warn_caller(
         f"{total} unreceived message{'s' * (total > 1)}: {', '.join(lines)}; {why}",
         UnreceivedMessagesWarning,
-        stacklevel=4,  # the line that called run
     )

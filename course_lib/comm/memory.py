@@ -1,11 +1,11 @@
 """How much memory a run on real processes takes: told before it starts, if it is much."""
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from course_lib.comm.shipping import largest_part
+from course_lib.comm.warn import warn_caller
 
 __all__ = ["MUCH_BYTES", "available_bytes", "in_words", "warn_of_memory", "worker_bytes"]
 
@@ -82,17 +82,13 @@ def warn_of_memory(
     n_available = available_bytes()
     if n_copied > MUCH_BYTES:
         what, n_bytes = largest_part(fn, args)
-        _warn(
+        warn_caller(
             f"the function and its arguments are {in_words(n_call_bytes)}, which are copied to "
             f"each of {workers} workers: {in_words(n_copied)} in all; the largest part is "
             f"{what} ({in_words(n_bytes)}): let each rank make or load its own part, if it can"
         )
     if 2 * n_taken > n_available:
-        _warn(
+        warn_caller(
             f"{workers} workers will take about {in_words(n_taken)} of memory, "
             f"{in_words(n_available)} are available; use fewer workers if the computer gets slow"
         )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=5)  # the line that called run

@@ -12,18 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.errors import MessageMismatchError
+from course_lib.comm.tensors import is_tensor, seen_by_numpy
 
 __all__ = [
+    "ALLOWED_KINDS",
+    "COMBINED_KINDS",
+    "MOST_TAG_BYTES",
     "OPS",
     "Array",
     "Envelope",
     "Tag",
     "check_match",
-    "check_out",
+    "check_op",
     "check_peer",
     "check_tag",
     "envelope",
+    "mismatch_of",
     "no_array",
+    "on",
     "to_numpy",
     "wrap_like",
 ]
@@ -37,7 +43,21 @@ Tag: TypeAlias = int | str | None
 OPS: dict[str, Callable[..., Any]] = {"add": np.add, "max": np.maximum, "min": np.minimum}
 """How a message may be combined into ``out`` while it arrives."""
 
-_ALLOWED_KINDS = "biufcmMSU"
+MOST_TAG_BYTES = 1_000
+"""How long a tag may be, as UTF-8 if it is a text; a header has room for no more."""
+
+ALLOWED_KINDS = "biufcmMSU"
+"""What may travel, in NumPy's letters for kinds of dtypes."""
+
+COMBINED_KINDS = {"add": "iufcmV", "max": "biufmMV", "min": "biufmMV"}
+"""What may be combined on arrival, and how; "V" is the bfloat16 of torch, which NumPy has not."""
+
+_OTHERWISE = {
+    "b": "that would be a logical or; to count, convert the array to int64 first (op='max' is the "
+    "logical or, op='min' the logical and)",
+    "c": "complex numbers have no order",
+    "M": "a sum of dates is no date",
+}
 
 
 class Envelope(NamedTuple):
@@ -81,11 +101,54 @@ def check_peer(argument: str, peer: Any, rank: int, size: int) -> int:
 
 def check_tag(tag: Any) -> Tag:
     """Return ``tag``, or say what a tag may be."""
-    if tag is None or type(tag) is int or isinstance(tag, str):
+    if tag is None or (type(tag) is int and tag.bit_length() < 64):
         return tag
-    if isinstance(tag, bool) or not hasattr(tag, "__index__"):
+    if isinstance(tag, str):
+        tag = str(tag)
+        n_bytes = len(tag) if len(tag) < MOST_TAG_BYTES // 4 else len(_encoded(tag))
+    elif isinstance(tag, bool) or not hasattr(tag, "__index__"):
         raise TypeError(f"tag must be None, an int or a str, got {tag!r} ({type(tag).__name__})")
-    return operator.index(tag)
+    else:
+        tag = int(operator.index(tag))
+        n_bytes = tag.bit_length() // 8 + 1
+    if n_bytes > MOST_TAG_BYTES:
+        raise ValueError(
+            f"tag must be at most {MOST_TAG_BYTES:,} bytes long, got one of {n_bytes:,} bytes; "
+            "a tag is a label: send long data as an array"
+        )
+    checked: Tag = tag
+    return checked
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def check_op(op: str, kind: str, dtype: Any, told: str = "") -> None:
+    """Refuse an operation that the elements lack; asked before anything is sent or received.
+
+    Parameters
+    ----------
+    op : {"add", "max", "min"}
+        How two elements become one.
+    kind : str
+        One letter for what they are, as NumPy's dtypes have.
+    dtype : numpy or torch dtype
+        Their dtype, for the error.
+    told : str, default: ""
+        What the caller calls the operation, if that is another word.
+
+    Raises
+    ------
+    TypeError
+        Naming both.
+    """
+    if kind in COMBINED_KINDS[op]:
+        return
+    raise TypeError(
+        f"op={(told or op)!r} cannot combine arrays of dtype {str(dtype).removeprefix('torch.')}: "
+        + _OTHERWISE.get(kind, "only numbers and times can be combined")
+    )
 
 
 def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
@@ -112,8 +175,8 @@ def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
     """
     kind = "numpy"
     if type(array) is not np.ndarray:
-        if type(array).__module__.split(".")[0] == "torch" and hasattr(array, "detach"):
-            array, kind = _torch_to_numpy(array, argument), "torch"
+        if is_tensor(array):
+            array, kind = seen_by_numpy(array, argument), "torch"
         elif isinstance(array, np.ma.MaskedArray):
             raise TypeError(
                 f"{argument} must be a plain array, got a masked array, whose mask would be lost; "
@@ -123,7 +186,7 @@ def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
             array = np.asarray(array)
         else:
             raise no_array(array, argument)
-    if array.dtype.kind not in _ALLOWED_KINDS:
+    if array.dtype.kind not in ALLOWED_KINDS:
         raise TypeError(
             f"{argument} has dtype {array.dtype}, which cannot travel as plain bytes; allowed are "
             "bool, int, uint, float, complex, datetime64, timedelta64 and fixed-length strings"
@@ -139,22 +202,6 @@ def no_array(value: Any, argument: str = "array") -> TypeError:
     )
 
 
-def _torch_to_numpy(tensor: Any, argument: str) -> NDArray[Any]:
-    if tensor.device.type != "cpu":
-        raise TypeError(
-            f"{argument} lies on device {tensor.device}; this backend moves CPU memory: "
-            f"send {argument}.cpu()"
-        )
-    try:
-        array: NDArray[Any] = tensor.detach().numpy()
-    except TypeError as error:
-        raise TypeError(
-            f"{argument} has torch dtype {tensor.dtype}, which NumPy does not know; "
-            f"send {argument}.float()"
-        ) from error
-    return array
-
-
 def wrap_like(data: NDArray[Any], kind: str) -> Array:
     """Return ``data`` as what the sender handed over: a NumPy array or a torch tensor."""
     if kind == "torch":
@@ -164,44 +211,44 @@ def wrap_like(data: NDArray[Any], kind: str) -> Array:
     return data
 
 
-def check_out(out: Any, op: Any) -> NDArray[Any] | None:
-    """Return ``out`` as a writable NumPy array (or None), or say why it cannot be received into."""
-    if op is not None and op not in OPS:
-        raise ValueError(f"op must be one of {', '.join(map(repr, OPS))} or None, got {op!r}")
-    if out is None:
-        if op is not None:
-            raise ValueError(f"op={op!r} combines a message into out, but out was not given")
-        return None
-    data, _ = to_numpy(out, "out")
-    if not data.flags.writeable:
-        raise ValueError("out must be writable, got a read-only array; pass out=array.copy()")
-    return data
-
-
 def check_match(
     sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any] | None, comm: str = "world"
 ) -> None:
+    """Raise what ``mismatch_of`` returns, if that is an error."""
+    error = mismatch_of(sent, src, rank, tag, out, comm)
+    if error is None:
+        return
+    try:
+        raise error
+    finally:
+        del error  # else it and this frame would hold each other
+
+
+def mismatch_of(
+    sent: Envelope, src: int, rank: int, tag: Tag, out: NDArray[Any] | None, comm: str = "world"
+) -> MessageMismatchError | None:
     """Compare what ``src`` sent with what ``rank`` is ready to take, on the communicator ``comm``.
 
-    Raises
-    ------
-    MessageMismatchError
+    Returns
+    -------
+    MessageMismatchError or None
         Naming both sides, when the tag, the dtype or the shape differ.
     """
     if tag is not None and tag != sent.tag:
-        raise MessageMismatchError(
-            f"the tags do not match{_on(comm)}: rank {src} sent {_describe(sent)} with "
+        return MessageMismatchError(
+            f"the tags do not match{on(comm)}: rank {src} sent {_describe(sent)} with "
             f"tag={sent.tag!r}, rank {rank} receives with tag={tag!r}; messages between two ranks "
             "arrive in the order they were sent, and a tag never reorders them",
             rank=rank,
         )
     if out is not None and (out.dtype.str != sent.dtype or out.shape != sent.shape):
-        raise MessageMismatchError(
-            f"the arrays do not match{_on(comm)}: rank {src} sent {_describe(sent)} "
+        return MessageMismatchError(
+            f"the arrays do not match{on(comm)}: rank {src} sent {_describe(sent)} "
             f"(tag={sent.tag!r}), rank {rank} receives into out of dtype {_name(out.dtype)} and "
             f"shape {out.shape}",
             rank=rank,
         )
+    return None
 
 
 def _describe(sent: Envelope) -> str:
@@ -213,5 +260,6 @@ def _name(dtype: "np.dtype[Any]") -> str:
     return "bfloat16" if dtype.str == "|V2" else str(dtype)
 
 
-def _on(comm: str) -> str:
+def on(comm: str) -> str:
+    """Write on which communicator something is, if not on the whole run's."""
     return "" if comm == "world" else f" on {comm!r}"

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from course_lib.comm.errors import CollectiveMismatchError
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
-from course_lib.comm.wait_graph import MOST_LINES, listed
+from course_lib.comm.wait_graph import MOST_LINES, listed, quoted
 
 __all__ = [
     "LAST",
@@ -161,7 +161,9 @@ class Entered(NamedTuple):
         if self.number is None:
             return self.instead
         name = "another collective," if self.site is None else self.site.name
-        return f"{name} #{self.number}" + ("" if self.comm == "world" else f" on {self.comm!r}")
+        return f"{name} #{self.number}" + (
+            "" if self.comm == "world" else f" on {quoted(self.comm)}"
+        )
 
     def line(self) -> str | None:
         """Say where it was called, or None if nobody knows."""

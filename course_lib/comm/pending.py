@@ -1,7 +1,7 @@
 """What ``Communicator.start`` returns: a result that is still to come."""
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 __all__ = ["Pending"]
 
@@ -10,6 +10,10 @@ T = TypeVar("T")
 
 class Pending(ABC, Generic[T]):
     """The result of a function that runs beside its rank."""
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to travel."""
+        raise TypeError("what start() returned lives in its rank; travel with what wait() returns")
 
     @abstractmethod
     def wait(self) -> T:

@@ -1,7 +1,8 @@
 """How a function and its arguments travel to a worker: by value, as cloudpickle bytes.
 
 Functions from notebook cells bring the helpers, imports and globals they use with them. Every rank,
-in every world, loads its own copy, so that ranks share nothing.
+in every world, loads its own copy, so that ranks share nothing; see ``course_lib.comm.ambient`` for
+what is neither in a function nor in its arguments.
 """
 
 import inspect
@@ -14,8 +15,16 @@ from typing import Any
 import cloudpickle
 
 from course_lib.comm.errors import SerializationError
+from course_lib.comm.limits import no_room_for
 
-__all__ = ["largest_part", "load_call", "no_room", "pack_call", "pack_value"]
+__all__ = [
+    "largest_part",
+    "load_call",
+    "load_value",
+    "no_room",
+    "pack_call",
+    "pack_value",
+]
 
 _FAILURES = (Exception, SystemExit)
 """What a learner's own packing and loading may raise; an interrupt is none of its doing."""
@@ -105,6 +114,27 @@ def pack_value(value: Any, rank: int) -> bytes:
         raise SerializationError(
             f"rank {rank} returned a {type(value).__name__}, which cannot travel back: "
             f"{_reason(error)}; return arrays, numbers, texts or lists and dicts of them",
+            rank=rank,
+        ) from error
+
+
+def load_value(data: bytes, rank: int) -> Any:
+    """Load what ``pack_value`` packed.
+
+    Raises
+    ------
+    SerializationError
+        If that runs into an exception of any kind, or into ``sys.exit``, or out of memory.
+    """
+    try:
+        bytes(len(data))  # where this has no room, arrays fail with stray words
+        return pickle.loads(data)
+    except MemoryError as error:
+        raise no_room_for(rank, len(data)) from error
+    except _FAILURES as error:  # whatever a learner's class does
+        raise SerializationError(
+            f"what rank {rank} returned could not be loaded here: {_reason(error)}; "
+            "return arrays, numbers, texts or lists of them",
             rank=rank,
         ) from error
 

@@ -9,12 +9,25 @@ from dataclasses import dataclass
 
 from course_lib.comm.errors import DeadlockError
 
-__all__ = ["GROUP_VERBS", "MOST_LINES", "WaitingRank", "deadlock", "listed", "unread_note"]
+__all__ = [
+    "GROUP_VERBS",
+    "MOST_LINES",
+    "WaitingRank",
+    "deadlock",
+    "listed",
+    "quoted",
+    "unread_note",
+]
 
 MOST_LINES = 10
 """How many ranks an error describes in a line each; it counts the others."""
 
 _MOST_CIRCLES = 4
+_MOST_PARTS = 6
+_PAIRS = (
+    "the k-th start of one rank belongs to the k-th start of every other rank, in the order in "
+    "which each calls start on that communicator"
+)
 
 GROUP_VERBS = ("barrier", "split", "shared_array")
 """What all ranks of a communicator call together."""
@@ -36,6 +49,8 @@ class WaitingRank:
         The ranks that could let it go on; of a rank in a circle, the next of the circle first.
     unread : tuple of str
         A note for each message that lies there from somebody it does not listen to.
+    started : str
+        Which started function of the rank it is, by its communicator; empty for the rank's own.
     """
 
     rank: int
@@ -44,17 +59,39 @@ class WaitingRank:
     place: str
     waits_for: tuple[int, ...]
     unread: tuple[str, ...] = ()
+    started: str = ""
 
     @property
     def edges(self) -> list[tuple[int, int, str, str]]:
         """Its part of the graph, as ``DeadlockError`` carries it."""
         return [(self.rank, peer, self.call, self.place) for peer in self.waits_for]
 
+    def faces(self, following: "WaitingRank") -> str:
+        """Say which function of the ``following`` rank of a circle this one talks to."""
+        name = quoted(self.started)
+        call = self.call.removesuffix(f" on {name}").removesuffix(f" in {name}")
+        theirs = "which does not wait for it"
+        if following.started == self.started:
+            theirs = f"which waits in {following.call.partition(' on ')[0].partition(' in ')[0]}"
+        return (
+            f"{name} of rank {self.rank} waits in {call} and faces {name} of rank "
+            f"{following.rank}, {theirs}"
+        )
+
     def lines(self) -> list[str]:
         """Say in which call it waits, and where."""
         missing = f" for rank {self.waits_for[0]}" if self.verb in GROUP_VERBS else ""
         told = f"  rank {self.rank} waits in {self.call}{missing}, at {self.place}"
         return [told, *(f"    ({note})" for note in self.unread)]
+
+
+def quoted(name: str) -> str:
+    """Write a communicator's name, that of a deep nest without its middle."""
+    parts = name.split("/")
+    if len(parts) > _MOST_PARTS:
+        left_out = len(parts) - 4
+        parts[2:-2] = [f"... {left_out:,} more ..."]
+    return repr("/".join(parts))
 
 
 def unread_note(src: int, tag: object, shape: tuple[int, ...]) -> str:
@@ -99,6 +136,8 @@ def deadlock(
         who = f"{listed([waiting.rank for waiting in inside])} cannot go on"
     where = f"{len(cycles)} circles," if several else "the circle"
     lines = [f"deadlock: {who}, each waits for the next in {where} {_written(cycles)}:"]
+    if not several and {*cycles[0]} == {inside[0].rank}:
+        lines = [f"deadlock: what rank {inside[0].rank} has started waits for itself:"]
     for waiting in inside[:MOST_LINES]:
         lines += waiting.lines()
     if len(inside) > MOST_LINES:
@@ -107,6 +146,7 @@ def deadlock(
     lines += dict.fromkeys(
         _hint({waiting.verb for waiting in circle}, eager_bytes) for circle in circles
     )
+    lines += _pairs(circles)
     return DeadlockError(
         "\n".join(lines),
         rank=cycles[0][0],
@@ -128,7 +168,24 @@ def _written(cycles: list[list[int]]) -> str:
     return ", ".join([*told[:_MOST_CIRCLES], *more])
 
 
+def _pairs(circles: Sequence[Sequence[WaitingRank]]) -> list[str]:
+    """Say of started functions which faces which."""
+    told: dict[frozenset[tuple[int, str]], str] = {}
+    for circle in circles:
+        for waiting, following in zip(circle, [*circle[1:], circle[0]], strict=True):
+            if waiting.started and waiting.rank != following.rank:
+                pair = frozenset({(waiting.rank, waiting.started), (following.rank, "")})
+                if following.started == waiting.started:
+                    pair = frozenset((one.rank, one.started) for one in (waiting, following))
+                told.setdefault(pair, waiting.faces(following))
+    if not told:
+        return []
+    return [*list(told.values())[:_MOST_CIRCLES], _PAIRS]
+
+
 def _hint(verbs: set[str], eager_bytes: int) -> str:
+    if verbs == {"wait"}:
+        return "started functions must not wait for each other: let one return without the other"
     for verb in GROUP_VERBS:
         if verb in verbs:
             return (

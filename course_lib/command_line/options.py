@@ -4,11 +4,10 @@ import argparse
 import math
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.job import check_job, torchrun_size
+from course_lib.comm.job import MOST_WORKERS, check_job, torchrun_size
 from course_lib.comm.simulated import networks
 
 if TYPE_CHECKING:
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = [
     "NETWORKS",
     "Parser",
+    "as_option",
     "backend_named",
-    "check_file",
     "check_run",
     "is_first_program",
     "network_named",
@@ -35,11 +34,20 @@ NETWORKS = {
 """The simulator's networks by name."""
 
 _FIRST_SPEAKS_S = 5.0
+_MOST_DIGITS = 100
 
 
 def is_first_program() -> bool:
     """Say whether this program shall print: of those that torchrun has started, one does."""
-    return os.environ.get("RANK", "0") == "0"
+    try:
+        return torchrun_size() is None or os.environ.get("RANK", "0") == "0"
+    except ValueError:  # what is wrong with the environment has to be told by somebody
+        return True
+
+
+def as_option(name: str) -> str:
+    """Return how an option of that name is written: ``--batch-size`` for ``batch_size``."""
+    return f"--{name.replace('_', '-')}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -102,7 +110,7 @@ def usual_workers(backend: str, most: int | None = None) -> str:
     return str(4 if most is None else min(4, most))
 
 
-def whole(option: str, text: str, least: int = 1) -> int:
+def whole(option: str, text: str, least: int = 1, most: int | None = None) -> int:
     """Read a whole number.
 
     Parameters
@@ -113,6 +121,8 @@ def whole(option: str, text: str, least: int = 1) -> int:
         What was given.
     least : int, default: 1
         The smallest number allowed.
+    most : int or None, default: None
+        The largest.
 
     Returns
     -------
@@ -124,9 +134,12 @@ def whole(option: str, text: str, least: int = 1) -> int:
     ValueError
         Naming the option, what was expected and what was given.
     """
-    if not text.isdecimal() or int(text) < least:
-        raise ValueError(f"{option} takes whole numbers of {least} or more, got {text!r}")
-    return int(text)
+    allowed = f"of {least} or more" if most is None else f"from {least} to {most:,}"
+    # Python reads no number of more than some thousand digits, and nobody needs one.
+    value = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1
+    if value < least or (most is not None and value > most):
+        raise ValueError(f"{option} takes whole numbers {allowed}, got {_shortened(text)!r}")
+    return value
 
 
 def number(option: str, text: str) -> float:
@@ -154,8 +167,12 @@ def number(option: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{option} takes a number, got {text!r}")
+        raise ValueError(f"{option} takes a number, got {_shortened(text)!r}")
     return value
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
 
 
 def network_named(name: str | None, backend: str) -> "Network | None":
@@ -189,31 +206,6 @@ def network_named(name: str | None, backend: str) -> "Network | None":
     return NETWORKS[name]
 
 
-def check_file(option: str, file: Path | None, ending: str) -> None:
-    """Refuse a file that could not be written when all is done.
-
-    Parameters
-    ----------
-    option : str
-        How the option is called, for the error.
-    file : Path or None
-        The file, if one was named.
-    ending : str
-        How its name has to end, such as ``".json"``.
-
-    Raises
-    ------
-    ValueError
-        If its name ends otherwise, or there is no such folder.
-    """
-    if file is None:
-        return
-    if file.suffix.lower() != ending:
-        raise ValueError(f"{option} must be a file that ends in {ending}, got {file}")
-    if not file.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {file.absolute().parent} to put {file.name} in")
-
-
 def check_run(workers: int, backend: str, time_limit_s: float) -> None:
     """Refuse what ``run`` would refuse: what backends there are, and how many workers they take.
 
@@ -222,10 +214,22 @@ def check_run(workers: int, backend: str, time_limit_s: float) -> None:
     TypeError, ValueError
         Naming the argument, what was expected and what was given.
     """
+    most = MOST_WORKERS.get(backend)
+    if most is not None and workers > most and torchrun_size() is None:
+        raise ValueError(_too_many(workers, backend, most))
     check_job(
         _stand_in, (), workers=workers, backend=backend, rendezvous=False, trace=False,
         time_limit_s=time_limit_s, seed=0,
     )  # fmt: skip
+
+
+def _too_many(workers: int, backend: str, most: int) -> str:
+    """Say how many workers there can be, in words of the command line."""
+    told = f"--workers goes from 1 to {most:,} with --backend {backend}, got {workers:,}"
+    if backend == "simulated":
+        return told
+    simulated = MOST_WORKERS["simulated"]
+    return f"{told}: each one is a process; --backend simulated goes to {simulated:,}"
 
 
 def _stand_in(comm: Communicator) -> None:

@@ -1,22 +1,13 @@
 """How far a command is, on standard error; lines of its result, as they come."""
 
-import os
 import sys
-from pathlib import Path
 from typing import Self
 
 from tqdm import tqdm
 
-__all__ = ["Progress", "say"]
+from course_lib.command_line.outputs import say, tell
 
-
-def say(text: str) -> None:
-    """Print at once, also into a pipe; where nobody reads any more, go on unheard."""
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:  # as after `| head`
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+__all__ = ["Progress"]
 
 
 class Progress:
@@ -71,4 +62,4 @@ class Progress:
             self._bar.update()
             self._bar.refresh()
         elif self._is_shown:
-            print(what, file=sys.stderr, flush=True)
+            tell(what)

@@ -1,5 +1,6 @@
 """The prices by the names of their functions, and what follows from two of them."""
 
+import inspect
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,6 +14,7 @@ from course_lib.costs.allreduces import (
     allreduce_ring,
     allreduce_tree,
 )
+from course_lib.costs.checking import checked, count, duration, flag, ranks
 from course_lib.costs.composed import allreduce_double_tree, allreduce_two_level
 from course_lib.costs.price import Price
 from course_lib.costs.rooted import (
@@ -25,7 +27,7 @@ from course_lib.costs.rooted import (
 )
 from course_lib.costs.unrooted import allgather_ring, alltoall, reduce_scatter_ring
 
-__all__ = ["PRICES", "crossover", "predicted_s", "price"]
+__all__ = ["PRICES", "check_collective", "crossover", "predicted_s", "price"]
 
 PRICES: dict[str, Callable[..., Price]] = {
     "broadcast_flat": broadcast_flat,
@@ -48,6 +50,7 @@ PRICES: dict[str, Callable[..., Price]] = {
 }
 
 
+@checked(size=ranks, n_bytes=count, item_bytes=ranks, rendezvous=flag)
 def price(
     collective: str,
     size: int,
@@ -83,6 +86,8 @@ def price(
     ------
     ValueError
         If there is no such collective, or a number is out of range.
+    TypeError
+        If a number is none, or an option is not the collective's.
 
     Examples
     --------
@@ -91,20 +96,21 @@ def price(
     >>> price("allreduce_central", size=4, n_bytes=800).bytes_sent
     (2400, 800, 800, 800)
     """
-    if collective not in PRICES:
-        raise ValueError(f"collective must be one of {', '.join(PRICES)}, got {collective!r}")
-    if size < 1:
-        raise ValueError(f"size must be 1 or more, got {size}")
-    if n_bytes < 0 or item_bytes < 1 or n_bytes % item_bytes:
+    check_collective(collective)
+    _check_options(collective, size, options)
+    if n_bytes % item_bytes:
         raise ValueError(
-            f"n_bytes must be 0 or more and a multiple of item_bytes, got {n_bytes} and "
-            f"{item_bytes}"
+            f"n_bytes must be a multiple of item_bytes, got {n_bytes} and {item_bytes}"
         )
     waits = rendezvous and n_bytes > 0  # an empty message has nothing to wait for
     in_elements = PRICES[collective](size, n_bytes // item_bytes, waits, **options)
     return in_elements.times(item_bytes)
 
 
+@checked(
+    size=ranks, n_bytes=count, alpha_s=duration, beta_s_per_byte=duration, item_bytes=ranks,
+    eager_bytes=count,
+)  # fmt: skip
 def predicted_s(
     collective: str,
     size: int,
@@ -153,6 +159,7 @@ def predicted_s(
     return found.time_s(alpha_s, beta_s_per_byte)
 
 
+@checked(size=ranks, rendezvous=flag)
 def crossover(
     few_rounds: str, few_bytes: str, size: int, rendezvous: bool = False
 ) -> Fraction | None:
@@ -200,3 +207,27 @@ def crossover(
     if fewer_bytes <= 0:
         return None
     return max(Fraction(0), Fraction(more_latencies * n_bytes, fewer_bytes))
+
+
+def check_collective(name: Any) -> None:
+    """Refuse what is no collective that has a price.
+
+    Raises
+    ------
+    ValueError
+        Naming those that have.
+    """
+    if not isinstance(name, str) or name not in PRICES:
+        raise ValueError(f"collective must be one of {', '.join(PRICES)}, got {name!r}")
+
+
+def _check_options(collective: str, size: int, options: dict[str, Any]) -> None:
+    """Refuse an option that the collective does not take, or a number that it cannot be."""
+    known = list(inspect.signature(PRICES[collective]).parameters)[3:]
+    for name, value in options.items():
+        if name not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise TypeError(f"{collective} has no option {name!r}; {takes}")
+        count(name, value, least=0 if name == "root" else 1)
+        if name == "root" and value >= size:
+            raise ValueError(f"root must be a rank from 0 to {size - 1}, got {value}")

@@ -1,8 +1,11 @@
 """Find alpha and beta in measured times: a straight line through points of unequal size."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from course_lib.costs.checking import amount, checked, positive
 
 __all__ = ["Line", "fit_line"]
 
@@ -27,6 +30,7 @@ class Line:
     beta_s_per_byte: float
     worst_ratio: float
 
+    @checked(n_bytes=amount)
     def time_s(self, n_bytes: float) -> float:
         """Return the seconds of a message of ``n_bytes`` bytes."""
         return self.alpha_s + n_bytes * self.beta_s_per_byte
@@ -53,7 +57,10 @@ def fit_line(points: Sequence[tuple[float, float]]) -> Line:
     Raises
     ------
     ValueError
-        If there are not two sizes, or a time is not above 0.
+        If there are not two sizes, a size is below 0, a time is not above 0, or they are so far
+        apart that there is no telling.
+    TypeError
+        If one of them is no number.
 
     References
     ----------
@@ -66,10 +73,21 @@ def fit_line(points: Sequence[tuple[float, float]]) -> Line:
     >>> round(line.alpha_s * 1e6, 3), round(line.beta_s_per_byte * 1e9, 3)
     (10.0, 10.0)
     """
+    for n_bytes, seconds in points:
+        amount("bytes of a point", n_bytes)
+        positive("seconds of a point", seconds)
     if len({n_bytes for n_bytes, _ in points}) < 2:
         raise ValueError(f"points must have two different sizes or more, got {list(points)}")
-    if any(seconds <= 0 for _, seconds in points):
-        raise ValueError(f"every time must be above 0 seconds, got {list(points)}")
+    try:
+        line = _fitted(points)
+    except (OverflowError, ZeroDivisionError):
+        line = None
+    if line is None or not all(map(math.isfinite, (line.alpha_s, line.worst_ratio))):
+        raise ValueError(f"no line goes through points so far apart as {list(points)}")
+    return line
+
+
+def _fitted(points: Sequence[tuple[float, float]]) -> Line:
     weights = [1.0] * len(points)
     for _ in range(_ROUNDS):
         alpha_s, beta_s_per_byte = _least_squares(points, weights)

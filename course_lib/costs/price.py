@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from course_lib.costs.checking import checked, duration
 from course_lib.shards import split_evenly
 
 __all__ = ["Price", "chunk_sizes", "in_rounds"]
@@ -55,6 +56,7 @@ class Price:
         """Bytes of all messages together."""
         return sum(self.bytes_sent)
 
+    @checked(alpha_s=duration, beta_s_per_byte=duration)
     def time_s(self, alpha_s: float, beta_s_per_byte: float) -> float:
         """Return how long it takes on a network of which two numbers are known.
 

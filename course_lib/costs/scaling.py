@@ -7,7 +7,8 @@ other: ``T(N) = ceil(B / N) c + T_allreduce(N)`` for B examples of c seconds.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from course_lib.costs.catalogue import predicted_s
+from course_lib.costs.catalogue import check_collective, predicted_s
+from course_lib.costs.checking import checked, count, duration, fraction, positive, ranks
 
 __all__ = ["Step"]
 
@@ -51,6 +52,17 @@ class Step:
     collective: str = "allreduce_ring"
     hideable: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Check every number once."""
+        ranks("batch", self.batch)
+        positive("example_s", self.example_s)
+        count("n_bytes", self.n_bytes)
+        duration("alpha_s", self.alpha_s)
+        duration("beta_s_per_byte", self.beta_s_per_byte)
+        fraction("hideable", self.hideable)
+        check_collective(self.collective)
+
+    @checked(workers=ranks)
     def compute_s(self, workers: int) -> float:
         """Return the computing of the worker with the most examples.
 
@@ -66,6 +78,7 @@ class Step:
         """
         return -(-self.batch // workers) * self.example_s
 
+    @checked(workers=ranks)
     def exchange_s(self, workers: int) -> float:
         """Return what the all-reduce takes.
 
@@ -115,6 +128,7 @@ class Step:
         """
         return self.batch * self.example_s / (workers * self.time_s(workers))
 
+    @checked(workers=ranks)
     def grown(self, workers: int) -> "Step":
         """Return the step in which every worker has as many examples as one has in this.
 
@@ -143,6 +157,8 @@ class Step:
         int
             The smallest of the quickest.
         """
+        if len(sizes) == 0:
+            raise ValueError("sizes must name one number of workers or more, got none")
         return min(sizes, key=lambda workers: (self.time_s(workers), workers))
 
     def breaks_even_at(self) -> int | None:

@@ -2,9 +2,15 @@
 
 import math
 
+from course_lib.costs.checking import amount, at_least_one, checked, count, duration, positive
+
 __all__ = ["bandwidth_for", "best_servers", "server_step_s"]
 
 
+@checked(
+    workers=at_least_one, n_bytes=amount, compute_s=duration, update_s=duration, latency_s=duration,
+    beta_s_per_byte=duration,
+)  # fmt: skip
 def server_step_s(
     workers: int,
     n_bytes: int,
@@ -42,6 +48,10 @@ def server_step_s(
     return max(computing_s, card_s) + update_s
 
 
+@checked(
+    efficiency=positive, workers=at_least_one, n_bytes=amount, compute_s=duration,
+    update_s=duration, latency_s=duration,
+)  # fmt: skip
 def bandwidth_for(
     efficiency: float,
     workers: int,
@@ -91,6 +101,10 @@ def bandwidth_for(
     return n_bytes / min(computing_s, card_s)
 
 
+@checked(
+    computers=lambda name, value: count(name, value, least=2), transfer_s=duration,
+    compute_s=positive,
+)  # fmt: skip
 def best_servers(computers: int, transfer_s: float, compute_s: float) -> int:
     """Say how many of the computers should serve equal shards to the others.
 

@@ -6,9 +6,14 @@ in the simulator. ``comm`` names the communicator, ``"world"`` for the one that 
 
 from typing import Any, NamedTuple
 
-__all__ = ["SCHEMA_VERSION", "Collective", "Compute", "Fault", "Message", "Note", "Wait"]
+__all__ = [
+    "NO_RECORD", "SCHEMA_VERSION", "Collective", "Compute", "Fault", "Message", "Note", "Wait"
+]  # fmt: skip
 
 SCHEMA_VERSION = 1
+
+NO_RECORD = "NoRecord"
+"""The kind of a ``Fault`` that says: what the rank itself recorded was lost with its process."""
 
 
 class Message(NamedTuple):

@@ -41,6 +41,13 @@ class Recorder:
     notes: list[tuple[Any, ...]] = field(default_factory=list)
     collectives: list[tuple[Any, ...]] = field(default_factory=list)
 
+    def so_far(self) -> "Recorder":
+        """Copy what there is by now; the rank may go on recording meanwhile."""
+        return Recorder(
+            self.rank, self.sends.copy(), self.receives.copy(), self.waits.copy(),
+            self.computes.copy(), self.notes.copy(), self.collectives.copy(),
+        )  # fmt: skip
+
 
 def assemble(
     recorders: Sequence[Recorder], *, backend: str, clock: str, faults: Sequence[Fault] = ()

@@ -7,31 +7,18 @@ In the value of a note such a number is written as ``{"$float": "nan"}``, or ``"
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from course_lib.trace.events import (
-    SCHEMA_VERSION,
-    Collective,
-    Compute,
-    Fault,
-    Message,
-    Note,
-    Wait,
-)
+from course_lib.trace.checking import KINDS, check_head, check_table
+from course_lib.trace.events import SCHEMA_VERSION, Message, Note
 
 __all__ = ["read", "write"]
 
-_KINDS: dict[str, Any] = {
-    "messages": Message,
-    "computes": Compute,
-    "waits": Wait,
-    "notes": Note,
-    "faults": Fault,
-    "collectives": Collective,
-}
 _HEAD = ("backend", "clock", "size")
 _NO_NUMBER = "$float"
+_NAMES = ("nan", "inf", "-inf")
+_A_TRACE = f"a trace of schema {SCHEMA_VERSION}"
 
 
 def write(fields: Mapping[str, Any]) -> str:
@@ -48,7 +35,7 @@ def write(fields: Mapping[str, Any]) -> str:
         The same for the same trace, to the byte.
     """
     content = {"schema": SCHEMA_VERSION, **{name: fields[name] for name in _HEAD}}
-    for name, kind in _KINDS.items():
+    for name, kind in KINDS.items():
         rows = list(fields[name])
         if kind is Note:
             rows = [note._replace(value=_with_numbers_named(note.value)) for note in rows]
@@ -74,24 +61,27 @@ def read(text: str) -> dict[str, Any]:
     ValueError
         If the text is no trace, or one of another schema version.
     """
-    content = json.loads(text)
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA_VERSION:
-        found = content.get("schema") if isinstance(content, dict) else type(content).__name__
-        raise ValueError(f"text must be a trace of schema {SCHEMA_VERSION}, got {found!r}")
-    fields: dict[str, Any] = {name: content[name] for name in _HEAD}
-    for name, kind in _KINDS.items():
-        table = content[name]
-        fields[name] = [_event(kind, table["fields"], row) for row in table["rows"]]
+    try:
+        return _fields(json.loads(text))
+    except RecursionError:
+        raise ValueError(f"text must be {_A_TRACE}, got lists in lists without end") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"text must be {_A_TRACE}, got no JSON: {error}") from None
+
+
+def _fields(content: Any) -> dict[str, Any]:
+    schema = content.get("schema") if isinstance(content, dict) else type(content).__name__
+    if type(schema) is not int or schema != SCHEMA_VERSION:
+        raise ValueError(f"text must be {_A_TRACE}, got {schema!r:.80}")
+    fields: dict[str, Any] = {name: content.get(name) for name in _HEAD}
+    check_head(**fields)
+    for name, kind in KINDS.items():
+        rows = check_table(name, content.get(name), fields["size"])
+        for place, back in _BACK.get(kind, {}).items():
+            for row in rows:
+                row[place] = back(row[place])
+        fields[name] = list(map(kind._make, rows))
     return fields
-
-
-def _event(kind: Any, names: list[str], row: list[Any]) -> Any:
-    values = dict(zip(names, row, strict=True))
-    if kind is Message:
-        values["shape"] = tuple(values["shape"])
-    if kind is Note:
-        values["value"] = _with_numbers_back(values["value"])
-    return kind(**values)
 
 
 def _with_numbers_named(value: Any) -> Any:
@@ -108,6 +98,20 @@ def _with_numbers_named(value: Any) -> Any:
 def _with_numbers_back(value: Any) -> Any:
     if isinstance(value, dict):
         if _NO_NUMBER in value:
-            return float(value[_NO_NUMBER])
+            return _number_back(value)
         return {key.removeprefix("$"): _with_numbers_back(item) for key, item in value.items()}
     return list(map(_with_numbers_back, value)) if isinstance(value, list) else value
+
+
+def _number_back(value: dict[str, Any]) -> float:
+    name = value[_NO_NUMBER]
+    if len(value) > 1 or name not in _NAMES:
+        raise ValueError(f"notes: {_NO_NUMBER} must be one of {_NAMES}, got {name!r:.80}")
+    return float(name)
+
+
+_BACK: dict[Any, dict[int, Callable[[Any], Any]]] = {
+    Message: {Message._fields.index("shape"): tuple},
+    Note: {Note._fields.index("value"): _with_numbers_back},
+}
+"""Which values of a row JSON cannot hold as they are, by place, and what makes them again."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.trace import text as as_text
-from course_lib.trace.events import Collective, Compute, Fault, Message, Note, Wait
+from course_lib.trace.events import NO_RECORD, Collective, Compute, Fault, Message, Note, Wait
 from course_lib.trace.table import column
 
 __all__ = ["Trace"]
@@ -57,6 +57,18 @@ class Trace:
         """The messages and bytes in words, ``"1 message, 8 bytes"``."""
         plural = "" if self.n_messages == 1 else "s"
         return f"{self.n_messages:,} message{plural}, {self.n_bytes:,} bytes"
+
+    @property
+    def unrecorded(self) -> list[int]:
+        """The ranks of a run that failed whose own records were lost; then this is only a part."""
+        ranks = (fault.rank for fault in self.faults if fault.kind == NO_RECORD)
+        return sorted(rank for rank in ranks if rank is not None)
+
+    @property
+    def omission(self) -> str:
+        """What is not in the trace, in words: ``", without what rank 2 recorded"``, else empty."""
+        ranks = ", ".join(map(str, self.unrecorded))
+        return ranks and f", without what rank{'s' * (',' in ranks)} {ranks} recorded"
 
     @property
     def end_s(self) -> float:
@@ -214,7 +226,9 @@ class Trace:
         Raises
         ------
         ValueError
-            If the text is no trace, or one of another schema version.
+            If the text is no trace, or one of another schema version, or holds anything that no run
+            can have done: a rank that there is not, a time that is no number. What is read can
+            be drawn.
         """
         return cls(**as_text.read(text))
 
@@ -241,8 +255,19 @@ class Trace:
         -------
         Trace
             Equal to the one that was saved.
+
+        Raises
+        ------
+        ValueError
+            If the file holds no trace, or a damaged one; it names the file.
+        OSError
+            If there is no such file, or it cannot be read.
         """
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        content = Path(path).read_bytes()
+        try:
+            return cls.from_json(content.decode())
+        except ValueError as error:
+            raise ValueError(f"{path} holds no trace that can be read: {error}") from None
 
     def table(self, limit: int = 20) -> str:
         """Lay out the first messages as a text table, in the order they were posted.
@@ -274,7 +299,8 @@ class Trace:
 
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
-        return f"Trace({self.size} ranks, {self.backend}: {self.traffic}, {self.clock} time)"
+        told = f"{self.traffic}, {self.clock} time{self.omission}"
+        return f"Trace({self.size} ranks, {self.backend}: {told})"
 
     def _fields_of_messages(self, *names: str) -> Iterable[tuple[Any, ...]]:
         return zip(*(column(self.messages, name) for name in names), strict=True)

@@ -1,5 +1,6 @@
 """Train from the command line: ``python -m course_lib train``.
 
 ``catalogue`` lists the schemes, ``problems`` the models and data; ``worker`` is what every rank
-does, ``logbook`` what it does between two epochs, and ``checkpoint`` what is kept of it.
+does, ``logbook`` what it does between two epochs, ``checkpoint`` what is kept of it, in the bytes
+of ``states``, and ``claim`` keeps a second training out of the same folder.
 """

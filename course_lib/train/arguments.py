@@ -1,19 +1,19 @@
 """What ``python -m course_lib train`` is told: every word is read, or refused by name."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.simulated import networks
+from course_lib.command_line.files import check_file
 from course_lib.command_line.options import (
     NETWORKS,
     Parser,
+    as_option,
     backend_named,
-    check_file,
     check_run,
-    is_first_program,
     network_named,
     number,
     usual_workers,
@@ -21,7 +21,9 @@ from course_lib.command_line.options import (
 )
 from course_lib.schemes.plan import Plan
 from course_lib.train.catalogue import OPTIONS, SCHEMES
-from course_lib.train.checkpoint import CheckpointError, load, prepare
+from course_lib.train.checkpoint import MOST_EPOCHS, Row
+from course_lib.train.claim import Claim
+from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
 from course_lib.train.problems import MODELS, load_data
 from course_lib.train.worker import Task
@@ -66,6 +68,10 @@ class Arguments:
         What ``run`` takes.
     trace : Path or None
         Where to write the trace.
+    claim : Claim or None
+        What keeps other trainings out of the folder for checkpoints; to be released at the end.
+    kept : sequence of Row
+        What the epochs came to that the checkpoint has, from which it goes on.
     """
 
     task: Task
@@ -74,6 +80,8 @@ class Arguments:
     network: "Network | None"
     time_limit_s: float
     trace: Path | None
+    claim: Claim | None = None
+    kept: Sequence[Row] = ()
 
 
 def read_arguments(words: list[str]) -> Arguments:
@@ -87,13 +95,14 @@ def read_arguments(words: list[str]) -> Arguments:
     Returns
     -------
     Arguments
-        Checked: nothing is started, and nothing but an empty folder for checkpoints is made.
+        Checked: nothing is started, and nothing but an empty folder for checkpoints is made, which
+        no other training can have.
     """
     parser = _parser()
     chosen = parser.parse_args(words)
     try:
         return _check(chosen)
-    except (TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         parser.error(str(error))
 
 
@@ -124,15 +133,15 @@ def _parser() -> Parser:
     )  # fmt: skip
     numbers = parser.add_argument_group("the plan; what is left out is usual for the model")
     for name, told in _NUMBERS.items():
-        numbers.add_argument(_option(name), metavar="X", help=told)
+        numbers.add_argument(as_option(name), metavar="X", help=told)
     own = parser.add_argument_group("what only some schemes take")
     for name, option in OPTIONS.items():
         takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
         told = f"{option.help}; {option.usual} if left out ({', '.join(takers)})"
-        own.add_argument(_option(name), metavar="X", help=told)
+        own.add_argument(as_option(name), metavar="X", help=told)
     kept = parser.add_argument_group("what is kept")
     add = kept.add_argument
-    add("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in this folder")
+    add("--checkpoint", metavar="DIR", help="keep checkpoints in this folder")
     add("--checkpoint-every", metavar="N", help="epochs between two of them; 1 if left out")
     add("--resume", action="store_true", help="go on from the checkpoint in the folder")
     add("--trace", type=Path, metavar="FILE.json",
@@ -180,18 +189,17 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     # Made here first: the fork server then loads once what all workers need.
     made_with["parameters"] = kind.make(examples).n_parameters
     shipped = data if backend == "simulated" else examples
-    keeping = _keeping(chosen, made_with)
+    keeping = _keeping(chosen, made_with, backend == "simulated")
+    claim, kept = open_folder(keeping)
+    if claim is not None:
+        keeping = replace(keeping, token=claim.token)
     task = Task(chosen.scheme, chosen.model, shipped, plan, options, keeping)
-    return Arguments(task, workers, backend, network, time_limit_s, chosen.trace)
+    return Arguments(task, workers, backend, network, time_limit_s, chosen.trace, claim, kept)
 
 
 def _numbers_of(plan: Plan) -> dict[str, Any]:
     """Return what a training that goes on must share; it may go on for more epochs."""
     return {name: getattr(plan, name) for name in _NUMBERS if name != "epochs"}
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _named(option: str, table: dict[str, Any], name: str) -> Any:
@@ -207,9 +215,9 @@ def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
         if getattr(chosen, name) is not None and name not in taken:
             takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
             raise ValueError(
-                f"{_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
+                f"{as_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
             )
-    return {name: OPTIONS[name].read(_option(name), getattr(chosen, name)) for name in taken}
+    return {name: OPTIONS[name].read(as_option(name), getattr(chosen, name)) for name in taken}
 
 
 def _check_servers(options: dict[str, Any], workers: int) -> None:
@@ -235,43 +243,27 @@ def _plan(usual: Plan, chosen: argparse.Namespace) -> Plan:
             continue
         if isinstance(getattr(usual, name), int):
             least = 0 if name in ("seed", "warmup_steps") else 1
-            given[name] = whole(_option(name), text, least)
+            most = MOST_EPOCHS if name == "epochs" else None
+            given[name] = whole(as_option(name), text, least, most)
         else:
-            given[name] = number(_option(name), text)
+            given[name] = number(as_option(name), text)
     try:
         return replace(usual, **given)
     except ValueError as error:  # it begins with the name of the number
         name, told = str(error).split(" ", 1)
-        raise ValueError(f"{_option(name)} {told}") from None
+        raise ValueError(f"{as_option(name)} {told}") from None
 
 
-def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any]) -> Keeping:
-    """Read the options of checkpoints; look into the folder, where this program sees it."""
+def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: bool) -> Keeping:
+    """Read the options of checkpoints."""
     for name in ("checkpoint_every", "resume"):
         if getattr(chosen, name) and chosen.checkpoint is None:
-            raise ValueError(f"{_option(name)} needs --checkpoint DIR")
-    every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
-    keeping = Keeping(chosen.checkpoint, every, chosen.resume, made_with)
-    if keeping.folder is None or not is_first_program():
-        return keeping
-    if keeping.resume:
-        _compare(keeping.folder, load(keeping.folder).made_with, made_with)
-    else:
-        prepare(keeping.folder)
-    return keeping
-
-
-def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint of another training."""
-    for name in dict.fromkeys((*wanted, *kept)):
-        if kept.get(name) == wanted.get(name):
-            continue
-        if name == "parameters":
-            raise CheckpointError(
-                f"the checkpoint in {folder} is of a model with {kept.get(name)} parameters; "
-                f"this one has {wanted[name]}"
-            )
-        raise CheckpointError(
-            f"the checkpoint in {folder} was made with {_option(name)} {kept.get(name)}, "
-            f"not {wanted.get(name)}"
+            raise ValueError(f"{as_option(name)} needs --checkpoint DIR")
+    if chosen.checkpoint is not None and not chosen.checkpoint.strip():
+        raise ValueError(
+            f"--checkpoint takes the name of a folder, got {chosen.checkpoint!r}: "
+            "is a variable of the shell not set? The current folder is --checkpoint ."
         )
+    every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
+    folder = None if chosen.checkpoint is None else Path(chosen.checkpoint)
+    return Keeping(folder, every, chosen.resume, made_with, is_virtual=is_virtual)

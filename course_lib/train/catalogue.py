@@ -21,7 +21,7 @@ from course_lib.schemes.serial import train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 from course_lib.schemes.timed import TimedModel
 from course_lib.schemes.torch_data_parallel import torch_data_parallel
-from course_lib.train.checkpoint import State
+from course_lib.train.states import State
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
 

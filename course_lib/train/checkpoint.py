@@ -1,61 +1,48 @@
 """Checkpoints: what a training needs to go on, in files that a crash cannot leave half written.
 
-A folder holds ``epoch_N.npz`` (plain arrays, read without pickle) and ``checkpoint.json``, which
-names it, its SHA-256 and the options it was made with. Both are written beside their place and then
-put there at once; the JSON comes last. So at any moment it names arrays that are whole.
+A folder holds ``epoch_N-HASH.npz`` (plain arrays, read without pickle) and ``checkpoint.json``,
+which names it, its SHA-256 and the options it was made with. Both are written beside their place
+and then put there at once; the JSON comes last. So at any moment it names arrays that are whole.
+The arrays of the checkpoint before stay until the next one: who has just read a name finds the
+file. A name holds the first digits of the content's hash, so that two contents have two names.
+
+A checkpoint may come from anybody. What is not as ``save`` writes it is a ``CheckpointError`` that
+names the file; and arrays that are larger than the model and the ranks can need are not read: at
+most ``8 n (1 + 2 P)`` bytes for n parameters on P ranks, 40 for each epoch, 64 KiB for each rank.
+Of what is read, ``unpack_states`` says how much memory it takes.
 """
 
 import hashlib
-import io
 import json
-import os
+import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Checkpoint",
-    "CheckpointError",
-    "Row",
-    "State",
-    "load",
-    "pack_states",
-    "prepare",
-    "save",
-    "unpack_states",
-]
+from course_lib.command_line.files import NEW, put, read_plain
+from course_lib.train.claim import check_claim
+from course_lib.train.errors import CheckpointError
+from course_lib.train.states import State, pack_states, unpack_states
 
-SCHEMA_VERSION = 1
+__all__ = ["INDEX", "MOST_EPOCHS", "Checkpoint", "Row", "load", "read_index", "save"]
+
+SCHEMA_VERSION = 2
+_READABLE = (1, 2)  # the first did not say of a row which clock its seconds are from
 INDEX = "checkpoint.json"
-_NEW = ".new"
+MOST_EPOCHS = 1_000_000
+"""A checkpoint has a row for each epoch; so many, and no more, are read."""
 
-
-class CheckpointError(ValueError):
-    """A checkpoint is missing, damaged, or one of another training; it says which."""
-
-
-class State(NamedTuple):
-    """What one descent needs to go on.
-
-    Attributes
-    ----------
-    w : numpy.ndarray
-        The parameters that it steps.
-    velocity : numpy.ndarray or None
-        Its momentum; None before the first step, or without momentum.
-    n_steps : int
-        How many steps it has taken: where it is in the warm-up.
-    """
-
-    w: NDArray[Any]
-    velocity: NDArray[Any] | None
-    n_steps: int
+_ARRAYS = re.compile(r"epoch_\d+(-[0-9a-f]+)?\.npz")
+_OURS = re.compile(rf"epoch_\d+-[0-9a-f]{{12}}\.npz|.+\.[0-9a-f]{{8}}{re.escape(NEW)}")
+"""What ``save`` itself leaves behind: other files, also other ``.npz``, are somebody else's."""
+_MOST_INDEX_BYTES = 2**16
+_ROOM_OF_RANK = 2**16
 
 
 class Row(NamedTuple):
@@ -71,12 +58,15 @@ class Row(NamedTuple):
         The accuracy, or for a regression the loss, over the examples kept for testing.
     seconds : float
         How long its steps took, until the last rank was done: wall or virtual seconds.
+    is_virtual : bool or None, default: None
+        Which of them; None where it is not known.
     """
 
     epoch: int
     loss: float
     score: float
     seconds: float
+    is_virtual: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -105,33 +95,7 @@ class Checkpoint:
         return self.states[0 if len(self.states) == 1 else rank]
 
 
-def prepare(folder: Path) -> None:
-    """Make a folder for checkpoints, or make sure that one can be written to and holds none yet.
-
-    Parameters
-    ----------
-    folder : Path
-        Where checkpoints are to be kept.
-
-    Raises
-    ------
-    CheckpointError
-        If it cannot be written to, or holds a checkpoint.
-    """
-    if (folder / INDEX).exists():
-        raise CheckpointError(
-            f"there is a checkpoint in {folder}: go on from it with --resume, "
-            "or name another folder"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _put(folder / "is_writable", b"")
-        (folder / "is_writable").unlink()
-    except OSError as error:
-        raise CheckpointError(f"checkpoints cannot be kept in {folder}: {error}") from error
-
-
-def save(folder: Path, checkpoint: Checkpoint) -> None:
+def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
     """Write a checkpoint; until it is complete, the one before stays what ``load`` finds.
 
     Parameters
@@ -140,28 +104,37 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
         Where to; it exists.
     checkpoint : Checkpoint
         What to write.
+    token : str, default: ""
+        That of the ``Claim`` to the folder; empty if nobody else can be writing there.
 
     Raises
     ------
+    CheckpointError
+        If another training has taken the folder.
     OSError
         If the disk is full, or the folder cannot be written to; the one before is still there.
     """
     epoch = checkpoint.rows[-1].epoch
-    rows = np.array(checkpoint.rows, dtype=np.float64)
+    rows = np.array(checkpoint.rows, dtype=np.float64)  # None becomes NaN
     arrays = pack_states(checkpoint.states, w=checkpoint.w, rows=rows)
-    file = folder / f"epoch_{epoch}.npz"
-    _put(file, arrays)
+    sha256 = hashlib.sha256(arrays).hexdigest()
+    file = folder / f"epoch_{epoch}-{sha256[:12]}.npz"
     index = {
         "schema": SCHEMA_VERSION,
         "epoch": epoch,
         "arrays": file.name,
-        "sha256": hashlib.sha256(arrays).hexdigest(),
+        "sha256": sha256,
         "made_with": dict(checkpoint.made_with),
     }
     text = json.dumps(index | {"sha256_of_this": _digest(index)}, indent=1) + "\n"
-    _put(folder / INDEX, text.encode())
-    for old in (*folder.glob("epoch_*.npz"), *folder.glob(f"*{_NEW}")):
-        if old != file:
+    before = _arrays_of(folder)
+    check_claim(folder, token)
+    put(file, arrays)
+    check_claim(folder, token)
+    put(folder / INDEX, text.encode())
+    check_claim(folder, token)
+    for old in folder.iterdir():
+        if _OURS.fullmatch(old.name) and old.name not in (file.name, before):
             with suppress(OSError):  # somebody reads it, on Windows; it does no harm
                 old.unlink()
 
@@ -184,91 +157,121 @@ def load(folder: Path) -> Checkpoint:
     CheckpointError
         If there is none, or it is damaged, or it has another schema version.
     """
-    index = _index(folder)
-    file = folder / Path(str(index.get("arrays"))).name
+    index = read_index(folder)
+    file = folder / index["arrays"]
     try:
-        arrays = file.read_bytes()
+        arrays = read_plain(file, _most_bytes(index))
         if hashlib.sha256(arrays).hexdigest() != index["sha256"]:
             raise ValueError(f"its {len(arrays):,} bytes are not those that were written")
         states, more = unpack_states(arrays)
-        rows = [Row(int(epoch), *map(float, rest)) for epoch, *rest in more["rows"]]
-        return Checkpoint(index["made_with"], more["w"], states, rows)
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        if set(more) != {"w", "rows"}:
+            raise ValueError(f"it has the parts {', '.join(sorted(more)) or 'of no model'}")
+        _check_model(index["made_with"], more["w"], states)
+        return Checkpoint(index["made_with"], more["w"], states, _rows(more["rows"], index))
+    except (OSError, ValueError) as error:
         raise CheckpointError(f"{file} is damaged, or missing: {error}") from error
 
 
-def pack_states(states: Sequence[Sequence[State]], **more: NDArray[Any]) -> bytes:
-    """Write states, and more arrays by name, as the bytes of an ``.npz`` file."""
-    arrays = dict(more)
-    for rank, own in enumerate(states):
-        arrays[f"{rank}.count"] = np.array(len(own))
-        for index, state in enumerate(own):
-            arrays[f"{rank}.{index}.w"] = state.w
-            arrays[f"{rank}.{index}.n_steps"] = np.array(state.n_steps)
-            if state.velocity is not None:
-                arrays[f"{rank}.{index}.velocity"] = state.velocity
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return file.getvalue()
+def read_index(folder: Path) -> dict[str, Any]:
+    """Read what a checkpoint says of itself, and none of its arrays.
 
+    Parameters
+    ----------
+    folder : Path
+        What ``save`` was given.
 
-def unpack_states(packed: bytes) -> tuple[list[list[State]], dict[str, NDArray[Any]]]:
-    """Read what ``pack_states`` wrote: the states of each rank, and what was packed by name."""
-    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
-        arrays = dict(file)
-    states: list[list[State]] = []
-    while (count := arrays.pop(f"{len(states)}.count", None)) is not None:
-        name = f"{len(states)}."
-        states.append([
-            State(
-                arrays.pop(f"{name}{index}.w"), arrays.pop(f"{name}{index}.velocity", None),
-                int(arrays.pop(f"{name}{index}.n_steps")),
-            )
-            for index in range(int(count))
-        ])  # fmt: skip
-    return states, arrays
+    Returns
+    -------
+    dict
+        ``epoch``, ``arrays``, ``sha256`` and ``made_with``, each of the type that was written.
 
-
-def _index(folder: Path) -> dict[str, Any]:
+    Raises
+    ------
+    CheckpointError
+        If there is none, or it is damaged, or it has another schema version.
+    """
     file = folder / INDEX
     try:
-        index: dict[str, Any] = json.loads(file.read_bytes())
-        told = index.pop("sha256_of_this")
-        if index["schema"] != SCHEMA_VERSION:
-            raise CheckpointError(
-                f"{file} has schema {index['schema']!r}; this program reads {SCHEMA_VERSION}"
-            )
-        if told != _digest(index):
+        index = json.loads(read_plain(file, _MOST_INDEX_BYTES))
+        if not isinstance(index, dict):
+            raise ValueError("it is no checkpoint's")
+        schema = index.get("schema")
+        if type(schema) is int and schema not in _READABLE:
+            known = " and ".join(map(str, _READABLE))
+            raise CheckpointError(f"{file} has schema {schema}; this program reads {known}")
+        told = index.pop("sha256_of_this", None)
+        if not _is_index(index) or told != _digest(index):
             raise ValueError("it is not as it was written")
     except FileNotFoundError:
         raise CheckpointError(f"there is no checkpoint in {folder}") from None
     except CheckpointError:
         raise
-    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{file} is damaged, or no checkpoint: {error}") from error
     return index
 
 
+def _is_index(index: dict[str, Any]) -> bool:
+    """Check the type and the range of everything in it."""
+    types = {"schema": int, "epoch": int, "arrays": str, "sha256": str, "made_with": dict}
+    return (
+        set(index) == set(types)
+        and all(type(index[name]) is kind for name, kind in types.items())
+        and 1 <= index["epoch"] <= MOST_EPOCHS
+        and _ARRAYS.fullmatch(index["arrays"]) is not None
+        and all(map(_is_option, [*index["made_with"], *index["made_with"].values()]))
+    )
+
+
+def _is_option(value: Any) -> bool:
+    """Say whether it may be what an option was given."""
+    if isinstance(value, str):
+        return len(value) <= 100 and value.isprintable()
+    return type(value) in (int, float) and abs(value) < 2**63
+
+
+def _most_bytes(index: dict[str, Any]) -> int | None:
+    """Return how long arrays for such a model and so many ranks can be; None if it is not said."""
+    n_parameters, workers = (index["made_with"].get(name) for name in ("parameters", "workers"))
+    if not (isinstance(n_parameters, int) and isinstance(workers, int)):
+        return None
+    of_states, of_rows = 8 * n_parameters * (1 + 2 * workers), 40 * int(index["epoch"])
+    return of_states + of_rows + _ROOM_OF_RANK * (1 + workers)
+
+
+def _check_model(
+    made_with: Mapping[str, Any], w: NDArray[Any], states: Sequence[Sequence[State]]
+) -> None:
+    if w.ndim != 1 or w.dtype.kind != "f" or w.size != made_with.get("parameters", w.size):
+        raise ValueError(f"its model has the shape {w.shape}")
+    if len(states) not in (1, made_with.get("workers", len(states))):
+        raise ValueError(f"it has the states of {len(states)} ranks")
+
+
+def _rows(found: NDArray[Any], index: dict[str, Any]) -> list[Row]:
+    """Read the rows: one for each epoch, in order."""
+    n_epochs, n_columns = index["epoch"], len(Row._fields) - (index["schema"] == 1)
+    if found.shape != (n_epochs, n_columns) or found.dtype != np.float64:
+        raise ValueError(f"its rows must have the shape {n_epochs, n_columns}, not {found.shape}")
+    if not np.array_equal(found[:, 0], np.arange(1, n_epochs + 1)):
+        raise ValueError("its rows are not those of the epochs from 1 on")
+    rows = [Row(int(epoch), *rest) for epoch, *rest in found[:, :4].tolist()]
+    if index["schema"] == 1:
+        return rows
+    return [
+        row._replace(is_virtual=None if math.isnan(told) else bool(told))
+        for row, told in zip(rows, found[:, 4].tolist(), strict=True)
+    ]
+
+
+def _arrays_of(folder: Path) -> str | None:
+    """Return the file that the checkpoint names, if there is one."""
+    try:
+        name: str = read_index(folder)["arrays"]
+    except CheckpointError:
+        return None
+    return name
+
+
 def _digest(index: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
-
-
-def _put(file: Path, content: bytes) -> None:
-    """Write a file so that its name always stands for all of it: the old one, then the new one."""
-    new = file.with_name(file.name + _NEW)
-    with new.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.replace(file)
-    _sync_folder(file.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk, too; Windows opens no folders, and does it in its own time."""
-    with suppress(OSError):
-        entry = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(entry)
-        finally:
-            os.close(entry)

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from course_lib.comm.errors import RunError
 from course_lib.comm.job import torchrun_size
-from course_lib.comm.launch import run
+from course_lib.comm.launch import Result, run
+from course_lib.command_line.files import write
 from course_lib.command_line.options import is_first_program
-from course_lib.command_line.progress import say
+from course_lib.command_line.outputs import say, tell
 from course_lib.train.arguments import Arguments, read_arguments
-from course_lib.train.checkpoint import CheckpointError, Row, load
+from course_lib.train.checkpoint import Row, read_index
+from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown
 from course_lib.train.problems import MODELS
 from course_lib.train.table import EpochTable
@@ -35,13 +37,22 @@ def main(words: list[str]) -> int:
         The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
     """
     asked = read_arguments(words)
+    try:
+        return _train(asked, words)
+    finally:
+        if asked.claim is not None:
+            asked.claim.release()
+
+
+def _train(asked: Arguments, words: list[str]) -> int:
     is_first = is_first_program()
     if not is_first and asked.backend != "torch":  # of torchrun's programs, one is enough
         return 0
     task, kind = asked.task, MODELS[asked.task.model]
-    table = EpochTable(kind, task.plan.epochs, is_virtual=asked.backend == "simulated")
+    table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
     if is_first:
-        _begin(asked, table)
+        for line in (_title(asked), table.head, *map(table.line, asked.kept)):
+            say(line)
 
     def in_words(row: Row) -> str:
         return f"epoch {row.epoch}: {kind.score_name} {kind.score_in_words(row.score)}"
@@ -56,26 +67,19 @@ def main(words: list[str]) -> int:
     except (KeyboardInterrupt, RunError) as error:  # told to every rank
         is_stopped = isinstance(error, KeyboardInterrupt)
         if is_first:
-            print("stopped" if is_stopped else error, file=sys.stderr)
-            print(_what_is_kept(task, words), file=sys.stderr)
+            tell("stopped" if is_stopped else str(error))
+            tell(_what_is_kept(task, words))
         return 130 if is_stopped else 1
-    if is_first:
-        if asked.trace is not None:
-            result.trace.save(asked.trace)
-            say(f"trace written to {asked.trace}")
-        if task.keeping.folder is not None:
-            say(f"checkpoint kept in {task.keeping.folder}")
-    return 0
+    return _keep(asked, result) if is_first else 0
 
 
-def _begin(asked: Arguments, table: EpochTable) -> None:
-    """Print what is known before it starts; of a training that goes on, its first epochs too."""
-    say(_title(asked))
-    say(table.head)
-    keeping = asked.task.keeping
-    if keeping.resume and keeping.folder is not None:
-        for row in load(keeping.folder).rows:
-            say(table.line(row))
+def _keep(asked: Arguments, result: Result) -> int:
+    """Say what is kept and where; return the status: 1 if the trace is not where it should be."""
+    if asked.task.keeping.folder is not None:
+        say(f"checkpoint kept in {asked.task.keeping.folder}")
+    if asked.trace is None:
+        return 0
+    return write("the trace", "trace written to", asked.trace, result.trace.to_json().encode())
 
 
 def _title(asked: Arguments) -> str:
@@ -98,7 +102,7 @@ def _what_is_kept(task: Task, words: list[str]) -> str:
     if folder is None:
         return "nothing is kept; --checkpoint DIR keeps what has been trained"
     try:
-        epoch = load(folder).rows[-1].epoch
+        epoch = read_index(folder)["epoch"]
     except CheckpointError as error:
         return f"nothing is kept: {error}"
     how = "the same command and --resume"

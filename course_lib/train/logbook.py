@@ -13,16 +13,10 @@ from course_lib.models.model import Array, Model
 from course_lib.schemes.plan import Descent, Plan, Share
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import Scheme
-from course_lib.train.checkpoint import (
-    Checkpoint,
-    Row,
-    State,
-    load,
-    pack_states,
-    save,
-    unpack_states,
-)
+from course_lib.train.checkpoint import Checkpoint, Row, load, save
+from course_lib.train.errors import CheckpointError
 from course_lib.train.problems import Data, Kind
+from course_lib.train.states import State, pack_states, unpack_states
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]
 
@@ -43,12 +37,18 @@ class Keeping:
         Whether to go on from the one that is there.
     made_with : dict
         What to write into them; see ``Checkpoint``.
+    token : str
+        That of this training's ``Claim`` to the folder; empty if it has made none.
+    is_virtual : bool or None
+        Whether seconds are the simulator's, for the rows; None if nobody says.
     """
 
     folder: Path | None = None
     every: int = 1
     resume: bool = False
     made_with: dict[str, Any] = field(default_factory=dict)
+    token: str = ""
+    is_virtual: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ class Logbook:
 
     def enter(self, w: Array, descent: Descent) -> None:
         """Remember a descent and the array it steps; put back what was kept of them."""
-        if self._kept:
-            state = self._kept[len(self._descents)]
+        if self._keeping.resume:
+            state = self._kept_of(len(self._descents), w)
             w[...] = state.w
             descent.velocity, descent.n_steps = state.velocity, state.n_steps
         self._descents.append((w, descent))
@@ -155,14 +155,25 @@ class Logbook:
             self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
             keeping = self._keeping
             if keeping.folder and (is_last or epoch % keeping.every == 0):
-                save(keeping.folder, Checkpoint(keeping.made_with, w, states, self.rows))
+                kept = Checkpoint(keeping.made_with, w, states, self.rows)
+                save(keeping.folder, kept, keeping.token)
         self._comm.barrier()
         self._started_s = self._comm.clock()
 
     def _evaluate(self, epoch: int, w: Array, seconds: float) -> Row:
         train = self._examples.X_train, self._examples.y_train
         score = self._kind.score(self._model, w, self._examples)
-        return Row(epoch, self._model.loss(w, train), score, seconds)
+        return Row(epoch, self._model.loss(w, train), score, seconds, self._keeping.is_virtual)
+
+    def _kept_of(self, index: int, w: Array) -> State:
+        """Return what was kept of a descent, if it is of the length of the array it steps."""
+        lengths = [state.w.size for state in self._kept]
+        if lengths[index : index + 1] != [w.size]:
+            raise CheckpointError(
+                f"the checkpoint in {self._keeping.folder} is damaged: rank {self._comm.rank} "
+                f"needs {w.size} parameters as its part {index}, and has parts of {lengths}"
+            )
+        return self._kept[index]
 
     def _gather(self) -> list[list[State]]:
         """Return what is to be kept: on rank 0 all ranks' states, if they differ."""

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from course_lib.trace.critical_path import critical_path
+from course_lib.trace.events import NO_RECORD
 from course_lib.viz.choosing import choose_layout, find_parents
 from course_lib.viz.colours import OKABE_ITO
 from course_lib.viz.layouts import BENDS, Point, check_hosts, places
@@ -22,6 +23,7 @@ __all__ = ["check_size", "make_scene"]
 
 _MOST_RANKS = 128
 _TICK_DIGITS = 7
+_LEAST_S = 1e-300  # a tick of a shorter run would be 0
 _LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
 
 
@@ -102,7 +104,7 @@ def make_scene(
         ],
         hosts=on_hosts,
         shares=_shares(trace),
-        total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}",
+        total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}{trace.omission}",
         thinned=thinned,
         **buffers,
     )
@@ -151,7 +153,7 @@ def check_size(size: int) -> None:
 
 
 def _tick(end_s: float) -> float:
-    if end_s <= 0:
+    if end_s < _LEAST_S:
         return 1.0
     return float(f"1e{math.ceil(math.log10(end_s)) - _TICK_DIGITS}")
 
@@ -226,7 +228,9 @@ def _waits(verb: str, peer: int | None) -> Doing:
 
 def _faults(trace: "Trace", tick_s: float) -> list[tuple[int, int, str]]:
     faults = [
-        (f.rank, round(f.time_s / tick_s), f.kind) for f in trace.faults if f.rank is not None
+        (f.rank, round(f.time_s / tick_s), f.kind)
+        for f in trace.faults
+        if f.rank is not None and f.kind != NO_RECORD  # which the sentence at the end says
     ]
     return sorted(faults, key=itemgetter(1))
 

@@ -87,9 +87,14 @@ def test_the_simulator_shows_its_exact_time_and_draws_it(tmp_path):
         ("allreduce --sizes 900000GB", "take smaller --sizes or fewer --workers"),
         ("allreduce --workers 0", "--workers takes whole numbers of 1 or more, got '0'"),
         ("allreduce --workers 2,,4", "--workers takes whole numbers of 1 or more, got ''"),
-        ("allreduce --workers 65", "workers must be an int from 1 to"),
+        ("allreduce --workers 65", "--workers goes from 1 to 6"),
         ("allreduce --backend pigeons", "backend must be one of ('processes', 'simulated'"),
-        ("allreduce --repeats many", "--repeats takes whole numbers of 1 or more, got 'many'"),
+        ("allreduce --repeats many", "--repeats takes whole numbers from 1 to 1,000,000, got 'man"),
+        ("allreduce --repeats 99999999999", "whole numbers from 1 to 1,000,000, got '99999999999'"),
+        (
+            "allreduce --backend simulated --repeats 2",
+            "--repeats takes whole numbers from 1 to 1, got '2'",
+        ),
         ("allreduce --network ethernet_1g", "--network is for --backend simulated"),
         ("allreduce --backend simulated --network lan", "--network knows ethernet_1g,"),
         ("allreduce --plot times.pdf", "--plot must be a file that ends in .png, got times.pdf"),
@@ -110,15 +115,16 @@ def test_bad_arguments_are_refused_before_anything_is_started(words, sentence):
 
 def test_of_the_programs_of_torchrun_only_rank_0_prints():
     words = "allreduce --backend simulated --algorithms ring --sizes 1KB"
-    assert bench(words, RANK="1") == (0, "", "")
-    status, output, errors = bench(words, RANK="0")
+    launched = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "2"}
+    assert bench(words, RANK="1", **launched) == (0, "", "")
+    status, output, errors = bench(words, RANK="0", **launched)
     assert (status, errors) == (0, "ring, 4 workers\n")
     assert len(rows_of(output)) == 1
 
 
 def test_under_torchrun_processes_of_its_own_are_refused():
     words = "allreduce --backend processes"
-    status, output, errors = bench(words, TORCHELASTIC_RUN_ID="none", WORLD_SIZE="3")
+    status, output, errors = bench(words, TORCHELASTIC_RUN_ID="none", WORLD_SIZE="3", RANK="0")
     assert (status, output) == (2, "")
     assert "torchrun has started 3 ranks already: leave --backend out" in errors
 

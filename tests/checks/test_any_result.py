@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from course_lib.checks import examine, judge
-from course_lib.checks.comparator import plain
 from course_lib.checks.faults import Fault
 from course_lib.checks.harness import pack_call
+from course_lib.checks.plain import plain
 from course_lib.checks.task import Task
 from tests.exercises.answers import RIGHT_ANSWERS, TASKS, load
 from tests.exercises.test_answers import task_of
@@ -36,7 +36,8 @@ def test_strange_results_are_judged(name: str) -> None:
     task: Task = task_of(name)
     answer = next(path for path in RIGHT_ANSWERS if path.parent.name == name)
     cases, rng = list(task.cases(5)), random.Random(name)
-    seen = examine.examine(None, pack_call(load(answer), ()), task, cases)  # type: ignore[arg-type]
+    packed = pack_call(load(answer), ())
+    seen = [examine.observe(packed, task, case) for case in cases]
     verdicts = []
     for case, right in zip(cases, seen, strict=True):
         for _ in range(N_TRIES):

@@ -14,8 +14,9 @@ import pytest
 
 from authoring.outputs import problems_of
 from course_lib import checks, run
-from course_lib.checks.examine import forbidding
+from course_lib.checks.forbidden import forbidding
 from course_lib.checks.report import Report
+from course_lib.checks.room import Limits
 from course_lib.checks.set_00.pass_around import TASK as PASS_AROUND
 from course_lib.viz import Player
 
@@ -42,7 +43,7 @@ def test_an_unknown_check_names_those_that_exist() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork server on Windows")
 def test_what_every_check_needs_is_loaded_already_when_its_process_starts() -> None:
     def loaded(_: Any) -> bool:
-        return {"course_lib.checks.examine", "greenlet"} <= set(sys.modules)
+        return {"course_lib.checks.room", "greenlet"} <= set(sys.modules)
 
     assert run(loaded, workers=1, start_method="forkserver").values == [True]
 
@@ -101,7 +102,7 @@ def test_function_that_holds_a_lock_cannot_travel() -> None:
 def test_function_that_swallows_its_end_is_ended_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("course_lib.checks.harness.TIME_LIMIT_S", 5.0)
+    monkeypatch.setattr("course_lib.checks.harness.LIMITS", Limits(0.5, 4.5, 8.0))
 
     def hello(comm: Any) -> str:
         while True:

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from course_lib.comm.buffers import check_out
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.messages import (
     Envelope,
     check_match,
-    check_out,
     check_peer,
     check_tag,
     to_numpy,

@@ -1,10 +1,23 @@
 """Unusable arguments are refused at the call, by name, in every world alike."""
 
+import warnings
+
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 from course_lib import run
+from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.reduce_tree import reduce_tree
 from course_lib.comm.errors import WorkerError
+
+
+def torch_of(_):
+    """Import torch where it is needed, in the worker."""
+    import torch
+
+    return torch
+
 
 # name: (call, exception, words its text must hold)
 CASES = {
@@ -56,6 +69,68 @@ CASES = {
         ValueError,
         ("out", "overlap"),
     ),
+    "out expanded": (
+        lambda c: c.recv(1 - c.rank, out=as_strided(np.zeros(1), (4, 2), (0, 0))),
+        ValueError,
+        ("out", "memory for each of its elements"),
+    ),
+    "sum of strings": (
+        lambda c: c.recv(1 - c.rank, out=np.array(["a"]), op="add"),
+        TypeError,
+        ("op='add'", "<U1", "only numbers and times"),
+    ),
+    "largest of strings": (
+        lambda c: c.recv(1 - c.rank, out=np.array([b"a"]), op="max"),
+        TypeError,
+        ("op='max'", "S1"),
+    ),
+    "sum of dates": (
+        lambda c: c.sendrecv(np.zeros(1), 1 - c.rank, 1 - c.rank, np.zeros(1, "M8[s]"), "add"),
+        TypeError,
+        ("op='add'", "datetime64[s]", "no date"),
+    ),
+    "sum of bools": (
+        lambda c: c.recv(1 - c.rank, out=np.zeros(1, "?"), op="add"),
+        TypeError,
+        ("op='add'", "bool", "logical or", "int64"),
+    ),
+    "largest complex": (
+        lambda c: c.recv(1 - c.rank, out=np.zeros(1, "c16"), op="max"),
+        TypeError,
+        ("op='max'", "complex128", "no order"),
+    ),
+    "all-reduce of bools": (
+        lambda c: allreduce_ring(c, np.zeros(4, "?")),
+        TypeError,
+        ("op='sum'", "bool", "logical or", "int64"),
+    ),
+    "reduce of strings": (
+        lambda c: reduce_tree(c, np.array(["a", "b"]), op="max"),
+        TypeError,
+        ("op='max'", "<U1"),
+    ),
+    "all-reduce of bools in torch": (
+        lambda c: allreduce_ring(c, torch_of(c).zeros(4, dtype=torch_of(c).bool)),
+        TypeError,
+        ("op='sum'", "bool", "int64"),
+    ),
+    "tag too long": (
+        lambda c: c.send(np.zeros(1), 1 - c.rank, tag="x" * 5000),
+        ValueError,
+        ("tag", "1,000 bytes", "5,000"),
+    ),
+    "tag too long in bytes": (
+        lambda c: c.recv(1 - c.rank, tag="ä" * 501),
+        ValueError,
+        ("tag", "1,000 bytes", "1,002"),
+    ),
+    "tag too large": (
+        lambda c: c.send(np.zeros(1), 1 - c.rank, tag=2**8000),
+        ValueError,
+        ("tag", "1,000 bytes", "1,001"),
+    ),
+    "color too large": (lambda c: c.split(2**70), ValueError, ("color", "64 bits", "71")),
+    "key too small": (lambda c: c.split(0, -(2**65)), ValueError, ("key", "64 bits", "66")),
     "label": (lambda c: c.compute(3), TypeError, ("label", "3", "int")),
     "flops negative": (lambda c: c.compute("x", flops=-1.0), ValueError, ("flops", "-1.0")),
     "flops NaN": (lambda c: c.compute("x", flops=float("nan")), ValueError, ("flops", "nan")),
@@ -127,3 +202,95 @@ def test_an_uncaught_bad_argument_fails_the_run_with_its_line():
 
     with pytest.raises(WorkerError, match="ValueError: dst must be a rank from 0 to 1, got 5"):
         run(wrong, workers=2, backend="simulated")
+
+
+TENSORS = {
+    "sparse": (lambda t: t.eye(3).to_sparse(), ("is a sparse tensor of layout", "to_dense()")),
+    "rows": (lambda t: t.eye(3).to_sparse_csr(), ("layout sparse_csr", "to_dense()")),
+    "quantized": (
+        lambda t: t.quantize_per_tensor(t.ones(3), 0.1, 0, t.qint8),
+        ("is a quantized tensor", "dequantize()"),
+    ),
+    "nested": (
+        lambda t: t.nested.nested_tensor([t.ones(2), t.ones(3)]),
+        ("is a nested tensor", "unbind()"),
+    ),
+    "meta": (lambda t: t.ones(3, device="meta"), ("on device meta", "no numbers")),
+    "half complex": (
+        lambda t: t.ones(3, dtype=t.complex64).to(t.complex32),
+        ("torch.complex32", "complex64"),
+    ),
+    "eight bits": (lambda t: t.ones(3).to(t.float8_e4m3fn), ("float8_e4m3fn", "float()")),
+}
+
+
+def try_tensors(comm):
+    """Send and receive into tensors that are no plain arrays; return what was said."""
+    import torch
+
+    texts, other = {}, 1 - comm.rank
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some of these are still in beta, says torch
+        for name, (make, _) in TENSORS.items():
+            tensor = make(torch)
+            with pytest.raises(TypeError) as raised:
+                comm.send(tensor, other)
+            texts[name, "array"] = str(raised.value)
+            with pytest.raises(TypeError) as raised:
+                comm.recv(other, out=tensor)
+            texts[name, "out"] = str(raised.value)
+            if name not in ("half complex", "eight bits"):
+                with pytest.raises(TypeError, match="not a plain array of numbers"):
+                    allreduce_ring(comm, tensor)
+    return texts
+
+
+def test_tensors_that_are_no_plain_arrays_are_refused_by_what_they_are(world):
+    for texts in world(try_tensors).values:
+        for (name, argument), text in texts.items():
+            assert text.startswith(argument)
+            assert all(word in text for word in TENSORS[name][1]), (name, text)
+
+
+def send_views(comm):
+    """Send views that torch conjugates or negates when they are read."""
+    import torch
+
+    numbers, other = torch.tensor([1 + 2j, 3 - 4j]), 1 - comm.rank
+    found = [comm.sendrecv(view, other, other) for view in (numbers.conj(), numbers.conj().imag)]
+    found.append(allreduce_ring(comm, numbers.conj()))
+    for out in (numbers.conj(), numbers.conj().imag):
+        with pytest.raises(TypeError, match="out is a view that is conjugated or negated"):
+            comm.recv(other, out=out)
+        with pytest.raises(TypeError, match="out is a view that is conjugated or negated"):
+            allreduce_ring(comm, out.clone(), out=out)
+    with pytest.raises(ValueError, match="out must have memory for each of its elements"):
+        comm.recv(other, out=torch.zeros(1).expand(4))
+    return [tensor.tolist() for tensor in found]
+
+
+def test_a_conjugated_view_arrives_as_what_it_shows(world):
+    shown = [[1 - 2j, 3 + 4j], [-2.0, 4.0], [2 - 4j, 6 + 8j]]
+    assert world(send_views).values == [shown, shown]
+
+
+def test_the_longest_tag_of_an_array_with_many_dimensions_travels(world):
+    tags = ["x" * 1000, "ä" * 500, 2**7990, -(2**7990)]
+
+    def work(comm):
+        array = np.zeros((1,) * 32, "U3")
+        if comm.rank == 0:
+            for tag in tags:
+                comm.send(array, 1, tag=tag)
+            return None
+        return [comm.recv(0, tag=tag).shape == array.shape for tag in tags]
+
+    assert world(work).values[1] == [True] * 4
+
+
+def test_a_color_and_a_key_of_64_bits_are_the_largest(world):
+    def work(comm):
+        group = comm.split(2**63 - 1 if comm.rank else -(2**63), key=-(2**63))
+        return group.rank, group.size
+
+    assert world(work).values == [(0, 1), (0, 1)]

@@ -54,7 +54,7 @@ def test_neither_number_is_negative():
 def test_what_is_no_measurement_is_refused():
     with pytest.raises(ValueError, match="two different sizes"):
         fit_line([(8, 1e-6), (8, 2e-6)])
-    with pytest.raises(ValueError, match="above 0 seconds"):
+    with pytest.raises(ValueError, match="seconds of a point must be above 0"):
         fit_line([(8, 1e-6), (16, 0.0)])
     with pytest.raises(ValueError, match="workers must be 2 or more"):
         message_times(workers=1)

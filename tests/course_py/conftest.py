@@ -14,6 +14,7 @@ from tests.course_py.checkout import (
     make_wheel,
     offline,
 )
+from tests.course_py.throwaway import make_base
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +48,12 @@ def made(tmp_path_factory, wheels):
     assert "Making .venv" in done.stdout
     assert not (wrong / "target").exists()
     return root
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory):
+    """Return a Python whose own packages nobody needs."""
+    return make_base(tmp_path_factory.mktemp("base") / "Python θ")
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from course_setup import environment
+from course_setup import environment, interpreter
 from tests.course_py.checkout import course_py, offline
 
 
 def run_in(root: Path, script: str, cwd: Path) -> list[str]:
     """Run a script in a checkout's environment; return the lines that it prints."""
     done = subprocess.run(
-        [str(environment.venv_python(root)), "-X", "utf8", "-c", script],
+        [str(interpreter.venv_python(root)), "-X", "utf8", "-c", script],
         cwd=cwd,
-        env=environment.clean_environ(),
+        env=interpreter.clean_environ(),
         capture_output=True,
         encoding="utf-8",
         check=True,
@@ -58,7 +58,7 @@ def test_a_moved_checkout_still_works(finished):
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"])
 def test_variables_that_would_lead_it_astray_or_slow_it_down_are_not_handed_on(name, monkeypatch):
     monkeypatch.setenv(name, "1")
-    assert name not in environment.clean_environ()
+    assert name not in interpreter.clean_environ()
 
 
 def spoil_python(venv: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from course_setup import environment
+from course_setup import environment, interpreter
+from course_setup.lock import alone
 from course_setup.problems import SetupError, explain_installer, told_in_one_sentence
 from tests.course_py.checkout import (
     assert_one_sentence,
@@ -88,7 +89,7 @@ def test_a_python_without_ensurepip_is_told_what_to_install(tmp_path):
     python.write_text(f'#!/bin/sh\nshift\nexec "{sys.executable}" -c "{blocked}" "$@"\n')
     python.chmod(0o755)
     with pytest.raises(SetupError, match="apt install python3-venv"):
-        environment.make_venv_with(str(python), tmp_path / ".venv")
+        interpreter.make_venv_with(str(python), tmp_path / ".venv")
 
 
 def test_a_disk_with_too_little_room_is_refused_before_anything_is_made(tmp_path):
@@ -98,13 +99,12 @@ def test_a_disk_with_too_little_room_is_refused_before_anything_is_made(tmp_path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_told_in_one_sentence(checkout, wheels):
-    (checkout / "workbook").mkdir()
-    (checkout / "workbook" / ".course-manifest.json.tmp").symlink_to("/dev/full")
-    (checkout / "notebooks").mkdir()
-    (checkout / "notebooks" / "00_x.ipynb").write_text("{}")
-    done = course_py(checkout, "reset", "00", env=offline(wheels))
-    assert_one_sentence(done, "the disk is full")
+def test_a_full_disk_is_told_in_one_sentence(tmp_path, capsys):
+    with told_in_one_sentence() as outcome:
+        (tmp_path / "copy").symlink_to("/dev/full")
+        (tmp_path / "copy").write_text("x")
+    assert outcome.status == 1
+    assert capsys.readouterr().err.startswith("course.py: the disk is full: make room")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders have no write permission there")
@@ -122,6 +122,6 @@ def test_a_read_only_folder_is_told_in_one_sentence(tmp_path, capsys):
 
 
 def test_two_at_once_do_not_make_one_environment(checkout, wheels):
-    with environment._alone(checkout):
+    with alone(checkout / environment.LOCK, environment.BUSY):
         done = course_py(checkout, "setup", env=offline(wheels))
     assert_one_sentence(done, "another course.py is making .venv")

@@ -305,5 +305,5 @@ def a_tensor_elsewhere_is_refused_with_the_way_out(case: Case) -> None:
     with pytest.raises(WorkerError) as raised:
         case.run(work)
     error = raised.value
-    assert "TypeError: array lies on device meta" in str(error)
-    assert "send array.cpu()" in str(error)
+    assert "TypeError: array is a tensor on device meta" in str(error)
+    assert "make it on the CPU" in str(error)

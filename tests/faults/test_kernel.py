@@ -164,6 +164,32 @@ def test_the_stop_button_ends_the_run_and_says_where_each_rank_was(kernel, fault
     assert "rank 1 was running, at cell In[" in text
 
 
+SIMULATED = """
+def hang(comm):
+    print("at work")
+    if comm.rank == 1:
+        while True:
+            pass
+    comm.recv(src=1)
+run(hang, workers=2, backend="simulated", time_limit_s=2)
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 3])
+def test_nothing_of_a_simulated_run_comes_after_the_stop_button(kernel, presses):
+    for _ in range(3):
+        request = kernel.start(SIMULATED)
+        kernel.wait_for_print("at work")
+        for _ in range(presses):
+            kernel.manager.interrupt_kernel()
+        _, error = kernel.result(request)
+        assert error[0] == "KeyboardInterrupt"
+    quiet = "print(signal.getsignal(signal.SIGINT).__name__)\ntime.sleep(2.5)\nprint('quiet')"
+    assert kernel.run(quiet) == ("default_int_handler\nquiet\n", None)
+    again = "print(run(lambda comm: comm.rank, workers=2, backend='simulated').values)"
+    assert kernel.run(again) == ("[0, 1]\n", None)
+
+
 def test_an_unusable_capture_is_named(kernel):
     kernel.run("import threading\nguard = threading.Lock()\ndef locked(comm):\n    return guard")
     _, error = kernel.run("run(locked, workers=2)")

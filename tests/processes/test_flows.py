@@ -9,7 +9,6 @@ from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import WorkerError
 from course_lib.comm.processes.channels import ring_bytes
-from course_lib.comm.processes.mailbox import FLOWS
 
 pytestmark = pytest.mark.slow
 
@@ -65,8 +64,8 @@ def test_a_message_set_aside_is_taken_over_while_it_is_still_coming(usual_method
         assert run(work, workers=2, start_method=usual_method).values[1] == sum(range(LARGE))
 
 
-def test_more_can_be_started_than_there_are_places(start_method):
-    n_started = 3 * FLOWS
+def test_more_can_be_started_than_the_board_has_room_for_at_first(start_method):
+    n_started = 100
 
     def add(comm, number):
         return int(comm.sendrecv(np.array([number]), dst=1 - comm.rank, src=1 - comm.rank)[0])
@@ -78,6 +77,39 @@ def test_more_can_be_started_than_there_are_places(start_method):
     values = run(work, workers=2, start_method=start_method).values
     assert values[0] == [100 + number for number in reversed(range(n_started))]
     assert values[1] == list(reversed(range(n_started)))
+
+
+def test_every_large_message_of_many_is_accepted_by_name(usual_method):
+    """Each sender waits for its own receive, and these are posted in the opposite order."""
+
+    def send_one(comm, number):
+        if comm.rank == 0:
+            comm.send(np.full(LARGE // 10, float(number)), dst=1)
+            return number
+        return float(comm.recv(src=0)[-1])
+
+    def work(comm):
+        numbers = range(60)
+        pending = [comm.start(send_one, number) for number in numbers]
+        return [each.wait() for each in pending]
+
+    def backwards(comm):
+        events = [threading.Event() for _ in range(60)]
+
+        def late(child, number):
+            if child.rank == 1:
+                events[number].wait()
+            got = send_one(child, number)
+            if number:
+                events[number - 1].set()
+            return got
+
+        pending = [comm.start(late, number) for number in range(60)]
+        events[-1].set()
+        return [each.wait() for each in pending]
+
+    for fn in (work, backwards):
+        assert run(fn, workers=2, start_method=usual_method).values == [[*range(60)]] * 2
 
 
 def test_the_flow_that_sleeps_for_all_hands_over_when_it_is_done(usual_method):

@@ -56,6 +56,18 @@ def test_names_of_dead_processes_are_swept_and_those_of_living_ones_kept():
             (SHARED_MEMORY / name).unlink(missing_ok=True)
 
 
+def test_a_folder_with_the_name_of_a_dead_process_stops_nobody():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    folder = SHARED_MEMORY / f"cl-{child.pid}-0-abcd"
+    folder.mkdir()
+    try:
+        segment.sweep()
+        assert folder.is_dir()
+    finally:
+        folder.rmdir()
+
+
 @pytest.mark.slow
 def test_memory_that_has_a_name_for_a_moment_serves_as_well(start_method, monkeypatch):
     monkeypatch.setattr(segment, "_WITHOUT_NAME", False)  # as on macOS
@@ -124,3 +136,21 @@ def test_an_all_reduce_holds_little_more_than_its_arrays(usual_method):
     assert in_place <= 32 * 2**20
     # A copy of what is sent, or of what arrives, would be 64 MiB more or at least a chunk of 16.
     assert 4 * n_bytes <= with_new_arrays <= 4 * n_bytes + 32 * 2**20
+
+
+def test_a_limit_on_files_is_named_where_shared_arrays_meet_it(usual_method):
+    def work(comm):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        with pytest.raises(SharedMemoryFull) as raised:
+            comm.shared_array(1000)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        comm.barrier()
+        return str(raised.value), comm.shared_array(1000).shape
+
+    for text, shape in run(work, workers=2, start_method=usual_method).values:
+        assert "shared_array needs 8,000 bytes" in text
+        assert "files of up to 0 bytes (ulimit -f, RLIMIT_FSIZE): raise that limit" in text
+        assert shape == (1000,)

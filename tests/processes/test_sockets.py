@@ -1,12 +1,15 @@
 """No worker, nor a process that helps it, can be reached over a network."""
 
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 
 import psutil
 import pytest
 
+from course_lib.comm.processes import sockets
 from tests.programs import Program
 
 pytestmark = [
@@ -50,6 +53,24 @@ def test_no_process_of_a_run_has_a_socket_of_a_network(tmp_path, start_method):
     with started(tmp_path, start_method, None) as program:
         assert len(program.descendants()) >= 3
         assert sockets_of(program) == []
+
+
+def test_a_dead_programs_folder_is_swept_and_one_that_is_merely_called_so_is_not(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    left, mine = tmp_path / f"cl-{child.pid}-abcd1234", tmp_path / f"cl-{child.pid}-my-results"
+    for folder in (left, mine):
+        folder.mkdir()
+    (mine / "precious").touch()
+    (left / sockets.STORE).touch()
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind(str(left / "listener-x"))
+    sockets.sweep()
+    assert not left.exists()
+    assert (mine / "precious").exists()
 
 
 @pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])

@@ -61,6 +61,19 @@ def test_a_stopped_rank_is_named_with_its_place_after_five_seconds(start_method)
     assert error.consequences[1].startswith("rank 2 waited in recv(src=0), at test_stalls.py")
 
 
+def stop_before_the_barrier(comm):
+    if comm.rank == 1:
+        stop_yourself()
+    comm.barrier()
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_those_that_wait_for_a_stopped_rank_are_said_to_wait(usual_method):
+    error, _ = stalled(usual_method, stop_before_the_barrier, workers=3)
+    for line in error.consequences:  # not that they have left, though they could when it went on
+        assert "waited in barrier(), at test_stalls.py" in line
+
+
 @pytest.mark.usefixtures("short_limit")
 def test_all_ranks_stopped(start_method):
     def stop_together(comm):

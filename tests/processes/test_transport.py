@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as npst
 
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
-from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.processes.channels import ring_bytes
 
 pytestmark = pytest.mark.slow
@@ -121,7 +120,7 @@ def test_the_comparison_above_would_see_one_wrong_bit():
 @pytest.mark.parametrize("op", ["add", "max", "min"])
 def test_op_combines_every_dtype_and_layout_as_numpy_does(usual_method, op):
     reference = {"add": np.add, "max": np.maximum, "min": np.minimum}[op]
-    dtypes = ["<i4", ">i4", "<f8", ">f8", "<f4", "<f2", "<c16", "?", "u1", "g"]
+    dtypes = ["<i4", ">i4", "<f8", ">f8", "<f4", "<f2", "u1", "g", "<c16" if op == "add" else "?"]
 
     def combine(comm):
         wrong = []
@@ -173,7 +172,7 @@ def test_an_op_that_a_dtype_lacks_leaves_out_and_message_untouched(usual_method)
             return str(error), str(out[0]), str(comm.recv(src=0)[0])
 
     text, out, message = run(combine, workers=2, start_method=usual_method).values[1]
-    assert "op='add' cannot combine arrays of dtype datetime64[D]" in text
+    assert "op='add' cannot combine arrays of dtype datetime64[D]: a sum of dates" in text
     assert (out, message) == ("2021-01-01", "2020-01-01")
 
 
@@ -268,23 +267,6 @@ def test_a_tag_that_no_header_could_hold_is_refused(usual_method):
         return None
 
     assert "tag must be at most" in run(work, workers=2, start_method=usual_method).values[0]
-
-
-def test_a_mismatch_leaves_the_message_for_the_right_receive(usual_method):
-    def work(comm):
-        if comm.rank == 0:
-            comm.send(np.arange(100_000.0), dst=1, tag=1)
-            return None
-        for wrong in ({"tag": 2}, {"out": np.zeros(3)}):
-            try:
-                comm.recv(src=0, **wrong)
-            except MessageMismatchError:
-                continue
-            return "not refused"
-        return float(comm.recv(src=0, tag=1).sum())
-
-    values = run(work, workers=2, start_method=usual_method).values
-    assert values[1] == sum(range(100_000))
 
 
 @pytest.mark.soak

@@ -14,7 +14,6 @@ SPEAKS_WITH_ITS_OWN_WORKERS = {
     "failures.py",  # a worker's exception
     "shipping.py",  # the function, its arguments, its results
     "processes/inbox.py",  # records of a worker, read by the launcher
-    "processes/launcher.py",  # results
     "processes/member.py",  # requests to a worker
     "processes/team.py",  # the same
     "processes/watch.py",  # a worker's ends of both

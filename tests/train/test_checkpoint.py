@@ -3,22 +3,16 @@
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from course_lib.train import checkpoint as file_format
-from course_lib.train.checkpoint import (
-    INDEX,
-    Checkpoint,
-    CheckpointError,
-    Row,
-    State,
-    load,
-    prepare,
-    save,
-)
+from course_lib.train.checkpoint import INDEX, Checkpoint, Row, load, save
+from course_lib.train.errors import CheckpointError
+from course_lib.train.states import State, pack_states
 from tests.train.tasks import bits
 
 
@@ -33,16 +27,29 @@ def example(epoch):
     return Checkpoint({"scheme": "x", "momentum": 0.1}, rng.normal(size=5), states, rows)
 
 
-def test_what_is_saved_is_loaded_to_the_bit_and_only_the_last_is_kept(tmp_path):
+def arrays_of(folder):
+    """Return the file that the folder's checkpoint names."""
+    return folder / json.loads((folder / INDEX).read_text())["arrays"]
+
+
+def test_what_is_saved_is_loaded_to_the_bit_and_the_one_before_stays_until_the_next(tmp_path):
+    before = tmp_path / INDEX
     for epoch in (1, 2, 10):
         save(tmp_path, example(epoch))
         found = load(tmp_path)
         assert bits(found) == bits(example(epoch))
         assert found.made_with == example(epoch).made_with
         assert [state.w.dtype for own in found.states for state in own][-1] == np.float32
-        assert {file.name for file in tmp_path.iterdir()} == {INDEX, f"epoch_{epoch}.npz"}
+        assert set(tmp_path.iterdir()) == {tmp_path / INDEX, before, arrays_of(tmp_path)}
+        before = arrays_of(tmp_path)
+        assert before.name.startswith(f"epoch_{epoch}-")
     told = json.loads((tmp_path / INDEX).read_text())
     assert (told["epoch"], told["made_with"]["momentum"]) == (10, 0.1)
+
+
+def of_5(folder):
+    (file,) = folder.glob("epoch_5-*.npz")
+    return file
 
 
 class Crash(BaseException):
@@ -68,6 +75,26 @@ def crash_in_call(number, monkeypatch):
     monkeypatch.setattr(Path, "unlink", counted(Path.unlink, happens=True))
 
 
+def test_files_that_no_training_has_written_stay(tmp_path):
+    save(tmp_path, example(1))
+    others = [
+        "epoch_best.npz",
+        "epoch_1_good.npz",
+        "epoch_1.npz",
+        "notes.new",
+        "checkpoint.json.new",
+    ]
+    for name in others:
+        (tmp_path / name).write_text("somebody's")
+    left = tmp_path / f"{INDEX}.0123abcd.new"  # of a program that was killed while it wrote
+    left.touch()
+    for epoch in (2, 3, 4):
+        save(tmp_path, example(epoch))
+    assert not left.exists()
+    assert [(tmp_path / name).read_text() for name in others] == ["somebody's"] * len(others)
+    assert not any(arrays.name.startswith("epoch_2-") for arrays in tmp_path.iterdir())
+
+
 def test_wherever_a_save_is_cut_off_there_is_the_checkpoint_before_or_the_new_one(tmp_path):
     allowed = [bits(example(4)), bits(example(5))]
     found = []
@@ -85,7 +112,8 @@ def test_wherever_a_save_is_cut_off_there_is_the_checkpoint_before_or_the_new_on
         found.append(allowed.index(bits(load(folder))))
         save(folder, example(5))  # what is left lying there is in nobody's way
         assert bits(load(folder)) == allowed[1]
-        assert {file.name for file in folder.iterdir()} == {INDEX, "epoch_5.npz"}
+        save(folder, example(6))
+        assert set(folder.iterdir()) == {folder / INDEX, of_5(folder), arrays_of(folder)}
     assert found == sorted(found)
     assert {0, 1} == set(found)
     assert number >= 5  # two files, two folders' entries, the old file
@@ -93,7 +121,7 @@ def test_wherever_a_save_is_cut_off_there_is_the_checkpoint_before_or_the_new_on
 
 def test_one_changed_or_missing_byte_is_found_wherever_it_is(tmp_path):
     save(tmp_path, example(2))
-    for name in (INDEX, "epoch_2.npz"):
+    for name in (INDEX, arrays_of(tmp_path).name):
         file = tmp_path / name
         content = file.read_bytes()
         for place in range(0, len(content), max(len(content) // 60, 1)):
@@ -132,13 +160,13 @@ def test_another_schema_a_missing_file_and_what_is_no_checkpoint_are_refused_by_
     with pytest.raises(CheckpointError, match="there is no checkpoint in"):
         load(tmp_path)
     save(tmp_path, example(1))
-    rewritten_index(tmp_path, schema=2)
-    with pytest.raises(CheckpointError, match="has schema 2; this program reads 1"):
+    rewritten_index(tmp_path, schema=3)
+    with pytest.raises(CheckpointError, match="has schema 3; this program reads 1 and 2"):
         load(tmp_path)
-    rewritten_index(tmp_path, schema=1)
+    rewritten_index(tmp_path, schema=2)
     load(tmp_path)
-    (tmp_path / "epoch_1.npz").unlink()
-    with pytest.raises(CheckpointError, match=r"epoch_1\.npz is damaged, or missing"):
+    arrays_of(tmp_path).unlink()
+    with pytest.raises(CheckpointError, match=r"epoch_1-\w+\.npz is damaged, or missing"):
         load(tmp_path)
     for text in ("[1]", "{}", "7", "\x00"):
         (tmp_path / INDEX).write_text(text)
@@ -148,19 +176,27 @@ def test_another_schema_a_missing_file_and_what_is_no_checkpoint_are_refused_by_
 
 def test_a_pickle_in_the_arrays_is_never_loaded(tmp_path):
     save(tmp_path, example(1))
-    np.savez(tmp_path / "epoch_1.npz", w=np.array([Crash], dtype=object))
-    arrays = (tmp_path / "epoch_1.npz").read_bytes()
-    rewritten_index(tmp_path, sha256=hashlib.sha256(arrays).hexdigest())
+    file = arrays_of(tmp_path)
+    np.savez(file, w=np.array([Crash], dtype=object))
+    rewritten_index(tmp_path, sha256=hashlib.sha256(file.read_bytes()).hexdigest())
     with pytest.raises(CheckpointError, match="allow_pickle=False"):
         load(tmp_path)
 
 
-def test_a_folder_that_holds_one_or_cannot_be_written_to_is_refused(tmp_path):
-    prepare(tmp_path / "new" / "folder")
-    assert list((tmp_path / "new" / "folder").iterdir()) == []
-    save(tmp_path / "new", example(1))
-    with pytest.raises(CheckpointError, match="go on from it with --resume, or name another"):
-        prepare(tmp_path / "new")
-    (tmp_path / "file").touch()
-    with pytest.raises(CheckpointError, match="checkpoints cannot be kept in"):
-        prepare(tmp_path / "file")
+def test_a_checkpoint_that_does_not_say_which_clock_it_had_is_still_read(tmp_path):
+    save(tmp_path, example(3))
+    states = example(3).states
+    rows = np.array([row[:4] for row in example(3).rows])
+    arrays = pack_states(states, w=example(3).w, rows=rows)
+    (tmp_path / "epoch_3.npz").write_bytes(arrays)
+    digest = hashlib.sha256(arrays).hexdigest()
+    rewritten_index(tmp_path, schema=1, arrays="epoch_3.npz", sha256=digest)
+    found = load(tmp_path)
+    assert bits(found) == bits(example(3))
+    assert [row.is_virtual for row in found.rows] == [None] * 3
+
+
+def test_which_clock_a_row_is_from_is_kept(tmp_path):
+    rows = [Row(1, 0.5, 0.5, 0.5, False), Row(2, 0.5, 0.5, 0.5, True), Row(3, 0.5, 0.5, 0.5)]
+    save(tmp_path, replace(example(3), rows=rows))
+    assert [row.is_virtual for row in load(tmp_path).rows] == [False, True, None]

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.command_line import options
 from course_lib.trace.trace import Trace
 from course_lib.train.arguments import read_arguments
 from course_lib.train.catalogue import SCHEMES
@@ -110,13 +111,16 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ("--data moons --model conv", "--model conv can be trained on --data digits, not on 'moo"),
         ("--workers 0", "--workers takes whole numbers of 1 or more, got '0'"),
         ("--workers 2,4", "--workers takes whole numbers of 1 or more, got '2,4'"),
-        ("--workers 65", "workers must be an int from 1 to"),
+        ("--workers 65", "--workers goes from 1 to 6"),
+        ("--backend simulated --workers 10001", "--workers goes from 1 to 10,000 with --backend s"),
         ("--scheme serial --workers 2", "--scheme serial takes --workers 1 at most, got 2"),
         ("--backend pigeons", "backend must be one of ('processes', 'simulated'"),
         ("--network ethernet_1g", "--network is for --backend simulated"),
         ("--backend simulated --network lan", "--network knows ethernet_1g,"),
-        ("--epochs 0", "--epochs takes whole numbers of 1 or more, got '0'"),
-        ("--epochs 1.5", "--epochs takes whole numbers of 1 or more, got '1.5'"),
+        ("--epochs 0", "--epochs takes whole numbers from 1 to 1,000,000, got '0'"),
+        ("--epochs 1.5", "--epochs takes whole numbers from 1 to 1,000,000, got '1.5'"),
+        ("--epochs 1000001", "--epochs takes whole numbers from 1 to 1,000,000, got '1000001'"),
+        (f"--seed {'9' * 5000}", "--seed takes whole numbers of 0 or more, got '999"),
         ("--batch-size 0", "--batch-size takes whole numbers of 1 or more, got '0'"),
         ("--learning-rate fast", "--learning-rate takes a number, got 'fast'"),
         ("--learning-rate nan", "--learning-rate takes a number, got 'nan'"),
@@ -145,6 +149,8 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ("--checkpoint-every 2", "--checkpoint-every needs --checkpoint DIR"),
         ("--checkpoint {} --checkpoint-every 0", "--checkpoint-every takes whole numbers of 1 or"),
         ("--checkpoint {} --resume", "there is no checkpoint in"),
+        ("--checkpoint=", "--checkpoint takes the name of a folder, got ''"),
+        (f"--checkpoint {'x' * 300}", "File name too long"),
         ("--fast", "unrecognized arguments: --fast"),
         ("--epoch 3", "unrecognized arguments: --epoch 3"),
     ],
@@ -211,10 +217,11 @@ def test_a_checkpoint_of_another_training_is_refused_and_one_of_this_is_not_over
     assert bits_in(tmp_path) == before
     assert main([*words.split(), "--resume", "--epochs", "3"]) == 0
     assert [row[0] for row in rows_of(capsys.readouterr().out)] == ["1", "2", "3"]
-    (tmp_path / "epoch_3.npz").write_bytes(b"PK")
+    (arrays,) = tmp_path.glob("epoch_3-*.npz")
+    arrays.write_bytes(b"PK")
     with pytest.raises(SystemExit):
         main([*words.split(), "--resume", "--epochs", "4"])
-    assert "epoch_3.npz is damaged" in " ".join(capsys.readouterr().err.split())
+    assert f"{arrays.name} is damaged" in " ".join(capsys.readouterr().err.split())
 
 
 def test_checkpoints_come_every_so_many_epochs_and_after_the_last(tmp_path, monkeypatch):
@@ -229,7 +236,26 @@ def test_checkpoints_come_every_so_many_epochs_and_after_the_last(tmp_path, monk
     words = f"--backend simulated --checkpoint {tmp_path} --checkpoint-every 2 --epochs 5 {SMALL}"
     assert main(words.split()) == 0
     files = [name for name in kept if name.endswith(".npz")]
-    assert files == ["epoch_2.npz", "epoch_4.npz", "epoch_5.npz"]
+    assert [name.split("-")[0] for name in files] == ["epoch_2", "epoch_4", "epoch_5"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "then"), [("processes", "simulated"), ("simulated", "processes")]
+)
+def test_going_on_in_another_world_says_which_rows_are_from_the_other_clock(
+    first, then, tmp_path, capsys
+):
+    words = f"--workers 1 --checkpoint {tmp_path} {SMALL} --backend"
+    assert main(f"{words} {first} --epochs 2".split()) == 0
+    assert main(f"{words} {first} --epochs 3 --resume".split()) == 0
+    beside = "measured" if first == "processes" else "virtual"
+    assert not re.search(rf"s {beside}$", capsys.readouterr().out, re.MULTILINE)
+    assert main(f"{words} {then} --epochs 4 --resume".split()) == 0
+    lines = capsys.readouterr().out.splitlines()[2:-1]
+    assert lines[0].endswith("  virtual time" if then == "simulated" else "  time")
+    assert [line.endswith(f"s {beside}") for line in lines[1:]] == [True, True, True, False]
+    assert len({len(line) for line in lines}) == 1  # aligned
 
 
 # The time limit is an exception at any point of the program, also between open() and its with.
@@ -343,6 +369,7 @@ def test_under_torchrun_the_ranks_are_the_workers_and_what_ignores_them_is_refus
 ):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "0")
     asked = read_arguments(["--model", "logistic"])
     assert (asked.backend, asked.workers) == ("torch", 3)
     asked = read_arguments(["--model", "logistic", "--backend", "simulated"])
@@ -364,7 +391,9 @@ def test_under_torchrun_a_wrong_option_is_told_once_and_without_a_traceback_of_o
 
 
 def test_of_other_programs_of_torchrun_only_the_first_simulates(monkeypatch, capsys):
-    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr(options, "_FIRST_SPEAKS_S", 0.0)  # no torchrun would end this program
+    for name, value in [("TORCHELASTIC_RUN_ID", "none"), ("WORLD_SIZE", "2"), ("RANK", "1")]:
+        monkeypatch.setenv(name, value)
     assert main(f"--backend simulated {SMALL}".split()) == 0
     with pytest.raises(SystemExit):
         main(["--epochs", "none"])

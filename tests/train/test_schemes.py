@@ -69,7 +69,7 @@ def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkey
     if forgotten == "the step":  # 39 steps are no multiple of 5: when to average next
         monkeypatch.setattr(Plan, "first_step", lambda plan, n_examples: 0)
     elif forgotten == "the order of the examples":
-        rows = [row._replace(epoch=row.epoch - 1) for row in kept.rows]
+        rows = [row._replace(epoch=row.epoch - 1) for row in kept.rows[1:]]
         save(tmp_path, replace(kept, rows=rows))
     else:
         model = kept.states[0][0].w

@@ -11,11 +11,13 @@ import os
 import secrets
 import sys
 import tempfile
+import threading
 from typing import Any
 
 from multiprocess import reduction
 
 from course_lib.comm.errors import SharedMemoryFull
+from course_lib.comm.limits import limit_behind, what_to_do
 from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
 __all__ = ["Arena"]
@@ -27,6 +29,7 @@ class Arena:
     """The memory of a run's shared arrays; picklable while a worker is being started."""
 
     def __init__(self) -> None:
+        self._reserving = threading.Lock()
         self._token = secrets.token_hex(8)
         self._fd = -1
         if hasattr(os, "memfd_create"):
@@ -42,11 +45,24 @@ class Arena:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Open the same file in a worker."""
+        self._reserving = threading.Lock()
         self._token = state["token"]
         self._fd = -1 if state["handle"] is None else state["handle"].detach()
 
-    def reserve(self, n_bytes: int) -> int:
+    def reserve(self, n_bytes: int, verb: str) -> int:
         """Make room for an array of zeros; return where it begins.
+
+        Parameters
+        ----------
+        n_bytes : int
+            Its length.
+        verb : str
+            What asks for it, for the error.
+
+        Returns
+        -------
+        int
+            Where it begins.
 
         Raises
         ------
@@ -55,10 +71,14 @@ class Arena:
         """
         if sys.platform == "win32":
             return 0
+        if n_bytes > MUCH_BYTES and n_bytes > available_bytes():  # else the system kills programs
+            raise _full(n_bytes, verb)
+        with self._reserving:  # the file's lock keeps out other processes, not other threads
+            return self._add(n_bytes, verb)
+
+    def _add(self, n_bytes: int, verb: str) -> int:
         import fcntl
 
-        if n_bytes > MUCH_BYTES and n_bytes > available_bytes():  # else the system kills programs
-            raise _full(n_bytes)
         fcntl.lockf(self._fd, fcntl.LOCK_EX)  # groups of ranks may ask at the same time
         try:
             start = os.fstat(self._fd).st_size
@@ -70,7 +90,7 @@ class Arena:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.ENOMEM):
                 raise
-            raise _full(n_bytes) from None
+            raise _full(n_bytes, verb, error) from None
         finally:
             fcntl.lockf(self._fd, fcntl.LOCK_UN)
         return start
@@ -88,8 +108,13 @@ class Arena:
             self._fd = -1
 
 
-def _full(n_bytes: int) -> SharedMemoryFull:
+def _full(n_bytes: int, verb: str, error: Exception | None = None) -> SharedMemoryFull:
+    needs = f"{verb} needs {n_bytes:,} bytes of shared memory"
+    if error is not None and limit_behind(error):
+        return SharedMemoryFull(
+            f"{needs}, which are refused ({error}): {what_to_do(error, 'use a smaller array')}"
+        )
     return SharedMemoryFull(
-        f"shared_array needs {n_bytes:,} bytes of shared memory, {available_bytes():,} bytes of "
-        "memory are free; use a smaller array, or close other programs"
+        f"{needs}, {available_bytes():,} bytes of memory are free; use a smaller array, start less "
+        "at once, or close other programs"
     )

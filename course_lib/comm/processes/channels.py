@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board, RankState
 from course_lib.comm.processes.mailbox import Mailbox, Slots, awake, is_asleep, mailbox_words
 from course_lib.comm.processes.parcels import Bytes
@@ -56,9 +57,13 @@ class Channels:
         The whole segment.
     locks, bells : sequence of Semaphore
         Two for each rank.
+    arena : Arena
+        Where the board goes on if a rank starts much.
     """
 
-    def __init__(self, memory: memoryview, locks: Sequence[Any], bells: Sequence[Any]) -> None:
+    def __init__(
+        self, memory: memoryview, locks: Sequence[Any], bells: Sequence[Any], arena: Arena
+    ) -> None:
         self.size = len(locks)
         self.slots = Slots(self.size)
         step = mailbox_words(self.size)
@@ -68,7 +73,7 @@ class Channels:
             for rank in range(self.size)
         ]
         board = self.size * step
-        self.board = Board(front[board : board + self.size * Board.WORDS])
+        self.board = Board(front[board : board + self.size * Board.WORDS], arena)
         self._rings = np.frombuffer(memory, np.uint8, offset=front_bytes(self.size))
 
     def outlets(self, rank: int) -> dict[int, Outlet]:
@@ -79,7 +84,10 @@ class Channels:
     def inlets(self, rank: int) -> dict[int, Inlet]:
         """Return ``rank``'s ends for receiving, by source."""
         peers = (peer for peer in range(self.size) if peer != rank)
-        return {src: Inlet(rank, src, self._ring(src, rank), self.mailboxes[src]) for src in peers}
+        return {
+            src: Inlet(rank, src, self._ring(src, rank), self.mailboxes[src], self.board)
+            for src in peers
+        }
 
     def _ring(self, src: int, dst: int) -> Bytes:
         capacity = ring_bytes(self.size)
@@ -94,15 +102,25 @@ def prepare(memory: memoryview, size: int) -> None:
             awake(words, rank * mailbox_words(size))
 
 
-def read_board(memory: memoryview, size: int) -> Board:
+def read_board(memory: memoryview, size: int, arena: Arena) -> Board:
     """Return a copy of the board as it is now."""
+    board = Board(_board_words(memory, size), arena)
+    pages = {
+        (rank, number): memoryview(bytes(page)).cast("q")
+        for rank in range(size)
+        for number, page in enumerate(board.pages(rank), start=1)
+    }
+    # The stamps come last: where they are the old ones, so is what has been read before them.
+    return Board(_board_words(memory, size) if pages else board.words, None, pages)
+
+
+def _board_words(memory: memoryview, size: int) -> memoryview:
     start = 8 * size * mailbox_words(size)
-    copy = bytes(memory[start : start + 8 * size * Board.WORDS])
-    return Board(memoryview(copy).cast("q"))
+    return memoryview(bytes(memory[start : start + 8 * size * Board.WORDS])).cast("q")
 
 
-def rank_states(memory: memoryview, size: int) -> list[RankState]:
+def rank_states(memory: memoryview, size: int, arena: Arena) -> list[RankState]:
     """Return what each rank does or waits for now, by rank."""
-    board, step = read_board(memory, size), mailbox_words(size)
+    board, step = read_board(memory, size, arena), mailbox_words(size)
     with memory[: front_bytes(size)] as front, front.cast("q") as words:
         return [board.state(rank, asleep=is_asleep(words, rank * step)) for rank in range(size)]

@@ -1,32 +1,28 @@
 """The communicator of one real worker: the verbs, over the rank's port."""
 
-import json
-from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import get_ident
 from time import perf_counter
 from typing import Any, ClassVar, NoReturn, TypeVar
-from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import WORLD, Communicator
-from course_lib.comm.errors import MessageMismatchError
+from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.messages import Envelope, Tag, envelope
 from course_lib.comm.pending import Pending
-from course_lib.comm.processes.flows import Call, Flow
+from course_lib.comm.processes.flows import NO_THREAD, Call, Flow
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.meetings import meet, place_of_array
 from course_lib.comm.processes.small import receive_small, send_small
-from course_lib.comm.processes.started import Started
-from course_lib.comm.processes.tallies import Tally
+from course_lib.comm.processes.started import start
 from course_lib.comm.processes.transfers import Receiving, Sending
 
 __all__ = ["ProcessCommunicator"]
 
-_MOST_TAGS = 1_000
 T = TypeVar("T")
 
 
@@ -46,13 +42,6 @@ class ProcessCommunicator(Communicator):
         The same on all its ranks; their messages find each other by it.
     members : sequence of int or None, default: None
         Its ranks, as ranks of the whole run; None for all.
-
-    Attributes
-    ----------
-    n_sent, n_received : dict of int
-        Without a trace, how many messages went to and came from each rank of the whole run.
-    last_tags : dict of deque
-        The tags of the last messages to each, for a warning if nobody receives them.
     """
 
     _send_small: ClassVar[Callable[..., bool]] = staticmethod(send_small)
@@ -63,13 +52,11 @@ class ProcessCommunicator(Communicator):
     ) -> None:
         me = home.port.rank
         members = tuple(range(home.port.size) if members is None else members)
+        self._home = home
+        self._tally = home.tallies.open(name)
         super().__init__(members.index(me), len(members), home.seed, name, members, home.sites)
         self._records = home.trace
         flow.comm = flow.comm or self
-        self.n_sent: dict[int, int] = defaultdict(int)
-        self.n_received: dict[int, int] = defaultdict(int)
-        self.last_tags: dict[int, deque[Tag]] = defaultdict(lambda: deque(maxlen=_MOST_TAGS))
-        self._home = home
         self._port = home.port
         self._recorder = home.recorder
         self._sends = home.recorder.sends if home.trace else None
@@ -81,17 +68,18 @@ class ProcessCommunicator(Communicator):
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
         self._channel = channel & ~1
         self._quiet_channel = channel | 1  # for what barrier, split and the like say to each other
-        home.communicators.append(ref(self, home.communicators.remove))
 
     def __del__(self) -> None:
-        """Leave behind how many messages there were."""
-        self._home.tallies.add(self.tally())
+        """Say that what it has sent and received is all."""
+        self._home.tallies.end(self._tally)
 
-    def tally(self) -> Tally:
-        """Say what this rank has sent and received."""
-        last_tags = {dst: tuple(tags) for dst, tags in self.last_tags.items()}
-        sent, received = dict(self.n_sent), dict(self.n_received)
-        return Tally(self.name, sent, received, last_tags, self._last_stamp)
+    @property
+    def _last_stamp(self) -> int:
+        return self._tally.last_stamp
+
+    @_last_stamp.setter
+    def _last_stamp(self, stamp: int) -> None:
+        self._tally.last_stamp = stamp
 
     # Messages
 
@@ -131,33 +119,49 @@ class ProcessCommunicator(Communicator):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
-        taken = self._take("sendrecv", going, from_, out, op, None)
+        coming = self._receiving(from_, self._channel, out, op, None, self._stamp)
+        self._drive(Call("sendrecv", from_, to, None, (), self.name), going, coming)
         self._record_send(sending, to, data.nbytes, posted_s)
-        return taken
+        return self._taken(from_, coming)
 
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
-            self._port, self._flow, from_, self._channel, out, op, tag, self
-        )
+        try:
+            small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
+                self._port, self._flow, from_, self._channel, out, op, tag, self
+            )
+        except Exception:  # what NumPy raises while it combines: the message is gone
+            self._record_receive(from_, waited=False)
+            raise
         if small is None:
-            return self._take(verb, None, from_, out, op, tag)
+            coming = self._receiving(from_, self._channel, out, op, tag, self._stamp)
+            self._drive(Call(verb, from_, NOBODY, tag, (), self.name), None, coming)
+            return self._taken(from_, coming)
         self._record_receive(from_, waited=False)
         return small
 
-    def _take(
-        self, verb: str, going: Any, from_: int,
-        out: NDArray[Any] | None, op: str | None, tag: Tag,
-    ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
-        """Receive a message the general way, while another may be going out."""
-        coming = self._receiving(from_, self._channel, out, op, tag, self._stamp)
-        to = NOBODY if going is None else going.dst
-        self._drive(Call(verb, from_, to, tag, (), self.name), going, coming)
+    def _taken(self, from_: int, coming: Any) -> tuple[NDArray[Any], Envelope]:
+        """Return what has been received the general way, or raise why it was refused."""
         self._record_receive(from_, waited=coming.waited)
-        return coming.result, coming.sent
+        refusal, coming.refusal = coming.refusal, None
+        if refusal is None:
+            return coming.result, coming.sent
+        try:
+            raise refusal
+        finally:
+            del refusal  # else it and this frame would hold each other
+
+    def _check_flow(self, verb: str) -> None:
+        if self._flow.thread != get_ident():
+            self._refuse_thread(verb)
 
     def _refuse_thread(self, verb: str) -> NoReturn:
+        if self._flow.thread == NO_THREAD:
+            raise RuntimeError(
+                f"a copy of rank {self._me} (os.fork) called {verb}(); a copy is no rank, and can "
+                "neither send nor receive: run starts the workers"
+            )
         raise RuntimeError(
             f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
             "than its own; one communicator belongs to one thread: a function given to start() "
@@ -182,22 +186,27 @@ class ProcessCommunicator(Communicator):
     ) -> Any:  # fmt: skip
         return Receiving(
             self._port.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
-            self._refuse_stamp,
+            self._other_stamp,
         )  # fmt: skip
 
     def _drive(self, call: Call, going: Any, coming: Any) -> None:
-        self._port.drive(self._flow, call, going, coming)
+        try:
+            self._port.drive(self._flow, call, going, coming)
+        except PeerFinishedError:
+            if coming is None or coming.refusal is None:
+                raise
+            # Else the message that was refused says what went wrong; whoever drives raises that.
         if self._flow.waits:
             self._note_waits(call)
 
     # Groups and what runs beside
 
     def _barrier(self) -> None:
-        self._exchange("barrier", np.empty(0, np.int64))
+        self._meet("barrier", np.empty(0, np.int64), np.concatenate)
 
     def _split(self, color: int | None, key: int) -> Communicator | None:
         mine = np.array([color is not None, color or 0, key], np.int64)
-        table = self._exchange("split", mine).tolist()
+        table = self._meet("split", mine, np.stack).tolist()
         if color is None:
             return None
         joined = sorted(
@@ -208,21 +217,18 @@ class ProcessCommunicator(Communicator):
         return type(self)(self._home, self._flow, name, members)
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
-        if self._flow.thread != get_ident():
-            self._refuse_thread("start")
-        name = f"{self.name}/start {self._n_started}"
+        self._check_flow("start")
+        name = f"{self.name}/start {self._n_started + 1}"
 
         def body(flow: Flow) -> T:
             return fn(type(self)(self._home, flow, name, self._members), *args)
 
-        started = Started(self._port, name, body, lambda: self._no_compute("wait"))
-        self._home.starter.start(started)
+        started = start(self._port, name, body, self._home.fail)
+        self._n_started += 1  # what was refused does not count
         return started
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        # The first rank hears what all ask for, makes it, and tells the others where it lies.
-        if self._flow.thread != get_ident():
-            self._refuse_thread("shared_array")
+        self._check_flow("shared_array")
         arena = self._home.arena
         if arena is None:
             raise RuntimeError(
@@ -230,72 +236,38 @@ class ProcessCommunicator(Communicator):
                 'use backend="processes", or "torch" without torchrun'
             )
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        mine = np.frombuffer(json.dumps([dtype.str, shape]).encode(), np.uint8)
-        first = self._members[0]
-        if self.rank != 0:
-            self._quietly_send("shared_array", mine, first)
-            start = int(self._quietly_receive("shared_array", first, (first,))[0])
-        else:
-            for index, peer in enumerate(self._peers):
-                theirs = self._quietly_receive("shared_array", peer, self._peers[index:])
-                if theirs.tobytes() != mine.tobytes():
-                    self._refuse_request(mine, theirs, peer)
-            start = arena.reserve(n_bytes)
-            for peer in self._peers:
-                self._quietly_send("shared_array", np.array([start]), peer)
+        start = place_of_array(self, arena, shape, dtype)
         if n_bytes == 0:
             return np.zeros(shape, dtype)
         memory = arena.view(start, n_bytes, f"{self.name}-{start}")
         return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
 
-    def _refuse_request(self, mine: NDArray[Any], theirs: NDArray[Any], peer: int) -> None:
-        asked = []
-        for rank, request in ((self._me, mine), (peer, theirs)):
-            dtype, shape = json.loads(request.tobytes())
-            asked.append(f"rank {rank} asks for dtype {np.dtype(dtype)} and shape {tuple(shape)}")
-        raise MessageMismatchError(
-            f"the shared arrays do not match: {', '.join(asked)}; all ranks must ask for the same",
-            rank=self._me,
-        )
+    def _meet(
+        self, verb: str, mine: NDArray[Any], conclude: Callable[[list[NDArray[Any]]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        self._check_flow(verb)
+        return meet(self, verb, mine, conclude)
 
-    def _exchange(self, verb: str, mine: NDArray[Any]) -> NDArray[Any]:
-        """Give every rank what all ranks have, without counting it as messages."""
-        if self._flow.thread != get_ident():
-            self._refuse_thread(verb)
-        if self.rank != 0:
-            self._quietly_send(verb, mine, self._members[0])
-            return self._quietly_receive(verb, self._members[0], (self._members[0],))
-        rows = [mine]
-        for index, peer in enumerate(self._peers):
-            rows.append(self._quietly_receive(verb, peer, self._peers[index:]))
-        table = np.stack(rows)
-        for peer in self._peers:
-            self._quietly_send(verb, table, peer)
-        return table
-
-    def _quietly_send(self, verb: str, data: NDArray[Any], to: int) -> None:
-        sent = envelope(verb, data.dtype, data.shape, "numpy")
+    def _quietly_send(
+        self, verb: str, data: NDArray[Any], to: int, told: str | None = None
+    ) -> None:
+        sent = envelope(told or verb, data.dtype, data.shape, "numpy")
         going = self._sending(data, sent, to, self._clock(), quietly=True)
         self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
 
-    def _quietly_receive(self, verb: str, from_: int, awaited: Sequence[int]) -> NDArray[Any]:
+    def _quietly_receive(
+        self, verb: str, from_: int, awaited: Sequence[int]
+    ) -> tuple[str, NDArray[Any]]:
         coming = self._receiving(from_, self._quiet_channel, None, None, None, 0)
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
-        if coming.sent.tag != verb:
-            raise MessageMismatchError(
-                f"rank {from_} is in {coming.sent.tag}() where rank {self._me} is in {verb}(); "
-                "all ranks must call barrier, split and shared_array in the same order",
-                rank=self._me,
-            )
-        received: NDArray[Any] = coming.result
-        return received
+        return coming.sent.tag, coming.result  # what its sender calls it, and what it is
 
     # The trace
 
     def _record_send(self, sent: Envelope, to: int, n_bytes: int, posted_s: float) -> None:
         if self._sends is None:  # then what nobody receives can only be counted
-            self.n_sent[to] += 1
-            self.last_tags[to].append(sent.tag)
+            self._tally.sent[to] += 1
+            self._tally.last_tags[to].append(sent.tag)
             return
         tag, dtype, shape, _ = sent
         now_s = perf_counter() - self._origin_s
@@ -303,7 +275,7 @@ class ProcessCommunicator(Communicator):
 
     def _record_receive(self, from_: int, *, waited: bool) -> None:
         if self._receives is None:
-            self.n_received[from_] += 1
+            self._tally.received[from_] += 1
             return
         now_s = perf_counter() - self._origin_s
         # A message that did not wait lay ready in the ring when its sender had copied it.

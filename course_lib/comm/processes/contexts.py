@@ -4,6 +4,7 @@
 worker is a copy of it and starts in milliseconds. ``spawn`` starts a new interpreter every time.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -19,10 +20,19 @@ from typing import Any
 import multiprocess
 from multiprocess import spawn
 
+from course_lib.comm.errors import LaunchError, RunError, WorkerStartError
 from course_lib.comm.job import USUAL_METHOD
+from course_lib.comm.limits import limit_behind
 from course_lib.comm.processes.sockets import FOLDER_VARIABLE, folder_for_sockets
 
-__all__ = ["PROCESS_LOCK", "choose_method", "context", "interrupts_held_back", "start_process"]
+__all__ = [
+    "PROCESS_LOCK",
+    "choose_method",
+    "context",
+    "fork_server_has_ended",
+    "interrupts_held_back",
+    "start_process",
+]
 
 PROCESS_LOCK = threading.Lock()
 """Held while a process is started or its exit code is read: ``multiprocess`` polls the children of
@@ -36,7 +46,7 @@ _PRELOAD = (
 )
 _ALSO = {
     "torch": ("torch",),
-    "course_lib.checks": ("course_lib.checks.examine", "course_lib.comm.simulated.launcher"),
+    "course_lib.checks": ("course_lib.checks.room", "course_lib.comm.simulated.launcher"),
 }
 """What workers will probably need as well, once the notebook has loaded the module."""
 
@@ -127,7 +137,7 @@ def start_process(process: Any) -> None:
         _starting.without_main = True
         try:
             process.start()
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, MemoryError) as error:
             traceback.clear_frames(error.__traceback__)  # they hold pipes that were to be used
             if isinstance(error, EOFError | ConnectionRefusedError | ConnectionResetError):
                 _see_fork_server_end()
@@ -148,6 +158,20 @@ def _check_room_for_files() -> None:
     finally:
         for fd in opened:
             os.close(fd)
+
+
+def fork_server_has_ended(rank: int, size: int) -> RunError:
+    """Return the error for a worker that could not be started because its server was gone."""
+    kind = LaunchError if rank > 0 else WorkerStartError
+    refused = [OSError(number, "") for number in (errno.EMFILE, errno.EAGAIN)]
+    limits = "".join(f"; {limit}" for limit in map(limit_behind, refused) if limit)
+    return kind(
+        f"worker {rank} of {size} could not be started: the fork server, the process that starts "
+        "workers, has ended: the system let it open no more files or make no more processes, or it "
+        "could not load NumPy and this package, and has printed why (in Jupyter: in the server's "
+        f"terminal){limits}; close other programs, raise a limit that is low, or use fewer workers",
+        rank=rank,
+    )
 
 
 def _see_fork_server_end() -> None:
@@ -213,6 +237,6 @@ def _variable(name: str, value: str) -> Iterator[None]:
         yield
     finally:
         if before is None:
-            del os.environ[name]
+            os.environ.pop(name, None)  # a simulated run in another thread may have undone it
         else:
             os.environ[name] = before

@@ -1,14 +1,22 @@
-"""The flows of control of one rank, and how those that wait are woken."""
+"""The flows of control of one rank, and how those that wait are woken.
 
+Every flow that has to wait sleeps by itself, and is woken by name when it can go on: a rank may
+have thousands of them, and a message is for one.
+"""
+
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
 from typing import Any
 
+from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.flows import Call, Flow
-from course_lib.comm.processes.mailbox import FLOWS, NOBODY
+from course_lib.comm.processes.mailbox import NOBODY
+from course_lib.comm.wait_graph import WaitingRank, deadlock, quoted
 
 __all__ = ["Crew"]
 
@@ -41,8 +49,9 @@ class Crew(ABC):
         self.turn = threading.Lock()
         self.flows: dict[int, Flow] = {}
         self._board = board
-        self._changed = threading.Condition(self.turn)  # a flow has moved something, or has ended
-        self._dozing: set[Flow] = set()
+        self._free: list[int] = []  # numbers of flows that are over
+        self._of_thread: dict[int, Flow] = {}
+        self._dozing: dict[Flow, None] = {}  # in the order in which they fell asleep
 
     # For the world
 
@@ -67,50 +76,95 @@ class Crew(ABC):
 
     # The flows
 
-    def has_place(self) -> bool:
-        """Tell whether one more flow may begin."""
-        return len(self.flows) < FLOWS
-
     def open_flow(self, name: str) -> Flow:
-        """Make a place for one more flow, which belongs to the calling thread until it has one."""
+        """Make one more flow, for the function that is given communicator ``name``."""
         with self.turn:
-            number = next(n for n in range(FLOWS) if n not in self.flows)
-            flow = self.flows[number] = Flow(number, name)
-            self._board.goes_on(self.rank, number)
+            number = self._free[0] if self._free else len(self.flows)
+            self._board.open(self.rank, number)
+            if self._free:
+                heappop(self._free)
+            flow = self.flows[number] = Flow(number, name, self.turn)
             return flow
 
+    def enter(self, flow: Flow) -> None:
+        """Say that the calling thread is ``flow``."""
+        flow.thread = threading.get_ident()
+        self._of_thread[flow.thread] = flow
+
     def close_flow(self, flow: Flow) -> None:
-        """Give a flow's place back."""
+        """Forget a flow that is over, and wake those that wait for that."""
         with self.turn:
+            flow.over = True
             del self.flows[flow.number]
-            self._wake_flows()
+            self._of_thread.pop(flow.thread, None)
+            heappush(self._free, flow.number)
+            for waiter in flow.waiters:
+                self._wake(waiter)
+            if len(self.flows) == 1:  # the rank's function, which may wait for all
+                self._wake(next(iter(self.flows.values())))
             self._board.ends(self.rank, flow.number)
 
     def this_flow(self) -> Flow | None:
         """Return the flow that the calling thread is; None if it is a stranger."""
-        here = threading.get_ident()
-        return next((flow for flow in list(self.flows.values()) if flow.thread == here), None)
+        return self._of_thread.get(threading.get_ident())
 
-    def wait_until(self, flow: Flow, call: Call, met: Callable[[], bool]) -> None:
-        """Wait for something that another flow of this rank does."""
+    def wait_for(self, flow: Flow, other: Flow) -> None:
+        """Let ``flow`` wait until another of this rank is over."""
         with self.turn:
-            while not met():
-                self._board.waits(self.rank, flow.number, call.verb, NOBODY, NOBODY)
-                flow.call = call
-                self._doze(flow)
-                flow.call = None
-            self._board.goes_on(self.rank, flow.number)
+            flow.awaits = other
+            self._refuse_circle(flow)
+            other.waiters.append(flow)
+            self._wait_until(flow, other.name, lambda: other.over)
+            flow.awaits = None
+
+    def wait_for_all(self, flow: Flow) -> None:
+        """Let ``flow``, the rank's function, wait until all others are over."""
+        with self.turn:
+            self._wait_until(flow, "", lambda: len(self.flows) == 1)
+
+    def _refuse_circle(self, flow: Flow) -> None:
+        """Refuse to wait for something that waits, perhaps by others, for this flow."""
+        circle = [flow]
+        while (following := circle[-1].awaits) is not None and following is not flow:
+            circle.append(following)
+        if following is None:
+            return
+        stacks = sys._current_frames()
+        told = [
+            WaitingRank(
+                self.rank, "wait", f"wait() for its started function {quoted(one.awaits.name)}",
+                place(user_frame(frames_of_stack(stacks.get(one.thread)))), (self.rank,),
+                started=one.name,
+            )
+            for one in circle
+            if one.awaits is not None
+        ]  # fmt: skip
+        flow.awaits = None
+        raise deadlock([told], eager_bytes=0)
+
+    def _wait_until(self, flow: Flow, what: str, met: Callable[[], bool]) -> None:
+        while not met():
+            flow.call = Call("wait", comm=what)
+            self._board.waits(self.rank, flow.number, "wait", NOBODY, NOBODY)
+            self._doze(flow)
+            flow.call = None
+        self._board.goes_on(self.rank, flow.number)
 
     def _doze(self, flow: Flow) -> None:
-        """Sleep until another flow of this rank has moved something."""
-        self._dozing.add(flow)
-        self._changed.wait()
+        """Sleep until somebody wakes this flow."""
+        self._dozing[flow] = None
+        flow.woken.wait()
 
-    def _wake_flows(self) -> None:
-        for flow in self._dozing:  # said here, so that nobody takes them for asleep meanwhile
+    def _wake(self, flow: Flow) -> None:
+        if flow in self._dozing:
+            del self._dozing[flow]
+            # Said here, so that nobody takes it for asleep meanwhile.
             self._board.goes_on(self.rank, flow.number)
-        self._dozing.clear()
-        self._changed.notify_all()
+            flow.woken.notify()
+
+    def _wake_all(self) -> None:
+        for flow in list(self._dozing):
+            self._wake(flow)
 
     def _went_on(self, flow: Flow) -> None:
         flow.polled = False
@@ -119,5 +173,3 @@ class Crew(ABC):
             if now_s - flow.idle_since_s > _WORTH_NOTING_S:
                 flow.waits.append((flow.idle_since_s, now_s))
             flow.idle_since_s = 0.0
-        if len(self.flows) > 1:
-            self._wake_flows()

@@ -8,10 +8,12 @@ from course_lib.comm.communicator import WORLD, Communicator
 from course_lib.comm.order import Entered
 from course_lib.comm.processes.board import call_text
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
-from course_lib.comm.processes.transfers import Receiving
-from course_lib.comm.wait_graph import GROUP_VERBS
+from course_lib.comm.wait_graph import GROUP_VERBS, quoted
 
-__all__ = ["Call", "Flow"]
+__all__ = ["NO_THREAD", "Call", "Flow"]
+
+NO_THREAD = -1
+"""The thread of every flow in a copy of a worker (``os.fork``), which is no rank."""
 
 
 class Call(NamedTuple):
@@ -24,7 +26,7 @@ class Call(NamedTuple):
     missing: Sequence[int] = ()
     """All who are awaited: in a barrier by the one who counts, in ``recv_any`` the others."""
     comm: str = WORLD
-    """The communicator's name."""
+    """The communicator's name; in ``wait`` that of what is waited for, empty for all."""
 
     def still(self, src: int, dst: int) -> "Call":
         """Return the part of it that is still open."""
@@ -32,7 +34,14 @@ class Call(NamedTuple):
 
     def written(self, known: str) -> str:
         """Write it with what it waits for, and on which communicator if not on the ``known``."""
-        on = "" if self.comm == known else f" on {self.comm!r}"
+        if self.verb == "wait":
+            what = (
+                f"its started function {quoted(self.comm)}"
+                if self.comm
+                else "all that it has started"
+            )
+            return f"wait() for {what}"
+        on = "" if self.comm == known else f" on {quoted(self.comm)}"
         return call_text(self.verb, self.src, self.dst, self.tag) + on
 
     def explain_gone(self, rank: int, gone: list[int], entered: Entered | None) -> str:
@@ -54,7 +63,7 @@ class Call(NamedTuple):
             hint = f"every rank must call {entered.site.name}() equally often"
         if self.comm.rpartition("/")[2].startswith("start "):
             hint = f"every rank must call start() equally often; {hint}"
-        on = "" if self.comm == WORLD else f" on {self.comm!r}"
+        on = "" if self.comm == WORLD else f" on {quoted(self.comm)}"
         who = "but every other rank" if self.src == ANYONE else "which"
         return (
             f"rank {rank} waits in {self.verb}(){on}{within} {whom}, {who} has already returned "
@@ -65,50 +74,63 @@ class Call(NamedTuple):
 class Flow:
     """One flow of control of a rank: a thread that may be in one verb at a time.
 
-    Attributes
+    Parameters
     ----------
     number : int
-        0 for the rank's function, else one of the places for what it has started.
+        0 for the rank's function, else the lowest that no other has.
     name : str
         The communicator it was given.
+    turn : Lock
+        Held by the flow that moves messages.
+
+    Attributes
+    ----------
     thread : int
-        The thread's identifier.
+        The thread's identifier; 0 before it has one.
+    comm : Communicator or None
+        The one that it was given.
     call : Call or None
         What it waits in.
+    going : Sending or None
+        The message it sends, while it is in the verb.
     coming : Receiving or None
         The message it receives.
     waits : list of (float, float)
         When it has waited, on the computer's clock.
     idle_since_s : float
         When it began to wait; 0 if it does not.
-    comm : Communicator or None
-        The one that it was given.
     polled : bool
         Whether it has stayed awake for news for a moment, in vain.
+    woken : Condition
+        What it sleeps on.
+    awaits : Flow or None
+        Another flow of the rank, if it waits for that to be over.
+    waiters : list of Flow
+        Those that wait for this one.
+    over : bool
+        Whether its function has returned.
     """
 
     __slots__ = (
-        "call",
-        "coming",
-        "comm",
-        "idle_since_s",
-        "name",
-        "number",
-        "polled",
-        "thread",
-        "waits",
+        "awaits", "call", "coming", "comm", "going", "idle_since_s", "name", "number", "over",
+        "polled", "thread", "waiters", "waits", "woken",
     )  # fmt: skip
 
-    def __init__(self, number: int, name: str) -> None:
+    def __init__(self, number: int, name: str, turn: threading.Lock) -> None:
         self.number = number
         self.name = name
-        self.thread = threading.get_ident()
-        self.call: Call | None = None
-        self.coming: Receiving | None = None
+        self.thread = 0
         self.comm: Communicator | None = None
+        self.call: Call | None = None
+        self.going: Any = None
+        self.coming: Any = None
         self.waits: list[tuple[float, float]] = []
         self.idle_since_s = 0.0
         self.polled = False
+        self.woken = threading.Condition(turn)
+        self.awaits: Flow | None = None
+        self.waiters: list[Flow] = []
+        self.over = False
 
     def entered(self) -> Entered | None:
         """Say in which collective it is; another thread may ask."""

@@ -34,7 +34,7 @@ FIXED = 64
 """Bytes of the fixed part."""
 
 MAGIC = 0x434C4D32
-FIXED_PART = struct.Struct("<IHBBQqqdQ")
+FIXED_PART = struct.Struct("<IHHIQqqdQ")
 """Magic number, length of the description, flags, flow, channel, number, bytes, time, stamp."""
 _DESCRIPTION = struct.Struct("<BBHHH")
 _KINDS = ("numpy", "torch", "device")
@@ -84,22 +84,12 @@ def unpack(ring: memoryview, start: int) -> Header:
 
 @lru_cache(maxsize=4096)
 def describe(sent: Envelope) -> bytes:
-    """Write the description of a message.
-
-    Raises
-    ------
-    ValueError
-        If tag and dtype are so long that no ring could hold them.
-    """
+    """Write the description of a message."""
     dtype = sent.dtype.encode()
     tag_kind, tag = _pack_tag(sent.tag)
     n_dims = len(sent.shape)
     n_bytes = _DESCRIPTION.size + 8 * n_dims + len(dtype) + len(tag)
-    if FIXED + aligned(n_bytes) > LARGEST_HEADER:
-        raise ValueError(
-            f"tag must be at most about 1,000 bytes long, got one of {len(tag):,} bytes; "
-            "a tag is a label: send long data as an array"
-        )
+    assert FIXED + aligned(n_bytes) <= LARGEST_HEADER, "a tag is short: check_tag has seen to it"
     first = _DESCRIPTION.pack(_KINDS.index(sent.kind), tag_kind, n_dims, len(dtype), len(tag))
     return first + struct.pack(f"<{n_dims}q", *sent.shape) + dtype + tag
 

@@ -3,17 +3,12 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from weakref import ref
+from typing import Any
 
 from course_lib.comm.order import Sites
 from course_lib.comm.processes.arena import Arena
-from course_lib.comm.processes.started import Starter
 from course_lib.comm.processes.tallies import Tallies
 from course_lib.trace.recorder import Recorder
-
-if TYPE_CHECKING:
-    from course_lib.comm.processes.communicator import ProcessCommunicator
 
 __all__ = ["Home"]
 
@@ -40,10 +35,8 @@ class Home:
         Told of an exception that left a started function.
     sites : Sites
         The places at which it has called collectives.
-    communicators : list of weak references to ProcessCommunicator
-        Those that are still used.
     tallies : Tallies
-        What the others have sent.
+        What its communicators have sent and received.
     """
 
     port: Any
@@ -54,13 +47,11 @@ class Home:
     origin_s: float
     fail: Callable[[BaseException], None]
     sites: Sites
-    communicators: "list[ref[ProcessCommunicator]]" = field(default_factory=list)
     tallies: Tallies = field(default_factory=Tallies)
 
     def __post_init__(self) -> None:
         """Make what follows from these."""
         self.recorder = Recorder(self.port.rank)
-        self.starter = Starter(self.port, self.fail)
 
     def clock(self) -> float:
         """Return seconds since the run began."""

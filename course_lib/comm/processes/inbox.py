@@ -71,6 +71,11 @@ class Inbox:
 
     ``Connection.recv`` would wait for the rest of a record that a stopped worker never sends; so
     the bytes are gathered here until a record is whole. Windows delivers whole records only.
+
+    Attributes
+    ----------
+    n_refused : int or None
+        How large the record was that there was no memory for; nothing more is read then.
     """
 
     def __init__(self, pipe: Any) -> None:
@@ -78,6 +83,7 @@ class Inbox:
         self._tap = None if sys.platform == "win32" else Tap(pipe)
         self._open = True
         self._gathered = bytearray()
+        self.n_refused: int | None = None
 
     @property
     def pipe(self) -> Any:
@@ -91,12 +97,19 @@ class Inbox:
 
     def read(self) -> list[Any]:
         """Return the records that are whole by now."""
+        if self.n_refused is not None:
+            return []
         if self._tap is None:
             return self._read_messages()
-        self._gathered += self._tap.read()
-        records = []
-        while (record := self._next_record()) is not None:
-            records.append(pickle.loads(record))
+        records: list[Any] = []
+        try:
+            self._gathered += self._tap.read()
+            while (place := self._next_record()) is not None:
+                with memoryview(self._gathered) as data, data[place] as record:
+                    records.append(pickle.loads(record))
+                del self._gathered[: place.stop]
+        except MemoryError:
+            self._refuse()
         return records
 
     def close(self) -> None:
@@ -107,7 +120,13 @@ class Inbox:
             self._open = False
             self._pipe.close()
 
-    def _next_record(self) -> bytes | None:
+    def _next_record(self) -> slice | None:
+        """Say where the first record lies among what has been gathered, if it is whole."""
+        place = self._place()
+        return place if place is not None and place.stop <= len(self._gathered) else None
+
+    def _place(self) -> slice | None:
+        """Say where the first record will lie, if that is known."""
         # The framing of multiprocess.connection: four bytes of length, or -1 and eight bytes.
         data = self._gathered
         start = _LENGTH.size
@@ -119,11 +138,13 @@ class Inbox:
             if len(data) < start:
                 return None
             (length,) = _LONG_LENGTH.unpack_from(data, _LENGTH.size)
-        if len(data) < start + length:
-            return None
-        record = bytes(memoryview(data)[start : start + length])
-        del data[: start + length]
-        return record
+        return slice(start, start + length)
+
+    def _refuse(self) -> None:
+        """Let go of a record that there is no memory for; its sender waits, and will be ended."""
+        place = self._place()
+        self.n_refused = len(self._gathered) if place is None else place.stop - place.start
+        self._gathered = bytearray()
 
     def _read_messages(self) -> list[Any]:
         records = []
@@ -132,4 +153,6 @@ class Inbox:
                 records.append(pickle.loads(self._pipe.recv_bytes()))
         except (EOFError, OSError):
             self.close()
+        except MemoryError:
+            self._refuse()
         return records

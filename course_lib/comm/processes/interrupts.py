@@ -1,51 +1,50 @@
-"""Ctrl-C and Jupyter's stop button during a run: noticed at once, acted on at a safe place."""
+"""Ctrl-C while workers run: it wakes the launcher, which ends them at a safe place."""
 
-import signal
-import threading
-from types import FrameType
+from contextlib import suppress
 from typing import Any
 
 import multiprocess
 
-__all__ = ["Interrupts"]
+from course_lib.comm.interrupts import Interrupts
+
+__all__ = ["WakingInterrupts"]
 
 
-class Interrupts:
-    """Collect interrupts while a run is under way, instead of having them raised anywhere.
+class WakingInterrupts(Interrupts):
+    """Interrupts that end what the launcher waits for.
 
-    An exception in the middle of starting or ending processes would leave some behind. So a handler
-    only takes note and wakes the launcher, which ends the workers and then raises one
-    ``KeyboardInterrupt``, however often the key was pressed. Outside the main thread, and where the
-    program has a handler of its own, nothing is changed.
+    An exception in the middle of starting or ending processes would leave some behind. So the
+    launcher is woken up, ends the workers and then raises one ``KeyboardInterrupt``, however often
+    the key was pressed.
 
     Attributes
     ----------
-    count : int
-        How many there were.
     wake : Connection
         Becomes readable with the first.
     """
 
     def __init__(self) -> None:
-        self.count = 0
-        self.wake, self._bell = multiprocess.Pipe(duplex=False)
-        self._before: Any = None
+        super().__init__()
+        self.wake: Any = None
+        self._bell: Any = None
 
-    def __enter__(self) -> "Interrupts":
-        """Take over Ctrl-C, where it would raise ``KeyboardInterrupt``."""
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._note)
+    def __enter__(self) -> "WakingInterrupts":
+        """Take over Ctrl-C, then make what wakes the launcher."""
+        super().__enter__()
+        try:
+            self.wake, self._bell = multiprocess.Pipe(duplex=False)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give Ctrl-C back."""
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-        self.wake.close()
-        self._bell.close()
+        """Let go of that, then give Ctrl-C back."""
+        for end in (self._bell, self.wake):
+            if end is not None:
+                end.close()
+        super().__exit__()
 
-    def _note(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self.count += 1
-        if self.count == 1:
+    def _noted(self) -> None:
+        with suppress(AttributeError, OSError):  # not there yet, or no longer
             self._bell.send_bytes(b"!")

@@ -1,30 +1,30 @@
 """What ``run`` does in worlds of real processes: start workers, watch them, say how it ended."""
 
 import os
-import pickle
 import threading
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from course_lib.comm import order
-from course_lib.comm.errors import LaunchError, RunError, SerializationError
+from course_lib.comm.errors import LaunchError, RunError
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result
 from course_lib.comm.leftovers import warn_unreceived
+from course_lib.comm.limits import what_to_do
 from course_lib.comm.memory import warn_of_memory
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes import contexts, reports, segment, sockets
-from course_lib.comm.processes.interrupts import Interrupts
+from course_lib.comm.processes.interrupts import WakingInterrupts
 from course_lib.comm.processes.member import Member, Phase
 from course_lib.comm.processes.records import Done
 from course_lib.comm.processes.tallies import FORGOTTEN
 from course_lib.comm.processes.team import Ending, Team
 from course_lib.comm.processes.transport import SharedMemory, Transport
-from course_lib.comm.shipping import pack_call
-from course_lib.trace.events import Fault
+from course_lib.comm.shipping import load_value, pack_call
+from course_lib.comm.warn import warn_caller
+from course_lib.trace.events import NO_RECORD, Fault
 from course_lib.trace.recorder import Recorder, assemble
 from course_lib.trace.trace import Trace
 
@@ -68,16 +68,19 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
     method = contexts.choose_method(start_method)
     call = pack_call(job.fn, job.args)
     warn_of_memory(job.fn, job.args, len(call), job.workers, method)
-    with _refusals_told(), transport, Interrupts() as interrupts:
-        with _context(method, transport.preload) as context:
-            team = Team(job, context, interrupts, transport)
-            members = team.members
-            error = _run(team, job, call)
-        if interrupts.count and not isinstance(error, KeyboardInterrupt):
-            error = KeyboardInterrupt("the run was interrupted while its workers were leaving")
+    with (
+        _refusals_told(),
+        WakingInterrupts() as interrupts,
+        transport,
+        _context(method, transport.preload) as context,
+    ):
+        team = Team(job, context, interrupts, transport)
+        members = team.members
+        error = _run(team, job, call)
+    error = interrupts.outcome(error, "its workers were leaving")
     if error is not None:
         if isinstance(error, RunError) and job.trace:
-            error.trace = _trace(members, transport.backend, _fault(error, members))
+            error.trace = _trace(members, transport.backend, _faults(error, members))
         raise error from None
     result = _result(job, members, transport.backend)
     _warn_of_late_crashes(members)
@@ -100,7 +103,8 @@ def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
             limit_s = job.time_limit_s
             ending = team.wait(Phase.DONE, limit_s)
         leave_s = _LEAVE_S if ending is Ending.WELL else 0.0
-        board = team.locate() if leave_s == 0 else None
+        recall = job.trace and ending is not Ending.INTERRUPT
+        board = team.locate(recall=recall) if leave_s == 0 else None
     except RunError as error:
         return error
     finally:
@@ -128,8 +132,8 @@ def _refusals_told() -> Iterator[None]:
     except (OSError, MemoryError) as error:
         what = "there is not enough memory" if isinstance(error, MemoryError) else error
         raise LaunchError(
-            f"the operating system refused what is needed to start workers: {what}; "
-            "close other programs, raise the limit (ulimit -a shows them) or use fewer workers"
+            "the operating system refused what is needed to start workers and to hear from them: "
+            f"{what}; {what_to_do(error)}"
         ) from error
 
 
@@ -151,31 +155,26 @@ def _result(job: Job, members: list[Member], backend: str) -> Result:
     for member in members:
         assert member.done is not None
         elapsed_s = max(elapsed_s, member.done.ended_s)
-        try:
-            values.append(pickle.loads(member.done.value))
-        except (Exception, SystemExit) as error:  # whatever a learner's class does
-            raise SerializationError(
-                f"what rank {member.rank} returned could not be loaded here: "
-                f"{type(error).__name__}: {error}; return arrays, numbers, texts or lists of them",
-                rank=member.rank,
-            ) from error
+        values.append(load_value(member.done.value, member.rank))
     trace = _trace(members, backend, []) if job.trace else None
     return Result(values, elapsed_s, backend, trace)
 
 
 def _trace(members: list[Member], backend: str, faults: list[Fault]) -> Trace:
-    recorders = []
-    for member in members:
-        report = member.done or member.failure
-        recorder = report.recorder if report is not None else None
-        recorders.append(Recorder(member.rank) if recorder is None else recorder)
+    recorders = [member.recorder or Recorder(member.rank) for member in members]
     return assemble(recorders, backend=backend, clock="measured", faults=faults)
 
 
-def _fault(error: RunError, members: list[Member]) -> list[Fault]:
-    times = [m.failure.failure.time_s for m in members if m.failure is not None]
+def _faults(error: RunError, members: list[Member]) -> list[Fault]:
+    """Tell the trace of the failure, and of the ranks whose records nobody has any more."""
+    time_s = min((m.failure.failure.time_s for m in members if m.failure is not None), default=0.0)
     summary = str(error.args[0]).splitlines()[0]
-    return [Fault(error.rank, type(error).__name__, summary, min(times, default=0.0))]
+    faults = [Fault(error.rank, type(error).__name__, summary, time_s)]
+    for member in members:
+        if member.recorder is None and member.phase >= Phase.RUNNING:
+            text = f"what rank {member.rank} had recorded was lost with it"
+            faults.append(Fault(member.rank, NO_RECORD, text, time_s))
+    return faults
 
 
 def unreceived(result: Result, reports: dict[int, Done]) -> list[tuple[int, int, Tag]]:
@@ -225,9 +224,7 @@ def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
 def _warn_of_late_crashes(members: list[Member]) -> None:
     for member in members:
         if member.exit_code and not member.ended_by_us:
-            warnings.warn(
+            warn_caller(
                 f"rank {member.rank} returned its result and then ended with exit code "
-                f"{member.exit_code}; the result is kept",
-                RuntimeWarning,
-                stacklevel=4,
+                f"{member.exit_code}; the result is kept"
             )

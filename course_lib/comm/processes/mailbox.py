@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["ANYONE", "FLOWS", "NOBODY", "Mailbox", "Slots", "awake", "is_asleep", "mailbox_words"]
+__all__ = ["ANYONE", "NOBODY", "Mailbox", "Slots", "awake", "is_asleep", "mailbox_words"]
 
 NOBODY = -1
 ANYONE = -2
-FLOWS = 16
-"""How many flows of control a rank may have at once: its function and 15 that it has started."""
 
 _NEWS, _AWAITED_SRC, _AWAITED_DST, _STALLED, _OWN, _FIRST_FREE = range(6)
 _MANY_POLLS, _FEW_POLLS = 64, 4
@@ -31,20 +29,17 @@ class Slots:
 
     ``heads + src``: bytes that ``src`` has put into its ring to the owner. ``tails + dst``: bytes
     that ``dst`` has taken out of the owner's ring. ``finished + rank``: 1 once it has returned.
-    ``accepted + flow``: the last message of the owner's ``flow`` whose receive has begun.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
         # Heads first: with few ranks, all that a message changes lies in one line of the cache.
-        self.heads, self.tails, self.finished, self.accepted = (
-            _FIRST_FREE + part * size for part in range(4)
-        )
+        self.heads, self.tails, self.finished = (_FIRST_FREE + part * size for part in range(3))
 
 
 def mailbox_words(size: int) -> int:
     """Count the 8-byte words of a mailbox, rounded up so that each begins a cache line."""
-    return -(-(_FIRST_FREE + 3 * size + FLOWS) // 16) * 16
+    return -(-(_FIRST_FREE + 3 * size) // 16) * 16
 
 
 def awake(words: memoryview, start: int) -> None:
@@ -82,18 +77,14 @@ class Mailbox:
 
     # The owner's part
 
-    def look(self, src: int, dst: int, flow: int) -> tuple[int, int, int, int, int]:
-        """Return (count of news, head of src, tail of dst, message accepted, stalled) as they are.
+    def look(self, src: int, dst: int) -> tuple[int, int, int, int]:
+        """Return (count of news, head of src, tail of dst, stalled) as they are.
 
-        What is returned for a negative ``src`` or ``dst`` means nothing; the message accepted is
-        the last one of ``flow``.
+        What is returned for a negative ``src`` or ``dst`` means nothing.
         """
         words, slots = self._words, self._slots
         self._acquire()
-        seen = (
-            words[_NEWS], words[slots.heads + src], words[slots.tails + dst],
-            words[slots.accepted + flow], words[_STALLED],
-        )  # fmt: skip
+        seen = words[_NEWS], words[slots.heads + src], words[slots.tails + dst], words[_STALLED]
         self._release()
         return seen
 
@@ -107,14 +98,15 @@ class Mailbox:
         self._release()
         return head
 
-    def look_everywhere(self) -> tuple[int, list[int], bool]:
-        """Return (count of news, heads of all ranks, stalled) as they are."""
-        words, first = self._words, self._slots.heads
+    def look_everywhere(self) -> tuple[int, list[int], list[int], int, bool]:
+        """Return (count of news, all heads, all tails, how many finished, stalled) as they are."""
+        words, first, size = self._words, self._slots.heads, self._slots.size
         self._acquire()
         news, stalled = words[_NEWS], words[_STALLED]
-        heads = words[first : self._slots.tails].tolist()
+        seen = words[first : first + 3 * size].tolist()
         self._release()
-        return news, heads, bool(stalled)
+        n_finished = sum(seen[2 * size :])
+        return news, seen[:size], seen[size : 2 * size], n_finished, bool(stalled)
 
     def finished(self, peers: Iterable[int]) -> list[int]:
         """List those of ``peers`` that have returned."""
@@ -207,9 +199,9 @@ class Mailbox:
         """Say that ``dst`` has taken bytes up to ``tail`` out of the owner's ring."""
         self._tell(self._slots.tails + dst, tail, _AWAITED_DST, dst)
 
-    def tell_accepted(self, dst: int, flow: int, number: int) -> None:
-        """Say that ``dst`` has begun to receive message ``number``, which ``flow`` sends."""
-        self._tell(self._slots.accepted + flow, number, _AWAITED_DST, dst)
+    def tell_accepted(self, dst: int) -> None:
+        """Say that ``dst`` has begun to receive a message; the board says which."""
+        self._tell(None, 0, _AWAITED_DST, dst)
 
     def tell_finished(self, rank: int) -> None:
         """Say that ``rank`` has returned."""
@@ -219,10 +211,13 @@ class Mailbox:
         """Ask the owner to take what lies in its rings into its own memory."""
         self._tell(_STALLED, 1)
 
-    def _tell(self, slot: int, value: int, awaited: int | None = None, peer: int = NOBODY) -> None:
+    def _tell(
+        self, slot: int | None, value: int, awaited: int | None = None, peer: int = NOBODY
+    ) -> None:
         words = self._words
         self._acquire()
-        words[slot] = value
+        if slot is not None:
+            words[slot] = value
         words[_NEWS] += 1
         if awaited is None:
             wake = words[_AWAITED_SRC] != NOBODY or words[_AWAITED_DST] != NOBODY

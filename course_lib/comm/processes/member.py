@@ -16,9 +16,18 @@ from course_lib.comm.order import Entered, Site
 from course_lib.comm.processes.contexts import PROCESS_LOCK, start_process
 from course_lib.comm.processes.inbox import Inbox, Tap
 from course_lib.comm.processes.output import Printer
-from course_lib.comm.processes.records import Attached, Done, Failed, Loaded, Located, Output
+from course_lib.comm.processes.records import (
+    Attached,
+    Done,
+    Failed,
+    Loaded,
+    Located,
+    Output,
+    Recalled,
+)
 from course_lib.comm.processes.resident import resident_bytes
 from course_lib.comm.processes.setup import Pipes, Setup, enter
+from course_lib.trace.recorder import Recorder
 
 __all__ = ["REST_S", "Member", "Phase"]
 
@@ -71,6 +80,8 @@ class Member:
         All three, after a name, of everything that it had started.
     sites : tuple of Site
         The places at which it had called collectives when it last reported.
+    recorder : Recorder or None
+        What it had recorded when it last reported, if it was traced.
     gone : bool
         Whether its process has ended.
     gone_s : float
@@ -97,6 +108,7 @@ class Member:
         self.entered: Entered | None = None
         self.beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...] = ()
         self.sites: tuple[Site, ...] = ()
+        self.recorder: Recorder | None = None
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
@@ -129,7 +141,13 @@ class Member:
         if self.failure is not None:
             patience_s = _ANOTHER_FIRST_S if self.failure.is_consequence else 0.0
             return time.monotonic() >= self._failed_s + patience_s
-        return self.done is None and self._inbox is not None and not self._inbox.open
+        lost = self._inbox is not None and not self._inbox.open
+        return self.n_refused is not None or (self.done is None and lost)
+
+    @property
+    def n_refused(self) -> int | None:
+        """How many bytes it has sent back that this program had no memory for, if any."""
+        return None if self._inbox is None else self._inbox.n_refused
 
     @property
     def left_well(self) -> bool:
@@ -144,8 +162,9 @@ class Member:
     def open_pipes(self) -> Pipes:
         """Make the pipes; return the worker's ends of them."""
         requests, self._requests = self._pipe()
+        self._worker_ends.append(requests)  # at once, so that it is closed if there are no more
         records, worker_records = self._pipe()
-        self._worker_ends += [requests, worker_records]
+        self._worker_ends.append(worker_records)
         self._inbox = Inbox(records)
         outputs = {}
         for name in _OUTPUTS:
@@ -178,7 +197,7 @@ class Member:
     def sources(self) -> list[Any]:
         """List what to wait for: pipes that are open, and the end of the process."""
         found = [] if self.rests else [tap.pipe for tap in self._taps.values() if tap.open]
-        if self._inbox is not None and self._inbox.open:
+        if self._inbox is not None and self._inbox.open and self.n_refused is None:
             found.append(self._inbox.pipe)
         if not self.gone and sys.platform != "win32":  # there, the end of the inbox tells as much
             found.append(self._process.sentinel)
@@ -255,14 +274,20 @@ class Member:
                 self.phase = Phase.LOADED
             case Located() if not self.silent:
                 self.frames, self.call, self.entered, self.beside, self.sites = record
+            case Recalled():
+                self.recorder = record.recorder
             case Output():
                 self.printer.feed(record.stream, record.data)
-            case Done() if not self.too_late:
+            case Done() | Failed() if self.too_late:
+                self.recorder = record.recorder
+            case Done():
                 self.done = record
+                self.recorder = record.recorder
                 self.sites = record.sites
                 self.phase = Phase.DONE
-            case Failed() if not self.too_late:
+            case Failed():
                 self.failure = record
+                self.recorder = record.recorder
                 self._failed_s = time.monotonic()
                 self.sites = record.sites
 

@@ -16,6 +16,8 @@ from typing import Any
 import multiprocess
 from multiprocess import connection
 
+from course_lib.comm.processes.flows import NO_THREAD, Flow
+
 __all__ = ["RUN_VARIABLE", "descendants", "end_processes", "let_forks_end_with_the_run", "marked"]
 
 RUN_VARIABLE = "COURSE_LIB_RUN"
@@ -61,13 +63,23 @@ def end_processes(processes: Iterable[Any]) -> None:
             process.kill()
 
 
-def let_forks_end_with_the_run() -> None:
-    """In a worker: have the copies that it makes of itself end when the run does."""
+def let_forks_end_with_the_run(flows: dict[int, Flow]) -> None:
+    """In a worker: have the copies that it makes of itself end when the run does.
+
+    Until then they may compute, but they are no rank: no message is theirs to send or to receive.
+
+    Parameters
+    ----------
+    flows : dict of Flow
+        What runs in the worker, when it is copied.
+    """
     if not hasattr(os, "register_at_fork"):  # Windows, where no process can be copied
         return
     sentinel = multiprocess.parent_process().sentinel
 
     def watch() -> None:
+        for flow in flows.values():
+            flow.thread = NO_THREAD
         threading.Thread(target=_end_with, args=(sentinel,), daemon=True).start()
 
     os.register_at_fork(after_in_child=watch)

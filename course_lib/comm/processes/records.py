@@ -10,7 +10,19 @@ from course_lib.comm.messages import Tag
 from course_lib.comm.order import Entered, Site
 from course_lib.trace.recorder import Recorder
 
-__all__ = ["Attached", "Call", "Done", "Failed", "Go", "Loaded", "Locate", "Located", "Output"]
+__all__ = [
+    "Attached",
+    "Call",
+    "Done",
+    "Failed",
+    "Go",
+    "Loaded",
+    "Locate",
+    "Located",
+    "Output",
+    "Recall",
+    "Recalled",
+]
 
 
 class Call(NamedTuple):
@@ -27,6 +39,12 @@ class Go(NamedTuple):
 
 class Locate(NamedTuple):
     """To a worker: say where your main thread is."""
+
+    reason: str
+
+
+class Recall(NamedTuple):
+    """To a worker: say what you have recorded so far; the run is over."""
 
     reason: str
 
@@ -55,6 +73,12 @@ class Located(NamedTuple):
     entered: Entered | None
     beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...]
     sites: tuple[Site, ...]
+
+
+class Recalled(NamedTuple):
+    """From a worker: what it had recorded when it was asked."""
+
+    recorder: Recorder
 
 
 class Output(NamedTuple):

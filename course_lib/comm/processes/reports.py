@@ -15,13 +15,15 @@ from course_lib.comm.errors import (
     WorkerStalled,
     WorkerStartError,
 )
-from course_lib.comm.failures import place, render, to_error, user_frame
+from course_lib.comm.failures import Frame, place, render, to_error, user_frame
+from course_lib.comm.limits import no_room_for
 from course_lib.comm.order import Entered
 from course_lib.comm.processes import stalls
 from course_lib.comm.processes.board import Board, call_text
 from course_lib.comm.processes.deadlock import DeadlockWatch, Link, awaited
 from course_lib.comm.processes.member import Member, Phase
-from course_lib.comm.wait_graph import MOST_LINES, WaitingRank
+from course_lib.comm.processes.watch import LINE_CLOSED
+from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, quoted
 
 __all__ = [
     "explain_deadlock",
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 _MOST_STACKS = 4
+_MOST_STARTED = 3
+"""How many of the functions that a rank has started are told in a line each."""
 
 
 def explain_failure(members: list[Member], board: Board, origin_s: float) -> RunError:
@@ -51,6 +55,9 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
     RunError
         The error to raise, with a line for every other rank.
     """
+    for member in members:
+        if member.n_refused is not None:
+            return no_room_for(member.rank, member.n_refused, _others(members, member, board))
     failed = [m for m in members if m.failure is not None or (not m.done and not m.ended_by_us)]
     if failed:
         first = min(failed, key=lambda member: _failed_at(member, origin_s))
@@ -59,11 +66,15 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
             return _with_sender(to_error(first.failure.failure, others), members)
         return _explain_death(first, others)
     first = next(m for m in members if m.done is None)
+    return _closed_line(first, _others(members, first, board))
+
+
+def _closed_line(member: Member, consequences: tuple[str, ...]) -> WorkerExited:
     return WorkerExited(
-        f"rank {first.rank} closed its line to the launcher and was ended; "
+        f"rank {member.rank} closed its line to the launcher and was ended; "
         "do not close file descriptors that you have not opened",
-        rank=first.rank,
-        consequences=_others(members, first, board),
+        rank=member.rank,
+        consequences=consequences,
     )
 
 
@@ -164,15 +175,17 @@ def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
     waiting = state.waiting[entry]
     call, frames = call_text(*waiting), member.frames or member.crash
     flows = [("", frames, member.call, None), *member.beside]
+    started = ""
     if len(flows) == len(state.waiting):  # else it has not answered
-        name, frames, said, _ = flows[entry]
-        call = (said or call) + (f" in {name!r}" if name else "")
+        started, frames, said, _ = flows[entry]
+        call = (said or call) + (f" in {quoted(started)}" if started else "")
     return WaitingRank(
         rank=member.rank,
         verb=waiting.verb,
         call=call,
         place=place(user_frame(frames)) if frames else "a place that it did not tell",
         waits_for=tuple(awaited(member.rank, waiting, len(watch.states))),
+        started=started,
     )
 
 
@@ -210,6 +223,8 @@ def explain_interrupt(members: list[Member], board: Board) -> KeyboardInterrupt:
 
 def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
     rank, code = member.rank, member.exit_code
+    if code == LINE_CLOSED:
+        return _closed_line(member, consequences)
     printed = f"\nIts last words:\n{member.printer.tail}" if member.printer.tail else ""
     if member.phase < Phase.LOADED:
         doing = "loading the function" if member.phase is Phase.ATTACHED else "starting"
@@ -251,13 +266,19 @@ def _fate(member: Member, board: Board) -> str:
         failure = member.failure.failure
         text = failure.text.splitlines()[0] if failure.text else ""
         return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
-    if member.done is None and not member.ended_by_us:
+    unheard = member.done is None and member.n_refused is None
+    if unheard and not member.ended_by_us and not _went_on(member):
         return f"{_how(member.exit_code)} too"
     return _state(member, board)
 
 
+def _went_on(member: Member) -> bool:
+    """Tell whether it has left well, after the verdict: a rank that was stopped was let go on."""
+    return member.too_late and member.exit_code == 0
+
+
 def _state(member: Member, board: Board, *, now: bool = False) -> str:
-    if member.done is not None:
+    if member.done is not None or member.n_refused is not None:
         return "has returned" if now else "had returned"
     if member.failure is not None:
         return f"had failed: {member.failure.failure.type_name}"
@@ -266,12 +287,27 @@ def _state(member: Member, board: Board, *, now: bool = False) -> str:
     call, waits = _call(member, board), "waits" if now else "waited"
     if call is None:
         return f"{'is' if now else 'was'} running{_where(member)}"
-    started = [
-        f"; {name!r} {waits} in {said}, at {place(user_frame(frames))}"
-        for name, frames, said, _ in member.beside
-        if said is not None
+    return f"{waits} in {call}{_where(member)}{''.join(_started(member, now=now))}"
+
+
+def _started(member: Member, *, now: bool) -> list[str]:
+    """Say where the functions are that a rank has started: first those that run, then the rest."""
+    waits, runs = ("waits", "is running") if now else ("waited", "was running")
+    beside = sorted(member.beside, key=_what_holds_up)
+    told = [
+        f"; {quoted(name)} {f'{waits} in {said}' if said else runs}, at {place(user_frame(frames))}"
+        for name, frames, said, _ in beside[:_MOST_STARTED]
     ]
-    return f"{waits} in {call}{_where(member)}{''.join(started)}"
+    if len(beside) > _MOST_STARTED:
+        told.append(f"; {len(beside) - _MOST_STARTED:,} more had been started and were not over")
+    return told
+
+
+def _what_holds_up(beside: tuple[str, tuple[Frame, ...], str | None, Entered | None]) -> int:
+    said = beside[2]
+    if said is None:
+        return 0
+    return 2 if said.startswith("wait(") else 1  # for one of the others
 
 
 def _call(member: Member, board: Board) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.comm.messages import Envelope
+from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.header import (
     FIXED,
     FIXED_PART,
@@ -141,11 +142,13 @@ class Inlet:
     """
 
     __slots__ = (
-        "_capacity", "_largest_step", "_mailbox", "_next", "_patience", "_rank", "_told",
-        "_unfinished", "_view", "busy", "head", "parcels", "ring", "src", "tail",
+        "_board", "_capacity", "_largest_step", "_mailbox", "_next", "_patience", "_rank", "_taken",
+        "_told", "_unfinished", "_view", "busy", "head", "parcels", "ring", "src", "tail",
     )  # fmt: skip
 
-    def __init__(self, rank: int, src: int, ring: Bytes, mailbox: Mailbox) -> None:
+    def __init__(
+        self, rank: int, src: int, ring: Bytes, mailbox: Mailbox, board: Board
+    ) -> None:  # fmt: skip
         self.src = src
         self.head = 0
         self.tail = 0
@@ -161,7 +164,9 @@ class Inlet:
         # While most of a large ring is free, its sender need not hear of every small message.
         self._patience = len(ring) // 8 if len(ring) >= _LARGE_RING else 0
         self._told = 0
+        self._taken = 0  # the channel of the message that is being taken out, or was last
         self._mailbox = mailbox
+        self._board = board
 
     @property
     def is_empty(self) -> bool:
@@ -210,12 +215,14 @@ class Inlet:
     def begin(self, header: Header) -> None:
         """Step behind the header of the next message."""
         self._next = None
+        self._taken = header.channel
         self.tail += FIXED + aligned(header.n_description)
 
     def accept(self, header: Header) -> None:
         """Tell a sender that waits for it that its message is being received."""
         if header.waits:
-            self._mailbox.tell_accepted(self._rank, header.flow, header.number)
+            self._board.accept(self.src, header.flow, header.number)
+            self._mailbox.tell_accepted(self._rank)
 
     def span(self, n_bytes: int) -> Bytes:
         """View the next bytes: up to ``n_bytes``, one step, the ring's end, or what is there."""
@@ -256,6 +263,15 @@ class Inlet:
         if moved:
             self.publish(0)
         return moved
+
+    def readable(self) -> int | None:
+        """Return the channel that the next bytes in the ring are for; None if there are none."""
+        if self.head == self.tail:
+            return None
+        if not self.between_messages:
+            return self._taken
+        header = self.peek()
+        return None if header is None else header.channel
 
     @property
     def between_messages(self) -> bool:

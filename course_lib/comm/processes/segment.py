@@ -16,12 +16,14 @@ import secrets
 import select
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from multiprocess import connection, reduction, shared_memory, synchronize
 
 from course_lib.comm.errors import SharedMemoryFull
+from course_lib.comm.limits import limit_behind, what_to_do
 from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
 __all__ = ["Event", "Segment", "Semaphore", "is_alive", "new_semaphore", "sweep"]
@@ -188,7 +190,8 @@ def sweep() -> None:
         for path in _FOLDER.glob(pattern):
             pid = path.name.removeprefix("sem.").split("-")[1]
             if pid.isdigit() and not is_alive(int(pid)):
-                path.unlink(missing_ok=True)
+                with suppress(OSError):  # another user's, or a folder: not ours to remove
+                    path.unlink()
 
 
 def is_alive(pid: int) -> bool:
@@ -203,6 +206,11 @@ def is_alive(pid: int) -> bool:
 
 
 def _full(n_bytes: int, error: Exception | None = None) -> SharedMemoryFull:
+    if error is not None and limit_behind(error):
+        return SharedMemoryFull(
+            f"the ranks need {n_bytes:,} bytes of shared memory, which are refused ({error}): "
+            f"{what_to_do(error, 'use fewer workers or smaller arrays')}"
+        )
     reason = "" if error is None else f" ({error})"
     return SharedMemoryFull(
         f"the ranks need {n_bytes:,} bytes of shared memory, {available_bytes():,} bytes of memory "

@@ -3,7 +3,7 @@
 Almost every small message finds room, and almost every receive of one finds it as the next thing in
 its ring, or a moment later. These two functions do that and nothing else; where anything else is
 the case they have done nothing, and ``port`` and ``transfers`` go the general way, which gives the
-same result.
+same result. That way also goes a message that is not what was wanted.
 """
 
 from typing import Any
@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.messages import OPS, Envelope, Tag, mismatch_of
 from course_lib.comm.order import differ
 from course_lib.comm.processes.flows import Flow
 from course_lib.comm.processes.header import describe
 from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.port import POLL_S, Port
 from course_lib.comm.processes.rings import Outlet
-from course_lib.comm.processes.transfers import check_op
 
 __all__ = ["receive_small", "send_small"]
 
@@ -55,16 +54,22 @@ def receive_small(
         return None
     sent, dtype, start, length, its_stamp = found
     if its_stamp != comm._stamp and differ(its_stamp, comm._stamp):
-        comm._refuse_stamp(from_, its_stamp)
-    if tag is not None or (out is not None and (out.dtype is not dtype or out.shape != sent.shape)):
-        check_match(sent, from_, port.rank, tag, out, comm.name)
+        return None  # it will be refused
+    fits = out is None or (out.dtype is dtype and out.shape == sent.shape)
+    if (tag is not None or not fits) and mismatch_of(
+        sent, from_, port.rank, tag, out, comm.name
+    ) is not None:
+        return None
     message: NDArray[Any] = np.ndarray(sent.shape, dtype, inlet.ring, start)
     if out is None:
         out = message.copy()
     elif op is None:
         out[...] = message
     else:
-        check_op(op, sent.dtype)
-        OPS[op](out, message, out=out)
+        try:
+            OPS[op](out, message, out=out)
+        except Exception:  # np.errstate(over="raise"), for one
+            inlet.skip_small(length)
+            raise
     inlet.skip_small(length)
     return out, sent

@@ -11,17 +11,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from multiprocess import process
 
 from course_lib.comm.processes.segment import is_alive
 
-__all__ = ["FOLDER_VARIABLE", "folder_for_sockets", "remove_at_exit", "sweep"]
+__all__ = ["FOLDER_VARIABLE", "STORE", "folder_for_sockets", "remove_at_exit", "sweep"]
 
 FOLDER_VARIABLE = "COURSE_LIB_SOCKETS"
 """The environment variable that tells the fork server which folder it is to remove."""
+
+STORE = "store"
+"""The file by which the ranks of a ``torch`` run meet, in a folder of the same kind."""
 
 _LONGEST_PATH = 103
 """The bytes of a socket's path: macOS has room for 104 with the zero at the end, Linux for 108."""
@@ -83,4 +86,18 @@ def sweep() -> None:
     for folder in Path(tempfile.gettempdir()).glob("cl-*-*"):
         pid = folder.name.split("-")[1]
         if pid.isdigit() and not is_alive(int(pid)):
-            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                _remove_ours(folder)
+
+
+def _remove_ours(folder: Path) -> None:
+    """Remove what a program of ours puts there, and the folder if nothing else was in it.
+
+    Others may give their folders such names, too.
+    """
+    if folder.is_symlink():
+        return
+    for path in folder.iterdir():
+        if path.is_socket() or (path.name == STORE and path.is_file()):
+            path.unlink()
+    folder.rmdir()

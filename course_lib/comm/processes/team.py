@@ -14,13 +14,15 @@ from typing import Any
 
 from multiprocess import connection
 
-from course_lib.comm.errors import LaunchError, WorkerStartError
+from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
+from course_lib.comm.limits import what_to_do
 from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, rank_states, read_board
+from course_lib.comm.processes.contexts import fork_server_has_ended
 from course_lib.comm.processes.deadlock import DeadlockWatch
-from course_lib.comm.processes.interrupts import Interrupts
+from course_lib.comm.processes.interrupts import WakingInterrupts
 from course_lib.comm.processes.member import REST_S, Member, Phase
 from course_lib.comm.processes.offspring import (
     RUN_VARIABLE,
@@ -28,7 +30,7 @@ from course_lib.comm.processes.offspring import (
     end_processes,
     marked,
 )
-from course_lib.comm.processes.records import Call, Go, Locate
+from course_lib.comm.processes.records import Call, Go, Locate, Recall
 from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.stalls import StallWatch, WakingClock, resume
@@ -63,7 +65,7 @@ class Team:
         What to run.
     context : multiprocess context
         How to start processes.
-    interrupts : Interrupts
+    interrupts : WakingInterrupts
         Whether the user has pressed Ctrl-C.
     transport : Transport
         How messages move.
@@ -84,7 +86,7 @@ class Team:
     """
 
     def __init__(
-        self, job: Job, context: Any, interrupts: Interrupts, transport: Transport
+        self, job: Job, context: Any, interrupts: WakingInterrupts, transport: Transport
     ) -> None:
         self.size = job.workers
         self.origin_s = time.perf_counter()
@@ -102,9 +104,9 @@ class Team:
             for _ in range(self.size):  # a lock starts free, a bell starts silent
                 self._locks.append(new_semaphore(1, context))
                 self._bells.append(new_semaphore(0, context))
+            prepare(self._segment.memory, self.size)
+            self.members = [Member(rank, context) for rank in range(self.size)]
             undo.pop_all()
-        prepare(self._segment.memory, self.size)
-        self.members = [Member(rank, context) for rank in range(self.size)]
         self.deadlock = DeadlockWatch()
         self.stalled: list[int] = []
         self._stalls = StallWatch()
@@ -115,7 +117,7 @@ class Team:
         """Start all workers and hand them the function."""
         environment = {**environment, RUN_VARIABLE: self._name}
         for member in self.members:
-            if self._interrupts.count:
+            if self._interrupts.error is not None:
                 return
             try:
                 setup = Setup(
@@ -125,19 +127,11 @@ class Team:
                 )  # fmt: skip
                 member.start(setup)
             except (ConnectionError, EOFError) as error:
-                kind = LaunchError if member.rank > 0 else WorkerStartError
-                raise kind(
-                    f"worker {member.rank} of {self.size} could not be started: the fork server, "
-                    "the process that starts workers, has ended: the system let it make no more "
-                    "processes (close other programs or use fewer workers), or it could not load "
-                    "NumPy and this package; what it printed tells why (in Jupyter: in the "
-                    "server's terminal)",
-                    rank=member.rank,
-                ) from error
+                raise fork_server_has_ended(member.rank, self.size) from error
             except OSError as error:
                 raise LaunchError(
                     f"the operating system did not let worker {member.rank} of {self.size} start: "
-                    f"{error}; close other programs or use fewer workers",
+                    f"{error}; {what_to_do(error)}",
                     rank=member.rank,
                 ) from error
         # In a thread: a function with large arguments does not fit into a pipe at once, and a
@@ -148,7 +142,7 @@ class Team:
             feeder.start()
         except RuntimeError as error:
             raise LaunchError(
-                f"the operating system did not let a thread start: {error}; close other programs"
+                f"the operating system did not let a thread start: {error}; {what_to_do(error)}"
             ) from error
         self._feeder = feeder
 
@@ -175,7 +169,7 @@ class Team:
         deadline = now_s + limit_s
         self._next_look_s = now_s + _LOOK_EVERY_S
         while True:
-            if self._interrupts.count:
+            if self._interrupts.error is not None:
                 return Ending.INTERRUPT
             if any(member.failed for member in self.members):
                 return Ending.FAILURE
@@ -198,7 +192,7 @@ class Team:
             member.look()
         working = [m for m in self.members if not m.done and not m.gone]
         if all(member.phase >= Phase.RUNNING for member in self.members):
-            states = rank_states(self._segment.memory, self.size)
+            states = rank_states(self._segment.memory, self.size, self._arena)
             returned = [member.rank for member in self.members if member.done]
             if self.deadlock.look(states, returned, now_s):
                 return Ending.DEADLOCK
@@ -206,7 +200,7 @@ class Team:
         return Ending.STALL if self.stalled else None
 
     def _listen(self, limit_s: float) -> None:
-        sources = [self._interrupts.wake] if not self._interrupts.count else []
+        sources = [self._interrupts.wake] if self._interrupts.error is None else []
         for member in self.members:
             if member.rests:
                 limit_s = min(limit_s, REST_S)
@@ -216,16 +210,29 @@ class Team:
             for member in self.members:
                 member.listen(ready)
 
-    def locate(self) -> Board:
-        """Ask every running rank where it is; return what each waits for."""
+    def locate(self, *, recall: bool) -> Board:
+        """Ask every running rank where it is; return what each waits for.
+
+        Parameters
+        ----------
+        recall : bool
+            Whether to ask, too, for what it has recorded so far.
+
+        Returns
+        -------
+        Board
+            What each rank waits for.
+        """
         asked = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
         for member in asked:
             member.ask(Locate("where are you?"))
+            if recall:
+                member.ask(Recall("what has happened?"))
             if member.rank in self.stalled:
                 resume(member.pid)  # so that it can answer; what it does from now on is our doing
                 member.ended_by_us = True
         self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
-        board = read_board(self._segment.memory, self.size)
+        board = read_board(self._segment.memory, self.size, self._arena)
         silent = [m for m in asked if m.frames is None and not m.gone]
         if silent and sys.platform != "win32":
             # Compiled code holds Python's lock there; the fault handler does not need it. The
@@ -234,6 +241,9 @@ class Team:
                 member.silent = True
                 member.signal(signal.SIGUSR1)
             self._listen_until(lambda: all(m.crash or m.gone for m in silent), _ANSWER_S)
+        if recall:
+            told = [member for member in asked if not member.silent]
+            self._listen_until(lambda: all(m.recorder or m.gone for m in told), _ANSWER_S)
         return board
 
     def end(self, leave_s: float) -> None:
@@ -244,6 +254,12 @@ class Team:
         leave_s : float
             How long they may take to leave by themselves.
         """
+        try:
+            self._bury(leave_s)
+        finally:  # also when there is no memory left to hear their last words
+            self._let_go()
+
+    def _bury(self, leave_s: float) -> None:
         self._listen_until(self._all_gone, leave_s)
         left = [member for member in self.members if not member.gone]
         if left:
@@ -257,10 +273,13 @@ class Team:
             self._listen_until(self._all_gone, _BURIAL_S)
         if not all(member.left_well for member in self.members):
             end_processes(marked(self._name))
+
+    def _let_go(self) -> None:
         self.forget_names()
         if self._feeder is not None:
             self._feeder.join()
         for member in self.members:
+            member.kill()
             member.close()
         self._segment.close()
         self._arena.close()

@@ -1,9 +1,10 @@
-"""Importing this has the fork server remove the folder with its socket when it ends."""
+"""Importing this has the fork server end well: silent, and without the folder with its socket."""
 
 import os
 import signal
+import sys
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 
 from course_lib.comm.processes.sockets import FOLDER_VARIABLE, remove_at_exit
 
@@ -19,7 +20,15 @@ def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     os.kill(os.getpid(), number)
 
 
+def _tell(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
+    # The system refused it a file or a process (files that did not all arrive are an assertion that
+    # failed). The launcher sees it end, and says so in words; what else there may be is printed.
+    if os.getpid() != _owner or not isinstance(error, OSError | AssertionError | RuntimeError):
+        sys.__excepthook__(kind, error, tb)
+
+
 if FOLDER_VARIABLE in os.environ:
+    sys.excepthook = _tell
     _remove = remove_at_exit(Path(os.environ[FOLDER_VARIABLE]))
     # A notebook's kernel that shuts down ends its children by this signal before it ends itself.
     signal.signal(signal.SIGTERM, _leave)

@@ -6,19 +6,19 @@ into ``out``, which saves a pass over memory.
 """
 
 from collections.abc import Callable, Set
-from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.messages import OPS, Envelope, Tag, check_match
+from course_lib.comm.errors import CollectiveMismatchError
+from course_lib.comm.messages import OPS, Envelope, Tag, mismatch_of
 from course_lib.comm.order import differ
 from course_lib.comm.processes.header import ALIGNMENT, FIXED, Header, aligned, describe
 from course_lib.comm.processes.parcels import Parcel, flat_bytes, new_array
 from course_lib.comm.processes.rings import Inlet, Outlet
 
-__all__ = ["Receiving", "Sending", "check_op"]
+__all__ = ["Receiving", "Sending"]
 
 
 class Sending:
@@ -52,7 +52,8 @@ class Sending:
     """
 
     __slots__ = (
-        "_bytes", "_description", "_header", "_next", "_waits", "begun", "done", "dst", "outlet",
+        "_asked_at", "_bytes", "_description", "_header", "_needed", "_next", "_waits", "begun",
+        "done", "dst", "outlet",
     )  # fmt: skip
 
     def __init__(
@@ -65,8 +66,10 @@ class Sending:
         self.done = False
         self._bytes = flat_bytes(np.ascontiguousarray(data)).data
         self._next = 0
+        self._asked_at = -1  # the outlet's tail when room was asked for
         self._waits = waits
         self._description = description = describe(sent)
+        self._needed = FIXED + aligned(len(description)) + (0 if waits else aligned(data.nbytes))
         self._header = Header(
             len(description), waits, beside, flow, channel, number, data.nbytes, posted_s, stamp
         )
@@ -80,10 +83,7 @@ class Sending:
         outlet, n_bytes = self.outlet, len(self._bytes)
         moved = False
         if not self.begun:
-            needed = FIXED + aligned(len(self._description))
-            if not self._waits:
-                needed += aligned(n_bytes)
-            if outlet.busy or outlet.room() < needed:
+            if outlet.busy or outlet.room() < self._needed:
                 return False
             outlet.begin(self._header, self._description)
             outlet.busy = self.begun = moved = True
@@ -98,6 +98,22 @@ class Sending:
         if self._next >= n_bytes:
             self.done = not self._waits or accepted == self._header.number
         return moved or self.done
+
+    def can_advance(self, accepted: int) -> bool:
+        """Tell whether ``advance`` would do something, or more room has to be asked for."""
+        outlet = self.outlet
+        if not self.begun:
+            may_begin = outlet.tail != self._asked_at or outlet.room() >= self._needed
+            return may_begin and not outlet.busy
+        if self._next < len(self._bytes):
+            return outlet.room() > 0
+        return accepted == self._header.number
+
+    def ask_for_room(self) -> None:
+        """Have the receiver clear the ring, if that is what this message waits for."""
+        if not (self.begun or self.outlet.busy):
+            self._asked_at = self.outlet.tail
+            self.outlet.stall()
 
 
 class Receiving:
@@ -121,13 +137,16 @@ class Receiving:
         The communicator's name.
     stamp : int
         The collective that the receiver is in.
-    refuse_stamp : callable
-        Raises for a message of another one.
+    other_stamp : callable
+        Makes the error for a message of another one.
 
     Attributes
     ----------
     header, sent : Header and Envelope, or None
         What the message says about itself, once it is there.
+    refusal : Exception or None
+        Why it is not what was wanted, or could not be combined: then it is taken out of the ring
+        all the same, so that its sender goes on and the next message is the next.
     result : numpy.ndarray
         The array received into.
     done : bool
@@ -135,16 +154,18 @@ class Receiving:
     """
 
     __slots__ = (
-        "_comm", "_flat", "_fused", "_next", "_op", "_out", "_rank", "_refuse_stamp", "_stamp",
-        "_tag", "_target", "channel", "done", "header", "inlet", "result", "sent",
+        "_comm", "_flat", "_fused", "_next", "_op", "_other_stamp", "_out", "_rank", "_stamp",
+        "_tag", "_target", "channel", "done", "header", "inlet", "refusal", "result", "sent",
     )  # fmt: skip
 
     result: NDArray[Any]
     sent: Envelope
+    _flat: NDArray[Any] | None
 
     def __init__(
         self, inlet: Inlet, channel: int, rank: int, out: NDArray[Any] | None, op: str | None,
-        tag: Tag, comm: str, stamp: int, refuse_stamp: Callable[[int, int], NoReturn],
+        tag: Tag, comm: str, stamp: int,
+        other_stamp: Callable[[int, int], CollectiveMismatchError],
     ) -> None:  # fmt: skip
         self.inlet = inlet
         self.channel = channel
@@ -156,8 +177,9 @@ class Receiving:
         self._tag = tag
         self._comm = comm
         self._stamp = stamp
-        self._refuse_stamp = refuse_stamp
+        self._other_stamp = other_stamp
         self._next = 0
+        self.refusal: Exception | None = None
 
     @property
     def waited(self) -> bool:
@@ -197,13 +219,15 @@ class Receiving:
 
     def _begin(self, header: Header, sent: Envelope) -> None:
         """Compare the message with what is wanted, then choose where its bytes go."""
-        out, op = self._out, self._op
-        if differ(header.stamp, self._stamp):
-            self._refuse_stamp(self.inlet.src, header.stamp)
-        check_match(sent, self.inlet.src, self._rank, self._tag, out, self._comm)
-        if op is not None:
-            check_op(op, sent.dtype)
+        out, op, src = self._out, self._op, self.inlet.src
         self.header, self.sent = header, sent
+        if differ(header.stamp, self._stamp):
+            self.refusal = self._other_stamp(src, header.stamp)
+        else:
+            self.refusal = mismatch_of(sent, src, self._rank, self._tag, out, self._comm)
+        self._flat = None
+        if self.refusal is not None:
+            return  # they go nowhere
         direct = out is not None and out.flags.c_contiguous
         if op is not None and ALIGNMENT % max(np.dtype(sent.dtype).itemsize, 1):
             direct = False  # an element could lie across the ring's end
@@ -230,13 +254,20 @@ class Receiving:
         return self.done or self._next > before
 
     def _store(self, part: NDArray[np.uint8]) -> None:
+        if self._flat is None:
+            return
         if not self._fused:
             self._flat[self._next : self._next + len(part)] = part
             return
         incoming = part.view(self._flat.dtype)
         start = self._next // incoming.itemsize
-        into = self._flat[start : start + len(incoming)]
-        OPS[str(self._op)](into, incoming, out=into)
+        self._combine(self._flat[start : start + len(incoming)], incoming)
+
+    def _combine(self, into: NDArray[Any], incoming: NDArray[Any]) -> None:
+        try:
+            OPS[str(self._op)](into, incoming, out=into)
+        except Exception as error:  # np.errstate(over="raise"), for one
+            self.refusal = self.refusal or error
 
     def _open(self, parcel: Parcel) -> None:
         """Take a message that has been set aside."""
@@ -247,24 +278,14 @@ class Receiving:
 
     def _finish(self) -> None:
         self.done = True
-        out, op = self._out, self._op
+        if self.refusal is not None:
+            return
+        out = self._out
         if out is None or out is self._target:
             self.result = self._target
             return
         self.result = out
-        if op is None:
+        if self._op is None:
             out[...] = self._target
         else:
-            OPS[op](out, self._target, out=out)
-
-
-@cache
-def check_op(op: str, dtype: str) -> None:
-    """Refuse an operation that the dtype lacks, before any of the message has been combined."""
-    nothing = np.empty(0, np.dtype(dtype))
-    try:
-        OPS[op](nothing, nothing, out=nothing)
-    except TypeError as error:
-        raise TypeError(
-            f"op={op!r} cannot combine arrays of dtype {np.dtype(dtype)}: {error}"
-        ) from None
+            self._combine(out, self._target)

@@ -15,7 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NoReturn
 
 import multiprocess
 from multiprocess import connection
@@ -23,10 +23,14 @@ from multiprocess import connection
 from course_lib.comm.failures import frames_of, frames_of_stack
 from course_lib.comm.order import Sites
 from course_lib.comm.processes.flows import Flow
-from course_lib.comm.processes.records import Locate, Located, Output
+from course_lib.comm.processes.records import Locate, Located, Output, Recall, Recalled
 from course_lib.comm.processes.setup import Pipes
+from course_lib.trace.recorder import Recorder
 
-__all__ = ["Line", "Pump", "die_with_launcher", "watch_for_crashes"]
+__all__ = ["LINE_CLOSED", "Line", "Pump", "die_with_launcher", "watch_for_crashes"]
+
+LINE_CLOSED = 113
+"""The exit code of a worker whose function has closed the files that it reports through."""
 
 _PR_SET_PDEATHSIG = 1
 _LAST_WORDS_S = 1.0
@@ -48,12 +52,15 @@ class Line:
     ----------
     error : BaseException or None
         What has left the function, from then on: to report it takes a while.
+    recorder : Recorder or None
+        What is recorded, if anything is.
     """
 
     def __init__(self, pipes: Pipes, flows: dict[int, Flow], sites: Sites) -> None:
         self._flows = flows
         self._sites = sites
         self.error: BaseException | None = None
+        self.recorder: Recorder | None = None
         self._records = pipes.records
         self._requests = pipes.requests
         self._sending = threading.Lock()
@@ -64,8 +71,11 @@ class Line:
     def report(self, record: Any) -> None:
         """Send a record."""
         data = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
-        with self._sending:
-            self._records.send_bytes(data)
+        try:
+            with self._sending:
+                self._records.send_bytes(data)
+        except OSError:
+            os._exit(LINE_CLOSED)
 
     def next_request(self) -> Any:
         """Wait for what the launcher asks next; questions about the stack are answered beside.
@@ -83,19 +93,33 @@ class Line:
     def _listen(self) -> None:
         launcher = multiprocess.parent_process()
         while True:
-            ready = connection.wait([self._requests, launcher.sentinel])
-            if self._requests not in ready:
-                os._exit(1)
             try:
+                if self._requests not in connection.wait([self._requests, launcher.sentinel]):
+                    self._end()
                 request = pickle.loads(self._requests.recv_bytes())
-            except (EOFError, OSError):
-                os._exit(1)
+            except (EOFError, OSError, ValueError):
+                self._end()
             except MemoryError as error:
                 request = error
             if isinstance(request, Locate):
                 self.report(self._locate())
+            elif isinstance(request, Recall):
+                self._recall()
             else:
                 self._arrived.put(request)
+
+    def _end(self) -> NoReturn:
+        """End the worker: the launcher is gone, or nothing can be heard of it any more."""
+        try:
+            os.fstat(self._requests.fileno())
+        except (OSError, ValueError):
+            os._exit(LINE_CLOSED)
+        os._exit(1)
+
+    def _recall(self) -> None:
+        if self.recorder is not None:
+            with suppress(Exception):  # a note that cannot travel, or no memory: it is done without
+                self.report(Recalled(self.recorder.so_far()))
 
     def _locate(self) -> Located:
         stacks = sys._current_frames()

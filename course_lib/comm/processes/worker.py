@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from course_lib.comm.ambient.generators import seed_generators
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
 from course_lib.comm.launch import WORKER_VARIABLE
@@ -43,11 +44,11 @@ def work(setup: Setup) -> None:
     """Be rank ``setup.rank`` of a run; never returns."""
     die_with_launcher()
     watch_for_crashes(setup.pipes)
-    let_forks_end_with_the_run()
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     transport: Transport = pickle.loads(setup.transport)
-    channels = Channels(setup.segment.memory, setup.locks, setup.bells)
+    channels = Channels(setup.segment.memory, setup.locks, setup.bells, setup.arena)
     port = transport.port(setup.rank, channels)
+    let_forks_end_with_the_run(port.flows)
     sites = Sites()
     line = Line(setup.pipes, port.flows, sites)
     pump = None if setup.pipes.outputs else Pump(line)
@@ -87,6 +88,7 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sit
         except MemoryError as error:
             raise no_room(setup.rank) from error
         fn, args = load_call(call, setup.rank)
+        seed_generators(setup.seed)
         # A trace is many small objects that stay: the collector would look at them again and again.
         gc.freeze()
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
@@ -97,9 +99,16 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sit
             port, setup.arena, setup.eager_bytes, setup.seed, setup.trace, origin_s,
             fail=lambda error: line.report(failed(error)), sites=sites,
         )  # fmt: skip
+        line.recorder = home.recorder if setup.trace else None
         flow = port.open_flow(WORLD)
-        value = fn(transport.communicator(home, flow), *args)
-        home.starter.wait_for_all(flow)
+        port.enter(flow)
+        me = os.getpid()
+        try:
+            value = fn(transport.communicator(home, flow), *args)
+        finally:
+            if os.getpid() != me:  # in a copy (os.fork): the rank reports for itself
+                os._exit(0)
+        port.wait_for_all(flow)
         ended_s = home.clock()
         record: Any = done(home, pack_value(value, setup.rank), ended_s)
         port.finish()
@@ -111,12 +120,11 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sit
 
 def done(home: Home, value: bytes, ended_s: float) -> Done:
     """Return the report of a rank whose function has returned, with what it sent and received."""
-    used = [comm.tally() for member in home.communicators if (comm := member()) is not None]
     sent, received, last_tags, last_stamps = {}, {}, {}, {}
-    for tally in [*used, *home.tallies]:
+    for tally in home.tallies:
         sent.update({(tally.name, dst): n for dst, n in tally.sent.items()})
         received.update({(tally.name, src): n for src, n in tally.received.items()})
-        last_tags.update({(tally.name, dst): tags for dst, tags in tally.last_tags.items()})
+        last_tags.update({(tally.name, dst): tuple(tags) for dst, tags in tally.last_tags.items()})
         last_stamps[tally.name] = tally.last_stamp
     sites = tuple(home.sites.known)
     return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)

@@ -45,9 +45,10 @@ for whom is the explanation, with the line of each rank's function, read from it
 copied when they are sent. But there is one interpreter: modules, and so their globals, are the same
 for all ranks, which real processes keep apart. A rank is also not interrupted between two verbs: to
 end a function that loops for ever, a watchdog raises an exception in the thread when the wall time
-is over, or when there have been more events than memory has room for. Code that never comes back
-from C, or that swallows every exception, cannot be ended. For the same reason a rank that crashes
-runs its ``finally`` blocks, in which it can do nothing to the others.
+is over, or when there have been more events than memory has room for (``watchdog``). Ctrl-C is one
+more such exception, raised nowhere but in the ranks' code (``comm.interrupts``). Code that never
+comes back from C, or that swallows every exception, cannot be ended. For the same reason a rank
+that crashes runs its ``finally`` blocks, in which it can do nothing to the others.
 
 Read ``networks``, then ``flow`` (a clock and a greenlet) and ``world`` (the loop), then
 ``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks

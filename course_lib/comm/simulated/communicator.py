@@ -46,6 +46,7 @@ class SimulatedCommunicator(Communicator):
     """
 
     flow: Flow
+    wanted: NDArray[Any] | None  # where a sendrecv puts what it receives
 
     def __init__(self, group: Group, rank: int, world: "World") -> None:
         super().__init__(
@@ -62,6 +63,10 @@ class SimulatedCommunicator(Communicator):
         self.sends_to: int | None = None
         self.inbox: defaultdict[int, deque[Letter]] = defaultdict(deque)
         self.letter: Letter | None = None
+
+    def _check_flow(self, verb: str) -> None:
+        if getcurrent() is not self.flow.caller:
+            self.world.refuse(self.flow, verb)
 
     # Messages
 
@@ -133,8 +138,11 @@ class SimulatedCommunicator(Communicator):
         left the processor's cache until then, and a thousand copies would wait in memory.
         """
         letter = self.letter
-        if letter is not None and out is not None and letter.fits(out):
-            letter.put_into(out, op)
+        if letter is None or out is None or not letter.fits(out):
+            return
+        if letter.stamp != self._stamp and differ(letter.stamp, self._stamp):
+            return  # it will be refused when it arrives
+        letter.put_into(out, op)
 
     def _take(
         self, out: NDArray[Any] | None, op: str | None, tag: Tag
@@ -145,12 +153,13 @@ class SimulatedCommunicator(Communicator):
         if self.mail is not None:
             self.mail.received_s[letter.number] = self.flow.now_s
         if letter.stamp != self._stamp and differ(letter.stamp, self._stamp):
-            self._refuse_stamp(letter.sender.run_rank, letter.stamp, self._sites.known)
-        if letter.data is out:
-            return out, letter.sent
-        check_match(letter.sent, letter.sender.run_rank, self.run_rank, tag, out, self.name)
-        if out is not None:
-            letter.put_into(out, op)
+            raise self._other_stamp(letter.sender.run_rank, letter.stamp, self._sites.known)
+        if letter.data is not out:  # else it has been opened early
+            check_match(letter.sent, letter.sender.run_rank, self.run_rank, tag, out, self.name)
+            if out is not None:
+                letter.put_into(out, op)
+        if op is not None and letter.trouble is not None:
+            letter.raise_trouble()
         return letter.data, letter.sent
 
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
@@ -181,6 +190,7 @@ class SimulatedCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:
         flow = self.flow
         flow.begin(self, "sendrecv", sending.tag)
+        self.wanted = out
         letter = Letter(data.copy(), sending, self, flow.now_s)
         self._post_send(letter, self.peers[dst], flow.now_s)
         self._post_recv(src)
@@ -252,6 +262,7 @@ class SimulatedCommunicator(Communicator):
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
         self.flow.begin(self, "start")
+        self._n_started += 1
         name = f"{self.name}/start {self._n_started}"
         group = self.group.children.get(name)
         if group is None:  # this rank is the first to start it

@@ -5,12 +5,14 @@ from dataclasses import replace
 from course_lib.comm import order, wait_graph
 from course_lib.comm.errors import (
     LaunchTimeout,
+    MessageMismatchError,
     PeerFinishedError,
     RunError,
     SimulationError,
     WorkerKilled,
 )
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.messages import mismatch_of
 from course_lib.comm.order import Entered
 from course_lib.comm.simulated import telling
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -115,19 +117,37 @@ def _waiting(world: World, flow: Flow) -> WaitingRank:
         place=telling.spot(flow),
         waits_for=tuple(waits_for if world.size <= _MOST_DRAWN else waits_for[:1]),
         unread=tuple(telling.unread(flow.comm)),
+        started=flow.group.name if flow.number else "",
     )
 
 
-def _peer_finished(world: World, flow: Flow, peer: Flow) -> PeerFinishedError:
+def _refused(world: World, flow: Flow) -> RunError | None:
+    """Say what a ``sendrecv`` has received that it would refuse, if it ended."""
+    comm, letter = flow.comm, flow.comm.letter
+    if flow.verb != "sendrecv" or letter is None:
+        return None
+    src, others = letter.sender.run_rank, telling.others(world, [flow])
+    if order.differ(letter.stamp, comm._stamp):
+        told = comm._other_stamp(src, letter.stamp, world.sites.known)
+        return order.mismatch(told.entered, stamp=letter.stamp, consequences=others)
+    if error := mismatch_of(letter.sent, src, flow.rank, None, comm.wanted, comm.name):
+        text = f"rank {flow.rank}, {telling.spot(flow)}: {error.args[0]}"
+        return MessageMismatchError(text, rank=flow.rank, consequences=others)
+    return None
+
+
+def _peer_finished(world: World, flow: Flow, peer: Flow) -> RunError:
+    if refusal := _refused(world, flow):
+        return refusal
     comm = flow.comm
     entered = comm._entered()
     within = f" of {entered.told()}" if entered else ""
     what = f"rank {flow.rank} waits in {telling.call(flow)}{within}, at {telling.spot(flow)}"
     returned = f"{what}, but rank {peer.rank} has already returned"
     if peer.number:
-        returned += f" from {peer.group.name!r}"
+        returned += f" from {wait_graph.quoted(peer.group.name)}"
     if not any(hasattr(c, "flow") for c in comm.peers if c.run_rank == peer.rank):
-        text = f"{returned} without having started {comm.group.name!r}"
+        text = f"{returned} without having started {wait_graph.quoted(comm.group.name)}"
         hint = "every rank must call start() equally often"
     elif comm in comm.group.meeting.inside:
         text = returned

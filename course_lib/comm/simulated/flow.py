@@ -14,7 +14,7 @@ from greenlet import getcurrent, greenlet
 
 from course_lib.comm.failures import Failure
 from course_lib.comm.messages import Tag
-from course_lib.comm.simulated.switching import TORCH, refuse_inside_backward, switch_to
+from course_lib.comm.simulated.switching import refuse_half_way, switch
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Flow(greenlet):  # type: ignore[misc]
         The flow itself while verbs may be called, else None.
     now_s, posted_s : float
         Its clock, and what that was when the verb began.
+    own : SimulatedCommunicator
+        The one that its function was given.
     comm : SimulatedCommunicator
         The one whose verb it is in, or was in last; in ``wait``, the one of what it waits for.
     verb : str
@@ -47,13 +49,15 @@ class Flow(greenlet):  # type: ignore[misc]
         The end of those of its parts that are settled.
     waiters : list of Flow
         Who waits for it to return.
+    of_rank : list
+        What its rank has put aside that a process keeps, while none of its flows is running.
     """
 
     # Slots, because every message goes through them.
     __slots__ = (
         "body", "caller", "comm", "done_s", "finished", "group", "heap", "now_s", "number",
-        "open_parts", "posted_s", "rank", "refusals", "tag", "value", "verb", "waiters", "waits",
-        "world",
+        "of_rank", "open_parts", "own", "posted_s", "rank", "refusals", "tag", "value", "verb",
+        "waiters", "waits", "world",
     )  # fmt: skip
 
     def __init__(
@@ -68,9 +72,10 @@ class Flow(greenlet):  # type: ignore[misc]
         self.heap = self.world.heap
         self.waits = None if self.world.log is None else self.world.log.waits
         self.rank = comm.run_rank
+        self.of_rank = comm.world.belongings[comm.run_rank]
         self.number = number
         self.group = comm.group
-        self.comm = comm
+        self.comm = self.own = comm
         self.body = body
         self.caller: Flow | None = self
         self.now_s = self.posted_s = self.done_s = now_s
@@ -86,7 +91,7 @@ class Flow(greenlet):  # type: ignore[misc]
         """Live: begin, be back in the loop until it is this flow's turn, and call the function."""
         world = self.world
         try:
-            switch_to(world.loop)
+            switch(self, world.loop)
             self.value = self.body(self.comm)
             self.finished = True
             for waiter in self.waiters:
@@ -99,14 +104,16 @@ class Flow(greenlet):  # type: ignore[misc]
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:
             self.caller = None
-            del self.body, self.comm  # a circle of references, and perhaps large arrays in it
+            self.world.surroundings.put_aside(self.of_rank)  # what is its own ends with it
+            # A circle of references, and perhaps large arrays in it.
+            del self.body, self.comm, self.own
 
     def begin(self, comm: "SimulatedCommunicator", verb: str, tag: Tag = None) -> None:
         """Enter a verb, if this flow is the one that calls it."""
         if getcurrent() is not self.caller:
             self.world.refuse(self, verb)
-        if TORCH in modules:
-            refuse_inside_backward(self.rank, verb)
+        if "torch" in modules and self.world.surroundings.is_half_way():
+            refuse_half_way(self.rank, verb)
         self.comm = comm
         self.verb = verb
         self.tag = tag
@@ -127,14 +134,14 @@ class Flow(greenlet):  # type: ignore[misc]
         own = (to_s, self.rank, self.number, self)
         smallest = heappushpop(self.heap, own)
         if smallest is not own:
-            switch_to(smallest[3])
+            switch(self, smallest[3])
 
     def _sleep(self) -> None:
         """Let others run until one of them has completed the last open part."""
         if self.heap:
-            switch_to(heappop(self.heap)[3])
+            switch(self, heappop(self.heap)[3])
         else:
-            switch_to(self.world.loop)  # nobody can go on
+            switch(self, self.world.loop)  # nobody can go on
         self.now_s = self.done_s
 
     def start_beside(self, other: "Flow") -> None:
@@ -142,7 +149,7 @@ class Flow(greenlet):  # type: ignore[misc]
         self.world.newborn.append(other)
         for flow in (self, other):
             heappush(self.heap, (flow.now_s, flow.rank, flow.number, flow))
-        switch_to(self.world.loop)  # it begins from there: their stacks must not pile up
+        switch(self, self.world.loop)  # it begins from there: their stacks must not pile up
 
     def wait_for(self, other: "Flow") -> None:
         """Be in a verb, which has begun, until another flow has returned."""

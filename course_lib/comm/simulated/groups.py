@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from course_lib.comm import order
 from course_lib.comm.communicator import WORLD
-from course_lib.comm.errors import MessageMismatchError, SharedMemoryFull
+from course_lib.comm.errors import RunError, SharedMemoryFull
+from course_lib.comm.meetings import again, other_requests, other_verbs
 from course_lib.comm.messages import Tag
 from course_lib.comm.simulated.log import Mail
+from course_lib.comm.wait_graph import quoted
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -25,18 +27,24 @@ class Meeting:
     ----------
     inside : list of SimulatedCommunicator
         Who has entered, in that order.
+    verbs : dict of int to str
+        What each has called, by rank.
     offers : dict of int to Any
         What each brought, by rank.
     results : list
         What each takes with it, by rank; from when the last one has entered.
+    error : RunError or None
+        What all raise instead.
     """
 
-    __slots__ = ("inside", "offers", "results")
+    __slots__ = ("error", "inside", "offers", "results", "verbs")
 
     def __init__(self) -> None:
         self.inside: list[SimulatedCommunicator] = []
+        self.verbs: dict[int, str] = {}
         self.offers: dict[int, Any] = {}
         self.results: Sequence[Any] = ()
+        self.error: RunError | None = None
 
     def enter(
         self,
@@ -52,16 +60,10 @@ class Meeting:
         """
         flow = comm.flow
         flow.begin(comm, verb)
-        if self.inside and self.inside[0].flow.verb != verb:
-            other = self.inside[0].flow
-            raise MessageMismatchError(
-                f"rank {flow.rank} calls {verb}(){comm.group.told} where rank {other.rank} calls "
-                f"{other.verb}(); all ranks must call these in the same order",
-                rank=flow.rank,
-            )
+        self.verbs[comm.rank] = verb
         self.offers[comm.rank] = offer
         if len(self.offers) == comm.size:  # the last one, and so the latest
-            self.results = conclude(self.offers)
+            self._conclude(comm.group, conclude)
             comm.group.meeting = Meeting()
             for comm_inside in self.inside:
                 comm_inside.flow.wake(flow.now_s)
@@ -69,7 +71,19 @@ class Meeting:
             self.inside.append(comm)
             flow.open_parts += 1
         flow.end(None)
+        if self.error is not None:
+            raise again(type(self.error).__name__, str(self.error.args[0]), self.error.rank)
         return self.results[comm.rank]
+
+    def _conclude(
+        self, group: "Group", conclude: Callable[[dict[int, Any]], Sequence[Any]]
+    ) -> None:
+        self.error = other_verbs(self.verbs, group.members, group.name)
+        if self.error is None:
+            try:
+                self.results = conclude(self.offers)
+            except RunError as error:
+                self.error = error.with_traceback(None)
 
 
 class Group:
@@ -109,7 +123,7 @@ class Group:
         n_running: int,
     ) -> None:
         self.name = name
-        self.told = "" if name == WORLD else f" on {name!r}"
+        self.told = "" if name == WORLD else f" on {quoted(name)}"
         self.members = members
         self.parent = parent
         self.children: dict[str, Group] = {}
@@ -124,13 +138,8 @@ class Group:
     def share(self, asked: dict[int, tuple[tuple[int, ...], np.dtype[Any]]]) -> list[NDArray[Any]]:
         """Make the array of zeros that all ranks have asked for; each gets a view of it."""
         shape, dtype = asked[0]
-        for rank, (other_shape, other_dtype) in sorted(asked.items()):
-            if (other_shape, other_dtype) != (shape, dtype):
-                raise MessageMismatchError(
-                    f"the shared arrays{self.told} do not match: rank {self.members[0]} asks "
-                    f"for dtype {dtype} and shape {shape}, rank {self.members[rank]} for dtype "
-                    f"{other_dtype} and shape {other_shape}"
-                )
+        if error := other_requests(asked, self.members, self.name):
+            raise error
         try:
             array = np.zeros(shape, dtype)
         except (MemoryError, ValueError) as error:

@@ -1,15 +1,16 @@
 """What ``run(..., backend="simulated")`` does: build the world, run it, explain how it ended."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from contextlib import suppress
 
+from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import frames_of, to_error
+from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
-from course_lib.comm.simulated import explain, networks, telling
+from course_lib.comm.simulated import copies, explain, networks, telling  # noqa: F401
 from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.mishaps import Mishaps
 from course_lib.comm.simulated.network import Network
@@ -69,8 +70,13 @@ def launch(
     if faults is not None:
         world.mishaps = Mishaps(world, faults)
     try:
-        with inside_worker(0), _one_thread():
-            error = _run(world, job.time_limit_s, most)
+        with (
+            Interrupts() as interrupts,
+            inside_worker(0),
+            surroundings(job.seed, n_threads=1) as world.surroundings,
+        ):
+            failure = _run(world, job.time_limit_s, most, interrupts)
+        error = interrupts.outcome(failure, "its ranks were ending")
         if error is not None:
             raise error from None
         warn_unreceived(world.unreceived(), world.everybody.out_of_step())
@@ -80,21 +86,6 @@ def launch(
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
         world.forget()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch compute with one thread, as in a worker process: many small steps gain by that."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _check_faults(faults: Faults | None, workers: int) -> None:
@@ -108,23 +99,30 @@ def _check_faults(faults: Faults | None, workers: int) -> None:
     faults.check(workers)
 
 
-def _run(world: World, time_limit_s: float, max_events: int) -> RunError | KeyboardInterrupt | None:
+def _run(
+    world: World, time_limit_s: float, max_events: int, interrupts: Interrupts
+) -> RunError | KeyboardInterrupt | None:
     """Run the world to its end; explain a bad end; end the ranks that are left."""
     error: RunError | KeyboardInterrupt | None = None
 
     def is_storm() -> bool:
         return world.n_events() > max_events
 
+    def is_over() -> bool:
+        swallowed = time.monotonic() > interrupts.noted_s + _GRACE_S  # Ctrl-C, by a bare except
+        return swallowed or is_storm()
+
     try:
-        with Watchdog(time_limit_s, world.close, is_storm):
-            well = world.run()
+        well = Watchdog(time_limit_s, world.close, is_over, interrupts).call(world.run)
         if world.failure is not None:
             error = to_error(world.failure, telling.others(world))
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:
         frames = frames_of(time_is_up.__traceback__)
-        if is_storm():
+        if interrupts.error is not None:
+            error = explain.interrupted(world, frames)
+        elif is_storm():
             error = explain.storm(world, max_events, frames)
         else:
             error = explain.timed_out(world, time_limit_s, frames)
@@ -135,12 +133,16 @@ def _run(world: World, time_limit_s: float, max_events: int) -> RunError | Keybo
             if world.mishaps is not None:
                 world.mishaps.tell(error)
             error.trace = _trace(world, error)
-        try:
-            with Watchdog(_GRACE_S, lambda: None):
-                world.end()
-        except TimeIsUp:  # a finally block that does not end: its rank is left behind
-            pass
+        _end(world, interrupts)
     return error
+
+
+def _end(world: World, interrupts: Interrupts) -> None:
+    """End the ranks that are left; one that will not end in a second is left behind."""
+    if all(flow.dead for flow in world.flows.values()):
+        return
+    with suppress(TimeIsUp):  # a finally block that does not end
+        Watchdog(_GRACE_S, lambda: None, None, interrupts).call(world.end, lets_in=False)
 
 
 def _faults(world: World) -> list[Fault]:

@@ -1,7 +1,7 @@
 """What lies in a letter box: a message, from the moment it is posted until it is read."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from numpy.typing import NDArray
 
@@ -23,11 +23,15 @@ class Letter:
     ``data`` is the receiver's own array as soon as the message has been put into that.
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
     ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
-    was sent in. ``fate`` is there only in a run with faults, from when it has been decided.
+    was sent in. ``trouble`` is what NumPy raised when it was combined. ``fate`` is there only in a
+    run with faults, from when it has been decided.
     """
 
-    __slots__ = ("arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp")
+    __slots__ = (
+        "arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp", "trouble",
+    )  # fmt: skip
     fate: "Fate"
+    trouble: Exception | None
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
@@ -49,5 +53,18 @@ class Letter:
         if op is None:
             out[...] = self.data
         else:
-            OPS[op](out, self.data, out=out)
+            self.trouble = None
+            try:
+                OPS[op](out, self.data, out=out)
+            except Exception as error:  # np.errstate(over="raise"), for one: told on arrival
+                self.trouble = error
         self.data = out
+
+    def raise_trouble(self) -> NoReturn:
+        """Raise what NumPy raised."""
+        trouble, self.trouble = self.trouble, None
+        assert trouble is not None
+        try:
+            raise trouble
+        finally:
+            del trouble  # else it and this frame would hold each other

@@ -32,10 +32,11 @@ class Started(Pending[T]):
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
-        self._parent._no_compute("wait")
         started, here = self._child.flow, getcurrent()
-        of_this_rank = isinstance(here, Flow) and here.rank == started.rank
-        waiter: Flow = here if of_this_rank else self._parent.flow
+        waiter = self._parent.flow
+        if isinstance(here, Flow) and here.rank == started.rank:
+            waiter = here
+            waiter.own._no_compute("wait")  # its own blocks, not those of who has started it
         waiter.begin(self._child, "wait")
         waiter.wait_for(started)
         value: T = started.value

@@ -1,44 +1,50 @@
-"""From one rank to another: what torch keeps for a whole thread must change hands with it.
+"""From one rank to another: what is kept for a whole thread or process changes hands with it.
 
-All ranks share one thread, and torch remembers for each thread whether gradients are recorded. So
-a rank takes that with it when it goes to sleep, and puts it back when it wakes up; then a message
-may be sent under ``torch.no_grad()``. Inside ``backward`` (in a hook) it may not: the engine's own
-state cannot be moved aside.
+All ranks share one thread. So a flow leaves everything as a new process has it when it goes to
+sleep, and puts its own back when it wakes up (``course_lib.comm.ambient``); then a message may be
+sent under ``torch.no_grad()``, or between two draws of a seeded generator. Inside ``backward`` (in
+a hook) and inside ``forward_ad.dual_level`` it may not: what torch has half done there, for the
+whole process, cannot be moved aside.
 """
 
 from sys import modules
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from greenlet import greenlet
 
 from course_lib.comm.errors import SimulationError
 
-__all__ = ["TORCH", "refuse_inside_backward", "switch_to"]
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.flow import Flow
 
-TORCH = "torch._C"
-"""The module to look for: loaded by whoever needs torch, never from here."""
+__all__ = ["refuse_half_way", "switch"]
 
 
-def switch_to(other: greenlet) -> None:
-    """Let another greenlet go on; return when this one is switched to again."""
-    if TORCH not in modules:
-        other.switch()
-        return
-    torch: Any = modules[TORCH]
-    records_gradients = torch.is_grad_enabled()
+def switch(flow: "Flow", other: greenlet) -> None:
+    """Let another greenlet go on; return when ``flow``, which calls this, is switched to again."""
+    surroundings, of_rank = flow.world.surroundings, flow.of_rank
+    of_flow = None if surroundings.is_usual() else surroundings.put_aside(of_rank)
     try:
         other.switch()
     finally:
-        torch._set_grad_enabled(records_gradients)
+        if of_flow or of_rank:
+            surroundings.put_back(of_rank)
+            surroundings.put_back(of_flow or [])
 
 
-def refuse_inside_backward(rank: int, verb: str) -> None:
-    """Raise ``SimulationError`` where a verb is called in an autograd hook; torch is loaded."""
-    torch: Any = modules[TORCH]
-    if torch._current_graph_task_id() != -1:
+def refuse_half_way(rank: int, verb: str) -> NoReturn:
+    """Raise ``SimulationError``: torch is in the middle of something."""
+    torch: Any = modules["torch"]
+    if torch._C._current_graph_task_id() == -1:
         raise SimulationError(
-            f"rank {rank} called {verb}() inside backward(), in an autograd hook; the simulator "
-            "runs all ranks on one thread, and torch's engine cannot be left half-way: collect "
-            "what the hook sees, and send it after backward() has returned",
+            f"rank {rank} called {verb}() inside torch.autograd.forward_ad.dual_level(); the "
+            "simulator runs all ranks in one process, which has one such level: leave the block "
+            "before the message",
             rank=rank,
         )
+    raise SimulationError(
+        f"rank {rank} called {verb}() inside backward(), in an autograd hook; the simulator runs "
+        "all ranks on one thread, and torch's engine cannot be left half-way: collect what the "
+        "hook sees, and send it after backward() has returned",
+        rank=rank,
+    )

@@ -8,7 +8,7 @@ from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.letters import ANY
-from course_lib.comm.wait_graph import MOST_LINES, unread_note
+from course_lib.comm.wait_graph import MOST_LINES, quoted, unread_note
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.world import World
@@ -58,7 +58,7 @@ def _order(flow: Flow) -> tuple[int, int]:
 
 def name(flow: Flow) -> str:
     """Name a flow: its rank, and if it was started beside that, its communicator."""
-    return f"rank {flow.rank}" + (f" in {flow.group.name!r}" if flow.number else "")
+    return f"rank {flow.rank}" + (f" in {quoted(flow.group.name)}" if flow.number else "")
 
 
 def _state(flow: Flow) -> str:
@@ -75,7 +75,7 @@ def call(flow: Flow) -> str:
     """Write the verb a flow waits in, with the part of it that is still open."""
     comm = flow.comm
     if flow.verb == "wait":
-        return f"wait() for its started function {comm.name!r}"
+        return f"wait() for its started function {quoted(comm.name)}"
     parts = []
     if comm.listens_to is not None and comm.listens_to != ANY:
         parts.append(f"src={comm.group.members[comm.listens_to]}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from course_lib.comm.ambient.surroundings import Belongings, Surroundings
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
@@ -22,9 +23,10 @@ from course_lib.comm.simulated.groups import Group
 from course_lib.comm.simulated.letters import ANY
 from course_lib.comm.simulated.log import Log
 from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.returned import travelled
 from course_lib.comm.simulated.routed import RoutedCommunicator
 from course_lib.comm.simulated.routes import Routes
-from course_lib.comm.simulated.switching import switch_to
+from course_lib.comm.simulated.switching import switch
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
@@ -57,7 +59,13 @@ class World:
         The ways of messages, where the network is no plain star or there are faults.
     mishaps : Mishaps or None
         The faults, if there are any.
+    surroundings : Surroundings
+        What ranks find around them; there while the world runs.
+    belongings : list of list
+        By rank, what it has put aside of what a process keeps.
     """
+
+    surroundings: Surroundings
 
     def __init__(self, job: Job, network: Network, faults: Faults | None = None) -> None:
         self.size = job.workers
@@ -83,6 +91,7 @@ class World:
         self.ending = False
         self.cards = [Card(rank, self) for rank in range(job.workers)]
         self.n_flows = [0] * job.workers
+        self.belongings: list[Belongings] = [[] for _ in range(job.workers)]
         self.flows: dict[tuple[int, int], Flow] = {}
         self.newborn: list[Flow] = []
         self.latest_end_s = 0.0
@@ -116,6 +125,7 @@ class World:
     def _call(self, comm: SimulatedCommunicator) -> Any:
         """Call what ``run`` was given; each rank loads its own copy."""
         fn, args = load_call(self.packed_call, comm.rank)
+        self.surroundings.seed_again()  # loading may have drawn, and only for the first rank
         return fn(comm, *args)
 
     def run(self) -> bool:
@@ -127,20 +137,36 @@ class World:
             False if it ended because no flow could go on, or because one failed.
         """
         for flow in self.flows.values():
-            switch_to(flow)  # begin all of them from here: their stacks must not pile up
+            flow.switch()  # begin all of them from here: their stacks must not pile up
         self.heap += [(0.0, rank, 0, self.flows[rank, 0]) for rank in range(self.size)]
         heapify(self.heap)  # faults may be there already
         while self.heap and self.failure is None:
-            switch_to(heappop(self.heap)[3])
+            heappop(self.heap)[3].switch()
             while self.newborn:
-                switch_to(self.newborn.pop())
+                self.newborn.pop().switch()
             if self.time_is_up:
                 raise TimeIsUp
-        return all(flow.finished for flow in self.flows.values())
+        well = all(flow.finished for flow in self.flows.values())
+        if well:
+            self._bring_values()
+        return well
+
+    def _bring_values(self) -> None:
+        """Put copies in the place of what ranks returned: nothing of them lives on."""
+        for rank in range(self.size):
+            flow = self.flows.get((rank, 0))
+            if flow is None:  # it has crashed
+                continue
+            try:
+                flow.value = travelled(flow.value, rank)
+            except Exception as error:
+                self.failure = Failure.of(error, rank, flow.now_s)
+                return
 
     def restart(self, rank: int, now_s: float) -> None:
         """Call a rank's function again, on the communicator that is there for it."""
         self.n_flows[rank] = 0
+        self.belongings[rank].clear()
         comm = self.everybody.comms[rank]
         flow = self.add_flow(comm, self._call, now_s)
         self.newborn.append(flow)
@@ -223,7 +249,7 @@ class World:
         if isinstance(here, Flow) and here.caller is None:
             here.refusals += 1
             while here.refusals > _MOST_REFUSALS:  # it swallows its own end: it is put to sleep
-                here.parent.switch()
+                switch(here, here.parent)
             raise GreenletExit if self.ending else TimeIsUp
         if not any(other.caller for other in self.flows.values()):
             raise SimulationError(

@@ -22,9 +22,10 @@ that broke it half a second to be heard first. Collectives of the default group 
 20 seconds.
 
 **Several.** Under torchrun each rank is a program that calls ``run``, which joins the group that
-exists (``torchrun``). The ranks agree on rank 0's clock. What is different: ``shared_array`` is
-refused; a deadlock ends at the time limit, which says who waits for whom; a rank that computes is
-not interrupted by it; a process that dies is noticed by torchrun, not by us.
+exists (``torchrun``, ``remote_port``). The ranks agree on rank 0's clock. A process beside each
+rank sees when it dies or is stopped, and all ranks hear of it (``witness``, ``lookout``). What is
+different: ``shared_array`` is refused; a deadlock ends at the time limit, which says who waits for
+whom; a rank that computes is not interrupted by it.
 
 A message takes three trips of gloo, about a hundred times as long as in shared memory. With
 ``spawn`` every worker loads torch, which takes seconds.

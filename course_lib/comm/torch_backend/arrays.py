@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from course_lib.comm import messages
+from course_lib.comm import buffers, messages
 from course_lib.comm.messages import OPS, Array
 from course_lib.comm.processes import parcels
-from course_lib.comm.processes.transfers import check_op
+from course_lib.comm.tensors import plain_tensor
 
 __all__ = [
     "BFLOAT16", "Data", "OnDevice", "check_out", "empty", "flat_bytes", "overlap", "store",
@@ -57,19 +57,17 @@ Data: TypeAlias = NDArray[Any] | OnDevice
 def to_data(array: Array, argument: str = "array") -> tuple[Any, str]:
     """Describe a message's array; see ``messages.to_numpy``, which does it for most."""
     if isinstance(array, torch.Tensor):
-        if array.device.type != "cpu":
-            return OnDevice(array.detach()), "device"
+        if array.device.type not in ("cpu", "meta"):
+            return OnDevice(plain_tensor(array, argument)), "device"
         if array.dtype is torch.bfloat16:
-            return array.detach().view(torch.int16).numpy().view(BFLOAT16), "torch"
+            bits = plain_tensor(array, argument).view(torch.int16)
+            return bits.numpy().view(BFLOAT16), "torch"
     return messages.to_numpy(array, argument)
 
 
 def check_out(out: Any, op: Any) -> Any:
-    """Return what to receive into, or say why that cannot be; see ``messages.check_out``."""
-    if out is None or not isinstance(out, torch.Tensor):
-        return messages.check_out(out, op)
-    messages.check_out(np.empty(0), op)
-    return to_data(out, "out")[0]
+    """Return what to receive into, or say why that cannot be; see ``buffers.check_out``."""
+    return buffers.check_out(out, op, to_data)
 
 
 def wrap(data: Data, kind: str, device: str) -> Array:
@@ -125,7 +123,6 @@ def store(out: Data, op: str | None, message: Data) -> None:
     elif op is None:
         out[...] = message
     else:
-        check_op(op, out.dtype.str)
         OPS[op](out, message, out=out)
 
 

@@ -36,7 +36,7 @@ class TorchCommunicator(ProcessCommunicator):
 
     def quietly_hear(self, src: int) -> NDArray[Any]:
         """Receive what ``quietly_report`` has sent."""
-        return self._quietly_receive("send", src, (src,))
+        return self._quietly_receive("send", src, (src,))[1]
 
     def _wrap(self, data: Any, kind: str) -> Array:
         return wrap(data, kind, self.device)
@@ -58,5 +58,5 @@ class TorchCommunicator(ProcessCommunicator):
     ) -> Coming:  # fmt: skip
         return Coming(
             from_, self._me, channel, out, op, tag, self.name, self.device, stamp,
-            self._refuse_stamp,
+            self._other_stamp,
         )  # fmt: skip

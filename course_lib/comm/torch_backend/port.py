@@ -14,10 +14,11 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from typing import Any
 
 import torch
 
-from course_lib.comm.errors import LaunchTimeout, PeerFinishedError
+from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Call, Flow
@@ -49,16 +50,9 @@ class TorchPort(Crew):
         The connections, once there are any.
     numbers : iterator of int
         Of the rank's messages.
-    told : bytes or None
-        What a rank that has failed told, where no launcher hears of it.
-    deadline_s : float or None
-        When whoever waits is to give up, on this computer's clock; None where the launcher sees
-        to it.
     """
 
     wires: Wires
-    told: bytes | None = None
-    deadline_s: float | None = None
 
     def __init__(
         self, rank: int, size: int, board: Board, mailboxes: Sequence[Mailbox],
@@ -71,7 +65,9 @@ class TorchPort(Crew):
         self._peers = [peer for peer in range(size) if peer != rank]
         self._letters: dict[tuple[int, int], deque[tuple[int, Letter]]] = defaultdict(deque)
         self._asking = [threading.Lock() for _ in range(size)]
-        self._going: dict[int, Going] = {}
+        self._going: dict[int, tuple[Going, Flow]] = {}
+        self._awaiting: dict[tuple[int, int], Flow] = {}  # by source and channel
+        self._word = threading.Condition(self.turn)  # a rank has returned, or failed
         self._n_heard = 0
         self._finished: set[int] = set()
         self._stop: BaseException | None = None
@@ -88,18 +84,14 @@ class TorchPort(Crew):
         """Tell all others that this rank will neither send nor receive any more."""
         for peer in self._peers:
             self._post(peer, note(Kind.FINISHED, self.rank))
-        self.wires.flush()
+        self.wires.flush(self._left_s())
 
     def stop(self, error: BaseException) -> None:
         """Let whatever waits here raise ``error``."""
         with self.turn:
             self._stop = self._stop or error
-            self._wake_flows()
-
-    def await_word(self, limit_s: float) -> None:
-        """Wait for a moment until a rank that has failed says so."""
-        with self.turn:
-            self._changed.wait_for(lambda: self.told is not None, limit_s)
+            self._wake_all()
+            self._word.notify_all()
 
     def close(self) -> None:
         """Wait until nobody will write any more; then close what a program that goes on need not.
@@ -111,21 +103,17 @@ class TorchPort(Crew):
             while len(self._finished) < len(self._peers):
                 if self._stop is not None:
                     raise self._stop
-                self._changed.wait(self._left_s())
+                self._word.wait(self._left_s())
                 self._check_deadline("until all ranks have returned")
         self.wires.close()
-
-    def tell_failure(self, data: bytes) -> None:
-        """Tell all others that this rank has failed, and how, where no launcher does."""
-        for peer in self._peers:
-            self._post(peer, note(Kind.FAILED, self.rank, data=data))
-        self.wires.flush()
 
     def is_consequence(self, error: BaseException) -> bool:
         """Tell whether an exception says that a connection has broken, or timed out."""
         seen: BaseException | None = error
         while seen is not None:
-            if isinstance(seen, torch.distributed.DistError) or "gloo/transport" in str(seen):
+            if isinstance(seen, torch.distributed.DistError) or any(
+                words in str(seen) for words in ("gloo/transport", "caused pair closure")
+            ):
                 return True
             seen = seen.__cause__ or seen.__context__
         return False
@@ -147,17 +135,31 @@ class TorchPort(Crew):
             self._n_heard += 1
             if letter.kind == Kind.MESSAGE:
                 self._letters[letter.src, letter.channel].append((self._n_heard, letter))
+                for src in (letter.src, ANYONE):
+                    if (src, letter.channel) in self._awaiting:
+                        self._wake(self._awaiting[src, letter.channel])
             elif letter.kind == Kind.ACCEPT:
-                going = self._going.pop(letter.number)
+                going, flow = self._going.pop(letter.number)
                 going.work = self.wires.send(
                     going.payload, going.dst, going.number, on_device=going.on_device
                 )
-            elif letter.kind == Kind.FAILED:
-                self.told = letter.data
-                self._stop = ConnectionAbortedError(f"rank {letter.src} has failed")
+                self._wake(flow)
             else:
-                self._finished.add(letter.src)
-            self._wake_flows()
+                if letter.kind == Kind.FAILED:
+                    self._hear_failure(letter)
+                else:
+                    self._finished.add(letter.src)
+                self._wake_all()
+                self._word.notify_all()
+            self._lie_down()
+
+    def _lie_down(self) -> None:
+        """Say on the board that all letters have been read; who is woken says so itself."""
+        if self._mailboxes:
+            self._mailboxes[self.rank].lie_down(self._n_heard)
+
+    def _hear_failure(self, letter: Letter) -> None:
+        """Take what a rank that has failed tells all others, where no launcher does."""
 
     # What goes out
 
@@ -180,17 +182,19 @@ class TorchPort(Crew):
         """Send and receive, and wait until both are done."""
         if going is not None:
             if going.waits:
-                self._going[going.number] = going
+                self._going[going.number] = going, flow
             self._post(going.dst, going.letter)
             if coming is None and not going.waits:
                 return
         while self._step(flow, call, going, coming):
             if coming is not None and coming.letter is not None and coming.may_be_asked_for:
                 self._ask(coming, coming.letter)
+        # First what goes: a message that comes may be refused, and this one is sent all the same.
+        if going is not None:
+            self._await(going.work, call, flow)
         if coming is not None:
+            self._await(coming.work, call, flow)
             coming.finish()
-        if going is not None and going.work is not None:
-            going.work.wait()
 
     def _step(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> bool:
         """Go on as far as letters allow; return whether there is more to ask or to wait for."""
@@ -237,30 +241,34 @@ class TorchPort(Crew):
             raise PeerFinishedError(text, rank=self.rank)
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
+        if call.src != NOBODY:
+            self._awaiting[call.src, channel] = flow
         self._doze(flow)
+        self._awaiting.pop((call.src, channel), None)
         flow.call = None
         self._board.goes_on(self.rank, flow.number)
 
     def _doze(self, flow: Flow) -> None:
         if self._stop is not None:
             raise self._stop
-        if self._mailboxes:
-            self._mailboxes[self.rank].lie_down(self._n_heard)
-        self._dozing.add(flow)
-        self._changed.wait(self._left_s())
+        self._lie_down()
+        self._dozing[flow] = None
+        flow.woken.wait(self._left_s())
+        self._dozing.pop(flow, None)  # where the time is up
         if flow.call is not None:
             self._check_deadline(f"in {flow.call.written(flow.name)}")
 
+    def _await(self, work: Any, call: Call, flow: Flow) -> None:  # noqa: ARG002
+        """Wait for bytes that are under way; the launcher ends us if they never come."""
+        if work is not None:
+            work.wait()
+
     def _left_s(self) -> float | None:
-        return None if self.deadline_s is None else max(self.deadline_s - time.monotonic(), 0)
+        """Return how long may be waited; None for ever, where the launcher sees to it."""
+        return None
 
     def _check_deadline(self, where: str) -> None:
-        if self._left_s() == 0:
-            raise LaunchTimeout(
-                f"rank {self.rank} still waits {where} when the time limit passes; look for a rank "
-                "that does not do its part, or raise time_limit_s",
-                rank=self.rank,
-            )
+        """Raise if no more time is left."""
 
     def _gone(self, call: Call, channel: int) -> list[int]:
         """List the ranks that have returned, and left nothing, without which it cannot end."""

@@ -2,7 +2,7 @@
 
 There is no launcher then: each rank is a program of its own, which torchrun has started and ends
 if another fails. So the ranks tell each other what a launcher would hear: what each has returned,
-to rank 0, and that one has failed, to all.
+to rank 0, and that one has failed, to all. What a rank cannot tell, its witness does (``lookout``).
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import Failure, to_error
@@ -27,14 +28,16 @@ from course_lib.comm.processes.records import Done
 from course_lib.comm.processes.worker import done
 from course_lib.comm.shipping import pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
-from course_lib.comm.torch_backend.port import TorchPort
+from course_lib.comm.torch_backend.lookout import Lookout
+from course_lib.comm.torch_backend.remote_port import RemotePort
 from course_lib.comm.torch_backend.wires import Wires, join
 from course_lib.trace.recorder import Recorder, assemble
 
 __all__ = ["take_part"]
 
 _ROUNDS = 8
-_ANOTHER_FIRST_S = 1.0
+_ANOTHER_FIRST_S = 3.0
+_ADDRESS_BYTES = 512
 
 
 def take_part(job: Job) -> Result:
@@ -56,33 +59,40 @@ def take_part(job: Job) -> Result:
         If this rank fails, or another has: then on every rank.
     """
     rank, size = int(os.environ["RANK"]), job.workers
-    board = Board(memoryview(bytearray(8 * Board.WORDS * size)).cast("q"))
+    board = Board(memoryview(bytearray(8 * Board.WORDS * size)).cast("q"), None)
+    lookout = Lookout(rank)
     wires = join()
+    port = RemotePort(rank, size, board, wires, job.time_limit_s)
+    address = lookout.address() if rank == 0 else ""
+    lookout.watch(_of_rank_0(address, wires, rank, size), port.lose)
     origin_s = _common_origin_s(wires, rank, size)
-    port = TorchPort(rank, size, board, (), lambda: wires)
     port.connect()
-    port.deadline_s = time.monotonic() + job.time_limit_s
+    timer = port.end_at_deadline()
     try:
         home = Home(
             port, None, job.eager_bytes, job.seed, job.trace, origin_s, fail=port.stop,
             sites=Sites(),
         )  # fmt: skip
-        with inside_worker(rank):
+        with inside_worker(rank), surroundings(job.seed):
             reports = _call(job, home)
         port.finish()
         port.close()
     except BaseException as error:
         raise _told(error, port, time.perf_counter() - origin_s) from None
+    finally:
+        timer.cancel()
+        lookout.end()
     return _result(job, reports)
 
 
 def _call(job: Job, home: Home) -> list[Done | None]:
     """Call the function; return what is known of how each rank ended."""
-    port: TorchPort = home.port
+    port: RemotePort = home.port
     flow = port.open_flow(WORLD)
+    port.enter(flow)
     comm = TorchCommunicator(home, flow)
     value = job.fn(comm, *job.args)
-    home.starter.wait_for_all(flow)
+    port.wait_for_all(flow)
     mine = done(home, pack_value(value, port.rank), home.clock())
     reports: list[Done | None] = [mine if rank == port.rank else None for rank in range(port.size)]
     if port.rank != 0:
@@ -91,6 +101,21 @@ def _call(job: Job, home: Home) -> list[Done | None]:
         for rank in range(1, port.size):
             reports[rank] = pickle.loads(comm.quietly_hear(rank).tobytes())
     return reports
+
+
+def _of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
+    """Return a short text of rank 0's on every rank."""
+    payload = torch.zeros(_ADDRESS_BYTES, dtype=torch.uint8)
+    if rank != 0:
+        wires.receive(payload, 0, 0, on_device=False).wait()
+        return bytes(payload.numpy()).rstrip(b"\0").decode()
+    data = text.encode()
+    payload[: len(data)] = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[
+        : len(data)
+    ]
+    for peer in range(1, size):
+        wires.send(payload, peer, 0, on_device=False).wait()
+    return text
 
 
 def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
@@ -128,12 +153,15 @@ def _hear(wires: Wires, src: int) -> float:
     return float(room)
 
 
-def _told(error: BaseException, port: TorchPort, time_s: float) -> BaseException:
+def _told(error: BaseException, port: RemotePort, time_s: float) -> BaseException:
     """Return what to raise for an exception: if another rank has failed, that rank's failure."""
+    error = port.cause_of(error)
     if port.is_consequence(error):
         port.await_word(_ANOTHER_FIRST_S)
     if port.told is not None:
         return to_error(pickle.loads(port.told))
+    if port.lost is not None:
+        return port.lost
     failure = Failure.of(error, port.rank, time_s)
     port.tell_failure(pickle.dumps(failure))
     if isinstance(error, RunError | KeyboardInterrupt):

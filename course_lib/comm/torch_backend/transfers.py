@@ -1,12 +1,13 @@
 """One message on its way out, one on its way in."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
 
-from course_lib.comm.messages import Envelope, Tag, check_match
+from course_lib.comm.errors import CollectiveMismatchError
+from course_lib.comm.messages import Envelope, Tag, mismatch_of
 from course_lib.comm.order import differ
 from course_lib.comm.processes.parcels import new_array
 from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
@@ -82,13 +83,16 @@ class Coming:
         Where the rank's arrays live.
     stamp : int
         The collective that the receiver is in.
-    refuse_stamp : callable
-        Raises for a message of another one.
+    other_stamp : callable
+        Makes the error for a message of another one.
 
     Attributes
     ----------
     letter : Letter or None
-        What the sender wrote, once it is here and is what was wanted.
+        What the sender wrote, once it is here.
+    refusal : Exception or None
+        Why it is not what was wanted, or could not be combined; then what follows is received all
+        the same, so that the sender goes on and the next message is the next.
     work : Work or None
         The receiving of what follows.
     result : numpy.ndarray or OnDevice
@@ -100,7 +104,8 @@ class Coming:
 
     def __init__(
         self, src: int, rank: int, channel: int, out: Data | None, op: str | None, tag: Tag,
-        comm: str, device: str, stamp: int, refuse_stamp: Callable[[int, int], NoReturn],
+        comm: str, device: str, stamp: int,
+        other_stamp: Callable[[int, int], CollectiveMismatchError],
     ) -> None:  # fmt: skip
         self.src = src
         self.channel = channel
@@ -113,7 +118,8 @@ class Coming:
         self._comm = comm
         self._device = device
         self._stamp = stamp
-        self._refuse_stamp = refuse_stamp
+        self._other_stamp = other_stamp
+        self.refusal: Exception | None = None
 
     @property
     def waited(self) -> bool:
@@ -126,19 +132,18 @@ class Coming:
         return self.waited and self.work is None
 
     def open(self, letter: Letter) -> None:
-        """Compare what the sender wrote with what is wanted, and make room.
-
-        Raises
-        ------
-        MessageMismatchError
-            Naming both sides.
-        """
+        """Compare what the sender wrote with what is wanted, and make room."""
         assert letter.sent is not None, "a message says what it is"
         out: Any = self._out
-        if differ(letter.stamp, self._stamp):
-            self._refuse_stamp(self.src, letter.stamp)
-        check_match(letter.sent, self.src, self._rank, self._tag, out, self._comm)
         self.letter, self.sent = letter, letter.sent
+        if differ(letter.stamp, self._stamp):
+            self.refusal = self._other_stamp(self.src, letter.stamp)
+        else:
+            self.refusal = mismatch_of(
+                letter.sent, self.src, self._rank, self._tag, out, self._comm
+            )
+        if self.refusal is not None:
+            out = None  # it goes nowhere
         if letter.on_device:
             self._message: Any = empty(self.sent.dtype, self.sent.shape, self._device)
         elif not letter.waits:
@@ -155,11 +160,14 @@ class Coming:
         return flat_bytes(self._message)
 
     def finish(self) -> None:
-        """Wait for the bytes that follow, if any, and put the message where it is wanted."""
-        if self.work is not None:
-            self.work.wait()
+        """Put the message, all bytes of which have come, where it is wanted."""
+        if self.refusal is not None:
+            return
         self.result = self._message
-        if self._out is not None:
-            self.result = self._out
-            if self._message is not self._out:
-                store(self._out, self._op, self._message)
+        if self._out is None or self._message is self._out:
+            return
+        self.result = self._out
+        try:
+            store(self._out, self._op, self._message)
+        except Exception as error:  # np.errstate(over="raise"), for one
+            self.refusal = error

@@ -19,12 +19,15 @@ import torch
 import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
+from course_lib.comm.processes.sockets import STORE
+
 __all__ = ["TIMEOUT", "Wires", "join", "meet", "own_device"]
 
 TIMEOUT = timedelta(seconds=20)
 """How long a collective of the default group waits for a rank; torch would wait half an hour."""
 _FOR_EVER = timedelta(days=7)  # whoever waits for a message is looked after otherwise
 _LETTERS = 0
+_NEVER_SENT = 2**30 + 1
 _MOST_ON_THE_WAY = 64
 
 
@@ -67,7 +70,7 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Wires":
     for library in ("GLOO", "NCCL", "TP"):
         os.environ[f"{library}_SOCKET_IFNAME"] = interface
     os.environ.update(LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size))
-    store = FileStore(str(Path(folder) / "store"), size)
+    store = FileStore(str(Path(folder) / STORE), size)
     _start_default_group(store=PrefixStore("default", store), rank=rank, world_size=size)
     # A group of its own making, which the learner's destroy_process_group() leaves alone.
     own = dist.ProcessGroupGloo(PrefixStore("messages", store), rank, size, _FOR_EVER)
@@ -126,12 +129,31 @@ class Wires:
         """Wait for a letter from anybody."""
         self._own.recv_anysource([buffer], _LETTERS).wait()
 
-    def flush(self) -> None:
-        """Wait until all letters have been taken."""
+    def flush(self, limit_s: float | None = None) -> None:
+        """Wait until all letters have been taken, for ``limit_s`` at most: who stops takes none."""
+        if limit_s is None:
+            self._flush()
+        else:
+            thread = threading.Thread(target=self._flush, daemon=True)
+            thread.start()
+            thread.join(limit_s)
+
+    def _flush(self) -> None:
         with self._posting:
             while self._on_the_way:
                 with suppress(RuntimeError):
                     self._on_the_way.popleft()[0].wait()
+
+    def abort(self) -> None:
+        """Let everything that waits for a connection of ours fail, whatever thread it is in.
+
+        gloo breaks all connections of a group when one wait in it has lasted too long; it knows no
+        other way (``abort`` leaves waits alone).
+        """
+        if self._own.size() > 1:
+            room = torch.empty(1, dtype=torch.uint8)
+            with suppress(RuntimeError):
+                self._own.recv_anysource([room], _NEVER_SENT).wait(timedelta(milliseconds=1))
 
     def close(self) -> None:
         """Close what belongs to this run, in a program that goes on."""

@@ -1,0 +1,124 @@
+"""What a task is to be written without: modules that hold the answer, and some functions."""
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from course_lib.checks.task import Task
+
+__all__ = ["LibraryAnswerError", "forbidding"]
+
+
+class LibraryAnswerError(ImportError):
+    """The learner's function uses a module that holds the answer."""
+
+
+@contextlib.contextmanager
+def forbidding(
+    names: Sequence[str], functions: Sequence[str] = (), enough: str = Task.enough
+) -> Iterator[None]:
+    """Let no code use the named modules, what lies in them, or the named functions, in the block.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Modules.
+    functions : sequence of str, default: ()
+        Functions with their module, ``"numpy.array_split"``.
+    enough : str, default: "send and receive are enough"
+        What the refusal says that will do instead.
+
+    Yields
+    ------
+    None
+    """
+    guard = _Guard(tuple(names), enough)
+    hidden = {name: module for name, module in sys.modules.items() if guard.forbids(name)}
+    with contextlib.ExitStack() as undo:
+        for name, module in hidden.items():
+            undo.callback(_show_again, name, module)
+            _hide(name)
+        sys.meta_path.insert(0, guard)
+        undo.callback(_remove, guard)
+        for function in functions:
+            undo.enter_context(_refusing(function, enough))
+        yield
+
+
+def _refusal(name: str, enough: str) -> LibraryAnswerError:
+    return LibraryAnswerError(f"this task is to be written without {name}: {enough}")
+
+
+class _Guard:
+    """The first to be asked where a module is."""
+
+    def __init__(self, names: tuple[str, ...], enough: str) -> None:
+        self.names, self.enough = names, enough
+
+    def forbids(self, name: str) -> bool:
+        """Tell whether a module is a forbidden one, or lies in one."""
+        return any(name == banned or name.startswith(f"{banned}.") for banned in self.names)
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        """Refuse a forbidden module; leave all others to the usual finders."""
+        if self.forbids(name):
+            raise _refusal(name, self.enough)
+
+
+def _remove(guard: _Guard) -> None:
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not guard]
+
+
+def _hide(name: str) -> None:
+    """Forget that a module has been loaded, in the package that it lies in as well."""
+    del sys.modules[name]
+    home, _, last = name.rpartition(".")
+    if home in sys.modules:
+        vars(sys.modules[home]).pop(last, None)
+
+
+def _show_again(name: str, module: ModuleType) -> None:
+    sys.modules[name] = module
+    home, _, last = name.rpartition(".")
+    if home in sys.modules:
+        setattr(sys.modules[home], last, module)
+
+
+@contextlib.contextmanager
+def _refusing(function: str, enough: str) -> Iterator[None]:
+    """Put a function that only refuses in the place of the named one, wherever it can be had.
+
+    ``numpy.array_split`` is to be found under another name in a module of NumPy's own. There other
+    functions stand on it (``numpy.split``), and go on to have it.
+    """
+    home, _, name = function.rpartition(".")
+    original = getattr(importlib.import_module(home), name)
+    refuse = _refuser(function, original, enough)
+    places = [
+        (module, key)
+        for module in list(sys.modules.values())
+        for key, value in list(getattr(module, "__dict__", {}).items())
+        if value is original and isinstance(module, ModuleType)
+    ]
+    for module, key in places:
+        setattr(module, key, refuse)
+    try:
+        yield
+    finally:
+        for module, key in places:
+            setattr(module, key, original)
+
+
+def _refuser(function: str, original: Callable[..., Any], enough: str) -> Callable[..., Any]:
+    family = function.partition(".")[0]
+
+    def refuse(*args: Any, **options: Any) -> Any:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if caller.partition(".")[0] == family:
+            return original(*args, **options)
+        raise _refusal(function, enough)
+
+    return refuse

@@ -1,0 +1,194 @@
+"""What Python and NumPy keep."""
+
+import os
+import sys
+import warnings
+from typing import Any, NamedTuple
+
+from course_lib.comm.ambient.entries import Entry, Setting
+from course_lib.comm.ambient.generators import generators
+from course_lib.comm.ambient.notes import (
+    NOTED,
+    NotingDict,
+    NotingList,
+    note_no_more,
+    note_variables,
+)
+
+__all__ = ["of_asyncio", "of_python"]
+
+_UNCHANGED = "not noted.changed"
+
+
+def of_python(seed: int) -> list[Entry]:
+    """List it, for a run of that seed."""
+    return [
+        # What ranks print and warn of goes where the caller's does, as from real processes.
+        Attribute("redirected output", sys, "stdout"),
+        Attribute("redirected errors", sys, "stderr"),
+        Warnings(),
+        # Programs tell themselves by them who they are: os.environ["LOCAL_RANK"].
+        Environment(),
+        # Each rank seeds them, or not, and draws its own numbers.
+        *generators(seed),
+        # Nothing tells cheaply that it has changed.
+        Setting("the working directory", "run", "cwd", _here, _go_to, None),
+    ]
+
+
+def of_asyncio(asyncio: Any) -> list[Entry]:
+    """List what asyncio keeps."""
+    return [
+        # A notebook has one that runs; a new thread may run its own, and so may every rank.
+        Setting(
+            "the running event loop", "flow", "running_loop", asyncio._get_running_loop,
+            asyncio._set_running_loop, None,
+        )
+    ]  # fmt: skip
+
+
+class Attribute(Entry):
+    """A variable of a module; what the caller has in it is what ranks find.
+
+    Parameters
+    ----------
+    what : str
+        What it is, in words.
+    module : module
+        The module.
+    name : str
+        The variable.
+    """
+
+    def __init__(self, what: str, module: Any, name: str) -> None:
+        self._usual = getattr(module, name)
+        usual = f"{module.__name__}.{name} is usual_{name}"
+        names = {module.__name__: module, f"usual_{name}": self._usual, "noted": NOTED}
+        super().__init__(what, "rank", usual, names)
+        self._module = module
+        self._name = name
+
+    def begin(self) -> Any:
+        """Note changes from now on."""
+        if note_variables(self._module):
+            self.quick = _UNCHANGED
+
+    def end(self, callers: Any) -> None:  # noqa: ARG002 - it has never been put aside
+        """Undo what was changed."""
+        self.put_back(self._usual)
+        note_no_more(self._module)
+
+    def put_aside(self) -> Any:
+        """Set it to what the caller has."""
+        own = getattr(self._module, self._name)
+        self.put_back(self._usual)
+        return own
+
+    def put_back(self, own: Any) -> None:
+        """Set it again."""
+        setattr(self._module, self._name, own)
+
+
+class _Showing(NamedTuple):
+    filters: list[Any]
+    contents: list[Any]
+    """Of the list that a run begins with: a block may have another one for a while."""
+    show: Any
+    show_message: Any
+
+
+class Warnings(Entry):
+    """Filters of warnings, and who shows them; the caller's own list is left alone."""
+
+    def __init__(self) -> None:
+        module: Any = warnings
+        self._module = module
+        self._filters = NotingList(module.filters)
+        self._usual = self._now()._replace(filters=self._filters)
+        names = {"is_usual_showing": self._is_as_usual, "noted": NOTED}
+        super().__init__("filters of warnings", "rank", "is_usual_showing()", names)
+
+    def _now(self) -> _Showing:
+        module = self._module
+        return _Showing(
+            module.filters, list(self._filters), module.showwarning, module._showwarnmsg_impl
+        )
+
+    def _is_as_usual(self) -> bool:
+        return self._module.filters is self._filters and self._now() == self._usual
+
+    def begin(self) -> Any:
+        """Set them to a copy of the caller's, and note changes from now on."""
+        callers = self.put_aside()
+        if note_variables(self._module):
+            self.quick = _UNCHANGED
+        return callers
+
+    def end(self, callers: Any) -> None:
+        """Give the caller back what it had."""
+        self.put_back(self._usual if callers is None else callers)
+        note_no_more(self._module)
+
+    def put_aside(self) -> Any:
+        """Set them to the caller's."""
+        own = self._now()
+        self.put_back(self._usual)
+        return own
+
+    def put_back(self, own: Any) -> None:
+        """Set them again."""
+        module = self._module
+        module.filters, self._filters[:], module.showwarning, module._showwarnmsg_impl = own
+        with warnings.catch_warnings(module=module):  # though a rank has emptied sys.modules
+            pass  # the interpreter, which remembers where it has warned, hears that they changed
+
+
+class Environment(Entry):
+    """``os.environ``, through which all changes go that Python sees."""
+
+    def __init__(self) -> None:
+        self._variables: Any = os.environ
+        self._callers: dict[Any, Any] = vars(self._variables)["_data"]
+        self._data = NotingDict(self._callers)
+        self._usual = dict(self._callers)
+        names = {"variables": self._data, "usual_variables": self._usual, "noted": NOTED}
+        super().__init__(
+            "variables of the environment", "rank", "variables == usual_variables", names
+        )
+        self.quick = _UNCHANGED
+
+    def begin(self) -> None:
+        """Note changes from now on."""
+        self._variables._data = self._data
+
+    def end(self, callers: None) -> None:  # noqa: ARG002 - it has never been put aside
+        """Undo what was changed, and note no more."""
+        self.put_back(self._usual)
+        self._variables._data = self._callers
+
+    def put_aside(self) -> dict[Any, Any]:
+        """Set all variables to what the caller has."""
+        own = dict(self._data)
+        self.put_back(self._usual)
+        return own
+
+    def put_back(self, own: dict[Any, Any]) -> None:
+        """Set all variables again, here and for programs that are started."""
+        variables = self._variables
+        for key in self._data.keys() - own.keys():
+            del variables[variables.decodekey(key)]
+        for key, value in own.items():
+            if self._data.get(key) != value:
+                variables[variables.decodekey(key)] = variables.decodevalue(value)
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a path would be normalised
+    except OSError:  # it has been removed
+        return None
+
+
+def _go_to(folder: str | None) -> None:
+    if folder is not None and folder != _here():
+        os.chdir(folder)

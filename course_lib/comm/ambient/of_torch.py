@@ -1,0 +1,218 @@
+"""What torch keeps. It is never imported from here: whoever needs it has loaded it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+from course_lib.comm.ambient.entries import Entry, Setting, function_of
+from course_lib.comm.ambient.generators import TorchGenerator
+from course_lib.comm.ambient.stacks_of_torch import (
+    DispatchModes,
+    FunctionModes,
+    SavedTensorHooks,
+    Transforms,
+)
+
+__all__ = ["half_way", "of_torch"]
+
+
+def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
+    """List it. What comes first is put aside first and back last.
+
+    Parameters
+    ----------
+    torch : module
+        The module.
+    n_threads : int or None, default: None
+        How many threads a run begins with; None leaves it as it is.
+
+    Returns
+    -------
+    list of Entry
+        The list.
+    """
+    inner = torch._C
+    return [
+        # Its guard keeps the modes of autograd below, too, so these come after it.
+        InferenceMode(torch),
+        Gradients(torch),
+        Autocast(torch),
+        FunctionModes(torch),
+        DispatchModes(torch),
+        SavedTensorHooks(torch),
+        Transforms(torch),
+        Setting(
+            "torch's default dtype", "rank", "default_dtype", torch.get_default_dtype,
+            torch.set_default_dtype, torch.float32,
+        ),
+        Threads(torch, n_threads),
+        Deterministic(torch),
+        Setting(
+            "torch's search for anomalies", "rank", "anomalies", torch.is_anomaly_enabled,
+            torch.set_anomaly_enabled, False,
+        ),
+        TorchGenerator(torch),
+        # No value depends on it, or hardly anybody sets it but as a part of what stands above.
+        Setting(
+            "how exactly torch multiplies", "run", "precision",
+            torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest",
+        ),
+        Setting(
+            "whether backward uses threads", "run", "threads_in_backward",
+            inner._is_multithreading_enabled, inner._set_multithreading_enabled, True,
+        ),
+    ]  # fmt: skip
+
+
+def half_way(torch: Any) -> Callable[[], bool]:
+    """Make a function that says that torch is in the middle of what cannot be put aside.
+
+    These are its engine, which calls a hook inside ``backward``, and the one level of forward
+    differentiation that a process has.
+    """
+    return function_of(
+        "graph_task() != -1 or forward_ad._current_level != -1",
+        {"graph_task": torch._C._current_graph_task_id, "forward_ad": torch.autograd.forward_ad},
+    )
+
+
+_ENTERED: set[Any] = set()
+"""Guards that have not been left: one that is forgotten leaves by itself, at any moment."""
+
+
+class InferenceMode(Entry):
+    """``torch.inference_mode``: its guard sets all modes of autograd, and later what they were."""
+
+    def __init__(self, torch: Any) -> None:
+        super().__init__(
+            "inference mode", "flow", "not in_inference_mode()",
+            {"in_inference_mode": torch.is_inference_mode_enabled},
+        )  # fmt: skip
+        self._guard = torch._C._InferenceMode
+
+    def put_aside(self) -> Any:
+        """Enter a block without inference mode."""
+        guard = self._guard(False)
+        guard.__enter__()
+        _ENTERED.add(guard)
+        return guard
+
+    def put_back(self, own: Any) -> None:
+        """Leave that block."""
+        _ENTERED.discard(own)
+        own.__exit__(None, None, None)
+
+
+class Gradients(Setting):
+    """Whether gradients are recorded: ``no_grad``, and a ``torch.autograd.Function`` that runs.
+
+    The latter records none of forward differentiation either.
+    """
+
+    def __init__(self, torch: Any) -> None:
+        inner = torch._C
+        super().__init__(
+            "whether gradients are recorded", "flow", "records_gradients",
+            torch.is_grad_enabled, self._set, (True, True),
+        )  # fmt: skip
+        self.names["usual_records_gradients"] = True
+        self._read = lambda: (torch.is_grad_enabled(), inner._is_fwd_grad_enabled())
+        self._inner = inner
+
+    def _set(self, own: tuple[bool, bool]) -> None:
+        self._inner._set_grad_enabled(own[0])
+        self._inner._set_fwd_grad_enabled(own[1])
+
+
+class Autocast(Entry):
+    """``torch.autocast``: for each kind of device whether and to what; what it has cast so far.
+
+    That is forgotten: the block that is left last would keep it, also for weights that another
+    rank has changed since. So how often blocks were entered must be a flow's own, too.
+    """
+
+    def __init__(self, torch: Any) -> None:
+        super().__init__(
+            "autocast", "flow",
+            "cast_deeper() + cast_less_deep() == 1",  # twice as many as blocks were entered, and 1
+            {
+                "cast_deeper": torch.autocast_increment_nesting,
+                "cast_less_deep": torch.autocast_decrement_nesting,
+            },
+        )  # fmt: skip
+        self._torch = torch
+        self._devices = torch._C._autocast_supported_devices()
+        self._usual = _casts_in_a_new_thread(torch)
+
+    def begin(self) -> Any:
+        """Cast nothing; return what the caller casts, with or without a block."""
+        return self.put_aside()
+
+    def end(self, callers: Any) -> None:
+        """Cast what the caller did."""
+        self.put_back(self._usual if callers is None else callers)
+
+    def put_aside(self) -> Any:
+        """Cast nothing."""
+        own = _casts(self._torch)
+        self._torch.clear_autocast_cache()
+        self.put_back(self._usual)
+        return own
+
+    def put_back(self, own: Any) -> None:
+        """Cast as before."""
+        torch = self._torch
+        depth, caches, enabled, dtypes = own
+        while torch.autocast_increment_nesting() <= depth:
+            pass
+        while torch.autocast_decrement_nesting() > depth:
+            pass
+        torch.set_autocast_cache_enabled(caches)
+        for device, is_enabled, dtype in zip(self._devices, enabled, dtypes, strict=True):
+            torch.set_autocast_enabled(device, is_enabled)
+            torch.set_autocast_dtype(device, dtype)
+
+
+def _casts(torch: Any) -> Any:
+    """Return how many blocks, whether what was cast is kept, and what is cast to what."""
+    torch.autocast_increment_nesting()
+    devices = torch._C._autocast_supported_devices()
+    return (
+        torch.autocast_decrement_nesting(),
+        torch.is_autocast_cache_enabled(),
+        [torch.is_autocast_enabled(device) for device in devices],
+        [torch.get_autocast_dtype(device) for device in devices],
+    )
+
+
+@cache
+def _casts_in_a_new_thread(torch: Any) -> Any:
+    with ThreadPoolExecutor(1) as new_thread:
+        return new_thread.submit(_casts, torch).result()
+
+
+class Deterministic(Setting):
+    """Whether torch uses deterministic algorithms, and only warns where there are none."""
+
+    def __init__(self, torch: Any) -> None:
+        super().__init__(
+            "whether torch is deterministic", "rank", "is_deterministic",
+            torch._C._get_deterministic_algorithms, torch.set_deterministic_debug_mode, False,
+        )  # fmt: skip
+        self._read = torch.get_deterministic_debug_mode
+        self._value = 0
+
+
+class Threads(Setting):
+    """With how many threads torch computes: one, as in a worker; many small steps gain by that."""
+
+    def __init__(self, torch: Any, n_threads: int | None) -> None:
+        super().__init__(
+            "torch's number of threads", "rank", "n_threads", torch.get_num_threads,
+            torch.set_num_threads, torch.get_num_threads() if n_threads is None else n_threads,
+        )  # fmt: skip
+
+    def begin_late(self) -> Any:
+        """Set it, and give the caller what torch has begun with."""
+        return self.begin()

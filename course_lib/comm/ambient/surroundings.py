@@ -1,0 +1,186 @@
+"""What the ranks of one run find around them, and what they have changed."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from course_lib.comm.ambient.entries import Entry, function_of
+from course_lib.comm.ambient.generators import Generator
+from course_lib.comm.ambient.notes import NOTED
+from course_lib.comm.ambient.of_python import of_asyncio, of_python
+from course_lib.comm.ambient.of_torch import half_way, of_torch
+
+__all__ = ["Belongings", "Surroundings", "surroundings"]
+
+Belongings = list[tuple[Entry, Any]]
+"""What somebody has put aside: of which entry, and what it was."""
+
+_one_at_a_time = threading.Lock()
+_LOOK_EVERY_S = 0.1
+
+
+@contextmanager
+def surroundings(seed: int, n_threads: int | None = None) -> "Iterator[Surroundings]":
+    """Put aside what the caller has, for a run, and put it back at the end, however that comes.
+
+    What belongs to the process cannot be that of two runs, so a run waits for one that is under
+    way in another thread.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed, for global generators that nobody seeds.
+    n_threads : int or None, default: None
+        With how many threads torch is to compute; None leaves that as it is.
+
+    Yields
+    ------
+    Surroundings
+        For the run.
+    """
+    while not _one_at_a_time.acquire(timeout=_LOOK_EVERY_S):
+        pass  # it may be interrupted here, on any operating system
+    ours = Surroundings(seed, n_threads)
+    try:
+        ours.begin()
+        yield ours
+    finally:
+        try:
+            ours.end()
+        finally:
+            _one_at_a_time.release()
+
+
+class Surroundings:
+    """All that Python and torch keep, as a new process has it wherever a rank begins.
+
+    Parameters
+    ----------
+    seed : int
+        See ``surroundings``.
+    n_threads : int or None
+        See ``surroundings``.
+
+    Attributes
+    ----------
+    is_usual : callable
+        Says, as fast as can be, that there is nothing to put aside.
+    is_half_way : callable
+        Says that torch, which is loaded, is in the middle of what cannot be put aside.
+    entries : list of Entry
+        What is looked after; what a module keeps from when it is loaded.
+    """
+
+    is_usual: Callable[[], bool]
+    is_half_way: Callable[[], bool]
+
+    def __init__(self, seed: int, n_threads: int | None) -> None:
+        self.entries: list[Entry] = []
+        self._callers: list[tuple[Entry, Any]] = []
+        self._names: dict[str, Any] = {}
+        self._n_modules = 0
+        self._to_come: dict[str, Callable[[Any], list[Entry]]] = {
+            "sys": lambda _: of_python(seed),
+            "torch": partial(of_torch, n_threads=n_threads),
+            "asyncio": of_asyncio,
+        }
+        self.is_half_way = self._look_again_half_way
+
+    def begin(self) -> None:
+        """Put the caller's aside."""
+        for entry in self._look_around():
+            self._callers.append((entry, entry.begin()))
+        NOTED.changed = False
+        self._compile()
+
+    def end(self) -> None:
+        """Put the caller's back. An interrupt comes when that is done."""
+        interrupt = None
+        while self._callers:
+            entry, own = self._callers[-1]
+            try:
+                entry.end(own)
+                self._callers.pop()
+            except KeyboardInterrupt as error:
+                interrupt = error
+        # A flow that did not want to end may still be somewhere: it is to leave all alone.
+        self.entries.clear()
+        self._to_come.clear()
+        if interrupt is not None:
+            raise interrupt
+
+    def put_aside(self, of_rank: Belongings) -> Belongings:
+        """Make all usual, before somebody else goes on.
+
+        Parameters
+        ----------
+        of_rank : list
+            Where to put what belongs to the rank; empty before.
+
+        Returns
+        -------
+        list
+            What belongs to the flow.
+        """
+        self._look_again()
+        of_flow: Belongings = []
+        for entry in self.entries:
+            if entry.whose != "run" and not entry.is_usual():
+                mine = of_flow if entry.whose == "flow" else of_rank
+                mine.append((entry, entry.put_aside()))
+        NOTED.changed = False
+        return of_flow
+
+    @staticmethod
+    def put_back(belongings: Belongings) -> None:
+        """Give back what was put aside, the last first; nothing is left of the list."""
+        while belongings:
+            entry, own = belongings.pop()
+            entry.put_back(own)
+
+    def seed_again(self) -> None:
+        """Forget what was drawn from the global generators."""
+        for entry in self.entries:
+            if isinstance(entry, Generator) and not entry.is_usual():
+                entry.put_aside()
+
+    def _look_again(self) -> None:
+        """Add what is kept by modules that a rank has loaded."""
+        if added := self._look_around():
+            self._callers += [(entry, entry.begin_late()) for entry in added]
+            self._compile()
+
+    def _look_again_half_way(self) -> bool:
+        """Begin to look after torch, which a rank has loaded."""
+        self._look_again()
+        return "torch" not in self._to_come and self.is_half_way()
+
+    def _look_around(self) -> list[Entry]:
+        """Add what modules keep that have been loaded; return that."""
+        added: list[Entry] = []
+        if self._n_modules == len(sys.modules):
+            return added
+        for name in [name for name in self._to_come if _is_loaded(name)]:
+            added += self._to_come.pop(name)(sys.modules[name])
+        self.entries += added
+        self._n_modules = len(sys.modules)  # listing may have loaded some
+        return added
+
+    def _compile(self) -> None:
+        """Make one function of all checks: it is asked so often that a call of each would tell."""
+        checked = [entry for entry in self.entries if entry.whose != "run"]
+        for entry in checked:
+            self._names.update(entry.names)
+        checks = dict.fromkeys(f"({entry.quick})" for entry in checked)
+        self.is_usual = function_of(" and ".join(checks), self._names)
+        if "torch" not in self._to_come:
+            self.is_half_way = half_way(sys.modules["torch"])
+
+
+def _is_loaded(name: str) -> bool:
+    """Say whether a module is there, and not just being loaded by another thread."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return spec is not None and not getattr(spec, "_initializing", False)

@@ -1,0 +1,67 @@
+"""Where a message may be put: what ``out`` and ``op`` have to be, asked before anything is sent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.comm.messages import ALLOWED_KINDS, COMBINED_KINDS, OPS, check_op, to_numpy
+
+__all__ = ["check_gradless", "check_out"]
+
+
+def check_gradless(out: Any) -> None:
+    """Refuse to receive into a tensor that requires grad.
+
+    Raises
+    ------
+    ValueError
+        If it does; nothing has been sent or received then.
+    """
+    if getattr(out, "requires_grad", False):
+        raise ValueError(
+            "out must be a tensor that does not require grad: autograd ends at a message, and "
+            "would not see that out is overwritten; pass out=out.detach(), which shares its memory"
+        )
+
+
+def check_out(
+    out: Any,
+    op: Any,
+    to_data: Callable[[Any, str], tuple[NDArray[Any], str]] = to_numpy,
+) -> NDArray[Any] | None:
+    """Return ``out`` as a writable NumPy array (or None), or say why it cannot be received into.
+
+    ``to_data`` is what makes that array of it; a world that moves other tensors has its own.
+    """
+    if op is not None and op not in OPS:
+        raise ValueError(f"op must be one of {', '.join(map(repr, OPS))} or None, got {op!r}")
+    if out is None:
+        if op is not None:
+            raise ValueError(f"op={op!r} combines a message into out, but out was not given")
+        return None
+    if type(out) is np.ndarray and (kind := out.dtype.kind) in ALLOWED_KINDS:
+        data = out
+    else:
+        check_gradless(out)
+        data, _ = to_data(out, "out")
+        kind = data.dtype.kind
+    if op is not None and kind not in COMBINED_KINDS[op]:
+        check_op(op, kind, data.dtype)
+    if type(data) is not np.ndarray:  # it lies on a GPU
+        return data
+    flags = data.flags
+    if not flags.writeable:
+        raise ValueError("out must be writable, got a read-only array; pass out=array.copy()")
+    if not flags.c_contiguous and 0 in data.strides:
+        _check_own_memory(data)
+    return data
+
+
+def _check_own_memory(out: NDArray[Any]) -> None:
+    if any(not step and n > 1 for step, n in zip(out.strides, out.shape, strict=True)):
+        raise ValueError(
+            "out must have memory for each of its elements, got an expanded array, whose elements "
+            "share it; pass an array that was made in that shape"
+        )

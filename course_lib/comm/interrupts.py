@@ -1,0 +1,189 @@
+"""Ctrl-C and Jupyter's stop button while a run is under way: raised at a safe place, else noted.
+
+Python raises ``KeyboardInterrupt`` wherever the main thread happens to be: between the start of a
+thread and the line that would end it, for one, or in the clean-up itself. So for the time of a run
+a handler stands in for the program's own. What that one raises leaves at once where the ranks' own
+code runs, if they run in this thread; anywhere else it is noted, and the run ends with it.
+"""
+
+import _thread
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator
+from types import FrameType, GeneratorType
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Call", "Interrupts"]
+
+T = TypeVar("T")
+
+
+class Call(Generic[T]):
+    """A call of which another thread, or a signal handler, can tell whether it is under way.
+
+    A flag would have to be lowered, and an exception may come just before that. A generator runs
+    exactly as long as its body does, wherever exceptions come: the interpreter sees to that.
+
+    Parameters
+    ----------
+    fn : callable
+        What to call, once, without arguments.
+    """
+
+    def __init__(self, fn: Callable[[], T]) -> None:
+        self._body: Generator[T, None, None] | None = _body(fn)
+
+    def __call__(self) -> T:
+        """Call it; return what it returns."""
+        body = self._body
+        assert body is not None
+        try:
+            return next(body)
+        finally:
+            self._body = None  # or it would hold what was returned
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it is being called."""
+        body = self._body
+        return isinstance(body, GeneratorType) and body.gi_running
+
+
+def _body(fn: Callable[[], T]) -> Generator[T, None, None]:
+    yield fn()
+
+
+class Interrupts:
+    """What stands in for the program's handler of Ctrl-C while a ``with`` block lasts.
+
+    Signals reach the main thread only, so in another one nothing is changed.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What the program's handler has raised: ``KeyboardInterrupt``, unless it has one of its own.
+    noted_s : float
+        When that was, on the monotonic clock.
+    """
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.noted_s = math.inf
+        self._before: Any = None
+        self._inside: Call[Any] | None = None
+        self._lets_in = False
+        self._strike: type[BaseException] | None = None
+
+    def __enter__(self) -> "Interrupts":
+        """Take over Ctrl-C, unless the system's own way to deal with it is in force."""
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            if callable(before) or before is signal.SIG_IGN:
+                self._before = before  # first: with the next line it may be needed
+                signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give Ctrl-C back; what is on its way by now is still noted."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self.error is not None:
+            self.error.__traceback__ = None  # its frames hold this object
+
+    def call(self, fn: Callable[[], T], *, lets_in: bool = True) -> T:
+        """Call a function that may be interrupted anywhere.
+
+        Parameters
+        ----------
+        fn : callable
+            Without arguments.
+        lets_in : bool, default: True
+            Whether Ctrl-C is raised in there; else only what ``strike`` raises is.
+
+        Returns
+        -------
+        Any
+            What it returns.
+        """
+
+        def inside() -> T:
+            if lets_in and self.error is not None:  # it came a moment too early to be raised here
+                raise self.error
+            return fn()
+
+        self._strike = None
+        self._lets_in = lets_in
+        call: Call[T] = Call(inside)
+        self._inside = call
+        return call()
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether such a function is being called."""
+        return self._inside is not None and self._inside.is_under_way
+
+    def strike(self, error: type[BaseException], *, wake: bool) -> bool:
+        """Have an exception raised in that function; another thread asks for it.
+
+        Parameters
+        ----------
+        error : type of BaseException
+            What to raise, if the function has not ended by then.
+        wake : bool
+            Whether a call that sleeps in compiled code is to be woken up for it (POSIX).
+
+        Returns
+        -------
+        bool
+            False if Ctrl-C is not ours: the function runs in another thread than the main one, or
+            has set a handler of its own.
+        """
+        if self._before is None or signal.getsignal(signal.SIGINT) != self._hear:
+            return False
+        self._strike = error  # for the rest of the call: two signals may arrive as one
+        _thread.interrupt_main()
+        if wake and hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        return True
+
+    def outcome(self, error: BaseException | None, what: str) -> BaseException | None:
+        """Return how the run ends: with the interrupt, if there was one.
+
+        Parameters
+        ----------
+        error : BaseException or None
+            How it would end without.
+        what : str
+            What was going on if nothing else can be told of it: ``"its workers were leaving"``.
+
+        Returns
+        -------
+        BaseException or None
+            What to raise.
+        """
+        if self.error is None or type(self.error) is not KeyboardInterrupt:
+            return self.error or error
+        if isinstance(error, KeyboardInterrupt):
+            return error
+        return KeyboardInterrupt(f"the run was interrupted while {what}")
+
+    def _hear(self, signum: int, frame: FrameType | None) -> None:
+        if self._strike is not None:
+            if self.is_inside:
+                raise self._strike
+            return
+        try:
+            if callable(self._before):
+                self._before(signum, frame)
+        except BaseException as error:
+            if self.error is None:
+                self.error = error
+                self.noted_s = time.monotonic()
+                self._noted()
+            if self._lets_in and self.is_inside:
+                raise
+
+    def _noted(self) -> None:
+        """Do what has to be done at the first interrupt; called in the handler."""

@@ -1,0 +1,113 @@
+"""What the formulas are given, checked in one place: a wrong number is refused and not calculated.
+
+``@checked(workers=ranks, alpha_s=duration)`` stands above a formula, so that its body stays one.
+"""
+
+import functools
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ParamSpec, TypeVar
+
+__all__ = [
+    "amount",
+    "at_least_one",
+    "checked",
+    "count",
+    "duration",
+    "flag",
+    "fraction",
+    "positive",
+    "ranks",
+]
+
+Arguments = ParamSpec("Arguments")
+Found = TypeVar("Found")
+Check = Callable[[str, Any], None]
+
+
+def checked(**checks: Check) -> Callable[[Callable[Arguments, Found]], Callable[Arguments, Found]]:
+    """Have arguments checked by name before a function is called, defaults excepted.
+
+    Parameters
+    ----------
+    **checks : callable
+        For each argument what is called with its name and value, and raises if that is wrong.
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+
+    def decorate(fn: Callable[Arguments, Found]) -> Callable[Arguments, Found]:
+        signature = inspect.signature(fn)
+
+        @functools.wraps(fn)
+        def checking(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+            given = signature.bind(*args, **kwargs).arguments
+            for name, check in checks.items():
+                if name in given:
+                    check(name, given[name])
+            return fn(*args, **kwargs)
+
+        return checking
+
+    return decorate
+
+
+def amount(name: str, value: Any) -> None:
+    """Refuse what is no finite number of 0 or more."""
+    if not (_number(name, value) >= 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be 0 or more and finite, got {value!r}")
+
+
+duration = amount
+"""The same, of seconds."""
+
+
+def at_least_one(name: str, value: Any) -> None:
+    """Refuse what is no finite number of 1 or more: formulas may be drawn between whole ones."""
+    if not (_number(name, value) >= 1 and math.isfinite(value)):
+        raise ValueError(f"{name} must be 1 or more and finite, got {value!r}")
+
+
+def positive(name: str, value: Any) -> None:
+    """Refuse what is no finite number above 0."""
+    if not (_number(name, value) > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be above 0 and finite, got {value!r}")
+
+
+def fraction(name: str, value: Any) -> None:
+    """Refuse what is no number from 0 to 1."""
+    if not 0 <= _number(name, value) <= 1:
+        raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
+
+
+def count(name: str, value: Any, least: int = 0) -> None:
+    """Refuse what is no whole number of ``least`` or more."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(
+            f"{name} must be an int of {least} or more, got {value!r} ({type(value).__name__})"
+        )
+    if operator.index(value) < least:
+        raise ValueError(f"{name} must be {least} or more, got {value!r}")
+
+
+def ranks(name: str, value: Any) -> None:
+    """Refuse what is no number of ranks."""
+    count(name, value, least=1)
+
+
+def flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__})")
+
+
+def _number(name: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
+    return value

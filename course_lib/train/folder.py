@@ -1,0 +1,70 @@
+"""The folder for checkpoints, before a training begins: whose it is, and what is in it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from course_lib.command_line.options import as_option, is_first_program
+from course_lib.train.checkpoint import INDEX, Row, load, read_index
+from course_lib.train.claim import Claim
+from course_lib.train.errors import CheckpointError
+from course_lib.train.logbook import Keeping
+
+__all__ = ["open_folder"]
+
+
+def open_folder(keeping: Keeping) -> tuple[Claim | None, Sequence[Row]]:
+    """Keep others out of the folder, where this program sees it, and look at what is in it.
+
+    Parameters
+    ----------
+    keeping : Keeping
+        What was asked for.
+
+    Returns
+    -------
+    claim : Claim or None
+        To be released at the end; None without a folder, or where rank 0 is in another program.
+    rows : sequence of Row
+        What the epochs came to that the checkpoint has, from which it goes on.
+
+    Raises
+    ------
+    CheckpointError
+        If another training has the folder, or what is in it is not what was asked for.
+    """
+    folder = keeping.folder
+    if folder is None or not is_first_program():
+        return None, ()
+    if keeping.resume and not folder.is_dir():
+        raise CheckpointError(f"there is no checkpoint in {folder}")
+    claim = Claim(folder)
+    try:
+        if keeping.resume:
+            _compare(folder, read_index(folder)["made_with"], keeping.made_with)
+            return claim, load(folder).rows
+        if (folder / INDEX).exists():
+            raise CheckpointError(
+                f"there is a checkpoint in {folder}: go on from it with --resume, "
+                "or name another folder"
+            )
+    except BaseException:
+        claim.release()
+        raise
+    return claim, ()
+
+
+def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of another training."""
+    for name in dict.fromkeys((*wanted, *kept)):
+        if kept.get(name) == wanted.get(name):
+            continue
+        if name == "parameters":
+            raise CheckpointError(
+                f"the checkpoint in {folder} is of a model with {kept.get(name)} parameters; "
+                f"this one has {wanted[name]}"
+            )
+        raise CheckpointError(
+            f"the checkpoint in {folder} was made with {as_option(name)} {kept.get(name)}, "
+            f"not {wanted.get(name)}"
+        )

@@ -1,0 +1,269 @@
+"""Whatever an answer does: one verdict, soon, with the case and the cause, and then peace."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import checks
+from course_lib.checks.room import Limits
+from tests.kernels import REPOSITORY, Kernel
+from tests.residue import assert_nothing_left, residue
+from tests.start_methods import warm  # noqa: F401 - a fixture for all tests
+
+MOST_S = 10.0
+QUICK = Limits(case_s=0.5, begin_s=0.8, end_s=2.5, more_bytes=100 * 2**20)
+FORKS = Path(__file__).with_name("forking_answers.py")
+
+
+def right(comm: Any, x: Any) -> Any:
+    if comm.size == 1:
+        return x.copy()
+    return comm.sendrecv(x, dst=(comm.rank + 1) % comm.size, src=(comm.rank - 1) % comm.size)
+
+
+def looping_list() -> list[Any]:
+    items: list[Any] = []
+    items.append(items)
+    return items
+
+
+def deep_list() -> list[Any]:
+    items: list[Any] = []
+    for _ in range(100_000):
+        items = [items]
+    return items
+
+
+def replaces(home: str, name: str) -> Callable[[], None]:
+    def replace() -> None:
+        setattr(sys.modules[home], name, lambda *_, **__: 0)
+
+    return replace
+
+
+def changes_everything() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.chdir("/")
+    os.environ.clear()
+    sys.path.clear()
+    sys.modules.pop("numpy.random")
+    sys.setrecursionlimit(10**6)
+    sys.settrace(lambda *_: None)
+    threading.settrace(lambda *_: None)
+    sys.stdout = None  # type: ignore[assignment]
+    np.seterr(all="raise")
+    raise ValueError("and that is that")
+
+
+def opens_the_way() -> None:
+    sys.meta_path.clear()
+
+
+def spoils_numpy() -> None:
+    np.zeros = replaces  # type: ignore[assignment]
+    raise ValueError("and that is that")
+
+
+def leaves_things() -> None:
+    threading.Thread(target=time.sleep, args=(1000,)).start()
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+    raise ValueError("and that is that")
+
+
+def leaves_a_program_and_sleeps() -> None:
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+    time.sleep(1000)
+
+
+def swallows_its_end() -> None:
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            continue
+
+
+def takes_memory() -> None:
+    held = []
+    while True:
+        held.append(np.ones(10**7))
+
+
+def prints_for_ever() -> None:
+    while True:
+        print("flood")
+
+
+# What the function does before it answers, the hint, and words of the verdict.
+DEEDS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "sleeps": (lambda: time.sleep(1000), "too-slow", "it was at test_nasty_answers.py, line "),
+    "waits for a lock": (lambda: threading.Semaphore(0).acquire(), "too-slow", "it slept, or"),
+    "swallows its end": (swallows_its_end, "too-slow", "had not returned"),
+    "is compiled and endless": (lambda: sum(range(10**12)), "too-slow", "that cannot be inter"),
+    "takes memory": (takes_memory, "too-much-memory", "more than 100 MiB of memory"),
+    "prints for ever": (prints_for_ever, "too-slow", "is there a loop whose end never comes"),
+    "replaces len": (replaces("builtins", "len"), "replaces-names", "replaced the built-in len"),
+    "replaces isinstance": (replaces("builtins", "isinstance"), "replaces-names", "isinstance"),
+    "replaces numpy": (replaces("numpy", "array"), "replaces-names", "numpy.array"),
+    "replaces numpy and fails": (spoils_numpy, "one-worker", "had replaced numpy.zeros, which"),
+    "replaces the clock": (replaces("time", "monotonic"), "", ""),
+    "opens the way to the answer": (opens_the_way, "library-answer", "sys.meta_path"),
+    "forgets the modules": (lambda: setattr(sys, "modules", {}), "", ""),
+    "closes all files": (lambda: os.closerange(3, 256), "closes-files", "os.closerange"),
+    "leaves": (lambda: os._exit(0), "exited", "exited with code 0"),
+    "exits": (sys.exit, "exited", "sys.exit"),
+    "aborts": (os.abort, "exited", "SIGABRT"),
+    "crashes": (lambda: ctypes.string_at(0), "exited", "SIGSEGV"),
+    "changes everything": (changes_everything, "one-worker", "and that is that"),
+    "leaves things": (leaves_things, "one-worker", "and that is that"),
+    "leaves a program and sleeps": (leaves_a_program_and_sleeps, "too-slow", "had not returned"),
+    "asks the keyboard": (input, "one-worker", "EOFError"),
+}  # fmt: skip
+POSIX_ONLY = {"aborts", "crashes", "closes all files"}
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("course_lib.checks.harness.LIMITS", QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_quick")
+@pytest.mark.parametrize("deed", DEEDS)
+def test_deed_is_named_with_its_case_and_nothing_is_left(
+    deed: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if deed in POSIX_ONLY and sys.platform == "win32":
+        pytest.skip("ends otherwise on Windows")
+    do, hint, words = DEEDS[deed]
+
+    def shift_right(comm: Any, x: Any) -> Any:
+        if comm.size == 1:  # the second case
+            do()
+        return right(comm, x)
+
+    before, started_s = residue(), time.monotonic()
+    report = checks.shift_right(shift_right)
+    assert time.monotonic() - started_s < MOST_S
+    assert report.hint_id == hint, report
+    assert words in " ".join(repr(report).split())
+    assert report.passed or report.case.startswith("1 worker, ")
+    assert "Traceback" not in "".join(capfd.readouterr())
+    assert_nothing_left(before)
+
+
+@pytest.mark.usefixtures("_quick")
+def test_verb_of_the_library_that_was_replaced_is_named() -> None:
+    def shift_right(comm: Any, x: Any) -> Any:
+        result = right(comm, x)
+        type(comm).barrier = right
+        return result
+
+    report = checks.shift_right(shift_right)
+    assert report.hint_id == "replaces-names"
+    assert "SimulatedCommunicator.barrier" in repr(report)
+
+
+@pytest.mark.usefixtures("_quick")
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (looping_list, "a list that contains itself"),
+        (deep_list, "a list nested more than 20 deep"),
+        (lambda: np.zeros(10**8), "an array of shape (100000000,), 800 MB"),
+        (lambda: np.broadcast_to(0.0, (10**12,)), "an array of shape (1000000000000,), 8,000,000"),
+        (lambda: np.ma.masked_all(3), "a masked array"),
+        (lambda: np.array([1, None]), "an array of dtype object"),
+        (lambda: (n for n in range(3)), "a value of type generator"),
+        (lambda: 10**1000, "a whole number of 3,322 bits"),
+        (lambda: [0] * 10**6, "a list of more than 100,000 items"),
+        (lambda: "x" * 10**6, "a text of 1,000,000 characters"),
+    ],
+)
+def test_result_without_end_is_called_what_it_is(make: Callable[[], Any], kind: str) -> None:
+    def shift_right(comm: Any, x: Any) -> Any:
+        right(comm, x)
+        return make()
+
+    report = checks.shift_right(shift_right)
+    assert report.fault is not None
+    assert report.fault.says.startswith(f"rank 0: expected a NumPy array, got {kind}")
+    assert report.case.startswith("4 workers")
+
+
+@pytest.mark.usefixtures("_quick")
+def test_right_but_slow_answer_is_called_right_but_slow() -> None:
+    def shift_right(comm: Any, x: Any) -> Any:
+        time.sleep(0.03)
+        return right(comm, x)
+
+    report = checks.shift_right(shift_right)
+    assert report.hint_id == "too-slow"
+    assert "it is right in the first " in repr(report)
+    assert "cases, but slow" in repr(report)
+
+
+@pytest.mark.usefixtures("_quick")
+def test_function_that_is_forbidden_is_refused_under_its_other_name() -> None:
+    def shard_bounds(n_rows: int, rank: int, size: int) -> tuple[int, int]:
+        home = next(m for m in list(sys.modules) if m.endswith("._shape_base_impl"))
+        part = sys.modules[home].array_split(np.arange(n_rows), size)[rank]
+        return int(part[0]), int(part[-1]) + 1
+
+    report = checks.shard_bounds(shard_bounds)
+    assert report.hint_id == "library-answer"
+    assert "without numpy.array_split" in repr(report)
+
+
+def test_a_kind_function_of_numpy_that_stands_on_a_forbidden_one_is_not_refused() -> None:
+    def shard_bounds(n_rows: int, rank: int, size: int) -> tuple[int, int]:
+        np.split(np.arange(4), 2)
+        short, longer = divmod(n_rows, size)
+        start = rank * short + min(rank, longer)
+        return start, start + short + (rank < longer)
+
+    assert checks.shard_bounds(shard_bounds).passed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be copied on Windows")
+def test_copies_of_an_answer_do_not_go_on_with_the_check(tmp_path: Path) -> None:
+    program = subprocess.Popen(
+        [sys.executable, str(FORKS), str(tmp_path)], cwd=REPOSITORY, text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        printed, _ = program.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+    assert printed.splitlines()[-1] == "all is well", printed
+
+
+@pytest.mark.slow
+def test_kernel_goes_on_after_nasty_answers(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        kernel.run("import builtins, os, sys, time\nfrom course_lib import checks")
+        for line in ("builtins.len = lambda x: 0", "os._exit(0)", "sys.meta_path.clear()"):
+            cell = (
+                f"def hello(comm):\n    {line}\n    return f'rank {{comm.rank}} of {{comm.size}}'"
+            )
+            assert kernel.run(cell)[1] is None
+            printed, error = kernel.run("print(repr(checks.hello(hello)))")
+            assert error is None
+            assert printed.count("not right yet") == 1, printed
+        kernel.run("def hello(comm): return f'rank {comm.rank} of {comm.size}'")
+        printed, _ = kernel.run("print(len([1, 2]), repr(checks.hello(hello)))")
+        assert "2 hello: right, in all" in printed

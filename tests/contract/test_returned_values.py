@@ -1,0 +1,94 @@
+"""What a rank returns leaves the run as a copy; what lives in the run stays there."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from course_lib.comm.errors import SerializationError
+
+
+def returns(kind):
+    def work(comm):
+        things = {
+            "a generator": lambda: (number for number in range(3)),
+            "the communicator": lambda: comm,
+            "the communicator in a list": lambda: [1, {"it": comm}],
+            "a verb": lambda: comm.send,
+            "a function that uses it": lambda: lambda: comm.rank,
+            "a pending result": lambda: comm.start(lambda child: child.rank),
+            "a lock": threading.Lock,
+        }
+        thing = things[kind]()
+        return thing if comm.rank == 0 else None
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("a generator", "returned a generator, which cannot travel back"),
+        ("the communicator", "a communicator lives in its rank, and only as long as the run"),
+        ("the communicator in a list", "returned a list, .*: a communicator lives in its rank"),
+        ("a verb", "a communicator lives in its rank"),
+        ("a function that uses it", "a communicator lives in its rank"),
+        ("a pending result", r"what start\(\) returned lives in its rank"),
+        ("a lock", "returned a lock, which cannot travel back"),
+    ],
+)
+def test_what_lives_in_the_run_cannot_leave_it(world, kind, words):
+    with pytest.raises(SerializationError, match=f"rank 0 .*{words}") as raised:
+        world(returns(kind))
+    assert raised.value.rank == 0
+
+
+def test_a_result_that_cannot_be_loaded_is_told_alike(both_worlds):
+    class Sealed:
+        def __reduce__(self):
+            return int, ("not a number",)
+
+    for world in both_worlds:
+        with pytest.raises(SerializationError, match="what rank 0 returned could not be loaded"):
+            world(lambda comm: Sealed())
+
+
+def test_results_share_nothing(world):
+    def work(comm, mine):
+        seats = comm.shared_array(2)
+        seats[comm.rank] = comm.rank + 1.0
+        comm.barrier()
+        found = {"seats": seats, "again": seats, "mine": mine[::2], "text": "x", "none": None}
+        comm.barrier()
+        return found
+
+    mine = np.arange(4.0)
+    first, second = world(work, mine).values
+    assert first["again"] is first["seats"]  # one thing is still one thing
+    first["seats"][:] = -1.0
+    assert second["seats"].tolist() == [1.0, 2.0]
+    assert first["mine"].tolist() == second["mine"].tolist() == [0.0, 2.0]
+    assert mine.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_result_holds_what_started_functions_added_after_the_return(world):
+    def later(child, found):
+        child.barrier()
+        found.append(child.rank)
+
+    def work(comm):
+        found = []
+        comm.start(later, found)
+        return found
+
+    assert world(work).values == [[0], [1]]
+
+
+def test_an_array_keeps_its_dtype_and_its_memory_order(world):
+    def work(comm):
+        return np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))
+
+    for value in world(work).values:
+        assert value.dtype == np.dtype(">i4")
+        assert value.flags.f_contiguous
+        assert value.tolist() == [[0, 1, 2], [3, 4, 5]]

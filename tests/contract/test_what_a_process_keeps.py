@@ -1,0 +1,174 @@
+# ruff: noqa: NPY002 - the global generator is what this is about
+"""Modes of torch, global generators, redirected output: the same values in every world."""
+
+import contextlib
+import io
+import os
+import random
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+pytestmark = pytest.mark.slow
+
+
+class Sevens(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result * 7 if func is torch.Tensor.sum else result
+
+
+BLOCKS = {
+    "inference_mode": torch.inference_mode,
+    "no_grad": torch.no_grad,
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "autocast and inside none": lambda: nested(
+        torch.autocast("cpu", torch.bfloat16), torch.autocast("cpu", enabled=False)
+    ),
+    "device": lambda: torch.device("meta"),
+    "hooks": lambda: torch.autograd.graph.saved_tensors_hooks(lambda x: 0 * x, lambda x: x),
+    "a function mode": Sevens,
+    "two modes": lambda: nested(torch.device("meta"), Sevens()),
+    "errstate": lambda: np.errstate(divide="raise"),
+    "filters": lambda: ignored(),
+    "output": lambda: contextlib.redirect_stdout(OUTPUT),
+}
+
+
+OUTPUT = io.StringIO()
+IGNORED = ("ignore", None, Warning, None, 0)
+
+
+@contextlib.contextmanager
+def nested(*blocks):
+    with contextlib.ExitStack() as stack:
+        for block in blocks:
+            stack.enter_context(block)
+        yield
+
+
+@contextlib.contextmanager
+def ignored():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def probe():
+    """Say what of all that a rank sees."""
+    python = np.geterr()["divide"], warnings.filters[:1] == [IGNORED], sys.stdout is OUTPUT
+    x = torch.full((2,), 2.0, requires_grad=True)
+    if x.device.type != "cpu":  # what loads a thousand modules to compute
+        return str(x.device), *python
+    y = (x * x).sum()
+    if y.requires_grad:
+        y.backward()
+    product = str(torch.ones(2, 2).mm(torch.ones(2, 2)).dtype)
+    return product, y.requires_grad, y.item(), x.grad is not None and x.grad.tolist(), *python
+
+
+def wait_inside(comm, names):
+    """Rank 0 waits inside each block, and leaves it first; rank 1 looks, and enters it too."""
+    seen = []
+    for name in names:
+        if comm.rank == 0:
+            with BLOCKS[name]():
+                comm.recv(1)
+                seen.append(probe())
+                comm.send(np.ones(1), 1)
+                comm.recv(1)
+        else:
+            comm.send(np.ones(1), 0)
+            seen.append(probe())
+            with BLOCKS[name]():
+                comm.recv(0)
+                seen.append(probe())
+                comm.send(np.ones(1), 0)
+                comm.barrier()
+        if comm.rank == 0:
+            seen.append(probe())
+            comm.barrier()
+        seen.append(probe())
+    return seen
+
+
+def test_a_block_around_a_message_is_its_ranks_alone(both_worlds):
+    one, *others = [world(wait_inside, list(BLOCKS)).values for world in both_worlds]
+    for other in others:
+        assert other == one
+    inside, outside = one[0][:1], one[1][:1]
+    assert inside[0] != outside[0]
+
+
+def draw(comm, seeds):
+    """Draw with a message between any two draws, of all kinds: a pair of normal numbers, too."""
+    if seeds:
+        random.seed(comm.rank)
+        np.random.seed(comm.rank)
+        torch.manual_seed(comm.rank)
+    drawn = []
+    for _ in range(3):
+        drawn += [random.gauss(0, 1), float(np.random.randn()), torch.randn(1).item()]
+        comm.sendrecv(np.zeros(1), 1 - comm.rank, 1 - comm.rank)
+        drawn += [random.random(), float(np.random.rand()), torch.rand(1).item()]
+        comm.barrier()
+    return drawn
+
+
+def test_seeded_global_generators_draw_the_same_in_every_world(both_worlds):
+    one, *others = [world(draw, True).values for world in both_worlds]
+    assert others == [one, one]
+    assert one[0] != one[1]
+    np.random.seed(1)
+    assert one[1][1] == float(np.random.randn())
+
+
+def test_global_generators_that_nobody_seeds_begin_alike_by_the_runs_seed(both_worlds):
+    random.seed(100)
+    np.random.seed(100)
+    torch.manual_seed(100)
+    one, *others = [world(draw, False, seed=3).values for world in both_worlds]
+    assert others == [one, one]
+    assert one[0] == one[1]
+    assert both_worlds[0](draw, False, seed=4).values != one
+
+
+def settle(comm):
+    """Change for good, on one rank, what a process has once."""
+    if comm.rank == 0:
+        torch.set_default_dtype(torch.float64)
+        torch.set_default_device("meta")
+        torch.set_deterministic_debug_mode("error")
+        warnings.simplefilter("ignore")
+    os.environ["LOCAL_RANK"] = str(comm.rank)
+    comm.barrier()
+    ones = torch.ones(1)
+    pending = comm.start(lambda _: (str(torch.ones(1).dtype), torch.ones(1).device.type))
+    is_deterministic = torch.are_deterministic_algorithms_enabled()
+    return (
+        str(ones.dtype),
+        ones.device.type,
+        is_deterministic,
+        os.environ["LOCAL_RANK"],
+        pending.wait(),
+    )
+
+
+def test_what_a_rank_settles_is_settled_for_it_alone(both_worlds):
+    one, *others = [world(settle).values for world in both_worlds]
+    assert others == [one, one]
+    assert one == [
+        ("torch.float64", "meta", True, "0", ("torch.float64", "cpu")),
+        ("torch.float32", "cpu", False, "1", ("torch.float32", "cpu")),
+    ]
+
+
+def test_what_the_caller_has_entered_no_rank_finds(both_worlds):
+    with torch.inference_mode(), torch.device("meta"), np.errstate(divide="raise"):
+        values = [world(lambda _: probe()).values for world in both_worlds]
+    assert values == [values[0]] * 3
+    assert values[0][0] == values[0][1] == probe()

@@ -1,0 +1,89 @@
+"""The collectives by name: how each is called, and what it must return."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from course_lib.collectives.allgather_ring import allgather_ring
+from course_lib.collectives.alltoall import alltoall
+from course_lib.collectives.broadcast_flat import broadcast_flat
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives.gather import gather
+from course_lib.collectives.reduce_flat import reduce_flat
+from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
+from course_lib.collectives.reduce_tree import reduce_tree
+from course_lib.collectives.scatter import scatter
+from course_lib.shards import split_evenly
+from tests.fuzz.arrays import make, plain_values
+from tests.fuzz.layouts import empty_like
+
+__all__ = ["BY_NAME", "COMBINING", "CUTTING", "call", "expected"]
+
+BY_NAME = {
+    **{f"allreduce_{name}": function for name, function in ALLREDUCES.items()},
+    **{
+        function.__name__: function
+        for function in (
+            allgather_ring, alltoall, broadcast_flat, broadcast_tree, gather, reduce_flat,
+            reduce_scatter_ring, reduce_tree, scatter,
+        )
+    },
+}  # fmt: skip
+
+COMBINING = frozenset(
+    name for name, each in BY_NAME.items() if "op" in inspect.signature(each).parameters
+)
+CUTTING = frozenset({"allgather_ring", "alltoall", "gather", "reduce_scatter_ring", "scatter"})
+"""Those whose array must have rows."""
+
+_OPS = {"sum": np.add, "mean": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def call(comm: Any, step: Any) -> tuple[Any, Any]:
+    """Call a collective on this rank; return its result, and the ``out`` that it was given."""
+    function = BY_NAME[step.name]
+    taken = inspect.signature(function).parameters
+    options: dict[str, Any] = {}
+    if "root" in taken:
+        options["root"] = step.root % comm.size
+    if "op" in taken:
+        options["op"] = step.op
+    out = None
+    wanted = expected(step, comm.rank, comm.size)
+    if step.out is not None and wanted is not None:
+        out = options["out"] = empty_like(wanted, step.out)
+    array = make(step.array, comm.rank)
+    before = plain_values(step.array, comm.rank)
+    result = function(comm, array, **options)
+    after = array.detach().cpu().numpy() if step.array.torch else np.asarray(array)
+    assert after.tobytes() == before.tobytes(), f"{step.name} has changed its input"
+    return result, out
+
+
+def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
+    """Return what the rank must get, by the textbook; None for nothing."""
+    arrays = [plain_values(step.array, each) for each in range(size)]
+    name, root = step.name, step.root % size
+    if name.startswith("broadcast"):
+        return arrays[root]
+    if name in ("gather", "allgather_ring"):
+        return np.concatenate(arrays) if name == "allgather_ring" or rank == root else None
+    if name == "scatter":
+        return _cut(arrays[root], size)[rank]
+    if name == "alltoall":
+        return np.concatenate([_cut(array, size)[rank] for array in arrays])
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        # A NumPy scalar, and so an operation's result, forgets the order of bytes.
+        total = np.asarray(_OPS[step.op](total, array)).astype(array.dtype)
+    if step.op == "mean":
+        total = np.asarray(total / size).astype(step.array.dtype)
+    if name == "reduce_scatter_ring":
+        return _cut(total, size)[rank]
+    return total if name.startswith("allreduce") or rank == root else None
+
+
+def _cut(array: np.ndarray, size: int) -> list[np.ndarray]:
+    return [array[part] for part in split_evenly(len(array), size)]

@@ -1,0 +1,469 @@
+# ruff: noqa: NPY002 - the global generator is what this is about
+"""What Python and torch keep for a thread or a process: each rank's own, and the caller's after."""
+
+import asyncio
+import contextlib
+import io
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from operator import eq
+
+import cloudpickle
+import numpy as np
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_lib import run
+from course_lib.comm.ambient import generators
+from course_lib.comm.ambient.surroundings import surroundings
+from course_lib.comm.errors import DeadlockError, LaunchTimeout, SimulationError, WorkerError
+
+HOOKS = torch.autograd.graph.saved_tensors_hooks
+
+
+class Doubled(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result * 2 if func is torch.ones else result
+
+
+class Passing(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # to load what that needs takes seconds
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class Never(io.StringIO):
+    pass
+
+
+def gradient():
+    x = torch.full((2,), 2.0, requires_grad=True)
+    y = (x * x).sum()
+    if y.requires_grad and y.device.type == "cpu":
+        y.backward()
+    return None if x.grad is None else x.grad.tolist()
+
+
+def product():
+    return torch.ones(2, 2).mm(torch.ones(2, 2)).dtype
+
+
+def is_transformed():
+    return torch._C._functorch.maybe_current_level()
+
+
+def loop():
+    return asyncio._get_running_loop()
+
+
+def enter(block):
+    ENTERED.append(block)
+    block.__enter__()
+
+
+ENTERED = []
+
+
+# By what the list says is kept: how to change it, and how to see that.
+CHANGES = {
+    "redirected output": (lambda: setattr(sys, "stdout", Never()), lambda: id(sys.stdout)),
+    "redirected errors": (lambda: setattr(sys, "stderr", Never()), lambda: id(sys.stderr)),
+    "filters of warnings": (
+        lambda: warnings.filterwarnings("ignore", "a rank's own"), lambda: list(warnings.filters)
+    ),
+    "variables of the environment": (
+        lambda: os.environ.__setitem__("LOCAL_RANK", "0"), lambda: os.environ.get("LOCAL_RANK")
+    ),
+    "the global generator of random": (lambda: random.gauss(0, 1), lambda: random.getstate()),
+    "the global generator of numpy.random": (
+        lambda: np.random.randn(), lambda: str(np.random.get_state())
+    ),
+    "the working directory": (lambda: os.chdir("/"), os.getcwd),
+    "inference mode": (
+        lambda: enter(torch.inference_mode()), lambda: (gradient(), torch.is_grad_enabled())
+    ),
+    "whether gradients are recorded": (lambda: torch.set_grad_enabled(False), gradient),
+    "autocast": (lambda: torch.autocast("cpu", torch.bfloat16).__enter__(), product),
+    "function modes and the default device": (
+        lambda: torch.set_default_device("meta"),
+        lambda: (torch.ones(1).device, torch.get_default_device()),
+    ),
+    "dispatch modes": (
+        lambda: Passing().__enter__(), lambda: torch._C._len_torch_dispatch_stack()
+    ),
+    "hooks of saved tensors": (lambda: HOOKS(lambda x: 0 * x, lambda x: x).__enter__(), gradient),
+    "transforms of torch.func": (
+        lambda: torch._C._functorch._grad_increment_nesting(), is_transformed
+    ),
+    "torch's default dtype": (
+        lambda: torch.set_default_dtype(torch.float64), lambda: torch.ones(1).dtype
+    ),
+    "torch's number of threads": (lambda: torch.set_num_threads(3), torch.get_num_threads),
+    "whether torch is deterministic": (
+        lambda: torch.set_deterministic_debug_mode("warn"),
+        torch.get_deterministic_debug_mode,
+    ),
+    "torch's search for anomalies": (
+        lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled
+    ),
+    "the global generator of torch": (
+        lambda: torch.rand(1), lambda: torch.get_rng_state().tolist()
+    ),
+    "how exactly torch multiplies": (
+        lambda: torch.set_float32_matmul_precision("medium"), torch.get_float32_matmul_precision
+    ),
+    "whether backward uses threads": (
+        lambda: torch.autograd.set_multithreading_enabled(False),
+        torch._C._is_multithreading_enabled,
+    ),
+    "the running event loop": (lambda: asyncio._set_running_loop(object()), lambda: id(loop())),
+}  # fmt: skip
+SHARED = {"the working directory", "how exactly torch multiplies", "whether backward uses threads"}
+
+
+def simulate(fn, *args, workers=2, **options):
+    return run(fn, *args, workers=workers, backend="simulated", **options)
+
+
+def change_and_wait(comm, what):
+    """Rank 0 changes it for good and waits; all say what they had, and what they see."""
+    change, look = CHANGES[what]
+    before = look()
+    if comm.rank == 0:
+        change()
+    mine = look()
+    comm.barrier()
+    seen = look()
+    comm.barrier()
+    return before, mine, seen, look()
+
+
+def test_there_is_a_case_for_all_that_is_on_the_list():
+    with surroundings(0) as ours:
+        assert {entry.what for entry in ours.entries} == set(CHANGES)
+        assert {entry.what for entry in ours.entries if entry.whose == "run"} == SHARED
+        names = {(name, id(what)) for entry in ours.entries for name, what in entry.names.items()}
+    assert len(names) == len(dict(names))  # they stand in one expression
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_is_on_the_list_is_each_ranks_own(what):
+    look = CHANGES[what][1]
+    callers = look()
+    one, other = simulate(change_and_wait, what).values
+    assert one[1] != one[0], "the change can be seen"
+    assert one[1] == one[2] == one[3], "whoever changed it keeps it"
+    if what not in SHARED:
+        assert other[0] == other[1] == other[2] == other[3] == one[0]
+    assert look() == callers
+
+
+def test_a_started_function_shares_what_a_process_has_and_begins_with_what_a_thread_has():
+    def child(comm):
+        found = torch.is_grad_enabled(), torch.get_default_dtype(), float(np.random.rand())
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float16)
+        comm.barrier()
+        return found
+
+    def parent(comm):
+        np.random.seed(5)
+        expected = [float(np.random.rand()) for _ in range(2)]
+        np.random.seed(5)
+        torch.set_default_dtype(torch.float64)
+        with torch.no_grad():
+            pending = comm.start(child)
+            comm.barrier()
+        found = pending.wait()
+        after = torch.is_grad_enabled(), torch.get_default_dtype()
+        return found, after, expected, np.random.rand()
+
+    for found, after, expected, drawn in simulate(parent).values:
+        assert found == (True, torch.float64, expected[0])
+        assert after == (True, torch.float16)
+        assert drawn == expected[1]
+
+
+def failing(comm, how):
+    blocks = [
+        torch.inference_mode(), torch.autocast("cpu", torch.bfloat16), torch.device("meta"),
+        HOOKS(lambda x: x, lambda x: x), Doubled(), Passing(), warnings.catch_warnings(),
+        contextlib.redirect_stdout(Never()),
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        for block in blocks if comm.rank == 0 else reversed(blocks):
+            stack.enter_context(block)
+        random.seed(comm.rank)
+        np.random.seed(comm.rank)
+        torch.manual_seed(comm.rank)
+        os.environ["LOCAL_RANK"] = str(comm.rank)
+        warnings.simplefilter("ignore")
+        torch.set_default_dtype(torch.float64)
+        if comm.rank == 0:
+            comm.recv(1)
+        comm.clock()
+        if how == "fails":
+            raise KeyError("planned")
+        if how == "is interrupted":
+            raise KeyboardInterrupt
+        if how == "hangs":
+            while True:
+                time.sleep(0.01)
+        if how == "waits in vain":
+            comm.recv(0)
+        if comm.rank == 1:
+            comm.send(np.zeros(1), 0)
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ("ends well", None), ("fails", WorkerError), ("waits in vain", DeadlockError),
+        ("is interrupted", KeyboardInterrupt), ("hangs", LaunchTimeout),
+    ],
+)  # fmt: skip
+def test_the_callers_own_comes_back_however_a_run_ends(how, error):
+    random.seed(1)
+    np.random.seed(1)
+    np.random.randn()  # half of a pair is left
+    torch.manual_seed(1)
+    filters = warnings.filters
+    with torch.no_grad(), Doubled():
+        before = [look() for _, look in CHANGES.values()]
+        expected = contextlib.nullcontext() if error is None else pytest.raises(error)
+        with expected:
+            simulate(failing, how, time_limit_s=0.3 if how == "hangs" else 60)
+        assert [look() for _, look in CHANGES.values()] == before
+        assert torch.ones(1).item() == 2
+    assert warnings.filters is filters
+    assert type(os.environ._data) is dict
+
+
+def test_ranks_begin_as_a_new_process_does_whatever_the_caller_has_entered():
+    with torch.inference_mode(), torch.device("meta"), torch.autocast("cpu", torch.bfloat16):
+        found = simulate(lambda comm: (gradient(), str(product())), workers=2).values
+    assert found == [([4.0, 4.0], "torch.float32")] * 2
+
+
+def test_a_rank_that_starts_again_after_a_crash_finds_everything_new():
+    from course_lib import faults
+
+    def careless(comm):
+        found = str(torch.get_default_dtype()), random.random()
+        torch.set_default_dtype(torch.float64)
+        with comm.compute("long", flops=1e12):
+            pass
+        return found
+
+    crash = faults.Faults([faults.Crash(rank=1, at_s=0.1, restart_at_s=0.2)])
+    found = simulate(careless, faults=crash).values
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("n_draws", [0, 1, 2, 3, 623, 624, 625, 1248])
+def test_however_much_a_rank_draws_nobody_else_notices(n_draws):
+    def draw(comm, n_draws):
+        if comm.rank == 0:
+            for _ in range(n_draws):
+                random.getrandbits(32)
+                np.random.bytes(4)
+            torch.randint(0, 2, (n_draws,))
+        comm.barrier()
+        return random.random(), np.random.rand(), torch.rand(1).item()
+
+    ahead, other = simulate(draw, n_draws).values
+    assert other == simulate(draw, 0, workers=1).values[0]
+    assert n_draws == 0 or not any(map(eq, ahead, other))
+
+
+def seed_and_draw(comm):
+    random.seed(comm.rank)
+    np.random.seed(comm.rank)
+    torch.manual_seed(comm.rank)
+    drawn = [random.gauss(0, 1), np.random.randn(), torch.randn(1).item()]
+    comm.barrier()
+    drawn += [random.gauss(0, 1), np.random.randn(), torch.randn(1).item()]
+    comm.barrier()
+    return [*drawn, random.random(), np.random.rand(), torch.rand(1).item()]
+
+
+def test_generators_change_hands_also_where_their_memory_is_not_what_we_think(monkeypatch):
+    fast = simulate(seed_and_draw, workers=3).values
+    monkeypatch.setattr(generators, "python_layout_is_known", lambda: False)
+    monkeypatch.setattr(generators, "numpy_pair_offset", lambda: None)
+    monkeypatch.setattr(generators, "torch_word_offset", lambda _: None)
+    assert simulate(seed_and_draw, workers=3).values == fast
+    assert len({tuple(drawn) for drawn in fast}) == 3
+
+
+def test_on_this_computer_the_memory_of_generators_is_what_we_think():
+    assert generators.python_layout_is_known()
+    assert generators.numpy_pair_offset() is not None
+    assert generators.torch_word_offset(torch) is not None
+
+
+def test_the_callers_other_kind_of_bits_comes_back_and_has_not_moved():
+    def draw(comm):
+        return type(np.random.get_bit_generator()).__name__, np.random.rand()
+
+    callers = np.random.get_bit_generator()
+    bits = np.random.SFC64(1)
+    try:
+        np.random.set_bit_generator(bits)
+        state = str(bits.state)
+        assert {kind for kind, _ in simulate(draw).values} == {"MT19937"}
+        assert np.random.get_bit_generator() is bits
+        assert str(bits.state) == state
+    finally:
+        np.random.set_bit_generator(callers)
+
+
+def test_what_uses_a_module_that_is_watched_can_still_be_pickled():
+    def pack(comm):
+        def use():
+            return sys, warnings
+
+        return comm.size, cloudpickle.loads(cloudpickle.dumps(use))() == (sys, warnings)
+
+    assert simulate(pack).values == [(2, True)] * 2
+
+
+def test_every_rank_may_run_an_event_loop_also_where_the_caller_runs_one():
+    def ask(comm):
+        async def meet():
+            comm.barrier()
+            await asyncio.sleep(0)
+            return comm.rank
+
+        return asyncio.run(meet())
+
+    async def notebook():
+        return simulate(ask).values
+
+    assert asyncio.run(notebook()) == [0, 1]
+
+
+@pytest.mark.slow
+def test_a_verb_may_be_called_inside_transforms_of_torch():
+    def transformed(comm):
+        def cubes(x):
+            comm.barrier()
+            return (x**3).sum()
+
+        x = torch.ones(2) * (comm.rank + 1)
+        twice = torch.func.grad(lambda x: torch.func.grad(cubes)(x).sum())(x)
+        comm.barrier()
+        return twice.tolist(), torch.func.grad(cubes)(x).tolist()
+
+    assert simulate(transformed).values == [([6.0] * 2, [3.0] * 2), ([12.0] * 2, [12.0] * 2)]
+
+
+def test_a_verb_inside_a_level_of_forward_differentiation_is_refused():
+    def inside(comm):
+        with torch.autograd.forward_ad.dual_level():
+            comm.barrier()
+
+    with pytest.raises(SimulationError, match=r"called barrier\(\) inside .*dual_level\(\)"):
+        simulate(inside)
+
+
+def test_a_verb_inside_a_function_of_autograd_records_no_less_elsewhere():
+    class Sum(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, comm):
+            return torch.from_numpy(comm.sendrecv(x.numpy(), 1 - comm.rank, 1 - comm.rank)) + x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    def mixed(comm):
+        x = torch.ones(2, requires_grad=True)
+        Sum.apply(x, comm).sum().backward()
+        return x.grad.tolist(), torch._C._is_fwd_grad_enabled()
+
+    assert simulate(mixed).values == [([1.0, 1.0], True)] * 2
+
+
+def test_runs_in_several_threads_follow_each_other_and_leave_the_caller_what_it_had():
+    def careless(comm, naps_s):
+        warnings.simplefilter("ignore")
+        sys.stdout = Never()
+        torch.set_default_dtype(torch.float64)
+        np.random.seed(comm.rank)
+        drawn = []
+        for nap_s in naps_s:
+            time.sleep(nap_s)
+            drawn.append(float(np.random.rand()))
+            comm.barrier()
+        return drawn
+
+    before = [look() for _, look in CHANGES.values()]
+    filters, values = warnings.filters, []
+    threads = [
+        threading.Thread(target=lambda naps: values.append(simulate(careless, naps).values), args=a)
+        for a in [([0.02, 0.02],), ([0.04, 0.04],)]
+    ]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    assert [look() for _, look in CHANGES.values()] == before
+    assert warnings.filters is filters
+    assert values == [[np.random.RandomState(rank).rand(2).tolist() for rank in range(2)]] * 2
+
+
+@pytest.mark.slow
+def test_a_thousand_ranks_keep_their_own():
+    def keep(comm):
+        np.random.seed(comm.rank)
+        with torch.no_grad() if comm.rank % 2 else contextlib.nullcontext():
+            comm.sendrecv(np.zeros(1), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+            return float(np.random.rand()), torch.is_grad_enabled()
+
+    for rank, (drawn, records) in enumerate(simulate(keep, workers=1000, trace=False).values):
+        assert drawn == np.random.RandomState(rank).rand()
+        assert records == (rank % 2 == 0)
+
+
+LATE = """
+import sys, warnings
+from course_lib import run
+def load(comm):
+    if comm.rank == 0:
+        import torch
+        torch.set_default_dtype(torch.float64)
+        torch.rand(1)
+        with torch.no_grad():
+            comm.barrier()
+            inside = torch.is_grad_enabled()
+    else:
+        comm.barrier()
+        import torch
+        inside = torch.is_grad_enabled()
+    comm.barrier()
+    return inside, str(torch.get_default_dtype()), torch.rand(1).item()
+assert "torch" not in sys.modules
+(a, b, _), (c, d, drawn) = run(load, workers=2, backend="simulated").values
+import torch
+assert (a, b, c, d) == (False, "torch.float64", True, "torch.float32"), (a, b, c, d)
+assert torch.get_default_dtype() is torch.float32 and torch.is_grad_enabled()
+assert drawn == torch.rand(1).item()
+"""
+
+
+@pytest.mark.slow
+def test_a_rank_may_be_the_first_to_load_torch():
+    subprocess.run([sys.executable, "-c", LATE], check=True, timeout=120)
