@@ -28,6 +28,7 @@ from course_lib.comm.errors import (
     WorkerError,
     WorkerExited,
 )
+from course_lib.comm.limits import start_thread
 
 __all__ = [
     "Failure",
@@ -281,7 +282,7 @@ def _attempt(step: Callable[[], _T], patience_s: float | None) -> _T | None:
     else:
         thread = threading.Thread(target=attempt, daemon=True)
         try:
-            thread.start()
+            start_thread(thread)
             thread.join(patience_s)
         except RuntimeError:  # no room for a thread
             attempt()

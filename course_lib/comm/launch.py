@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from course_lib.comm.errors import LaunchError, NestedLaunchError, told_briefly
+from course_lib.comm.errors import NestedLaunchError, told_briefly
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import USUAL_WORKERS, Job, check_job, torchrun_size
-from course_lib.comm.limits import what_to_do
+from course_lib.comm.limits import MemoryReserve
 from course_lib.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def run(
     >>> run(pass_on, workers=2, backend="simulated").values
     [0, 3]
     """
-    with told_briefly(), _memory_told():
+    with told_briefly(), MemoryReserve():
         job = check_job(
             fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
             time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
@@ -198,17 +198,6 @@ def _launcher(
         from course_lib.comm.torch_backend.transport import Distributed
 
         return partial(processes.launch, job, start_method, Distributed())
-
-
-@contextmanager
-def _memory_told() -> Iterator[None]:
-    """Say what it means if there is no memory for what ``run`` itself does; Python says nothing."""
-    try:
-        yield
-    except MemoryError as error:
-        raise LaunchError(
-            f"there is not enough memory here for what the run itself needs; {what_to_do(error)}"
-        ) from error
 
 
 @contextmanager

@@ -1,17 +1,24 @@
 """Which limit of this program has refused something: the system's own errors do not say."""
 
 import errno
+import mmap
+import threading
+import traceback
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Any
 
-from course_lib.comm.errors import SerializationError
+from course_lib.comm.errors import LaunchError, SerializationError
 
 try:
     import resource
 except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
-__all__ = ["limit_behind", "no_room_for", "what_to_do"]
+__all__ = ["MemoryReserve", "limit_behind", "no_room_for", "start_thread", "what_to_do"]
+
+_BEGINNING_BYTES = 2 * 1024 * 1024
+_RESERVE_BYTES = 4 * 1024 * 1024
 
 _LIMITS = {
     errno.EMFILE: (("RLIMIT_NOFILE", "n", "have {:,} files open"),),
@@ -25,6 +32,43 @@ _LIMITS = {
     ),
 }
 """By what the system answers: the limits that may be the reason, ``ulimit``'s letter, the words."""
+
+
+class MemoryReserve:
+    """While a ``with`` block lasts: addresses kept free, to say what it means if memory is out.
+
+    Python's ``MemoryError`` has no word, and where there is no byte left every step of telling it
+    runs into the next one. No memory is used: nothing is ever written there.
+
+    Raises
+    ------
+    LaunchError
+        For a ``MemoryError`` in the block.
+    """
+
+    def __enter__(self) -> None:
+        """Set the addresses aside."""
+        self._reserve: mmap.mmap | None = None
+        try:
+            self._reserve = mmap.mmap(-1, _RESERVE_BYTES)
+        except (OSError, MemoryError) as error:
+            raise self._told() from error
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        """Give them back, and say what it means if memory was out."""
+        if self._reserve is not None:
+            self._reserve.close()
+        if isinstance(error, MemoryError):
+            traceback.clear_frames(stack)  # what they hold is most of what is in use
+            raise self._told() from error
+
+    def _told(self) -> LaunchError:
+        return LaunchError(
+            "there is not enough memory here for what the run itself needs; "
+            f"{what_to_do(MemoryError())}"
+        )
 
 
 def limit_behind(error: BaseException) -> str:
@@ -80,7 +124,7 @@ def no_room_for(rank: int, n_bytes: int, consequences: Sequence[str] = ()) -> Se
     rank : int
         Whose.
     n_bytes : int
-        How large it is, packed.
+        How large it is, packed; 0 if nobody knows.
     consequences : sequence of str, default: ()
         A line for every other rank.
 
@@ -90,12 +134,33 @@ def no_room_for(rank: int, n_bytes: int, consequences: Sequence[str] = ()) -> Se
         The error to raise.
     """
     advice = what_to_do(MemoryError(), "return less: a sum, a part, or the name of a file")
+    size = f": {n_bytes:,} bytes" if n_bytes else ""
     return SerializationError(
         f"there is not enough memory here for what rank {rank} has sent back, its result and its "
-        f"trace: {n_bytes:,} bytes; {advice}",
+        f"trace{size}; {advice}",
         rank=rank,
         consequences=consequences,
     )
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread; ``Thread.start`` waits for ever for one whose first lines find no memory.
+
+    Parameters
+    ----------
+    thread : threading.Thread
+        One that has not been started.
+
+    Raises
+    ------
+    RuntimeError
+        If the system refuses it, or has no room for what Python allocates in its first lines.
+    """
+    try:
+        mmap.mmap(-1, _BEGINNING_BYTES).close()
+    except (OSError, MemoryError) as error:
+        raise RuntimeError("can't start new thread") from error
+    thread.start()
 
 
 def _answers(error: BaseException) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Ctrl-C at every line of the library, or at random moments, and what must be true afterwards."""
 
+import gc
 import os
 import random
 import signal
@@ -109,7 +110,12 @@ def storm(fn, n_presses, seed, **options):
     longest_s = 1.2 * min(_time_s(fn, options) for _ in range(5))
     presser, moments = Presser(), random.Random(seed)
     n_within = 0
+    gc.collect()
+    gc.freeze()
     for number in range(n_presses):
+        # What the last run has left goes now: the collector calls back a WeakSet of Python's own,
+        # and an interrupt in there, before the run has taken over Ctrl-C, is swallowed by Python.
+        gc.collect()
         try:
             presser.delays_s.put(moments.uniform(0.0, longest_s))
             run(fn, workers=2, **options)

@@ -21,6 +21,7 @@ pytestmark = [
 BEGIN = """
 from tests.comm.pressing import *
 from tests.residue import assert_nothing_left, residue
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts with & ignores it
 """
 
 

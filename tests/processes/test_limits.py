@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 BEGIN = """
-import gc, resource, sys
+import gc, resource, sys, threading
 import numpy as np
 from course_lib import run
 from course_lib.comm.errors import RunError
@@ -69,7 +69,7 @@ def told_by(folder, text, method):
 
 def test_memory_that_a_limit_refuses_is_not_called_free(tmp_path, usual_method):
     text = """
-tell("RLIMIT_AS", in_use() + 2**20, meet, 4)
+tell("RLIMIT_AS", in_use() + 6 * 2**20, meet, 4)
 tell("RLIMIT_FSIZE", 0, meet, 4)
 tell("RLIMIT_FSIZE", 2**40, share, 1)
 """
@@ -124,30 +124,39 @@ tell("RLIMIT_NOFILE", 500, meet, 4)
     assert "this program may have 500 files open (ulimit -n, RLIMIT_NOFILE)" in told
 
 
-def test_no_memory_for_the_run_itself_is_told_in_words(tmp_path):
-    text = """
+@pytest.mark.parametrize("free_kb", [3 * 1024, 6 * 1024, 12 * 1024])
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_no_memory_for_the_run_itself_is_told_in_words(tmp_path, free_kb, in_pieces):
+    text = f"""
 def rank(comm):
     return comm.rank
 
+for _ in range(4):  # their stacks are kept for the next threads: one can start without new memory
+    thread = threading.Thread(target=print, args=("", ), kwargs=dict(end=""))
+    thread.start()
+    thread.join()
 run(rank, workers=2, backend="simulated")
 kind = resource.RLIMIT_AS
 soft, hard = resource.getrlimit(kind)
-resource.setrlimit(kind, (in_use() + 3 * 2**20, hard))
-taken = []  # what lies free in the heap: a limit on addresses does not count that
-try:
-    while True:
-        taken.append(bytearray(2**20))
-except MemoryError:
-    del taken[-3:]
+resource.setrlimit(kind, (in_use() + {free_kb} * 1024, hard))
+taken, size = [], 2**20  # what lies free in the heap: a limit on addresses does not count that
+while size >= 2**14:
+    try:
+        while True:
+            taken.append(bytearray(size))
+    except MemoryError:
+        size //= 2
+del taken[{-100 if in_pieces else -3}:]
 try:
     run(rank, workers=10_000, backend="simulated")
 except RunError as error:
     told = str(error).splitlines()[0]
     del error
 resource.setrlimit(kind, (soft, hard))
+taken.clear()
 print(told)
 """
-    (told,) = told_by(tmp_path, text, "forkserver")  # and not a MemoryError without a word
+    (told,) = told_by(tmp_path, text, "forkserver")  # and neither a MemoryError nor a long wait
     assert "not enough memory here" in told or "did not let a thread start" in told
     assert "(ulimit -v, RLIMIT_AS)" in told
 

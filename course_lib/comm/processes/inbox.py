@@ -13,6 +13,7 @@ _CHUNK = 1024 * 1024
 _FULL = 64 * 1024
 _LENGTH = struct.Struct("!i")
 _LONG_LENGTH = struct.Struct("!Q")
+_LONGEST_HEADER = _LENGTH.size + _LONG_LENGTH.size
 
 
 class Tap:
@@ -35,17 +36,18 @@ class Tap:
         self._is_wide = False
         os.set_blocking(pipe.fileno(), False)
 
-    def read(self) -> bytes:
-        """Return what is there now, at most a few megabytes."""
+    def read(self, most: int = 64 * _CHUNK) -> bytes:
+        """Return what is there now, at most so many bytes."""
         parts: list[bytes] = []
-        while self.open and len(parts) < 64:
+        while self.open and most > 0:
             try:
-                part = os.read(self.pipe.fileno(), _CHUNK)
+                part = os.read(self.pipe.fileno(), min(most, _CHUNK))
             except BlockingIOError:
                 break
             if not part:
                 self.close()
             parts.append(part)
+            most -= len(part)
             if len(part) >= _FULL and not self._is_wide:
                 self._widen()
         return b"".join(parts)
@@ -103,6 +105,8 @@ class Inbox:
             return self._read_messages()
         records: list[Any] = []
         try:
+            if self._place() is None:  # its length is known, whether or not there is room for it
+                self._gathered += self._tap.read(_LONGEST_HEADER)
             self._gathered += self._tap.read()
             while (place := self._next_record()) is not None:
                 with memoryview(self._gathered) as data, data[place] as record:

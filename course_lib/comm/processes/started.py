@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from course_lib.comm.limits import start_thread
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Flow
@@ -92,7 +93,7 @@ def start(
     started = Started(port, flow, body)
     thread = threading.Thread(target=started.live, args=(fail,), name=name, daemon=True)
     try:
-        thread.start()
+        start_thread(thread)
     except (RuntimeError, MemoryError) as error:
         port.close_flow(flow)
         n_open = len(port.flows) - 1

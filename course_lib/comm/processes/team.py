@@ -16,7 +16,7 @@ from multiprocess import connection
 
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
-from course_lib.comm.limits import what_to_do
+from course_lib.comm.limits import start_thread, what_to_do
 from course_lib.comm.processes.arena import Arena
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.channels import prepare, rank_states, read_board
@@ -139,7 +139,7 @@ class Team:
         request = pickle.dumps(Call(call), pickle.HIGHEST_PROTOCOL)
         feeder = threading.Thread(target=self._feed, args=(request,), daemon=True)
         try:
-            feeder.start()
+            start_thread(feeder)
         except RuntimeError as error:
             raise LaunchError(
                 f"the operating system did not let a thread start: {error}; {what_to_do(error)}"

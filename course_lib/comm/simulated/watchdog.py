@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.interrupts import Call, Interrupts
-from course_lib.comm.limits import what_to_do
+from course_lib.comm.limits import start_thread, what_to_do
 
 __all__ = ["TimeIsUp", "Watchdog"]
 
@@ -97,7 +97,7 @@ class Watchdog:
     def _thread(self) -> Iterator[None]:
         thread = threading.Thread(target=self._watch, name="time limit", daemon=True)
         try:
-            thread.start()
+            start_thread(thread)
         except RuntimeError as error:
             raise LaunchError(
                 f"the operating system did not let a thread start: {error}; {what_to_do(error)}"
