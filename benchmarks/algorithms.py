@@ -9,7 +9,7 @@ from benchmarks.ours import Ours
 from benchmarks.plan import Plan, Progress, size_name
 from benchmarks.samples import Key, Samples
 from course_lib import run
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 
 __all__ = ["algorithm_entries", "algorithm_table", "measure_algorithms"]

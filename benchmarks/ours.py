@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.exchange import Measured, Task, Vector, measure, slowest
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 
 __all__ = ["Ours", "OursNew", "floor_seconds", "measure_ours", "measure_ours_new"]

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.exchange import contribution
 from benchmarks.plan import MB
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 
 _BYTES_IN_ALL = 1024 * MB

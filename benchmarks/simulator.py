@@ -19,7 +19,7 @@ from benchmarks.peers import running, wait_for
 from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 
 __all__ = ["measure_simulator", "n_ring_messages", "simulated_key"]

@@ -6,7 +6,7 @@ from benchmarks.exchange import Measured, contribution, slowest
 from benchmarks.plan import Plan, Progress, size_name
 from benchmarks.samples import Key, Samples
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 
 __all__ = ["PROCESSOR", "TRACED", "UNTRACED", "measure_tracing"]

@@ -103,7 +103,7 @@ def both_worlds(collective: Collective, values: Sequence[int], n_bytes: int) -> 
 
     Examples
     --------
-    >>> from course_lib.collectives.allreduce_tree import allreduce_tree
+    >>> from course_lib.collectives import allreduce_tree
     >>> both_worlds(allreduce_tree, [1, 2, 4], n_bytes=80)
     3 ranks, virtual and real: all hold 7; the same messages
     """
@@ -180,7 +180,7 @@ def weigh(
 
     Examples
     --------
-    >>> from course_lib.collectives.allreduce_ring import allreduce_ring
+    >>> from course_lib.collectives import allreduce_ring
     >>> print(weigh(allreduce_ring, 4, n_bytes=8000))
     6 α + 3/2 nβ
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import networks
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
 
 ring, butterfly = ALLREDUCES["ring"], ALLREDUCES["butterfly"]

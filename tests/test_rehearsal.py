@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from course_lib import networks
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.costs import Step
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.rehearsal import rehearse, step_s

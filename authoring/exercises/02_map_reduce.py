@@ -307,7 +307,7 @@ checks.combine(combine)
 #
 # <details><summary>Hint 2</summary>
 #
-# `total = grad_partial.copy()`, then `comm.recv(src, out=total, op="add")` adds a message on
+# `total = grad_partial.copy()`, then `comm.recv(src, out=total, op="sum")` adds a message on
 # arrival. After the update rank 0 sends the new `w` to 1, 2, ..., P − 1. With one worker both loops
 # are empty, and nothing special is to be done.
 # </details>

@@ -14,8 +14,7 @@
 import numpy as np
 
 from course_lib import checks, run
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.data.digits import load_digits
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
@@ -92,8 +91,8 @@ def unequal(comm):
 run(unequal, workers=4, time_limit_s=20).values
 
 # %% [markdown]
-# **Without code.** With equal parts `allreduce_ring(comm, grad, op="mean")` does the same with half
-# the calls. What would you have to know about the data before you dare to use it?
+# **Without code.** With equal parts `allreduce_ring(comm, grad) / comm.size` does the same with
+# half the calls. What would you have to know about the data before you dare to use it?
 #
 # <details><summary>Answer</summary>
 #
@@ -205,7 +204,7 @@ print("equal to one machine:", all(np.abs(w - in_order).max() < 1e-12 for w in m
 # ranks' models, and all go on from there.
 #
 # **Spec:** as above; the same bits on every rank. **Budget:** one all-reduce for each average, none
-# twice. `allreduce_ring(comm, w, op="mean")` returns the mean.
+# twice. `allreduce_ring(comm, w) / comm.size` is the mean.
 
 
 # %% tags=["exercise"] name="average-every"
@@ -238,7 +237,7 @@ def average_every(comm, model, w, X_local, y_local, learning_rate, every):
         row = slice(step - 1, step)
         w = w - learning_rate * model.gradient(w, (X_local[row], y_local[row]))[1]
         if step % every == 0 or step == n_steps:
-            w = allreduce_ring(comm, w, op="mean")
+            w = allreduce_ring(comm, w) / comm.size
     return w
     # END SOLUTION
 
@@ -301,7 +300,7 @@ def colleague(comm, own_start=False, own_order=False, alone=False):
     for batch in order.reshape(11, comm.size, -1):
         loss, grad = model.gradient(w, (X[batch[comm.rank]], y[batch[comm.rank]]))
         log.append((loss, w, batch[comm.rank]))
-        w = w - 0.5 * (grad if alone else allreduce_ring(comm, grad, op="mean"))
+        w = w - 0.5 * (grad if alone else allreduce_ring(comm, grad) / comm.size)
     return log
 
 

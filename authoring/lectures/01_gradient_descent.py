@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.data.diabetes import load_diabetes
 from course_lib.data.digits import load_digits
 from course_lib.models import landscape

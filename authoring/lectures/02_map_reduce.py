@@ -461,7 +461,7 @@ for P in (2, 4, 8, 16):
 # manual describes a tree. We count what rank 0 sends to update eight machines:
 
 # %% name="claim-0-7"
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import broadcast_tree
 
 star = run(map_reduce, X, y, 0.1, 1, workers=8, backend="simulated").trace
 tree = run(broadcast_tree, np.zeros(11), workers=8, backend="simulated").trace

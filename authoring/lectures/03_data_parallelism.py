@@ -19,8 +19,7 @@ import numpy as np
 import torch
 
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES, allreduce_ring
 from course_lib.data.digits import load_digits
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
@@ -320,17 +319,18 @@ for n_parts in (1, 4, 32):
 #
 # The summary says: *average* the gradients. The transcript and the blog post say: *sum*. Can both
 # be right? Here is the loop as most people write it first, each worker with the mean gradient of
-# its own part. `op` is the question.
+# its own part. `combine` is the question.
 
 
 # %%
-def homemade(comm, X, y, plan, op="mean", own_start=False):
+def homemade(comm, X, y, plan, combine="mean", own_start=False):
     """The data-parallel loop as one writes it first; the history of parameters and losses."""
     w = model.initial(seed=comm.rank if own_start else 0)
     history, losses = [w], []
     for examples, _ in plan.shares(len(y), comm.rank, comm.size):
         loss, grad = model.gradient(w, (X[examples], y[examples]))
-        w = w - plan.learning_rate * allreduce_ring(comm, grad, op=op)
+        grad = allreduce_ring(comm, grad)
+        w = w - plan.learning_rate * (grad / comm.size if combine == "mean" else grad)
         history.append(w)
         losses.append(loss)
     return np.array(history), np.array(losses)
@@ -563,11 +563,11 @@ def adam(comm, averages, rate=0.01):
     for step, (examples, _) in enumerate(plan.shares(len(y), comm.rank, comm.size), start=1):
         grad = model.gradient(w, (X[examples], y[examples]))[1]
         if averages == "gradients":
-            grad = allreduce_ring(comm, grad, op="mean")
+            grad = allreduce_ring(comm, grad) / comm.size
         m, v = 0.9 * m + 0.1 * grad, 0.999 * v + 0.001 * grad**2
         w = w - rate * m / (1 - 0.9**step) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
         if averages == "parameters":
-            w = allreduce_ring(comm, w, op="mean")
+            w = allreduce_ring(comm, w) / comm.size
     return w
 
 

@@ -17,10 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from course_lib import networks, run
-from course_lib.collectives.allgather_ring import allgather_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
-from course_lib.collectives.catalogue import ALLREDUCES
-from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
+from course_lib.collectives import ALLREDUCES, allgather_ring, broadcast_tree, reduce_scatter_ring
 from course_lib.costs import crossover, fit_line, predicted_s
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
 from course_lib.viz import curve
@@ -521,7 +518,7 @@ def ten_rounds(comm, x):
     total = x.copy()
     for step in range(10):
         partner = comm.rank ^ (1 + step % 2)
-        comm.sendrecv(x, dst=partner, src=partner, out=total, op="add")
+        comm.sendrecv(x, dst=partner, src=partner, out=total, op="sum")
 
 
 sizes = [2**k for k in range(10, 22)]

@@ -24,8 +24,7 @@ torch.set_num_threads(1)  # small models: more threads only get into each other'
 
 # %%
 from course_lib import networks, run
-from course_lib.collectives.allgather_ring import allgather_ring
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES, allgather_ring
 from course_lib.costs import Step, predicted_s
 from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 
@@ -83,7 +83,7 @@ def measure_allreduce(
     Parameters
     ----------
     algorithm : str
-        A name in ``course_lib.collectives.catalogue.ALLREDUCES``, ``"ring"`` for one.
+        A name in ``course_lib.collectives.ALLREDUCES``, ``"ring"`` for one.
     sizes : list of int
         Bytes of each rank's array, multiples of 4.
     workers : int

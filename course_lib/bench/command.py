@@ -18,7 +18,7 @@ from course_lib.bench.allreduce import (
 )
 from course_lib.bench.messages import SIZES, message_times
 from course_lib.bench.sizes import read_size
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.comm.simulated import networks
 from course_lib.command_line.files import check_file, write

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from course_lib.bench.allreduce import ITEM_BYTES, measure_allreduce
 from course_lib.bench.messages import fit_network
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.command_line.tables import as_html, as_text, in_bytes, in_seconds
 from course_lib.costs.catalogue import predicted_s
 

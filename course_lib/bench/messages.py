@@ -166,7 +166,7 @@ def _time_messages(
 
 def _to_the_right(comm: Communicator, ball: Array, sum_: Array) -> None:
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    comm.sendrecv(ball, dst=right, src=left, out=sum_, op="add")
+    comm.sendrecv(ball, dst=right, src=left, out=sum_, op="sum")
 
 
 def _to_and_fro(comm: Communicator, ball: Array) -> None:

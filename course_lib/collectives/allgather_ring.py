@@ -1,6 +1,6 @@
 """All-gather on a ring: everybody's part travels once round, past everybody else."""
 
-from course_lib.collectives.rows import check_rows, check_writable, join
+from course_lib.collectives.arguments import check_rows, check_writable, join
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -15,26 +15,6 @@ def allgather_ring(comm: Communicator, array: Array, out: Array | None = None) -
     In every step each rank passes on to its right neighbour what it got last, beginning with its
     own part. After P - 1 steps every part has been everywhere. It is the second half of the ring
     all-reduce.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, shape (rows, ...)
-        This rank's rows, of the same dtype and the same shape but for their number on every rank.
-    out : array or None, default: None
-        Where to put the result.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The rows of rank 0, then those of rank 1, and so on, on every rank; a new array unless
-        ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``array`` has no rows, or ``out`` is not of the result's shape.
 
     Notes
     -----

@@ -2,8 +2,8 @@
 
 import array_api_compat
 
-from course_lib.collectives.folding import fold_in, fold_out
-from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.power_of_two import fold_in, fold_out
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -21,27 +21,6 @@ def allreduce_butterfly(
     what they get to what they had. After round k a rank knows the sum of 2 ** (k + 1) ranks, so
     log2 P rounds are enough. Ranks beyond the largest power of two have no partner: they give their
     array to one that has, and are told the total.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -66,9 +45,9 @@ def allreduce_butterfly(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
+    check_combines(op, array)
     total = working_copy(array, out)
-    active = fold_in(comm, total, combine)
+    active = fold_in(comm, total, op)
 
     if comm.rank < active:
         mine = array_api_compat.array_namespace(total).empty_like(total)
@@ -76,8 +55,8 @@ def allreduce_butterfly(
         while distance < active:
             partner = comm.rank ^ distance
             mine[...] = total  # what leaves may not change while the other's is being added
-            comm.sendrecv(mine, dst=partner, src=partner, out=total, op=combine)
+            comm.sendrecv(mine, dst=partner, src=partner, out=total, op=op)
             distance *= 2
 
     fold_out(comm, total, active)
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

@@ -1,6 +1,6 @@
 """All-reduce through one rank: rank 0 adds up everything and sends the total back."""
 
-from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -17,27 +17,6 @@ def allreduce_central(
     This is what a parameter server does in every step. All the others send rank 0 their array; it
     combines them and sends each of them the total. Two rounds are enough, however many ranks there
     are, but every byte passes through one network card.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -60,16 +39,16 @@ def allreduce_central(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
+    check_combines(op, array)
     total = working_copy(array, out)
 
     if comm.rank == 0:
         for src in range(1, comm.size):
-            comm.recv(src, out=total, op=combine)
+            comm.recv(src, out=total, op=op)
         for dst in range(1, comm.size):
             comm.send(total, dst)
     else:
         comm.send(total, 0)
         comm.recv(0, out=total)
 
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

@@ -1,6 +1,6 @@
 """All-reduce with an owner for every chunk: everybody sends to everybody, at once."""
 
-from course_lib.collectives.reduction import combine_into, finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, combine_into, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -20,27 +20,6 @@ def allreduce_direct(
     parameter server spread over all ranks: two rounds, as with one server, and as few bytes on the
     busiest card as on a ring. The exchanges of a round are started beside each other, because none
     has to wait for another.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -63,7 +42,7 @@ def allreduce_direct(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
+    check_combines(op, array)
     total = working_copy(array, out)
     chunks = [total[chunk] for chunk in split_evenly(total.shape[0], comm.size)]
     mine = chunks[comm.rank]
@@ -73,13 +52,13 @@ def allreduce_direct(
         for shift in range(1, comm.size)
     ]
     for contribution in arriving:
-        combine_into(mine, contribution.wait(), combine)
+        combine_into(mine, contribution.wait(), op)
 
     arriving = [comm.start(_swap, mine, shift) for shift in range(1, comm.size)]
     for shift, finished in enumerate(arriving, start=1):  # every owner tells everybody
         chunks[(comm.rank - shift) % comm.size][...] = finished.wait()
 
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)
 
 
 def _swap(comm: Communicator, outgoing: Array, shift: int) -> Array:

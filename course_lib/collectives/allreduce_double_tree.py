@@ -1,6 +1,6 @@
 """All-reduce on two trees at once: whoever is a leaf in one works in the other."""
 
-from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -22,27 +22,8 @@ def allreduce_double_tree(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
     segments : int, default: 4
-        Into how many messages each half is cut; the same on every rank.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole, or
-        ``segments`` is below 1.
+        Into how many messages each half is cut, 1 or more.
 
     Notes
     -----
@@ -67,7 +48,7 @@ def allreduce_double_tree(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
+    check_combines(op, array)
     if segments < 1:
         raise ValueError(f"segments must be 1 or more, got {segments}")
     total = working_copy(array, out)
@@ -75,44 +56,54 @@ def allreduce_double_tree(
     ranks = list(range(comm.size))
     others = ranks[::-1] if comm.size % 2 == 0 else ranks[-1:] + ranks[:-1]
 
-    beside = comm.start(_up_and_down, total[second], others, combine, segments)
-    _up_and_down(comm, total[first], ranks, combine, segments)
+    beside = comm.start(_up_and_down, total[second], others, op, segments)
+    _up_and_down(comm, total[first], ranks, op, segments)
     beside.wait()
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)
 
 
 def _up_and_down(
-    comm: Communicator, total: Array, order: list[int], op: str, n_segments: int
+    comm: Communicator, half: Array, order: list[int], op: str, n_segments: int
 ) -> None:
     """Carry sums to the root of the tree over the ranks in ``order``, and the total back."""
-    parent, children = _family(order.index(comm.rank) + 1, order)
-    segments = [total[segment] for segment in split_evenly(total.shape[0], n_segments)]
+    place = order.index(comm.rank) + 1
+    above, below = _parent(place, comm.size), _children(place, comm.size)
+    parent = order[above - 1] if above else None
+    children = [order[child - 1] for child in below]
+    segments = [half[segment] for segment in split_evenly(half.shape[0], n_segments)]
 
-    for number, segment in enumerate(segments):
+    for number, segment in enumerate(segments):  # up, one segment behind the other
         for child in children:
             comm.recv(child, out=segment, op=op, tag=number)
         if parent is not None:
             comm.send(segment, parent, tag=number)
-    for number, segment in enumerate(segments):
+    for number, segment in enumerate(segments):  # down again
         if parent is not None:
             comm.recv(parent, out=segment, tag=number)
         for child in children:
             comm.send(segment, child, tag=number)
 
 
-def _family(place: int, order: list[int]) -> tuple[int | None, list[int]]:
-    """Find the parent and the children of a place, 1 to P, in the tree that is read in order.
+# The places 1 to P of a tree, read from left to right; here P = 8. The height of a place is its
+# lowest set bit: 1 for leaves, then 2, 4, 8. A parent stands as far away as its child is high.
+#
+#                  8
+#          4
+#      2       6
+#    1   3   5   7
 
-    The height of a place is that of its lowest set bit: odd places are leaves.
-    """
-    bit = place & -place
-    parent = place ^ bit | 2 * bit  # of the next height, unless there is no such place
-    if parent > len(order):
-        parent = place ^ bit
-    children = [place - bit // 2] if bit > 1 else []
-    to_the_right = bit // 2
-    while to_the_right and place + to_the_right > len(order):
-        to_the_right //= 2
-    if to_the_right:
-        children.append(place + to_the_right)
-    return order[parent - 1] if parent else None, [order[child - 1] for child in children]
+
+def _parent(place: int, n_places: int) -> int:
+    """Return the place above, 0 for the root."""
+    height = place & -place
+    is_left = not place & (2 * height)  # a left child has its parent on the right
+    return place + height if is_left and place + height <= n_places else place - height
+
+
+def _children(place: int, n_places: int) -> list[int]:
+    """List the places below; where the right one is missing, its left descendants stand in."""
+    step = (place & -place) // 2
+    left = [place - step] if step else []
+    while step and place + step > n_places:
+        step //= 2
+    return left + ([place + step] if step else [])

@@ -1,7 +1,7 @@
 """All-reduce by halving and doubling (Rabenseifner): few rounds and few bytes."""
 
-from course_lib.collectives.folding import fold_in, fold_out
-from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.power_of_two import fold_in, fold_out
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -20,27 +20,6 @@ def allreduce_halving_doubling(
     partner doubles; at the end each rank holds 1/P of the vector, complete. The second half runs
     the same exchanges backwards, and the ranges grow again. Ranks beyond the largest power of two
     give their array to another, and are told the total.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -65,9 +44,9 @@ def allreduce_halving_doubling(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
+    check_combines(op, array)
     total = working_copy(array, out)
-    active = fold_in(comm, total, combine)
+    active = fold_in(comm, total, op)
 
     if comm.rank < active:
         low, high = 0, total.shape[0]
@@ -79,7 +58,7 @@ def allreduce_halving_doubling(
             keep, give = slice(low, middle), slice(middle, high)
             if comm.rank > partner:
                 keep, give = give, keep
-            comm.sendrecv(total[give], dst=partner, src=partner, out=total[keep], op=combine)
+            comm.sendrecv(total[give], dst=partner, src=partner, out=total[keep], op=op)
             exchanges.append((partner, keep, give))
             low, high = keep.start, keep.stop
             distance *= 2
@@ -88,4 +67,4 @@ def allreduce_halving_doubling(
             comm.sendrecv(total[keep], dst=partner, src=partner, out=total[give])
 
     fold_out(comm, total, active)
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

@@ -1,6 +1,6 @@
 """All-reduce on a ring: everybody gets the sum, and nobody carries more than anybody else."""
 
-from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -19,27 +19,6 @@ def allreduce_ring(
     rank sends one chunk to its right neighbour and adds the chunk that comes from the left to its
     own; after P - 1 steps each rank holds one chunk that contains everybody's numbers. In the
     second half the finished chunks travel once around the ring.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -63,8 +42,8 @@ def allreduce_ring(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
-    total = working_copy(array, out)
+    check_combines(op, array)
+    total = working_copy(array, out)  # shape (n,)
     chunks = split_evenly(total.shape[0], comm.size)
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
 
@@ -73,7 +52,7 @@ def allreduce_ring(
         incoming = (comm.rank - step - 1) % comm.size
         comm.sendrecv(
             total[chunks[outgoing]],
-            dst=right, src=left, out=total[chunks[incoming]], op=combine, tag=outgoing,
+            dst=right, src=left, out=total[chunks[incoming]], op=op, tag=outgoing,
         )  # fmt: skip
 
     for step in range(comm.size - 1):  # all-gather: finished chunks go round
@@ -84,4 +63,4 @@ def allreduce_ring(
             dst=right, src=left, out=total[chunks[incoming]], tag=outgoing,
         )  # fmt: skip
 
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

@@ -1,6 +1,6 @@
 """All-reduce on a binary tree: sums climb to the root, the total comes down again."""
 
-from course_lib.collectives.reduction import finish, message_op, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -18,27 +18,6 @@ def allreduce_tree(
     children's arrays to its own and hands the sum up; the root, rank 0, then has the total, which
     goes down the same way. With the values 7, 5, 6, 1, 2, 3, 4 on ranks 0 to 6, ranks 1 and 2 get
     to 8 and 13, and the root to 28.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -62,17 +41,17 @@ def allreduce_tree(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    combine = message_op(op, array)
+    check_combines(op, array)
     total = working_copy(array, out)
     parent = (comm.rank - 1) // 2
     children = [child for child in (2 * comm.rank + 1, 2 * comm.rank + 2) if child < comm.size]
 
     for child in children:
-        comm.recv(child, out=total, op=combine)
+        comm.recv(child, out=total, op=op)
     if comm.rank != 0:
         comm.send(total, parent)
         comm.recv(parent, out=total)
     for child in children:
         comm.send(total, child)
 
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

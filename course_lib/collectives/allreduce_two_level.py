@@ -1,9 +1,9 @@
 """All-reduce on two levels: inside the hosts first, then between them."""
 
 from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.reduce_tree import reduce_tree
-from course_lib.collectives.reduction import finish, message_op, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -27,27 +27,8 @@ def allreduce_two_level(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call. Ranks of a host have neighbouring numbers.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as ``array``.
     ranks_per_host : int, default: 2
-        How many ranks share a host; the last host may have fewer.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The combined array, bit for bit the same on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, is ``"mean"`` and the numbers are whole, or ``ranks_per_host`` is
-        below 1.
+        How many ranks share a host, 1 or more; the last host may have fewer.
 
     Notes
     -----
@@ -71,19 +52,18 @@ def allreduce_two_level(
     >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
     array([6, 6, 6])
     """
-    message_op(op, array)
+    check_combines(op, array)
     if ranks_per_host < 1:
         raise ValueError(f"ranks_per_host must be 1 or more, got {ranks_per_host}")
     total = working_copy(array, out)
-    without_mean = "sum" if op == "mean" else op  # the mean over all ranks is taken at the end
 
     host = comm.split(color=comm.rank // ranks_per_host)
     assert host is not None  # every rank has named a host
     leaders = comm.split(color=0 if host.rank == 0 else None)
 
-    reduce_tree(host, total, op=without_mean, out=total)
+    reduce_tree(host, total, op=op, out=total)
     if leaders is not None:
-        allreduce_ring(leaders, total, op=without_mean, out=total)
+        allreduce_ring(leaders, total, op=op, out=total)
     broadcast_tree(host, total, out=total)
 
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

@@ -1,6 +1,6 @@
 """All-to-all: every rank has something else for every other one."""
 
-from course_lib.collectives.rows import check_rows, check_writable, join
+from course_lib.collectives.arguments import check_rows, check_writable, join
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -16,26 +16,6 @@ def alltoall(comm: Communicator, array: Array, out: Array | None = None) -> Arra
     The ranks' parts form a table, with a row for the sender and a column for the receiver; this
     turns rows into columns. In step s every rank sends to the one s places to its right and
     receives from the one as far to its left, so that nobody has two messages to receive at a time.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, shape (rows, ...)
-        This rank's rows, cut by ``split_evenly`` into one part for each rank; not modified.
-    out : array or None, default: None
-        Where to put the result.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The part for this rank from rank 0, then that from rank 1, and so on; a new array unless
-        ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``array`` has no rows, or ``out`` is not of the result's shape.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """Broadcast without a tree: the root gives the array to one rank after another."""
 
-from course_lib.collectives.rows import check_root, check_writable, copy_into
+from course_lib.collectives.arguments import check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -16,27 +16,6 @@ def broadcast_flat(
 
     The obvious way, and the shortest for two or three ranks. With more of them the root's network
     card is the bottleneck: ``broadcast_tree`` lets those help that have the array already.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor or None, any shape
-        What to distribute; only the root's counts, the others may leave it out.
-    root : int, default: 0
-        The rank that has the array; the same on every rank.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as the root's array.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The root's array, on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``root`` is not a rank, or the root has no array.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """Broadcast down a binomial tree: in every round, whoever has the array gives it to one more."""
 
-from course_lib.collectives.rows import check_root, check_writable, copy_into
+from course_lib.collectives.arguments import check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -16,27 +16,6 @@ def broadcast_tree(
 
     The number of ranks that hold the array doubles in each round: the root gives it to the rank
     half-way round, then both give it to the ranks a quarter further, and so on.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor or None, any shape
-        What to distribute; only the root's counts, the others may leave it out.
-    root : int, default: 0
-        The rank that has the array; the same on every rank.
-    out : array or None, default: None
-        Where to put the result; same shape and dtype as the root's array.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The root's array, on every rank; a new one unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``root`` is not a rank, or the root has no array.
 
     Notes
     -----

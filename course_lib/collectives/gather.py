@@ -1,6 +1,6 @@
 """Gather: the root gets everybody's array, one after another."""
 
-from course_lib.collectives.rows import check_root, check_rows, check_writable, join
+from course_lib.collectives.arguments import check_root, check_rows, check_writable, join
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -16,28 +16,6 @@ def gather(
 
     Every rank sends its array straight to the root. Nothing is combined, so that a tree would save
     rounds but no bytes: the root has to receive all of it in any case.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, shape (rows, ...)
-        This rank's rows, of the same dtype and the same shape but for their number on every rank.
-    root : int, default: 0
-        The rank that gets everything; the same on every rank.
-    out : array or None, default: None
-        Where the root puts the result; no other rank uses it.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor or None
-        On the root the rows of rank 0, then those of rank 1, and so on; a new array unless ``out``
-        is given. None on the others.
-
-    Raises
-    ------
-    ValueError
-        If ``root`` is not a rank, ``array`` has no rows, or ``out`` is not of the result's shape.
 
     Notes
     -----

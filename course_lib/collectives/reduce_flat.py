@@ -1,7 +1,6 @@
 """Reduce without a tree: the root adds up one rank's array after another."""
 
-from course_lib.collectives.reduction import finish, message_op, working_copy
-from course_lib.collectives.rows import check_root
+from course_lib.collectives.arguments import check_combines, check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -17,29 +16,6 @@ def reduce_flat(
 
     The obvious way: everybody sends, the root receives in the order of the ranks and combines. The
     root's network card carries all of it.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    root : int, default: 0
-        The rank that gets the result; the same on every rank.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where the root puts the result, same shape and dtype as ``array``; no other rank uses it.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor or None
-        The combined array on the root, a new one unless ``out`` is given; None on the others.
-
-    Raises
-    ------
-    ValueError
-        If ``root`` is not a rank, ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -63,12 +39,12 @@ def reduce_flat(
     [array([6, 6, 6]), None, None, None]
     """
     check_root(root, comm.size)
-    combine = message_op(op, array)
+    check_combines(op, array)
     if comm.rank != root:
         comm.send(array, root)
         return None
-    total = working_copy(array, out)
-    received = total.reshape(array.shape)  # the same elements, in the shape they arrive in
+    check_writable(out)
+    total = copy_into(array, out)
     for shift in range(1, comm.size):
-        comm.recv((root + shift) % comm.size, out=received, op=combine)
-    return finish(total, op, comm.size, array, out)
+        comm.recv((root + shift) % comm.size, out=total, op=op)
+    return total

@@ -1,7 +1,12 @@
 """Reduce-scatter on a ring: everybody ends with one chunk of the sum, and all chunks are there."""
 
-from course_lib.collectives.reduction import message_op, working_copy
-from course_lib.collectives.rows import check_rows, check_writable, copy_into
+from course_lib.collectives.arguments import (
+    check_combines,
+    check_rows,
+    check_writable,
+    copy_into,
+    working_copy,
+)
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -19,28 +24,6 @@ def reduce_scatter_ring(
     The array is cut into as many chunks as there are ranks. Chunk r sets out from the rank to the
     right of r, collects a contribution wherever it stops, and arrives at rank r when it has been
     everywhere else. It is the first half of the ring all-reduce.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, shape (rows, ...)
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where to put this rank's chunk; same shape and dtype as the chunk.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The rows ``split_evenly(rows, P)[comm.rank]`` of the combined array; a new array unless
-        ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``op`` is unknown, is ``"mean"`` and the numbers are whole, or ``array`` has no rows.
 
     Notes
     -----
@@ -65,7 +48,7 @@ def reduce_scatter_ring(
     [array([0, 2]), array([4, 6])]
     """
     check_writable(out)
-    combine = message_op(op, array)
+    check_combines(op, array)
     check_rows(array)
     total = working_copy(array, None).reshape(array.shape)
     chunks = split_evenly(array.shape[0], comm.size)
@@ -76,10 +59,7 @@ def reduce_scatter_ring(
         incoming = (comm.rank - step - 2) % comm.size
         comm.sendrecv(
             total[chunks[outgoing]],
-            dst=right, src=left, out=total[chunks[incoming]], op=combine, tag=outgoing,
+            dst=right, src=left, out=total[chunks[incoming]], op=op, tag=outgoing,
         )  # fmt: skip
 
-    mine = total[chunks[comm.rank]]
-    if op == "mean":
-        mine /= comm.size
-    return copy_into(mine, out)
+    return copy_into(total[chunks[comm.rank]], out)

@@ -1,7 +1,6 @@
 """Reduce up a binomial tree: in every round, half of those who still hold a sum hand it on."""
 
-from course_lib.collectives.reduction import finish, message_op, working_copy
-from course_lib.collectives.rows import check_root
+from course_lib.collectives.arguments import check_combines, check_root, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -18,29 +17,6 @@ def reduce_tree(
     It is the broadcast tree with all arrows turned round. In the first round every second rank
     hands its array to its neighbour, in the next every second one of those that are left, and so
     on, until the root has everything.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor, any shape
-        This rank's contribution, the same shape and dtype on every rank; it is not modified.
-    root : int, default: 0
-        The rank that gets the result; the same on every rank.
-    op : {"sum", "mean", "max", "min"}, default: "sum"
-        How two elements become one.
-    out : array or None, default: None
-        Where the root puts the result, same shape and dtype as ``array``; no other rank uses it.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor or None
-        The combined array on the root, a new one unless ``out`` is given; None on the others.
-
-    Raises
-    ------
-    ValueError
-        If ``root`` is not a rank, ``op`` is unknown, or is ``"mean"`` and the numbers are whole.
 
     Notes
     -----
@@ -65,17 +41,17 @@ def reduce_tree(
     [array([6, 6, 6]), None, None, None]
     """
     check_root(root, comm.size)
-    combine = message_op(op, array)
+    check_combines(op, array)
     total = working_copy(array, out if comm.rank == root else None)
     position = (comm.rank - root) % comm.size  # the root stands at position 0
 
     distance = 1
     while distance < comm.size and position % (2 * distance) == 0:
         if position + distance < comm.size:
-            comm.recv((comm.rank + distance) % comm.size, out=total, op=combine)
+            comm.recv((comm.rank + distance) % comm.size, out=total, op=op)
         distance *= 2
 
     if position != 0:  # the lowest set bit of the position says who my parent is
         comm.send(total, (comm.rank - distance) % comm.size)
         return None
-    return finish(total, op, comm.size, array, out)
+    return finish(total, array, out)

@@ -1,6 +1,6 @@
 """Scatter: the root's rows are dealt out, a part to every rank."""
 
-from course_lib.collectives.rows import check_root, check_rows, check_writable, copy_into
+from course_lib.collectives.arguments import check_root, check_rows, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Array
@@ -17,27 +17,6 @@ def scatter(
 
     The parts are those of ``split_evenly`` along the first axis: they differ by one row at most.
     ``gather`` puts them together again.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    array : numpy.ndarray or torch.Tensor or None, shape (rows, ...)
-        What to deal out; only the root's counts, the others may leave it out.
-    root : int, default: 0
-        The rank that has the array; the same on every rank.
-    out : array or None, default: None
-        Where to put this rank's part; same shape and dtype as the part.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        Part ``comm.rank``; a new array unless ``out`` is given.
-
-    Raises
-    ------
-    ValueError
-        If ``root`` is not a rank, or the root has no array, or one without rows.
 
     Notes
     -----

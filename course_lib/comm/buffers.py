@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.messages import ALLOWED_KINDS, COMBINED_KINDS, OPS, check_op, to_numpy
+from course_lib.comm.messages import (
+    ALLOWED_KINDS,
+    COMBINED_KINDS,
+    OPS,
+    check_op,
+    to_numpy,
+    unknown_op,
+)
 
 __all__ = ["check_gradless", "check_out"]
 
@@ -36,7 +43,7 @@ def check_out(
     ``to_data`` is what makes that array of it; a world that moves other tensors has its own.
     """
     if op is not None and op not in OPS:
-        raise ValueError(f"op must be one of {', '.join(map(repr, OPS))} or None, got {op!r}")
+        raise unknown_op(op, " or None")
     if out is None:
         if op is not None:
             raise ValueError(f"op={op!r} combines a message into out, but out was not given")

@@ -173,7 +173,7 @@ class Communicator(ABC):
             The rank to receive from.
         out : numpy.ndarray or torch.Tensor or None, default: None
             Where to put the message; same dtype and shape as what was sent.
-        op : {"add", "max", "min"} or None, default: None
+        op : {"sum", "max", "min"} or None, default: None
             Combine the message into ``out`` while it arrives, instead of overwriting it; numbers
             and times only. If NumPy raises while it does (``np.errstate``), the message is gone.
         tag : int or str or None, default: None
@@ -232,7 +232,7 @@ class Communicator(ABC):
             The ranks to send to and to receive from.
         out : numpy.ndarray or torch.Tensor or None, default: None
             Where to put what is received; it must not overlap ``array``.
-        op : {"add", "max", "min"} or None, default: None
+        op : {"sum", "max", "min"} or None, default: None
             Combine what is received into ``out``, as ``recv`` does.
         tag : int or str or None, default: None
             A label for what is sent. What is received brings its own, which is not compared.

@@ -31,6 +31,7 @@ __all__ = [
     "no_array",
     "on",
     "to_numpy",
+    "unknown_op",
     "wrap_like",
 ]
 
@@ -40,7 +41,7 @@ Array: TypeAlias = Any
 Tag: TypeAlias = int | str | None
 """A label that travels with a message."""
 
-OPS: dict[str, Callable[..., Any]] = {"add": np.add, "max": np.maximum, "min": np.minimum}
+OPS: dict[str, Callable[..., Any]] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 """How a message may be combined into ``out`` while it arrives."""
 
 MOST_TAG_BYTES = 1_000
@@ -49,7 +50,7 @@ MOST_TAG_BYTES = 1_000
 ALLOWED_KINDS = "biufcmMSU"
 """What may travel, in NumPy's letters for kinds of dtypes."""
 
-COMBINED_KINDS = {"add": "iufcmV", "max": "biufmMV", "min": "biufmMV"}
+COMBINED_KINDS = {"sum": "iufcmV", "max": "biufmMV", "min": "biufmMV"}
 """What may be combined on arrival, and how; "V" is the bfloat16 of torch, which NumPy has not."""
 
 _OTHERWISE = {
@@ -124,30 +125,40 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def check_op(op: str, kind: str, dtype: Any, told: str = "") -> None:
-    """Refuse an operation that the elements lack; asked before anything is sent or received.
+def check_op(op: str, kind: str, dtype: Any) -> None:
+    """Refuse an operation that there is not, or that the elements lack, before anything is sent.
 
     Parameters
     ----------
-    op : {"add", "max", "min"}
+    op : {"sum", "max", "min"}
         How two elements become one.
     kind : str
         One letter for what they are, as NumPy's dtypes have.
     dtype : numpy or torch dtype
         Their dtype, for the error.
-    told : str, default: ""
-        What the caller calls the operation, if that is another word.
 
     Raises
     ------
+    ValueError
+        If there is no such operation.
     TypeError
-        Naming both.
+        If such elements cannot be combined so; it names both.
     """
+    if op not in OPS:
+        raise unknown_op(op)
     if kind in COMBINED_KINDS[op]:
         return
     raise TypeError(
-        f"op={(told or op)!r} cannot combine arrays of dtype {str(dtype).removeprefix('torch.')}: "
+        f"op={op!r} cannot combine arrays of dtype {str(dtype).removeprefix('torch.')}: "
         + _OTHERWISE.get(kind, "only numbers and times can be combined")
+    )
+
+
+def unknown_op(op: Any, besides: str = "") -> ValueError:
+    """Return the error for an operation that there is not; ``besides`` is what else is allowed."""
+    advice = ": divide the sum by comm.size" if op in ("mean", "avg") else ""
+    return ValueError(
+        f"op must be one of {', '.join(map(repr, OPS))}{besides}, got {op!r}{advice}"
     )
 
 

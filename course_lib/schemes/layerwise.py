@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model

@@ -111,7 +111,7 @@ def combine(comm: Communicator, grad_partial: Vector, w: Vector, step_size: floa
 
     total = grad_partial.copy()
     for src in range(1, comm.size):  # in rank order, so that every run rounds alike
-        comm.recv(src, out=total, op="add", tag="temp")
+        comm.recv(src, out=total, op="sum", tag="temp")
     with comm.compute("update", flops=2 * w.size):
         w = w - step_size * total
     for dst in range(1, comm.size):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from course_lib.collectives.allreduce_central import allreduce_central
+from course_lib.collectives import allreduce_central
 from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
@@ -67,7 +67,7 @@ def one_shot_averaging(comm: Communicator, X: Vector, y: Vector) -> Vector:
     model = LinearRegression(n_features=X.shape[1])
     with comm.compute("solve", flops=2 * X[rows].size * model.n_parameters):
         w = model.optimum((X[rows], y[rows]))
-    mean: Vector = allreduce_central(comm, w, op="mean")
+    mean: Vector = allreduce_central(comm, w) / comm.size
     return mean
 
 
@@ -118,7 +118,7 @@ def one_shot_training(comm: Communicator, model: Model, X: Array, y: Array, plan
     timed: Any = TimedModel(comm, model)
     w, losses = train(timed, X_local, y_local, plan)
     share = len(y_local) / len(y)
-    return Training(allreduce_central(comm, w, op="mean"), [share * loss for loss in losses])
+    return Training(allreduce_central(comm, w) / comm.size, [share * loss for loss in losses])
 
 
 def _own_rows(comm: Communicator, n_rows: int) -> slice:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.schemes.plan import Plan, Training
@@ -87,7 +86,9 @@ def parameter_averaging(
         losses.append(weight * loss)
         is_averaged = step % every == 0
         if is_averaged:
-            allreduce(comm, w, op="mean", out=w)
+            allreduce(comm, w, out=w)
+            w /= comm.size
     if not is_averaged:
-        allreduce(comm, w, op="mean", out=w)
+        allreduce(comm, w, out=w)
+        w /= comm.size
     return Training(w, losses)

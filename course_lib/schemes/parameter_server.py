@@ -81,7 +81,7 @@ def parameter_server(
             comm.send(total, SERVER, tag="gradient")
             continue
         for src in workers:  # in rank order, so that every run rounds alike
-            comm.recv(src, out=total, op="add", tag="gradient")
+            comm.recv(src, out=total, op="sum", tag="gradient")
         with comm.compute("update", flops=2.0 * model.n_parameters):
             descent.step(w, total)
     _fetch(comm, w)

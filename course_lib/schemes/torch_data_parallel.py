@@ -1,9 +1,6 @@
 """What ``torch.nn.DataParallel`` does: one rank trains, and the others help it in each step."""
 
-from course_lib.collectives.broadcast_flat import broadcast_flat
-from course_lib.collectives.gather import gather
-from course_lib.collectives.reduce_flat import reduce_flat
-from course_lib.collectives.scatter import scatter
+from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
 from course_lib.models.torch_model import TorchModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.command_line.options import whole
 from course_lib.models.model import Array, Model

@@ -154,7 +154,7 @@ def watch_collective(
 
     Examples
     --------
-    >>> from course_lib.collectives.allreduce_ring import allreduce_ring
+    >>> from course_lib.collectives import allreduce_ring
     >>> watched = watch_collective(allreduce_ring, workers=4, length=8)
     >>> watched
     Watched(allreduce_ring, 4 ranks: 24 messages, 384 bytes)

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.job import check_job
 from course_lib.costs import price
 from tests.residue import names_in_shared_memory

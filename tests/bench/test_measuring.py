@@ -7,7 +7,7 @@ import pytest
 from course_lib import networks
 from course_lib.bench import Measurement, allreduce, compare, measure_allreduce
 from course_lib.bench.sizes import read_size
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.command_line.tables import as_text, in_bytes, in_seconds
 from course_lib.costs import predicted_s, price

@@ -13,7 +13,7 @@ from benchmarks.exchange import Task
 from benchmarks.plan import KB, MB
 from benchmarks.samples import Key, Samples
 from course_lib import run
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from tests.residue import assert_nothing_left, residue
 

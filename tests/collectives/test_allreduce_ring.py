@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import networks, run
 from course_lib.checks.fingerprint import counts, weight
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.simulated.networks import Network
 
 

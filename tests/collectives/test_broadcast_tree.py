@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import broadcast_tree
 from course_lib.comm.simulated.networks import Network
 
 SIZES = range(1, 9)

@@ -7,8 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.reduce_tree import reduce_tree
+from course_lib.collectives import allreduce_ring, reduce_tree
 from course_lib.comm.errors import WorkerError
 
 
@@ -59,11 +58,16 @@ CASES = {
     ),
     "out a list": (lambda c: c.recv(1 - c.rank, out=[0.0]), TypeError, ("out", "list")),
     "op unknown": (
-        lambda c: c.recv(1 - c.rank, out=np.zeros(1), op="sum"),
+        lambda c: c.recv(1 - c.rank, out=np.zeros(1), op="add"),
         ValueError,
         ("op", "'add'", "'sum'"),
     ),
-    "op without out": (lambda c: c.recv(1 - c.rank, op="add"), ValueError, ("op='add'", "out")),
+    "op mean": (
+        lambda c: c.recv(1 - c.rank, out=np.zeros(1), op="mean"),
+        ValueError,
+        ("op", "'mean'", "'sum'", "comm.size"),
+    ),
+    "op without out": (lambda c: c.recv(1 - c.rank, op="sum"), ValueError, ("op='sum'", "out")),
     "out overlaps": (
         lambda c: (lambda a: c.sendrecv(a[:2], 1 - c.rank, 1 - c.rank, out=a[1:]))(np.zeros(3)),
         ValueError,
@@ -75,9 +79,9 @@ CASES = {
         ("out", "memory for each of its elements"),
     ),
     "sum of strings": (
-        lambda c: c.recv(1 - c.rank, out=np.array(["a"]), op="add"),
+        lambda c: c.recv(1 - c.rank, out=np.array(["a"]), op="sum"),
         TypeError,
-        ("op='add'", "<U1", "only numbers and times"),
+        ("op='sum'", "<U1", "only numbers and times"),
     ),
     "largest of strings": (
         lambda c: c.recv(1 - c.rank, out=np.array([b"a"]), op="max"),
@@ -85,14 +89,14 @@ CASES = {
         ("op='max'", "S1"),
     ),
     "sum of dates": (
-        lambda c: c.sendrecv(np.zeros(1), 1 - c.rank, 1 - c.rank, np.zeros(1, "M8[s]"), "add"),
+        lambda c: c.sendrecv(np.zeros(1), 1 - c.rank, 1 - c.rank, np.zeros(1, "M8[s]"), "sum"),
         TypeError,
-        ("op='add'", "datetime64[s]", "no date"),
+        ("op='sum'", "datetime64[s]", "no date"),
     ),
     "sum of bools": (
-        lambda c: c.recv(1 - c.rank, out=np.zeros(1, "?"), op="add"),
+        lambda c: c.recv(1 - c.rank, out=np.zeros(1, "?"), op="sum"),
         TypeError,
-        ("op='add'", "bool", "logical or", "int64"),
+        ("op='sum'", "bool", "logical or", "int64"),
     ),
     "largest complex": (
         lambda c: c.recv(1 - c.rank, out=np.zeros(1, "c16"), op="max"),

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.allreduce_two_level import allreduce_two_level
-from course_lib.collectives.broadcast_tree import broadcast_tree
-from course_lib.collectives.reduce_tree import reduce_tree
+from course_lib.collectives import allreduce_ring, allreduce_two_level, broadcast_tree, reduce_tree
 from course_lib.comm.errors import CollectiveMismatchError, UnreceivedMessagesWarning
 from tests.source_lines import line_of
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import MessageMismatchError, WorkerError

@@ -139,14 +139,14 @@ def test_op_combines_into_out_on_arrival(world):
     def combine(comm):
         mine = np.array([1.0, np.nan, 3.0]) * (comm.rank + 1)
         results = []
-        for op in ("add", "max", "min"):
+        for op in ("sum", "max", "min"):
             if comm.rank == 0:
                 comm.send(mine, dst=1)
             else:
                 out = mine.copy()
                 assert comm.recv(src=0, out=out, op=op) is out
                 results.append(out.tolist())
-        for op in ("add", "max", "min"):  # the same in sendrecv
+        for op in ("sum", "max", "min"):  # the same in sendrecv
             out = mine.copy()
             comm.sendrecv(mine, dst=1 - comm.rank, src=1 - comm.rank, out=out, op=op)
             results.append(out.tolist())
@@ -194,7 +194,7 @@ def test_messages_of_four_megabytes_go_both_ways_at_once(world):
         other = 1 - comm.rank
         received = comm.sendrecv(mine, dst=other, src=other)
         out = np.full(2**19, 10.0)
-        comm.sendrecv(mine, dst=other, src=other, out=out, op="add")
+        comm.sendrecv(mine, dst=other, src=other, out=out, op="sum")
         return set(received.tolist()), set(out.tolist())
 
     result = world(exchange)

@@ -6,8 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.errors import CollectiveMismatchError, MessageMismatchError
 
 SIZES = (3, 3_000, 400_000)  # small, one that waits for its receive, larger than a ring
@@ -27,7 +26,7 @@ def ways_to_refuse(n):
         {"tag": 2},
         {"out": np.full(n, 7, "f4")},
         {"out": np.full(n + 1, 7.0)},
-        {"out": np.full((n, 1), 7.0), "op": "add"},
+        {"out": np.full((n, 1), 7.0), "op": "sum"},
         {"out": np.full(2 * n + 1, 7.0)[: n + 1], "tag": 1},
     ]
 
@@ -44,7 +43,7 @@ def send_two(comm, number, mine, verb):
 def refuse_the_first(comm, options, mine, verb):
     """Be rank 1: refuse the one, take the other; return how that went, and what ``out`` holds."""
     if verb == "sendrecv":
-        options = {"out": np.full(1, 7.0), "op": "add", **options}
+        options = {"out": np.full(1, 7.0), "op": "sum", **options}
         options.pop("tag", None)
         error = refused(lambda: comm.sendrecv(mine, 0, 0, **options))
         later = comm.sendrecv(mine, 0, 0)
@@ -137,7 +136,7 @@ def test_what_numpy_refuses_to_add_is_gone_and_has_been_added_once(world, sender
             return None
         out = np.array([1e308] + [2.0] * n)
         with np.errstate(over="raise"):
-            error = refused(lambda: comm.recv(0, out=out, op="add"))
+            error = refused(lambda: comm.recv(0, out=out, op="sum"))
         return error, out[0], out[-1], comm.recv(0).tolist()
 
     values = world(lambda comm: [add(comm, n) for n in SIZES]).values
@@ -155,7 +154,7 @@ def test_an_operation_that_the_dtype_lacks_is_refused_before_anything_is_receive
             out = np.zeros(2, "i8").astype(dtype)
             before = out.copy()
             try:
-                comm.recv(0, out=out, op="add")
+                comm.recv(0, out=out, op="sum")
             except TypeError as error:
                 texts.append(str(error))
             assert (out == before).all()
@@ -164,7 +163,7 @@ def test_an_operation_that_the_dtype_lacks_is_refused_before_anything_is_receive
 
     strings, dates, bools = world(work).values[1]
     assert strings == (
-        "op='add' cannot combine arrays of dtype <U3: only numbers and times can be combined"
+        "op='sum' cannot combine arrays of dtype <U3: only numbers and times can be combined"
     )
     assert "datetime64[D]: a sum of dates is no date" in dates
     assert "dtype bool: that would be a logical or; to count, convert" in bools

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import DeadlockError, WorkerError
 from course_lib.models.mlp import mlp

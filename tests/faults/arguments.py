@@ -9,16 +9,18 @@ import psutil
 import pytest
 
 from course_lib import run
-from course_lib.collectives.allgather_ring import allgather_ring
-from course_lib.collectives.alltoall import alltoall
-from course_lib.collectives.broadcast_flat import broadcast_flat
-from course_lib.collectives.broadcast_tree import broadcast_tree
-from course_lib.collectives.catalogue import ALLREDUCES
-from course_lib.collectives.gather import gather
-from course_lib.collectives.reduce_flat import reduce_flat
-from course_lib.collectives.reduce_scatter_ring import reduce_scatter_ring
-from course_lib.collectives.reduce_tree import reduce_tree
-from course_lib.collectives.scatter import scatter
+from course_lib.collectives import (
+    ALLREDUCES,
+    allgather_ring,
+    alltoall,
+    broadcast_flat,
+    broadcast_tree,
+    gather,
+    reduce_flat,
+    reduce_scatter_ring,
+    reduce_tree,
+    scatter,
+)
 from course_lib.comm.errors import SharedMemoryFull
 from course_lib.comm.memory import worker_bytes
 from tests.faults.table import Case, row

@@ -5,8 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import (
     CollectiveMismatchError,

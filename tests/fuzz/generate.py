@@ -11,7 +11,6 @@ from course_lib.comm.processes.channels import ring_bytes
 from tests.fuzz import modes
 from tests.fuzz import program as p
 from tests.fuzz.arrays import (
-    FLOATS,
     NUMPY_DTYPES,
     NUMPY_LAYOUTS,
     TORCH_DTYPES,
@@ -150,7 +149,7 @@ class Writer:
         out = rng.choice(layouts)
         if rng.random() < 0.5 or np.dtype(array.dtype).kind not in "iuf":
             return out, None, array
-        return out, rng.choice(("add", "max", "min")), replace(array, odd=False)
+        return out, rng.choice(("sum", "max", "min")), replace(array, odd=False)
 
     def _message(self, _: int) -> p.Step:
         src, dst = self._rng.randrange(_MOST_RANKS), self._rng.randrange(_MOST_RANKS)
@@ -169,9 +168,7 @@ class Writer:
         name = rng.choice(list(BY_NAME))
         combines = name in COMBINING
         array = self._array(numbers=combines, rows=name in CUTTING)
-        op = rng.choice(("sum", "sum", "max", "min", "mean"))
-        if op == "mean" and array.dtype not in FLOATS:
-            op = "sum"
+        op = rng.choice(("sum", "sum", "max", "min"))
         if combines:
             array = replace(array, odd=False)
         outs = ("torch", "torch strided") if array.torch else ("C", "F", "strided", "negative")

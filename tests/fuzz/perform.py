@@ -27,7 +27,7 @@ STAYS_AFTER = frozenset({"op"})
 """After which refusals the message is still there: the argument alone was wrong. After the others
 it is gone, and the next receive gets the next message."""
 
-_OPS = {"add": np.add, "max": np.maximum, "min": np.minimum}
+_OPS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 Log = list[Any]
 

@@ -226,7 +226,7 @@ def exchange(comm, short_way, seed):
         if kind == 0:
             came.append(comm.sendrecv(array, dst=peer, src=peer, tag=n))
         elif kind == 1:
-            came.append(comm.sendrecv(array, dst=peer, src=peer, out=array[::-1].copy(), op="add"))
+            came.append(comm.sendrecv(array, dst=peer, src=peer, out=array[::-1].copy(), op="sum"))
         elif kind == 2:
             out = np.zeros((n, 2), array.dtype)[:, 1]
             came.append(comm.sendrecv(np.repeat(array, 2)[::2], dst=peer, src=peer, out=out))

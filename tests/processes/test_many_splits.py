@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.collectives.allreduce_two_level import allreduce_two_level
+from course_lib.collectives import allreduce_two_level
 from course_lib.comm.errors import UnreceivedMessagesWarning
 
 MANY = 300  # more than are remembered each

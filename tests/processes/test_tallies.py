@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.collectives.allreduce_direct import allreduce_direct
+from course_lib.collectives import allreduce_direct
 from course_lib.comm.processes.tallies import FORGOTTEN, Tallies
 
 MANY = 1_000

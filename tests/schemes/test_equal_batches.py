@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp

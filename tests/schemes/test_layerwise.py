@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import networks, run
-from course_lib.collectives.allreduce_central import allreduce_central
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES, allreduce_central, allreduce_ring
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp

@@ -31,7 +31,7 @@ def mean_of_means(comm: Any, X: Any, y: Any, learning_rate: float = 0.1, steps: 
         _, grad = model.gradient(w, (X[rows], y[rows]))
         if comm.rank == 0:
             for src in range(1, comm.size):
-                comm.recv(src, out=grad, op="add")
+                comm.recv(src, out=grad, op="sum")
             w = w - learning_rate * grad / comm.size
             for dst in range(1, comm.size):
                 comm.send(w, dst)

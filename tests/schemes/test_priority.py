@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib import networks, run
-from course_lib.collectives.allreduce_central import allreduce_central
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_central, allreduce_ring
 from course_lib.comm.errors import WorkerError
 from course_lib.models.mlp import mlp
 from course_lib.schemes.data_parallel import data_parallel

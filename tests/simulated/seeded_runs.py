@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_lib import Trace, run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.simulated.networks import Network
 
@@ -64,7 +64,7 @@ def do_step(comm, step, number):
         other = step.first + step.second - comm.rank
         comm.sendrecv(x, dst=other, src=other, tag=f"swap {number}")
     elif step.kind == "ring":
-        comm.sendrecv(x, dst=right, src=left, out=np.ones(step.size), op="add")
+        comm.sendrecv(x, dst=right, src=left, out=np.ones(step.size), op="sum")
     elif step.kind == "any":
         gather_any(comm, x, step.first)
     elif step.kind == "barrier":

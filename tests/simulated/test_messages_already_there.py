@@ -28,7 +28,7 @@ def receive_late(comm, out, op, tag=None):
     ("op", "expected"),
     [
         (None, [1.0, 5.0, 3.0]),
-        ("add", [3.0, 7.0, 5.0]),
+        ("sum", [3.0, 7.0, 5.0]),
         ("max", [2.0, 5.0, 3.0]),
         ("min", [1.0, 2.0, 2.0]),
     ],

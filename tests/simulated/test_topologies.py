@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import networks, run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.routes import Hop, Link, Route, Routes
 from course_lib.comm.simulated.topologies import SlowCard

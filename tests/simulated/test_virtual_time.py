@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.networks import Network
@@ -270,7 +270,7 @@ def test_a_central_server_takes_its_closed_form(network, workers, length):
         x = np.ones(length)
         if comm.rank == 0:
             for src in range(1, comm.size):
-                comm.recv(src=src, out=x, op="add")
+                comm.recv(src=src, out=x, op="sum")
             for dst in range(1, comm.size):
                 comm.send(x, dst=dst)
         else:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from course_lib import run
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.torch_backend.arrays import OnDevice, check_out, overlap, store, to_data, wrap
 from course_lib.comm.torch_backend.transfers import Coming, Going
@@ -23,7 +23,7 @@ def exchange(comm, dtype, device):
         comm.sendrecv(mine, dst=other, src=other, out=wide[:, 1])
         assert torch.equal(wide[:, 1], new)
         assert not wide[:, 0].any()
-        for op in ("add", "max", "min"):
+        for op in ("sum", "max", "min"):
             total = mine.clone()
             comm.sendrecv(mine, dst=other, src=other, out=total, op=op)
             found.append(total[:3].tolist())
@@ -79,7 +79,7 @@ def test_a_tensor_on_a_device_is_described_as_numpy_would():
 
 @pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize("into", [None, "device", "cpu"])
-@pytest.mark.parametrize("op", [None, "add"])
+@pytest.mark.parametrize("op", [None, "sum"])
 def test_what_lies_on_a_device_is_staged_on_its_way(waits, into, op):
     if op is not None and into is None:
         return

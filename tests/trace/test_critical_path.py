@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from course_lib import networks, run
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES, allreduce_ring, broadcast_tree
 from course_lib.trace.critical_path import critical_path
 from course_lib.trace.trace import Trace
 

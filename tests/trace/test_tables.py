@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from course_lib import Trace, run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.trace.events import Message
 from course_lib.trace.table import Table, column
 

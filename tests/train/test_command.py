@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.command_line import options
 from course_lib.trace.trace import Trace
 from course_lib.train.arguments import read_arguments

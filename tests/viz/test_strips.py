@@ -5,13 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from course_lib.collectives.allgather_ring import allgather_ring
-from course_lib.collectives.allreduce_central import allreduce_central
-from course_lib.collectives.allreduce_halving_doubling import allreduce_halving_doubling
-from course_lib.collectives.allreduce_tree import allreduce_tree
-from course_lib.collectives.allreduce_two_level import allreduce_two_level
-from course_lib.collectives.broadcast_tree import broadcast_tree
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import (
+    ALLREDUCES,
+    allgather_ring,
+    allreduce_central,
+    allreduce_halving_doubling,
+    allreduce_tree,
+    allreduce_two_level,
+    broadcast_tree,
+)
 from course_lib.viz import filmstrip, player
 from course_lib.viz.moments import steps, telling_moments, what_is_where
 from course_lib.viz.scene import TWICE

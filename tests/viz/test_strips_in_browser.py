@@ -2,9 +2,7 @@
 
 import pytest
 
-from course_lib.collectives.allreduce_halving_doubling import allreduce_halving_doubling
-from course_lib.collectives.allreduce_tree import allreduce_tree
-from course_lib.collectives.allreduce_two_level import allreduce_two_level
+from course_lib.collectives import allreduce_halving_doubling, allreduce_tree, allreduce_two_level
 from course_lib.viz.moments import boundaries, steps, what_is_where
 from course_lib.viz.staging import make_scene
 from tests.viz.test_player_in_browser import COUNT_FRAMES, PLAYER, press

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.collectives.catalogue import ALLREDUCES
+from course_lib.collectives import ALLREDUCES
 from course_lib.viz import draw_times
 
 POINTS = [(1_000, 1e-5), (1_000_000, 2e-3)]

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from course_lib import run
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
 from course_lib.trace.events import Fault, Message
 from course_lib.trace.trace import Trace

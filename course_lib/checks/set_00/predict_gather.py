@@ -36,7 +36,7 @@ def sum_at_rank_0(comm: Communicator, x: Any) -> Any:
         return comm.recv(src=0)
     total = x.copy()
     for src in range(1, comm.size):
-        comm.recv(src, out=total, op="add")
+        comm.recv(src, out=total, op="sum")
     for dst in range(1, comm.size):
         comm.send(total, dst)
     return total

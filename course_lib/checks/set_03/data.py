@@ -82,8 +82,7 @@ def left_out(kind: str) -> Hint | None:
 @cache
 def reference(size: int, lengths: tuple[int, ...], broadcast: int = 0) -> Price:
     """Count what rings of so many numbers cost, and a broadcast of so many down a tree."""
-    from course_lib.collectives.allreduce_ring import allreduce_ring
-    from course_lib.collectives.broadcast_tree import broadcast_tree
+    from course_lib.collectives import allreduce_ring, broadcast_tree
 
     def program(comm: Communicator) -> None:
         if broadcast:

@@ -74,7 +74,7 @@ class PredictRates(PredictTask):
 
 def _way(comm: Communicator, n_steps: int, how: str) -> float:
     """How far ``n_steps`` steps go, each along every rank's mean gradient of 1, at rate 1."""
-    from course_lib.collectives.allreduce_ring import allreduce_ring
+    from course_lib.collectives import allreduce_ring
 
     way = np.zeros(1)
     for _ in range(n_steps):

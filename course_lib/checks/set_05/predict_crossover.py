@@ -40,8 +40,7 @@ class PredictCrossover(PredictTask):
 
     def measure(self, *numbers: Any) -> dict[str, Any]:
         """Time both at two lengths, and let the lines through them meet."""
-        from course_lib.collectives.allreduce_butterfly import allreduce_butterfly
-        from course_lib.collectives.allreduce_ring import allreduce_ring
+        from course_lib.collectives import allreduce_butterfly, allreduce_ring
 
         n_workers, latency_s, bandwidth = numbers
         network = Network("unknown", latency_s, bandwidth, 1e10)

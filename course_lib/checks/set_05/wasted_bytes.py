@@ -58,7 +58,7 @@ def _two_laps(comm: Communicator, array: Any) -> Any:
 
 
 def _chunked(comm: Communicator, array: Any) -> Any:
-    from course_lib.collectives.allreduce_ring import allreduce_ring
+    from course_lib.collectives import allreduce_ring
 
     return allreduce_ring(comm, array)
 
@@ -67,7 +67,7 @@ def _along_a_line(comm: Communicator, array: Any) -> Any:
     """Add up from rank 0 to the last rank, which tells everybody."""
     last, total = comm.size - 1, array.copy()
     if comm.rank > 0:
-        comm.recv(comm.rank - 1, out=total, op="add")
+        comm.recv(comm.rank - 1, out=total, op="sum")
     if comm.rank < last:
         comm.send(total, comm.rank + 1)
         return comm.recv(last)

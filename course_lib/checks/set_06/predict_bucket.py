@@ -139,7 +139,7 @@ def _backward(comm: Communicator, sizes: list[int], layer_bytes: int, backward_s
 
 
 def _ring_after(comm: Communicator, before: Pending[None] | None, bucket: Any) -> None:
-    from course_lib.collectives.allreduce_ring import allreduce_ring
+    from course_lib.collectives import allreduce_ring
 
     if before is not None:
         before.wait()

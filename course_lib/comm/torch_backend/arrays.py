@@ -24,7 +24,7 @@ __all__ = [
 
 BFLOAT16 = np.dtype("V2")
 _TORCH_OPS: dict[str, Callable[..., Any]] = {
-    "add": torch.add,
+    "sum": torch.add,
     "max": torch.maximum,
     "min": torch.minimum,
 }

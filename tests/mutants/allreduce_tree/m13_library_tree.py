@@ -1,6 +1,6 @@
 # class: A3
 # hint: library-answer
-from course_lib.collectives.allreduce_tree import allreduce_tree as ready
+from course_lib.collectives import allreduce_tree as ready
 
 
 def allreduce_tree(comm, array):

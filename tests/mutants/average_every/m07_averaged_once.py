@@ -1,6 +1,6 @@
 # class: B4
 # hint: averaged-once
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 
 
 def average_every(comm, model, w, X_local, y_local, learning_rate, every):
@@ -9,5 +9,5 @@ def average_every(comm, model, w, X_local, y_local, learning_rate, every):
         row = slice(step - 1, step)
         w = w - learning_rate * model.gradient(w, (X_local[row], y_local[row]))[1]
         if step == n_steps:
-            w = allreduce_ring(comm, w, op="mean")
+            w = allreduce_ring(comm, w) / comm.size
     return w

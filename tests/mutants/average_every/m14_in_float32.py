@@ -2,7 +2,7 @@
 # hint: precision
 import numpy as np
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 
 
 def average_every(comm, model, w, X_local, y_local, learning_rate, every):
@@ -11,5 +11,5 @@ def average_every(comm, model, w, X_local, y_local, learning_rate, every):
         row = slice(step - 1, step)
         w = w - learning_rate * model.gradient(w, (X_local[row], y_local[row]))[1]
         if step % every == 0 or step == n_steps:
-            w = allreduce_ring(comm, w.astype(np.float32), op="mean").astype(float)
+            w = (allreduce_ring(comm, w.astype(np.float32)) / comm.size).astype(float)
     return w

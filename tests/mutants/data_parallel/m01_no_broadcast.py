@@ -2,7 +2,7 @@
 # hint: no-broadcast
 import numpy as np
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.shards import split_evenly
 
 

@@ -2,7 +2,7 @@
 # hint: own-part-only
 import numpy as np
 
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import broadcast_tree
 from course_lib.shards import split_evenly
 
 

@@ -2,8 +2,7 @@
 # hint: stale-gradient
 import numpy as np
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.shards import split_evenly
 
 

@@ -1,7 +1,6 @@
 # class: B7
 # hint: no-examples
-from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.shards import split_evenly
 
 

@@ -2,12 +2,12 @@
 # hint: too-many-messages
 import numpy as np
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.shards import split_evenly
 
 
 def data_parallel(comm, model, w, X, y, learning_rate, batch_size):
-    w = allreduce_ring(comm, w, op="mean")
+    w = allreduce_ring(comm, w) / comm.size
     for start in range(0, len(y), batch_size):
         X_batch, y_batch = X[start : start + batch_size], y[start : start + batch_size]
         mine = split_evenly(len(y_batch), comm.size)[comm.rank]

@@ -1,8 +1,7 @@
 # class: A3
 # hint: library-answer
 def parameter_server(comm, w, gradient, learning_rate, steps):
-    from course_lib.collectives.allreduce_ring import allreduce_ring
-    from course_lib.collectives.broadcast_tree import broadcast_tree
+    from course_lib.collectives import allreduce_ring, broadcast_tree
 
     w = broadcast_tree(comm, w)
     for _ in range(steps):

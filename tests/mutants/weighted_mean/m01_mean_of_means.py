@@ -1,7 +1,7 @@
 # class: B3
 # hint: mean-of-means
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 
 
 def weighted_mean(comm, grad, n_examples):
-    return allreduce_ring(comm, grad, op="mean")
+    return allreduce_ring(comm, grad) / comm.size

@@ -1,6 +1,6 @@
 # class: B3
 # hint: sum-of-means
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 
 
 def weighted_mean(comm, grad, n_examples):

@@ -1,7 +1,7 @@
 # class: B3
 # hint: divides-by-ranks
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 
 
 def weighted_mean(comm, grad, n_examples):
-    return allreduce_ring(comm, n_examples * grad, op="mean")
+    return allreduce_ring(comm, n_examples * grad) / comm.size

@@ -2,9 +2,9 @@
 # hint: divided-twice
 import numpy as np
 
-from course_lib.collectives.allreduce_ring import allreduce_ring
+from course_lib.collectives import allreduce_ring
 
 
 def weighted_mean(comm, grad, n_examples):
     total = allreduce_ring(comm, np.array([float(n_examples)]))
-    return allreduce_ring(comm, n_examples * grad, op="mean") / total
+    return allreduce_ring(comm, n_examples * grad) / comm.size / total

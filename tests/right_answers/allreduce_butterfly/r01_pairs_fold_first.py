@@ -8,7 +8,7 @@ def allreduce_butterfly(comm, array):
         if comm.rank % 2 == 1:
             comm.send(total, comm.rank - 1)
             return comm.recv(comm.rank - 1)
-        comm.recv(comm.rank + 1, out=total, op="add")
+        comm.recv(comm.rank + 1, out=total, op="sum")
         place = comm.rank // 2
     else:
         place = comm.rank - beyond

@@ -10,7 +10,7 @@ def allreduce_ring(comm, array):
     for step in range(size - 1):
         comm.sendrecv(
             chunk(rank - step), (rank + 1) % size, (rank - 1) % size,
-            out=chunk(rank - step - 1), op="add",
+            out=chunk(rank - step - 1), op="sum",
         )  # fmt: skip
     for step in range(size - 1):
         comm.sendrecv(

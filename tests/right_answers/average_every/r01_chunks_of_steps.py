@@ -1,4 +1,4 @@
-from course_lib.collectives.allreduce_tree import allreduce_tree
+from course_lib.collectives import allreduce_tree
 
 
 def average_every(comm, model, w, X_local, y_local, learning_rate, every):

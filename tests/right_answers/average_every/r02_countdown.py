@@ -1,4 +1,4 @@
-from course_lib.collectives.allreduce_butterfly import allreduce_butterfly
+from course_lib.collectives import allreduce_butterfly
 
 
 def average_every(comm, model, w, X_local, y_local, learning_rate, every):

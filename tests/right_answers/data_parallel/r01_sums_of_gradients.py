@@ -1,7 +1,6 @@
 import numpy as np
 
-from course_lib.collectives.allreduce_butterfly import allreduce_butterfly
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_butterfly, broadcast_tree
 
 
 def data_parallel(comm, model, w, X, y, learning_rate, batch_size):

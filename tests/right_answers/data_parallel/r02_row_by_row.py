@@ -1,7 +1,6 @@
 import numpy as np
 
-from course_lib.collectives.allreduce_tree import allreduce_tree
-from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.collectives import allreduce_tree, broadcast_tree
 from course_lib.shards import split_evenly
 
 

@@ -11,7 +11,7 @@ def map_reduce(comm, X, y, learning_rate=0.1, steps=100):
             error = w[0] + X[row] @ w[1:] - y[row]
             total += error * np.concatenate([[1.0], X[row]])
         if comm.rank > 0:
-            comm.recv(comm.rank - 1, out=total, op="add")
+            comm.recv(comm.rank - 1, out=total, op="sum")
         if comm.rank < comm.size - 1:
             comm.send(total, comm.rank + 1)
             w = comm.recv(comm.rank + 1)

@@ -12,7 +12,7 @@ def parameter_server(comm, w, gradient, learning_rate, steps):
         to_all(served)
         total = served * 0
         for src in range(1, comm.size):
-            comm.recv(src, out=total, op="add")
+            comm.recv(src, out=total, op="sum")
         total *= learning_rate
         served -= total
     to_all(served)

@@ -10,7 +10,7 @@ def reduce_scatter_ring(comm, array):
         incoming = chunks[(comm.rank - 2 - step) % comm.size]
         if comm.rank % 2 == 0:
             comm.send(work[outgoing], right)
-            comm.recv(left, out=work[incoming], op="add")
+            comm.recv(left, out=work[incoming], op="sum")
         else:
             received = comm.recv(left)
             comm.send(work[outgoing], right)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from course_lib.collectives.allreduce_butterfly import allreduce_butterfly
+from course_lib.collectives import allreduce_butterfly
 
 
 def weighted_mean(comm, grad, n_examples):

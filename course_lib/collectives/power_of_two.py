@@ -15,7 +15,7 @@ def fold_in(comm: Communicator, total: Array, op: str) -> int:
         The group of ranks; all of them must call.
     total : numpy.ndarray or torch.Tensor, shape (n,)
         What this rank has; it is modified where another's is taken in.
-    op : {"add", "max", "min"}
+    op : {"sum", "max", "min"}
         How two elements become one.
 
     Returns
