@@ -6,7 +6,6 @@ survived a round trip in the worker.
 """
 
 import linecache
-import pickle
 import re
 import sys
 import sysconfig
@@ -19,8 +18,6 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TypeVar
 
-import cloudpickle
-
 from course_lib.comm.errors import (
     CollectiveMismatchError,
     DeadlockError,
@@ -28,6 +25,7 @@ from course_lib.comm.errors import (
     WorkerError,
     WorkerExited,
 )
+from course_lib.comm.pickling import dumps, load_here
 
 __all__ = [
     "Failure",
@@ -261,8 +259,8 @@ def _shorten(text: str) -> str:
 
 def _safe_pickle(error: BaseException, patience_s: float | None) -> bytes | None:
     def there_and_back() -> bytes:
-        data: bytes = cloudpickle.dumps(error)
-        pickle.loads(data)
+        data = dumps(error, of_rank=True)
+        load_here(data)
         return data
 
     return _attempt(there_and_back, patience_s)
@@ -292,7 +290,7 @@ def _load(data: bytes | None) -> BaseException | None:
     if data is None:
         return None
     try:
-        error = pickle.loads(data)
+        error = load_here(data)
     except BaseException:
         return None
     return error if isinstance(error, BaseException) else None

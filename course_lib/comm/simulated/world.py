@@ -1,6 +1,7 @@
 """The event loop: who runs next, and how the run ends."""
 
 import ctypes
+import gc
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["World"]
 
 _MOST_REFUSALS = 1_000
+_MUCH_BYTES = 100 * 2**20
 
 
 class World:
@@ -214,6 +216,8 @@ class World:
         """Break the circles of references: what the ranks hold is freed now, not later."""
         self.flows.clear()
         self.everybody.close()
+        if self.size * len(self.packed_call) > _MUCH_BYTES:
+            gc.collect()  # a class is a circle, and its methods hold all globals that came with it
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""
