@@ -33,6 +33,8 @@ _GLOBAL_GENERATORS = (
 """Where they are. ``from random import randint`` is a method of the first: a copy of it would draw
 from a generator that nobody can see or seed."""
 
+_OWN = "attributes of members"  # a name in a pickle, of what cloudpickle leaves out
+
 
 def dump(value: Any, file: Any, *, of_rank: bool = False) -> None:
     """Pickle a value into a file.
@@ -125,9 +127,6 @@ def _enumerated(cls: Any, make: Any, args: Any, state: Any, *rest: Any) -> Any:
 def _own_attributes(member: Any) -> dict[str, Any]:
     attributes = getattr(member, "__dict__", {}).items()
     return {name: value for name, value in attributes if name[0] + name[-1] != "__"}
-
-
-_OWN = "attributes of members"
 
 
 class _Unpickler(pickle.Unpickler):

@@ -1,8 +1,8 @@
 """How a function and its arguments travel to a worker: by value, as cloudpickle bytes.
 
-Functions from notebook cells bring the helpers, imports and globals they use with them. Every rank,
-in every world, loads its own copy, so that ranks share nothing; see ``course_lib.comm.ambient`` for
-what is neither in a function nor in its arguments.
+Functions from notebook cells bring the helpers, classes, imports and globals they use with them.
+Every rank, in every world, loads its own copy, so that ranks share nothing (``pickling`` says how);
+see ``course_lib.comm.ambient`` for what is neither in a function nor in its arguments.
 """
 
 import functools
