@@ -20,7 +20,7 @@ from typing import Any
 import cloudpickle
 from cloudpickle import cloudpickle as internals  # of what it does with classes nothing is public
 
-__all__ = ["dump", "dumps", "load_anew", "load_here"]
+__all__ = ["brings_classes", "dump", "dumps", "load_anew", "load_here"]
 
 _KNOWN = internals._DYNAMIC_CLASS_TRACKER_BY_ID  # classes by their numbers: one for each
 _NUMBERS = internals._DYNAMIC_CLASS_TRACKER_BY_CLASS  # of classes: many may have the same
@@ -66,6 +66,11 @@ def load_anew(data: bytes) -> Any:
 def load_here(data: bytes) -> Any:
     """Load a pickle; classes that are known here are used as they are."""
     return _Unpickler(data, _Classes(anew=False)).load()
+
+
+def brings_classes(data: bytes) -> bool:
+    """Say whether there are classes in a pickle, or at least the word for them."""
+    return b"_class_setstate" in data
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]

@@ -15,6 +15,7 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.order import Sites
+from course_lib.comm.pickling import brings_classes
 from course_lib.comm.shipping import load_call, pack_call
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -216,7 +217,8 @@ class World:
         """Break the circles of references: what the ranks hold is freed now, not later."""
         self.flows.clear()
         self.everybody.close()
-        if self.size * len(self.packed_call) > _MUCH_BYTES:
+        call = self.packed_call
+        if self.size * len(call) > _MUCH_BYTES and brings_classes(call):
             gc.collect()  # a class is a circle, and its methods hold all globals that came with it
 
     def close(self) -> None:
