@@ -15,7 +15,7 @@ import pickle
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import cloudpickle
 from cloudpickle import cloudpickle as internals  # of what it does with classes nothing is public
@@ -98,8 +98,14 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         reduced = super().reducer_override(obj)
         if is_new:
             _KNOWN.pop(_NUMBERS.get(obj), None)
-        if type(reduced) is tuple and reduced[0] is internals._make_skeleton_enum:
+        if type(reduced) is not tuple:
+            return reduced
+        if reduced[0] is internals._make_skeleton_enum:
             return _enumerated(obj, *reduced)
+        if reduced[0] is internals._make_skeleton_class and "__slots__" in vars(obj):
+            _, _, bases, attributes, *_ = reduced[1]
+            if NamedTuple not in bases:  # which brings its own
+                attributes["__slots__"] = obj.__slots__  # a class has them from the beginning
         return reduced
 
 

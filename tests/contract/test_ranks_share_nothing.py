@@ -1,11 +1,12 @@
 # ruff: noqa: NPY002 - the global generators are what one test is about
 """What comes with a function is each rank's own, and a result changes nothing of the caller's."""
 
+import dataclasses
 import enum
 import functools
 import random
 from random import gauss, randint
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -129,6 +130,30 @@ def test_classes_that_list_themselves_are_listed_once_on_each_rank(both_worlds):
         assert values[0][1] == values[1][1]
         assert type(values[1][0]) is Special
         assert Kind.known == before
+
+
+def test_a_class_with_slots_has_no_more_than_those(both_worlds):
+    @dataclasses.dataclass(slots=True)
+    class Step:
+        number: int
+        __secret: int = 0
+
+    class Last(Step):
+        __slots__ = ()
+
+    class Pair(NamedTuple):
+        one: int
+        other: int = 2
+
+    def work(comm, step):
+        with pytest.raises(AttributeError):
+            step.other = 1
+        return step, Step(comm.rank), Last(1), Pair(3)
+
+    for world in both_worlds:
+        for rank, values in enumerate(world(work, Step(7)).values):
+            assert values == (Step(7), Step(rank), Last(1), Pair(3, 2))
+            assert list(map(type, values)) == [Step, Step, Last, Pair]
 
 
 def test_a_class_that_a_rank_has_made_arrives_whole(both_worlds):
