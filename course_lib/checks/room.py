@@ -24,7 +24,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import SerializationError
 from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.processes.resident import resident_bytes
-from course_lib.comm.shipping import load_call, pack_value
+from course_lib.comm.shipping import load_call, load_value, pack_value
 
 __all__ = ["ForkRefusedError", "Limits", "read_book", "sit"]
 
@@ -195,5 +195,5 @@ def read_book(book: Path) -> tuple[float | None, list[Observation]]:
         with book.open("rb") as file, contextlib.suppress(Exception):
             while True:  # to its end, or to a page that is not whole, or cannot be loaded here
                 page = pickle.load(file)
-                pages.append(pickle.loads(page) if isinstance(page, bytes) else page)
+                pages.append(load_value(page, 0) if isinstance(page, bytes) else page)
     return (pages[0], pages[1:]) if pages else (None, [])

@@ -6,7 +6,6 @@ survived a round trip in the worker.
 """
 
 import linecache
-import pickle
 import re
 import sys
 import sysconfig
@@ -19,8 +18,6 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TypeVar
 
-import cloudpickle
-
 from course_lib.comm.errors import (
     CollectiveMismatchError,
     DeadlockError,
@@ -29,6 +26,7 @@ from course_lib.comm.errors import (
     WorkerExited,
 )
 from course_lib.comm.limits import start_thread
+from course_lib.comm.pickling import dumps, load_here
 
 __all__ = [
     "Failure",
@@ -262,8 +260,8 @@ def _shorten(text: str) -> str:
 
 def _safe_pickle(error: BaseException, patience_s: float | None) -> bytes | None:
     def there_and_back() -> bytes:
-        data: bytes = cloudpickle.dumps(error)
-        pickle.loads(data)
+        data = dumps(error, of_rank=True)
+        load_here(data)
         return data
 
     return _attempt(there_and_back, patience_s)
@@ -293,7 +291,7 @@ def _load(data: bytes | None) -> BaseException | None:
     if data is None:
         return None
     try:
-        error = pickle.loads(data)
+        error = load_here(data)
     except BaseException:
         return None
     return error if isinstance(error, BaseException) else None

@@ -1,21 +1,20 @@
 """How a function and its arguments travel to a worker: by value, as cloudpickle bytes.
 
-Functions from notebook cells bring the helpers, imports and globals they use with them. Every rank,
-in every world, loads its own copy, so that ranks share nothing; see ``course_lib.comm.ambient`` for
-what is neither in a function nor in its arguments.
+Functions from notebook cells bring the helpers, classes, imports and globals they use with them.
+Every rank, in every world, loads its own copy, so that ranks share nothing (``pickling`` says how);
+see ``course_lib.comm.ambient`` for what is neither in a function nor in its arguments.
 """
 
+import functools
 import inspect
 import io
-import pickle
 import types
 from collections.abc import Callable
 from typing import Any
 
-import cloudpickle
-
 from course_lib.comm.errors import SerializationError
 from course_lib.comm.limits import no_room_for
+from course_lib.comm.pickling import dump, dumps, load_anew, load_here
 
 __all__ = [
     "largest_part",
@@ -39,7 +38,7 @@ def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
         Naming the argument, or the variable that the function uses, that cannot travel.
     """
     try:
-        return _dumps((fn, args))
+        return dumps((fn, args))
     except MemoryError as error:
         what, n_bytes = largest_part(fn, args)
         raise SerializationError(
@@ -52,7 +51,7 @@ def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
 
 
 def load_call(data: bytes, rank: int | None = None) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Load what ``pack_call`` packed; every call makes new copies.
+    """Load what ``pack_call`` packed; every call makes new copies, also of classes.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def load_call(data: bytes, rank: int | None = None) -> tuple[Callable[..., Any],
         If loading runs into an exception of any kind, or into ``sys.exit``.
     """
     try:
-        fn, args = pickle.loads(data)
+        fn, args = load_anew(data)
     except MemoryError as error:
         raise no_room(rank) from error
     except _FAILURES as error:
@@ -109,7 +108,7 @@ def pack_value(value: Any, rank: int) -> bytes:
         If it cannot travel back.
     """
     try:
-        return _dumps(value)
+        return dumps(value, of_rank=True)
     except _FAILURES as error:
         raise SerializationError(
             f"rank {rank} returned a {type(value).__name__}, which cannot travel back: "
@@ -119,7 +118,7 @@ def pack_value(value: Any, rank: int) -> bytes:
 
 
 def load_value(data: bytes, rank: int) -> Any:
-    """Load what ``pack_value`` packed.
+    """Load what ``pack_value`` packed; classes that are known here stay as they are.
 
     Raises
     ------
@@ -128,7 +127,7 @@ def load_value(data: bytes, rank: int) -> Any:
     """
     try:
         bytes(len(data))  # where this has no room, arrays fail with stray words
-        return pickle.loads(data)
+        return load_here(data)
     except MemoryError as error:
         raise no_room_for(rank, len(data)) from error
     except _FAILURES as error:  # whatever a learner's class does
@@ -137,16 +136,6 @@ def load_value(data: bytes, rank: int) -> Any:
             "return arrays, numbers, texts or lists of them",
             rank=rank,
         ) from error
-
-
-def _dumps(value: Any) -> bytes:
-    buffer = io.BytesIO()
-    _pack(value, buffer)
-    return buffer.getvalue()
-
-
-def _pack(value: Any, file: Any) -> None:
-    cloudpickle.Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
 
 
 def _reason(error: BaseException) -> str:
@@ -179,6 +168,8 @@ def _captured(fn: Any) -> dict[str, Any]:
     seen: set[int] = set()
 
     def visit(current: Any) -> None:
+        if isinstance(current, functools._lru_cache_wrapper):
+            current = current.__wrapped__
         current = getattr(current, "__func__", getattr(current, "func", current))
         if not isinstance(current, types.FunctionType) or id(current) in seen:
             return
@@ -256,5 +247,5 @@ class _Count(io.RawIOBase):
 
 def _size(value: Any) -> int:
     count = _Count()
-    _pack(value, count)
+    dump(value, count)
     return count.n_bytes

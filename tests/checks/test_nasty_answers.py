@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -173,6 +173,25 @@ def test_verb_of_the_library_that_was_replaced_is_named() -> None:
     report = checks.shift_right(shift_right)
     assert report.hint_id == "replaces-names"
     assert "SimulatedCommunicator.barrier" in repr(report)
+
+
+class Post:
+    box: ClassVar[dict[int, Any]] = {}
+
+
+@pytest.mark.usefixtures("_quick")
+def test_answer_that_passes_its_data_through_a_class_is_not_right() -> None:
+    def shift_right(comm: Any, x: Any) -> Any:
+        comm.barrier()
+        Post.box[comm.rank] = x
+        right(comm, np.zeros_like(x))  # messages as they should be, with nothing in them
+        result = Post.box[(comm.rank - 1) % comm.size].copy()
+        comm.barrier()
+        return result
+
+    report = checks.shift_right(shift_right)
+    assert not report.passed
+    assert "KeyError" in repr(report), "in the box is what the rank itself has put there"
 
 
 @pytest.mark.usefixtures("_quick")

@@ -49,6 +49,13 @@ def test_a_captured_variable_that_cannot_travel_is_named_with_its_type() -> None
         pack_call(functools.partial(lambda comm, x: lock, x=1), ())
 
 
+def test_a_variable_of_a_function_with_a_cache_is_named_too() -> None:
+    lock = threading.Lock()
+    cached = functools.cache(lambda: lock)
+    with pytest.raises(SerializationError, match=r"uses the variable 'lock', a lock"):
+        pack_call(lambda comm: cached(), ())
+
+
 def test_an_argument_that_cannot_travel_is_named_by_its_place() -> None:
     with pytest.raises(SerializationError, match=r"argument 2 of .*, a generator, cannot travel"):
         pack_call(lambda comm, a, b: None, (1, (i for i in range(3))))

@@ -1,5 +1,6 @@
 """Real programs: runs in threads that end, no room for more files, a package found by a link."""
 
+import signal
 import sys
 
 import pytest
@@ -113,3 +114,30 @@ while server.is_running() and server.status() != psutil.STATUS_ZOMBIE:
 print("ended")
 """
     assert start_program(text, "forkserver").finish() == ("ended\n", "")
+
+
+def test_an_interrupt_ends_a_result_whose_loading_does_not(start_program, start_method):
+    text = """
+import time
+from course_lib import run
+
+class Endless:
+    def __reduce__(self):
+        return load, ()
+
+def load():
+    print("loading", flush=True)
+    while True:
+        time.sleep(0.01)
+
+if __name__ == "__main__":
+    try:
+        run(lambda comm: Endless(), workers=2, start_method=METHOD)
+    except KeyboardInterrupt:
+        print("interrupted", run(lambda comm: comm.rank, workers=2, start_method=METHOD).values)
+"""
+    program = start_program(text, start_method)
+    program.wait_for("loading")
+    program.process.send_signal(signal.SIGINT)
+    out, err = program.finish()
+    assert out.splitlines() == ["interrupted [0, 1]"], err

@@ -316,6 +316,36 @@ def test_what_the_ranks_held_is_freed_when_the_run_is_over(seen):
         gc.enable()
 
 
+class Holder:
+    array = np.zeros(1000)
+
+    def held(self):
+        return Holder.array
+
+
+def test_classes_of_ranks_are_gone_when_the_run_is_over(seen, monkeypatch):
+    def hold(comm):
+        import what_ranks_saw
+
+        what_ranks_saw.seen += [weakref.ref(Holder), weakref.ref(Holder().held())]
+        comm.barrier()
+        return Holder()
+
+    values = simulate(hold).values
+    gc.collect()
+    assert [ref() for ref in seen] == [None] * 4
+    assert [type(value) for value in values] == [Holder, Holder]
+
+    seen.clear()
+    monkeypatch.setattr("course_lib.comm.simulated.world._MUCH_BYTES", 2 * Holder.array.nbytes)
+    gc.disable()
+    try:
+        simulate(hold)
+        assert [ref() for ref in seen] == [None] * 4, "what is large is freed at once"
+    finally:
+        gc.enable()
+
+
 def test_many_ranks_do_not_use_up_the_stack():
     def ring(comm):
         for _ in range(2):

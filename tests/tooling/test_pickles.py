@@ -11,8 +11,7 @@ COMM = REPOSITORY / "course_lib" / "comm"
 PICKLES = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
 
 SPEAKS_WITH_ITS_OWN_WORKERS = {
-    "failures.py",  # a worker's exception
-    "shipping.py",  # the function, its arguments, its results
+    "pickling.py",  # the function, its arguments, its results, its exception
     "processes/inbox.py",  # records of a worker, read by the launcher
     "processes/member.py",  # requests to a worker
     "processes/team.py",  # the same

@@ -67,6 +67,38 @@ refused(lambda: run(work, 3, backend="torch", workers=3))
 assert run(work, 3, backend="torch", workers=int(os.environ["WORLD_SIZE"])).values is not None
 """
 
+OWN = """
+class Tally:
+    count = 0
+
+KEPT = {"by": "the caller"}
+
+def change(comm, given):
+    given[:] = comm.rank + 1
+    KEPT["by"] = comm.rank
+    for _ in range(3):
+        Tally.count += 1
+        comm.barrier()
+    return Tally(), Tally.count, KEPT["by"], given.tolist()
+
+def drawn(comm, *_):
+    return float(np.random.rand())
+
+class Draws:
+    def __setstate__(self, state):
+        np.random.rand()
+
+rank, given = int(os.environ["RANK"]), np.zeros(2)
+tally, *rest = run(change, given, backend="torch").values[rank]
+assert type(tally) is Tally
+say("changed", rest, given.tolist(), Tally.count, KEPT["by"])
+draws = Draws()
+draws.state = 1
+assert run(drawn, backend="torch").values[rank] == run(
+    drawn, draws, backend="torch").values[rank]
+refused(lambda: run(drawn, (i for i in range(3)), backend="torch"))
+"""
+
 BADLY = """
 refused(lambda: run(fail, backend="torch"))
 refused(lambda: run(wait_in_vain, backend="torch", time_limit_s=1))
@@ -117,6 +149,15 @@ def test_run_joins_the_ranks_of_one_machine_and_tells_all_of_them_what_goes_wron
     ):
         assert told(printed, error) == {0, 1}, printed
     assert {"again (0, 3.0, 3.0, 2)", "again (1, 3.0, 3.0, 2)"} <= set(printed.splitlines())
+
+
+def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
+    codes, printed = texts(tmp_path, OWN, "--standalone", "--nproc-per-node=2")
+    assert set(codes) == {0}, printed
+    for rank in (0, 1):
+        changed = [3, rank, [rank + 1.0] * 2]
+        assert f"changed {changed} [0.0, 0.0] 0 the caller" in printed.splitlines(), printed
+    assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
 
 
 def test_run_joins_the_ranks_of_two_machines(tmp_path):

@@ -1,6 +1,7 @@
 """The event loop: who runs next, and how the run ends."""
 
 import ctypes
+import gc
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.order import Sites
+from course_lib.comm.pickling import brings_classes
 from course_lib.comm.shipping import load_call, pack_call
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["World"]
 
 _MOST_REFUSALS = 1_000
+_MUCH_BYTES = 100 * 2**20
 
 
 class World:
@@ -214,6 +217,9 @@ class World:
         """Break the circles of references: what the ranks hold is freed now, not later."""
         self.flows.clear()
         self.everybody.close()
+        call = self.packed_call
+        if self.size * len(call) > _MUCH_BYTES and brings_classes(call):
+            gc.collect()  # a class is a circle, and its methods hold all globals that came with it
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""

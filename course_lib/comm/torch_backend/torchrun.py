@@ -8,6 +8,7 @@ to rank 0, and that one has failed, to all. What a rank cannot tell, its witness
 import os
 import pickle
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from course_lib.comm.processes.home import Home
 from course_lib.comm.processes.launcher import out_of_step, unreceived
 from course_lib.comm.processes.records import Done
 from course_lib.comm.processes.worker import done
-from course_lib.comm.shipping import pack_value
+from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
 from course_lib.comm.torch_backend.lookout import Lookout
 from course_lib.comm.torch_backend.remote_port import RemotePort
@@ -73,8 +74,10 @@ def take_part(job: Job) -> Result:
             port, None, job.eager_bytes, job.seed, job.trace, origin_s, fail=port.stop,
             sites=Sites(),
         )  # fmt: skip
-        with inside_worker(rank), surroundings(job.seed):
-            reports = _call(job, home)
+        with inside_worker(rank), surroundings(job.seed) as around:
+            fn, args = load_call(pack_call(job.fn, job.args), rank)  # as every rank anywhere
+            around.seed_again()  # loading may have drawn
+            reports = _call(fn, args, home)
         port.finish()
         port.close()
     except BaseException as error:
@@ -85,13 +88,13 @@ def take_part(job: Job) -> Result:
     return _result(job, reports)
 
 
-def _call(job: Job, home: Home) -> list[Done | None]:
+def _call(fn: Callable[..., Any], args: tuple[Any, ...], home: Home) -> list[Done | None]:
     """Call the function; return what is known of how each rank ended."""
     port: RemotePort = home.port
     flow = port.open_flow(WORLD)
     port.enter(flow)
     comm = TorchCommunicator(home, flow)
-    value = job.fn(comm, *job.args)
+    value = fn(comm, *args)
     port.wait_for_all(flow)
     mine = done(home, pack_value(value, port.rank), home.clock())
     reports: list[Done | None] = [mine if rank == port.rank else None for rank in range(port.size)]
@@ -171,7 +174,10 @@ def _told(error: BaseException, port: RemotePort, time_s: float) -> BaseExceptio
 
 def _result(job: Job, reports: list[Done | None]) -> Result:
     known = {rank: report for rank, report in enumerate(reports) if report is not None}
-    values: list[Any] = [report and pickle.loads(report.value) for report in reports]
+    values = [
+        None if report is None else load_value(report.value, rank)
+        for rank, report in enumerate(reports)
+    ]
     elapsed_s = max(report.ended_s for report in known.values())
     trace = None
     if job.trace:
