@@ -13,12 +13,9 @@ __all__ = ["allreduce_two_level"]
 
 @collective
 def allreduce_two_level(
-    comm: Communicator,
-    array: Array,
-    op: str = "sum",
-    out: Array | None = None,
+    comm: Communicator, array: Array, op: str = "sum", out: Array | None = None,
     ranks_per_host: int = 2,
-) -> Array:
+) -> Array:  # fmt: skip
     """Combine the arrays of all ranks with as little traffic between hosts as possible.
 
     Links inside a host are faster than those between hosts. So the ranks of a host add up among
