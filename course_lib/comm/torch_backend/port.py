@@ -27,7 +27,10 @@ from course_lib.comm.torch_backend.letters import LONGEST, Kind, Letter, note, u
 from course_lib.comm.torch_backend.transfers import Coming, Going
 from course_lib.comm.torch_backend.wires import Wires
 
-__all__ = ["TorchPort"]
+__all__ = ["REPORTS", "TorchPort"]
+
+REPORTS = "reports"
+"""The communicator on which ranks that have returned say so to rank 0, under torchrun."""
 
 
 class TorchPort(Crew):
@@ -70,6 +73,7 @@ class TorchPort(Crew):
         self._word = threading.Condition(self.turn)  # a rank has returned, or failed
         self._n_heard = 0
         self._finished: set[int] = set()
+        self._returned: set[int] = set()
         self._stop: BaseException | None = None
 
     # Life
@@ -148,7 +152,9 @@ class TorchPort(Crew):
                 if letter.kind == Kind.FAILED:
                     self._hear_failure(letter)
                 else:
-                    self._finished.add(letter.src)
+                    self._returned.add(letter.src)
+                    if letter.kind == Kind.FINISHED:
+                        self._finished.add(letter.src)
                 self._wake_all()
                 self._word.notify_all()
             self._lie_down()
@@ -283,11 +289,13 @@ class TorchPort(Crew):
 
     def _gone(self, call: Call, channel: int) -> list[int]:
         """List the ranks that have returned, and left nothing, without which it cannot end."""
+        if call.comm == REPORTS:  # which come after that
+            return []
         if call.dst != NOBODY:  # first it sends, if it can: then that has been sent
-            return [call.dst] * (call.dst in self._finished)
+            return [call.dst] * (call.dst in self._returned)
         sources = list(call.missing) or [call.src]
         left = [
             src for src in sources
-            if src in self._finished and not self._letters.get((src, channel))
+            if src in self._returned and not self._letters.get((src, channel))
         ]  # fmt: skip
         return left if call.src != ANYONE or len(left) == len(sources) else []
