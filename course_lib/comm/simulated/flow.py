@@ -101,9 +101,11 @@ class Flow(greenlet):  # type: ignore[misc]
             for waiter in self.waiters:
                 waiter.wake(self.now_s)
             world.has_returned(self)
-        except (KeyboardInterrupt, TimeIsUp):
+        except TimeIsUp:
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and world.interrupts.error is not None:
+                raise  # else nobody has pressed Ctrl-C, and the function has raised it itself
             if not world.ending:
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:

@@ -72,12 +72,12 @@ def launch(
         world.mishaps = Mishaps(world, faults)
     try:
         with (
-            Interrupts() as interrupts,
+            Interrupts() as world.interrupts,
             inside_worker(0),
             surroundings(job.seed, n_threads=1) as world.surroundings,
         ):
-            failure = _run(world, job.time_limit_s, most, interrupts)
-        error = interrupts.outcome(failure, "its ranks were ending")
+            failure = _run(world, job.time_limit_s, most, world.interrupts)
+        error = world.interrupts.outcome(failure, "its ranks were ending")
         if error is not None:
             raise error from None
         warn_unreceived(world.unreceived(), world.everybody.out_of_step())

@@ -11,6 +11,7 @@ from course_lib.comm.ambient.surroundings import Belongings, Surroundings
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
+from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.order import Sites
@@ -62,6 +63,8 @@ class World:
         The faults, if there are any.
     surroundings : Surroundings
         What ranks find around them; there while the world runs.
+    interrupts : Interrupts
+        Whether Ctrl-C has been pressed; there while the world runs.
     belongings : list of list
         By rank, what it has put aside of what a process keeps.
     n_open : list of int
@@ -71,6 +74,7 @@ class World:
     """
 
     surroundings: Surroundings
+    interrupts: Interrupts
 
     def __init__(self, job: Job, network: Network, faults: Faults | None = None) -> None:
         self.size = job.workers
