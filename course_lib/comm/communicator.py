@@ -59,6 +59,12 @@ class Communicator(ABC):
     next receive gets the next message. What a ``sendrecv`` sends has then been sent. Where all
     ranks call a verb together, all of them get the same error.
 
+    Who waits for a rank that has returned (its function, and all that it had started) gets
+    ``PeerFinishedError`` in the verb that waits, when all that it had sent has been received, and
+    may catch it. ``recv_any`` raises it when all other ranks have returned. A ``sendrecv`` still
+    sends, if it can. A message of up to ``EAGER_BYTES`` to such a rank may be sent, and is lost.
+    What all ranks enter together can never be again; all that enter it get the error.
+
     Autograd ends at a message: what is received, or returned by a collective, never requires grad
     and has no graph, and an ``out`` that requires grad is refused.
 

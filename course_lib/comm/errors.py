@@ -197,7 +197,26 @@ class DeadlockError(RunError):
 
 
 class PeerFinishedError(RunError):
-    """A rank waits for a message to or from a rank that has already returned."""
+    """A rank waits for another that has already returned; raised in the verb in which it waits.
+
+    Parameters
+    ----------
+    message : str
+        As for ``RunError``.
+    peer : int or None, default: None
+        The rank that has returned, the lowest of several.
+    **details : Any
+        As for ``RunError``.
+    """
+
+    def __init__(self, message: str, *, peer: int | None = None, **details: Any) -> None:
+        super().__init__(message, **details)
+        self.peer = peer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with the peer."""
+        rebuild, arguments = super().__reduce__()
+        return partial(rebuild, peer=self.peer), arguments
 
 
 class MessageMismatchError(RunError, ValueError):

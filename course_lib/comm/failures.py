@@ -21,6 +21,7 @@ from typing import TypeVar
 from course_lib.comm.errors import (
     CollectiveMismatchError,
     DeadlockError,
+    PeerFinishedError,
     RunError,
     WorkerError,
     WorkerExited,
@@ -223,8 +224,12 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
     if isinstance(original, RunError):
         text = str(original.args[0])
         who = "" if text.startswith(f"rank {failure.rank} ") else f"rank {failure.rank}, "
-        message = f"{who}{where}: {text}" if failure.frames else text
-        return type(original)(message, rank=failure.rank, consequences=consequences)
+        says_where = not failure.frames or where in text
+        message = text if says_where else f"{who}{where}: {text}"
+        error = type(original)(message, rank=failure.rank, consequences=consequences)
+        if isinstance(error, PeerFinishedError) and isinstance(original, PeerFinishedError):
+            error.peer = original.peer
+        return error
     if failure.type_name == "SystemExit":
         return WorkerExited(
             f"rank {failure.rank} called sys.exit({failure.text}) at {where}, before its function "

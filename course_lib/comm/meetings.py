@@ -10,14 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.comm.errors import MessageMismatchError, RunError, SharedMemoryFull
+from course_lib.comm.errors import (
+    MessageMismatchError,
+    PeerFinishedError,
+    RunError,
+    SharedMemoryFull,
+)
 from course_lib.comm.messages import on
 
-__all__ = ["again", "other_requests", "other_verbs"]
+__all__ = ["SHARED", "again", "other_requests", "other_verbs", "repeated", "written"]
 
 _KINDS: dict[str, type[RunError]] = {
-    kind.__name__: kind for kind in (MessageMismatchError, SharedMemoryFull)
+    kind.__name__: kind for kind in (MessageMismatchError, PeerFinishedError, SharedMemoryFull)
 }
+
+SHARED = (*_KINDS.values(),)
+"""The errors that come out for all."""
 
 
 def other_verbs(
@@ -81,6 +89,19 @@ def other_requests(
     return None
 
 
-def again(kind: str, text: str, rank: int | None) -> RunError:
-    """Return an error that one rank has found, to be raised by another."""
-    return _KINDS[kind](text, rank=rank)
+def written(error: RunError) -> tuple[str, dict[str, Any]]:
+    """Write down an error that one rank has found, to be raised by all: kind, and the rest."""
+    told: dict[str, Any] = {"message": str(error.args[0]), "rank": error.rank}
+    if isinstance(error, PeerFinishedError):
+        told["peer"] = error.peer
+    return type(error).__name__, told
+
+
+def again(kind: str, told: Mapping[str, Any]) -> RunError:
+    """Return the error that another rank has written down."""
+    return _KINDS[kind](**told)
+
+
+def repeated(error: RunError) -> RunError:
+    """Return an error of its own for one more rank."""
+    return again(*written(error))

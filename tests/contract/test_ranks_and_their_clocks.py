@@ -278,3 +278,21 @@ def test_waits_and_messages_lie_in_time_order(world):
     waits = [w for w in trace.waits if w.rank == 1]
     assert [(w.verb, w.peer) for w in waits] == [("recv", 0)]
     assert waits[0].end_s - waits[0].start_s > 0.04
+
+
+@pytest.mark.parametrize("where", ["in its function", "in what it has started"])
+def test_an_interrupt_that_a_rank_raises_itself_is_its_failure(world, where):
+    def interrupt(comm):
+        if comm.rank == 1:
+            raise KeyboardInterrupt("planned")
+
+    def work(comm):
+        if where == "in its function":
+            interrupt(comm)
+        else:
+            comm.start(interrupt).wait()
+        if comm.rank == 0:
+            comm.recv(src=1)
+
+    with pytest.raises(WorkerError, match=r"rank 1 failed at .*: KeyboardInterrupt: planned"):
+        world(work)

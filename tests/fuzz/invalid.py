@@ -74,6 +74,10 @@ def _own_failures(program: Program) -> set[tuple[str, int]]:
     known = {each.__name__ for each in _all_kinds(RunError)}
     found = set()
     for note in outcome.notes:
+        if (
+            note.value == PeerFinishedError.__name__
+        ):  # of one that has ended with a failure, perhaps
+            continue
         kind = note.value if note.value in known else kinds.get(note.value, "WorkerError")
         found.add((kind, note.rank))
     return found

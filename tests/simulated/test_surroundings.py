@@ -1,6 +1,7 @@
 # ruff: noqa: NPY002 - the global generator is what this is about
 """What Python and torch keep for a thread or a process: each rank's own, and the caller's after."""
 
+import _thread
 import asyncio
 import contextlib
 import io
@@ -216,7 +217,8 @@ def failing(comm, how):
         if how == "fails":
             raise KeyError("planned")
         if how == "is interrupted":
-            raise KeyboardInterrupt
+            _thread.interrupt_main()
+            time.sleep(5)
         if how == "hangs":
             while True:
                 time.sleep(0.01)

@@ -107,6 +107,36 @@ say("again", run(work, 3, backend="torch").values[int(os.environ["RANK"])])
 """
 
 
+EARLY = """
+from course_lib.comm.errors import PeerFinishedError
+
+LARGE = np.zeros(100_000)
+
+def leave_early(comm, who):
+    if comm.rank == who:
+        return LARGE
+    told = []
+    for call in (lambda: comm.recv(src=who), lambda: comm.send(LARGE, dst=who), comm.barrier,
+                 lambda: comm.split(0), comm.recv_any):
+        try:
+            call()
+        except PeerFinishedError as error:
+            told.append(error.peer)
+    return told
+
+def miss(comm):
+    if comm.rank == 0:
+        comm.barrier()
+    return LARGE
+
+rank = int(os.environ["RANK"])
+for who in (0, 1):
+    value = run(leave_early, who, backend="torch").values[rank]
+    say("early", who, rank, value if rank != who else value.size)
+refused(lambda: run(miss, backend="torch"))
+"""
+
+
 def texts(folder, text, *arguments, n_programs=1):
     """Run a script under torchrun; return the exit code, and what all its ranks printed."""
     script = folder / "script.py"
@@ -158,6 +188,17 @@ def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
         changed = [3, rank, [rank + 1.0] * 2]
         assert f"changed {changed} [0.0, 0.0] 0 the caller" in printed.splitlines(), printed
     assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
+
+
+def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(tmp_path):
+    codes, printed = texts(tmp_path, EARLY, "--standalone", "--nproc-per-node=2")
+    assert set(codes) == {0}, printed
+    early = {f"early {who} {1 - who} {[who] * 5}" for who in (0, 1)}
+    assert early | {"early 0 0 100000", "early 1 1 100000"} <= set(printed.splitlines()), printed
+    error = (
+        r"PeerFinishedError .*rank 0 waits in barrier\(\) for rank 1, which has already returned"
+    )
+    assert told(printed, error) == {0, 1}, printed
 
 
 def test_run_joins_the_ranks_of_two_machines(tmp_path):

@@ -193,9 +193,9 @@ class ProcessCommunicator(Communicator):
         try:
             self._port.drive(self._flow, call, going, coming)
         except PeerFinishedError:
-            if coming is None or coming.refusal is None:
-                raise
-            # Else the message that was refused says what went wrong; whoever drives raises that.
+            if coming is not None and coming.done:  # it may be refused, which says what went wrong
+                self._taken(coming.src, coming)
+            raise
         if self._flow.waits:
             self._note_waits(call)
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.errors import RunError
-from course_lib.comm.meetings import again, other_requests, other_verbs
+from course_lib.comm.errors import PeerFinishedError, RunError
+from course_lib.comm.meetings import SHARED, again, other_requests, other_verbs, written
 from course_lib.comm.processes.arena import Arena
 
 if TYPE_CHECKING:
@@ -50,26 +51,34 @@ def meet(
         comm._quietly_send(verb, mine, first)
         told, answer = comm._quietly_receive(verb, first, (first,))
         if told != verb:
-            raise again(told, *json.loads(answer.tobytes()))
+            raise again(told, json.loads(answer.tobytes()))
         return answer
+    error: RunError | None = None
+    told, answer = verb, mine
+    try:
+        answer = conclude(_gather(comm, verb, mine))
+    except SHARED as refusal:
+        error = refusal
+        told, rest = written(error)
+        answer = _bytes(rest)
+    for peer in others:
+        with suppress(PeerFinishedError):
+            comm._quietly_send(verb, answer, peer, told)
+    if error is not None:
+        raise error
+    return answer
+
+
+def _gather(comm: "ProcessCommunicator", verb: str, mine: NDArray[Any]) -> Rows:
+    """Return what all bring, by rank, if all have called the same."""
+    others = comm._members[1:]
     verbs, rows = {0: verb}, [mine]
     for rank, peer in enumerate(others, start=1):
         verbs[rank], row = comm._quietly_receive(verb, peer, others[rank - 1 :])
         rows.append(row)
-    told, answer = verb, mine
-    error: RunError | None = other_verbs(verbs, comm._members, comm.name)
-    if error is None:
-        try:
-            answer = conclude(rows)
-        except RunError as refusal:
-            error = refusal
-    if error is not None:
-        told, answer = type(error).__name__, _bytes([str(error.args[0]), error.rank])
-    for peer in others:
-        comm._quietly_send(verb, answer, peer, told)
-    if error is not None:
+    if error := other_verbs(verbs, comm._members, comm.name):
         raise error
-    return answer
+    return rows
 
 
 def place_of_array(

@@ -110,7 +110,8 @@ class Port(Crew):
             else:
                 if going is not None and dst >= 0:
                     going.ask_for_room()
-                self._rest(flow, call.still(src, dst), news)
+                begun = coming is not None and coming.header is not None and not coming.done
+                self._rest(flow, call.still(src, dst), news, begun=begun)
         return done
 
     def first_arrived(self, flow: Flow, call: Call, channel: int, members: Iterable[int]) -> int:
@@ -247,16 +248,23 @@ class Port(Crew):
 
     # Waiting
 
-    def _rest(self, flow: Flow, call: Call, news: int) -> None:
-        """Wait for something new since ``news``: awake for a moment, then asleep."""
+    def _rest(self, flow: Flow, call: Call, news: int, *, begun: bool = False) -> None:
+        """Wait for something new since ``news``: awake for a moment, then asleep.
+
+        What it has ``begun`` to receive comes to its end, whoever else has returned.
+        """
         if not flow.idle_since_s:
             flow.idle_since_s = time.perf_counter()
         if not flow.polled and len(self.flows) == 1:
             flow.polled = not self.mailbox.poll(news, POLL_S)
             return  # to look once more, under the lock, before falling asleep
-        if (gone := self._gone(call)) and self.mailbox.look(NOBODY, NOBODY)[0] == news:
+        if (
+            not begun
+            and (gone := self._gone(call))
+            and self.mailbox.look(NOBODY, NOBODY)[0] == news
+        ):
             text = call.explain_gone(self.rank, gone, flow.entered())
-            raise PeerFinishedError(text, rank=self.rank)
+            raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if len(self.flows) == 1:
@@ -291,7 +299,9 @@ class Port(Crew):
         if call.src == ANYONE:
             peers = list(call.missing)
         else:
-            peers = [peer for peer in (call.src, call.dst, *call.missing) if peer >= 0]
+            peers = [peer for peer in (call.src, *call.missing) if peer >= 0]
+        if call.dst >= 0:  # first it sends, if it can: then that has been sent
+            return self.mailbox.finished([call.dst])
         # What is still in a ring may stand behind a message that another flow is receiving.
         left = [peer for peer in self.mailbox.finished(peers) if self.inlets[peer].is_empty]
         return [] if call.src == ANYONE and len(left) < len(peers) else left

@@ -182,6 +182,11 @@ class Receiving:
         self.refusal: Exception | None = None
 
     @property
+    def src(self) -> int:
+        """Who sends it."""
+        return self.inlet.src
+
+    @property
     def waited(self) -> bool:
         """Whether its sender has waited for this receive."""
         return self.header is not None and self.header.waits

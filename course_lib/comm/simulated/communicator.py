@@ -11,6 +11,7 @@ from greenlet import getcurrent
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
+from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.messages import Envelope, Tag, check_match
 from course_lib.comm.order import differ
 from course_lib.comm.pending import Pending
@@ -43,6 +44,10 @@ class SimulatedCommunicator(Communicator):
         The rank it waits to hear from, or ``ANY``.
     sends_to : int or None
         The rank that has not yet posted the receive of what this one sends.
+    awaited_by : dict of SimulatedCommunicator to None
+        The peers that have ever waited to hear from this one; some may still.
+    n_refused : int
+        How many of the group's ``refusals`` it has been told.
     """
 
     flow: Flow
@@ -61,6 +66,8 @@ class SimulatedCommunicator(Communicator):
         self.mail = group.mail
         self.listens_to: int | None = None
         self.sends_to: int | None = None
+        self.awaited_by: dict[SimulatedCommunicator, None] = {}
+        self.n_refused = 0
         self.inbox: defaultdict[int, deque[Letter]] = defaultdict(deque)
         self.letter: Letter | None = None
 
@@ -99,6 +106,8 @@ class SimulatedCommunicator(Communicator):
         if not letters:
             self.listens_to = src
             flow.open_parts += 1
+            listeners = self.group.listeners if src == ANY else self.peers[src].awaited_by
+            listeners[self] = None
             return
         letter = letters.popleft()
         if letter.arrived_s == math.inf:
@@ -195,7 +204,12 @@ class SimulatedCommunicator(Communicator):
         self._post_send(letter, self.peers[dst], flow.now_s)
         self._post_recv(src)
         self._open_early(out, op)
-        flow.end(self._members[src])
+        try:
+            flow.end(self._members[src])
+        except PeerFinishedError:
+            if self.letter is not None:  # it has been received, or is refused
+                self._take(out, op, None)
+            raise
         return self._take(out, op, None)
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:

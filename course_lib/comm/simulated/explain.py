@@ -6,7 +6,6 @@ from course_lib.comm import order, wait_graph
 from course_lib.comm.errors import (
     LaunchTimeout,
     MessageMismatchError,
-    PeerFinishedError,
     RunError,
     SimulationError,
     WorkerKilled,
@@ -15,9 +14,8 @@ from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.messages import mismatch_of
 from course_lib.comm.order import Entered
 from course_lib.comm.simulated import telling
-from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
-from course_lib.comm.simulated.letters import ANY
+from course_lib.comm.simulated.partings import has_crashed, peer_finished, waits_for
 from course_lib.comm.simulated.world import World
 from course_lib.comm.wait_graph import WaitingRank
 
@@ -36,10 +34,10 @@ def stuck(world: World) -> RunError:
     circles: list[list[Flow]] = []
     for flow in waiting:
         path: dict[Flow, int] = {}  # in the order of who waits for whom
-        while not (flow.finished or _has_crashed(flow) or flow in path or flow in seen):
+        while not (flow.finished or has_crashed(flow) or flow in path or flow in seen):
             path[flow] = len(path)
-            flow = _waits_for(flow)[0]
-        if _has_crashed(flow) and not circles:
+            flow = waits_for(flow)[0]
+        if has_crashed(flow) and not circles:
             return _peer_crashed(world, list(path)[-1], flow)
         if flow.finished and not circles:
             return _peer_finished(world, list(path)[-1], flow)
@@ -47,34 +45,6 @@ def stuck(world: World) -> RunError:
             circles.append(list(path)[path[flow] :])
         seen |= path.keys()
     return _deadlock(world, circles)
-
-
-def _has_crashed(flow: Flow) -> bool:
-    return flow.caller is None and not flow.finished
-
-
-def _waits_for(flow: Flow) -> list[Flow]:
-    """List the flows without which ``flow`` cannot go on, those that will never help first."""
-    comm = flow.comm
-    if flow.verb == "wait":
-        return [comm.flow]
-    if comm in comm.group.meeting.inside:  # a barrier or the like
-        inside = {c.rank for c in comm.group.meeting.inside}
-        peers = [peer for peer in comm.peers if peer.rank not in inside]
-    elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
-        flows = [_user(peer) for peer in comm.peers if peer is not comm]
-        return sorted(flows, key=lambda flow: (flow.finished, _has_crashed(flow)))
-    else:
-        peers = [comm.peers[rank] for rank in (comm.listens_to, comm.sends_to) if rank is not None]
-    return sorted(map(_user, peers), key=lambda flow: (not _has_crashed(flow), not flow.finished))
-
-
-def _user(comm: SimulatedCommunicator) -> Flow:
-    """Find the flow that uses a communicator, or the one that has yet to start such a flow."""
-    while not hasattr(comm, "flow"):
-        assert comm.group.parent is not None
-        comm = comm.group.parent.comms[comm.rank]
-    return comm.flow
 
 
 def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
@@ -109,13 +79,13 @@ def _waiting(world: World, flow: Flow) -> WaitingRank:
     if flow.verb == "wait" and flow.comm.flow.verb != "wait":
         started = _waiting(world, flow.comm.flow)
         return replace(started, call=f"{telling.call(flow)}, which waits in {started.call}")
-    waits_for = [peer.rank for peer in _waits_for(flow)]
+    awaited = tuple(peer.rank for peer in waits_for(flow))
     return WaitingRank(
         rank=flow.rank,
         verb=flow.verb,
         call=telling.call(flow),
         place=telling.spot(flow),
-        waits_for=tuple(waits_for if world.size <= _MOST_DRAWN else waits_for[:1]),
+        waits_for=awaited if world.size <= _MOST_DRAWN else awaited[:1],
         unread=tuple(telling.unread(flow.comm)),
         started=flow.group.name if flow.number else "",
     )
@@ -137,41 +107,12 @@ def _refused(world: World, flow: Flow) -> RunError | None:
 
 
 def _peer_finished(world: World, flow: Flow, peer: Flow) -> RunError:
+    """Say it of a function that has returned, of a rank that is still there."""
     if refusal := _refused(world, flow):
         return refusal
-    comm = flow.comm
-    entered = comm._entered()
-    within = f" of {entered.told()}" if entered else ""
-    what = f"rank {flow.rank} waits in {telling.call(flow)}{within}, at {telling.spot(flow)}"
-    returned = f"{what}, but rank {peer.rank} has already returned"
-    if peer.number:
-        returned += f" from {wait_graph.quoted(peer.group.name)}"
-    if not any(hasattr(c, "flow") for c in comm.peers if c.run_rank == peer.rank):
-        text = f"{returned} without having started {wait_graph.quoted(comm.group.name)}"
-        hint = "every rank must call start() equally often"
-    elif comm in comm.group.meeting.inside:
-        text = returned
-        hint = f"every rank must call {flow.verb}() equally often"
-    elif entered and entered.site:
-        text = returned
-        hint = f"every rank must call {entered.site.name}() equally often"
-    elif comm.listens_to == ANY:
-        text = f"{what}, but all other ranks have already returned"
-        hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
-    elif comm.sends_to is not None and _user(comm.peers[comm.sends_to]) is peer:
-        text = f"{returned} without receiving it"
-        hint = f"let rank {peer.rank} receive as many messages as rank {flow.rank} sends to it"
-    else:
-        text = returned
-        hint = f"let rank {peer.rank} send as many messages as rank {flow.rank} receives from it"
-        if comm.mail is not None:
-            n_sent = comm.mail.count(peer.rank, flow.rank)
-            text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {flow.rank}"
-    return PeerFinishedError(
-        "\n".join([text, *(f"    ({note})" for note in telling.unread(comm)), hint]),
-        rank=flow.rank,
-        consequences=telling.others(world, [flow, peer]),
-    )
+    error = peer_finished(world, flow, peer)
+    error.consequences = tuple(telling.others(world, [flow, peer]))
+    return error
 
 
 def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:

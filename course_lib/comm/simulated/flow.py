@@ -8,10 +8,11 @@ soon as their messages have started; then the flow's clock goes to the end of th
 from collections.abc import Callable
 from heapq import heappop, heappush, heappushpop
 from sys import modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from greenlet import getcurrent, greenlet
 
+from course_lib.comm.errors import RunError
 from course_lib.comm.failures import Failure
 from course_lib.comm.messages import Tag
 from course_lib.comm.simulated.switching import refuse_half_way, switch
@@ -49,13 +50,15 @@ class Flow(greenlet):  # type: ignore[misc]
         The end of those of its parts that are settled.
     waiters : list of Flow
         Who waits for it to return.
+    error : RunError or None
+        What its verb will raise when it goes on.
     of_rank : list
         What its rank has put aside that a process keeps, while none of its flows is running.
     """
 
     # Slots, because every message goes through them.
     __slots__ = (
-        "body", "caller", "comm", "done_s", "finished", "group", "heap", "now_s", "number",
+        "body", "caller", "comm", "done_s", "error", "finished", "group", "heap", "now_s", "number",
         "of_rank", "open_parts", "own", "posted_s", "rank", "refusals", "tag", "value", "verb",
         "waiters", "waits", "world",
     )  # fmt: skip
@@ -86,6 +89,7 @@ class Flow(greenlet):  # type: ignore[misc]
         self.finished = False
         self.refusals = 0
         self.waiters: list[Flow] = []
+        self.error: RunError | None = None
 
     def run(self) -> None:
         """Live: begin, be back in the loop until it is this flow's turn, and call the function."""
@@ -97,9 +101,11 @@ class Flow(greenlet):  # type: ignore[misc]
             for waiter in self.waiters:
                 waiter.wake(self.now_s)
             world.has_returned(self)
-        except (KeyboardInterrupt, TimeIsUp):
+        except TimeIsUp:
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and world.interrupts.error is not None:
+                raise  # else nobody has pressed Ctrl-C, and the function has raised it itself
             if not world.ending:
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:
@@ -121,12 +127,24 @@ class Flow(greenlet):  # type: ignore[misc]
 
     def end(self, peer: int | None) -> None:
         """Let the clock go to the end of the verb, waiting for other flows if need be."""
+        if self.open_parts and self.world.returned:
+            self.world.look(self)
         if self.open_parts:
             self._sleep()
         else:
             self.advance(self.done_s)
         if self.waits is not None and self.now_s > self.posted_s:
             self.waits.add(self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
+        if self.error is not None:
+            self._raise()
+
+    def _raise(self) -> NoReturn:
+        error, self.error = self.error, None
+        assert error is not None
+        try:
+            raise error
+        finally:
+            del error  # else it and this frame would hold each other
 
     def advance(self, to_s: float) -> None:
         """Move the clock on; let others run first if that makes one of them the smallest."""
@@ -164,4 +182,15 @@ class Flow(greenlet):  # type: ignore[misc]
             self.done_s = done_s
         self.open_parts -= 1
         if not self.open_parts:
+            heappush(self.heap, (self.done_s, self.rank, self.number, self))
+        elif self.world.returned:
+            self.world.look(self)
+
+    def give_up(self, error: RunError, now_s: float) -> None:
+        """Settle all open parts with an error that the verb raises; another flow may call this."""
+        self.error = error
+        self.open_parts = 0
+        if now_s > self.done_s:
+            self.done_s = now_s
+        if self is not getcurrent():
             heappush(self.heap, (self.done_s, self.rank, self.number, self))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from course_lib.comm import order
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import RunError, SharedMemoryFull
-from course_lib.comm.meetings import again, other_requests, other_verbs
+from course_lib.comm.meetings import other_requests, other_verbs, repeated
 from course_lib.comm.messages import Tag
 from course_lib.comm.simulated.log import Mail
 from course_lib.comm.wait_graph import quoted
@@ -60,6 +60,9 @@ class Meeting:
         """
         flow = comm.flow
         flow.begin(comm, verb)
+        if comm.n_refused < len(comm.group.refusals):  # it comes late
+            comm.n_refused += 1
+            raise repeated(comm.group.refusals[comm.n_refused - 1])
         self.verbs[comm.rank] = verb
         self.offers[comm.rank] = offer
         if len(self.offers) == comm.size:  # the last one, and so the latest
@@ -72,8 +75,13 @@ class Meeting:
             flow.open_parts += 1
         flow.end(None)
         if self.error is not None:
-            raise again(type(self.error).__name__, str(self.error.args[0]), self.error.rank)
+            raise repeated(self.error)
         return self.results[comm.rank]
+
+    def leave(self, comm: "SimulatedCommunicator") -> None:
+        """Take out a rank that waits here no longer."""
+        self.inside.remove(comm)
+        del self.offers[comm.rank], self.verbs[comm.rank]
 
     def _conclude(
         self, group: "Group", conclude: Callable[[dict[int, Any]], Sequence[Any]]
@@ -109,6 +117,10 @@ class Group:
         The part of the log that its messages go to.
     meeting : Meeting
         The one that is now filling.
+    refusals : list of RunError
+        Of each meeting that could not be because a rank had returned, what all others raise.
+    listeners : dict of SimulatedCommunicator to None
+        Who has ever waited to hear from anybody; some may still.
     n_running : int
         How many ranks have yet to return from the function that it was made for; 0 where it was
         split from another.
@@ -130,6 +142,8 @@ class Group:
         self.comms: list[SimulatedCommunicator] = []
         self.mail = mail
         self.meeting = Meeting()
+        self.refusals: list[RunError] = []
+        self.listeners: dict[SimulatedCommunicator, None] = {}
         self.was_started = n_running > 0
         self.n_running = n_running
         if parent is not None:
@@ -155,6 +169,12 @@ class Group:
         for child in self.children.values():
             yield from child.unread()
 
+    def below(self) -> "Iterator[Group]":
+        """List it and all that come from it."""
+        yield self
+        for child in self.children.values():
+            yield from child.below()
+
     def out_of_step(self) -> Iterator[str]:
         """Say of each communicator, here and below, in which collectives its ranks were last."""
         yield order.out_of_step([comm._entered_with(comm._last_stamp) for comm in self.comms])
@@ -168,5 +188,6 @@ class Group:
     def close(self) -> None:
         """Let go of all communicators, here and below: they and this refer to each other."""
         self.comms.clear()
+        self.listeners.clear()
         for child in self.children.values():
             child.close()

@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 
 from course_lib.comm.ambient.surroundings import surroundings
-from course_lib.comm.errors import RunError
+from course_lib.comm.errors import PeerFinishedError, RunError
 from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
@@ -12,6 +12,7 @@ from course_lib.comm.launch import Result, inside_worker
 from course_lib.comm.leftovers import warn_unreceived
 from course_lib.comm.simulated import copies, explain, networks, telling  # noqa: F401
 from course_lib.comm.simulated.faults import Faults
+from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.mishaps import Mishaps
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.topologies import whole
@@ -71,12 +72,12 @@ def launch(
         world.mishaps = Mishaps(world, faults)
     try:
         with (
-            Interrupts() as interrupts,
+            Interrupts() as world.interrupts,
             inside_worker(0),
             surroundings(job.seed, n_threads=1) as world.surroundings,
         ):
-            failure = _run(world, job.time_limit_s, most, interrupts)
-        error = interrupts.outcome(failure, "its ranks were ending")
+            failure = _run(world, job.time_limit_s, most, world.interrupts)
+        error = world.interrupts.outcome(failure, "its ranks were ending")
         if error is not None:
             raise error from None
         warn_unreceived(world.unreceived(), world.everybody.out_of_step())
@@ -115,7 +116,8 @@ def _run(
     try:
         well = Watchdog(time_limit_s, world.close, is_over, interrupts).call(world.run)
         if world.failure is not None:
-            error = to_error(world.failure, telling.others(world))
+            error = to_error(world.failure)
+            error.consequences = tuple(telling.others(world, _named(world, error)))
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:
@@ -135,6 +137,12 @@ def _run(
             error.trace = _trace(world, error)
         _end(world, interrupts)
     return error
+
+
+def _named(world: World, error: RunError) -> list[Flow]:
+    """List whom an error names already, besides the rank that raised it."""
+    peer = error.peer if isinstance(error, PeerFinishedError) else None
+    return [flow for flow in world.flows.values() if flow.rank == peer]
 
 
 def _end(world: World, interrupts: Interrupts) -> None:

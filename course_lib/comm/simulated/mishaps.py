@@ -6,7 +6,7 @@ among the flows, until virtual time has come to it.
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import heapify, heappush
 from itertools import islice
@@ -156,7 +156,7 @@ class Mishaps:
         where = telling.where(flows[0])
         self._kill(flows, now_s)
         self.died_s[rank] = now_s
-        n_lost = sum(_forget(group, rank, world) for group in _below(world.everybody))
+        n_lost = sum(_forget(group, rank, world) for group in world.everybody.below())
         lost = f"; {n_lost} unread message{'s' * (n_lost != 1)} went with it" if n_lost else ""
         self._record("Crash", f"{text}; {where}{lost}", now_s, rank)
         if event.restart_at_s is not None:
@@ -168,6 +168,7 @@ class Mishaps:
     def _kill(self, flows: list[Flow], now_s: float) -> None:
         world = self._world
         for flow in flows:
+            world.n_open[flow.rank] -= 1
             world.log_open_wait(flow, now_s)
             del world.flows[flow.rank, flow.number]
         world.heap[:] = [entry for entry in world.heap if entry[3] not in flows]
@@ -198,9 +199,13 @@ class Mishaps:
 
     def _waited_for(self) -> Iterator[str]:
         """Say who waits for somebody whose message was lost; at most some."""
-        for (src, dst), n_lost in islice(sorted(self._n_lost.items()), _MOST_TOLD):
-            flows = [flow for flow in self._world.flows.values() if flow.rank == dst]
-            if any(flow.open_parts and _listens(flow, src) for flow in flows):
+        flows = [flow for flow in self._world.flows.values() if flow.open_parts]
+        yield from islice(self.lost_for(flows), _MOST_TOLD)
+
+    def lost_for(self, flows: Sequence[Flow]) -> Iterator[str]:
+        """Say of some flows that wait which messages they wait for that were lost."""
+        for (src, dst), n_lost in sorted(self._n_lost.items()):
+            if any(flow.rank == dst and _listens(flow, src) for flow in flows):
                 many = "a message" if n_lost == 1 else f"{n_lost} messages"
                 yield f"{many} from rank {src} to rank {dst}, which waits for it, had been lost"
 
@@ -209,11 +214,6 @@ def _listens(flow: Flow, src: int) -> bool:
     comm = flow.comm
     heard = comm.listens_to
     return heard is not None and (heard == ANY or comm.group.members[heard] == src)
-
-
-def _below(group: Group) -> list[Group]:
-    """List a group and all that come from it."""
-    return [group, *(lower for child in group.children.values() for lower in _below(child))]
 
 
 def _forget(group: Group, rank: int, world: World) -> int:
@@ -237,6 +237,6 @@ def _forget(group: Group, rank: int, world: World) -> int:
         old.card.forget()
         world.cards[rank] = Card(rank, world)
         new = type(old)(group, old.rank, world)
-        new.inbox, new.flow = old.inbox, old.flow
+        new.inbox, new.flow, new.awaited_by = old.inbox, old.flow, old.awaited_by
         group.comms[old.rank] = new
     return n_lost

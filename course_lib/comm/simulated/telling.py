@@ -1,8 +1,11 @@
 """The words for one flow of control: who it is, which verb it is in, and where."""
 
 import math
+import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING
+
+from greenlet import getcurrent
 
 from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
@@ -87,8 +90,9 @@ def call(flow: Flow) -> str:
 
 
 def spot(flow: Flow) -> str:
-    """Say at which line of the learner's a flow is asleep."""
-    return place(user_frame(frames_of_stack(flow.gr_frame)))
+    """Say at which line of the learner's a flow is asleep, or is."""
+    frame = sys._getframe() if flow is getcurrent() else flow.gr_frame
+    return place(user_frame(frames_of_stack(frame)))
 
 
 def unread(comm: SimulatedCommunicator) -> list[str]:

@@ -12,11 +12,13 @@ from course_lib.comm.ambient.surroundings import Belongings, Surroundings
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
+from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.order import Sites
 from course_lib.comm.pickling import brings_classes
 from course_lib.comm.shipping import load_call, pack_call
+from course_lib.comm.simulated import partings
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.faults import Faults, SlowLink
@@ -64,11 +66,18 @@ class World:
         The faults, if there are any.
     surroundings : Surroundings
         What ranks find around them; there while the world runs.
+    interrupts : Interrupts
+        Whether Ctrl-C has been pressed; there while the world runs.
     belongings : list of list
         By rank, what it has put aside of what a process keeps.
+    n_open : list of int
+        By rank, how many of its flows have not returned.
+    returned : set of int
+        The ranks whose function, and all that they had started, has returned.
     """
 
     surroundings: Surroundings
+    interrupts: Interrupts
 
     def __init__(self, job: Job, network: Network, faults: Faults | None = None) -> None:
         self.size = job.workers
@@ -94,6 +103,8 @@ class World:
         self.ending = False
         self.cards = [Card(rank, self) for rank in range(job.workers)]
         self.n_flows = [0] * job.workers
+        self.n_open = [0] * job.workers
+        self.returned: set[int] = set()
         self.belongings: list[Belongings] = [[] for _ in range(job.workers)]
         self.flows: dict[tuple[int, int], Flow] = {}
         self.newborn: list[Flow] = []
@@ -122,6 +133,7 @@ class World:
         """Make one more flow of a rank, which will call ``body(comm)``."""
         number = self.n_flows[comm.run_rank]
         self.n_flows[comm.run_rank] += 1
+        self.n_open[comm.run_rank] += 1
         comm.flow = self.flows[comm.run_rank, number] = Flow(comm, number, body, now_s)
         return comm.flow
 
@@ -175,8 +187,19 @@ class World:
         self.newborn.append(flow)
         heappush(self.heap, (now_s, rank, 0, flow))
 
+    def look(self, flow: Flow) -> None:
+        """Let a flow raise that is in a verb in which it waits for a rank that has returned."""
+        partings.look(self, flow, flow.done_s)
+
     def has_returned(self, flow: Flow) -> None:
-        """Forget a started flow, and its communicator when all is over that used it."""
+        """Forget a started flow, and its communicator when all is over that used it.
+
+        With the last flow of a rank, those are told that still wait for it.
+        """
+        self.n_open[flow.rank] -= 1
+        if not self.n_open[flow.rank]:
+            self.returned.add(flow.rank)
+            partings.tell(self, flow.rank, flow.now_s)
         group = flow.group
         group.n_running -= 1
         self.latest_end_s = max(self.latest_end_s, flow.now_s)

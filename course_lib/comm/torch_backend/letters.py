@@ -28,9 +28,11 @@ class Kind:
     ACCEPT = 1
     """The message ``number`` is being received: send it."""
     FINISHED = 2
-    """The last one: the sender has returned."""
+    """The last one: the sender has returned, and writes no more."""
     FAILED = 3
     """The sender has failed; the letter holds how."""
+    RETURNED = 4
+    """Its function has returned; under torchrun it still reports that."""
 
 
 class Letter(NamedTuple):

@@ -27,7 +27,10 @@ from course_lib.comm.torch_backend.letters import LONGEST, Kind, Letter, note, u
 from course_lib.comm.torch_backend.transfers import Coming, Going
 from course_lib.comm.torch_backend.wires import Wires
 
-__all__ = ["TorchPort"]
+__all__ = ["REPORTS", "TorchPort"]
+
+REPORTS = "reports"
+"""The communicator on which ranks that have returned say so to rank 0, under torchrun."""
 
 
 class TorchPort(Crew):
@@ -70,6 +73,7 @@ class TorchPort(Crew):
         self._word = threading.Condition(self.turn)  # a rank has returned, or failed
         self._n_heard = 0
         self._finished: set[int] = set()
+        self._returned: set[int] = set()
         self._stop: BaseException | None = None
 
     # Life
@@ -148,7 +152,9 @@ class TorchPort(Crew):
                 if letter.kind == Kind.FAILED:
                     self._hear_failure(letter)
                 else:
-                    self._finished.add(letter.src)
+                    self._returned.add(letter.src)
+                    if letter.kind == Kind.FINISHED:
+                        self._finished.add(letter.src)
                 self._wake_all()
                 self._word.notify_all()
             self._lie_down()
@@ -186,15 +192,26 @@ class TorchPort(Crew):
             self._post(going.dst, going.letter)
             if coming is None and not going.waits:
                 return
-        while self._step(flow, call, going, coming):
-            if coming is not None and coming.letter is not None and coming.may_be_asked_for:
-                self._ask(coming, coming.letter)
+        try:
+            while self._step(flow, call, going, coming):
+                if coming is not None and coming.letter is not None and coming.may_be_asked_for:
+                    self._ask(coming, coming.letter)
+        except PeerFinishedError:  # what it has begun to receive comes to its end
+            self._take_back(going)
+            if coming is not None and coming.letter is not None:
+                self._await(coming.work, call, flow)
+                coming.finish()
+            raise
         # First what goes: a message that comes may be refused, and this one is sent all the same.
         if going is not None:
             self._await(going.work, call, flow)
         if coming is not None:
             self._await(coming.work, call, flow)
             coming.finish()
+
+    def _take_back(self, going: Going | None) -> None:
+        if going is not None:
+            self._going.pop(going.number, None)
 
     def _step(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> bool:
         """Go on as far as letters allow; return whether there is more to ask or to wait for."""
@@ -238,7 +255,7 @@ class TorchPort(Crew):
         flow.idle_since_s = flow.idle_since_s or time.perf_counter()
         if gone := self._gone(call, channel):
             text = call.explain_gone(self.rank, gone, flow.entered())
-            raise PeerFinishedError(text, rank=self.rank)
+            raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if call.src != NOBODY:
@@ -272,11 +289,13 @@ class TorchPort(Crew):
 
     def _gone(self, call: Call, channel: int) -> list[int]:
         """List the ranks that have returned, and left nothing, without which it cannot end."""
+        if call.comm == REPORTS:  # which come after that
+            return []
+        if call.dst != NOBODY:  # first it sends, if it can: then that has been sent
+            return [call.dst] * (call.dst in self._returned)
         sources = list(call.missing) or [call.src]
         left = [
             src for src in sources
-            if src in self._finished and not self._letters.get((src, channel))
+            if src in self._returned and not self._letters.get((src, channel))
         ]  # fmt: skip
-        if call.src == ANYONE:
-            return left if len(left) == len(sources) else []
-        return left + [call.dst] * (call.dst in self._finished)
+        return left if call.src != ANYONE or len(left) == len(sources) else []

@@ -52,6 +52,11 @@ class RemotePort(TorchPort):
         self.lost: RunError | None = None
         self._deadline_s = time.monotonic() + time_limit_s
 
+    def tell_returned(self) -> None:
+        """Tell all others that this rank's function, and all that it had started, has returned."""
+        for peer in self._peers:
+            self._post(peer, note(Kind.RETURNED, self.rank))
+
     def await_word(self, limit_s: float) -> None:
         """Wait for a moment until a rank that has failed says so."""
         with self.turn:

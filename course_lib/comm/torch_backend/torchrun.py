@@ -30,6 +30,7 @@ from course_lib.comm.processes.worker import done
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
 from course_lib.comm.torch_backend.lookout import Lookout
+from course_lib.comm.torch_backend.port import REPORTS
 from course_lib.comm.torch_backend.remote_port import RemotePort
 from course_lib.comm.torch_backend.wires import Wires, join
 from course_lib.trace.recorder import Recorder, assemble
@@ -97,6 +98,9 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], home: Home) -> list[Don
     value = fn(comm, *args)
     port.wait_for_all(flow)
     mine = done(home, pack_value(value, port.rank), home.clock())
+    port.tell_returned()
+    # Another communicator: nobody who still waits for this rank is to take a report for its answer.
+    comm = TorchCommunicator(home, flow, REPORTS)
     reports: list[Done | None] = [mine if rank == port.rank else None for rank in range(port.size)]
     if port.rank != 0:
         comm.quietly_report(np.frombuffer(pickle.dumps(mine), np.uint8))

@@ -95,6 +95,8 @@ class Coming:
         the same, so that the sender goes on and the next message is the next.
     work : Work or None
         The receiving of what follows.
+    done : bool
+        Whether all of it has arrived.
     result : numpy.ndarray or OnDevice
         The array received into.
     """
@@ -111,6 +113,7 @@ class Coming:
         self.channel = channel
         self.letter: Letter | None = None
         self.work: Any = None
+        self.done = False
         self._rank = rank
         self._out = out
         self._op = op
@@ -161,6 +164,7 @@ class Coming:
 
     def finish(self) -> None:
         """Put the message, all bytes of which have come, where it is wanted."""
+        self.done = True
         if self.refusal is not None:
             return
         self.result = self._message

@@ -1,0 +1,186 @@
+"""Ranks that have returned: who waits for them in vain, and what those raise.
+
+A rank has returned when its function has, and all that it had started. Whoever waits for it then
+gets ``PeerFinishedError`` at that very moment of virtual time, and whoever begins to wait for it
+later gets it at once. In what all ranks enter together the first rank of the communicator is the
+one that misses it, and all others get the same error, as on real processes.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.meetings import repeated
+from course_lib.comm.simulated import telling
+from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.flow import Flow
+from course_lib.comm.simulated.groups import Group, Meeting
+from course_lib.comm.simulated.letters import ANY
+from course_lib.comm.wait_graph import GROUP_VERBS, quoted
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.world import World
+
+__all__ = ["has_crashed", "look", "peer_finished", "tell", "waits_for"]
+
+
+def tell(world: "World", rank: int, now_s: float) -> None:
+    """Let everybody raise who waits for a rank that has just returned.
+
+    Parameters
+    ----------
+    world : World
+        The run.
+    rank : int
+        Who has returned.
+    now_s : float
+        When.
+    """
+    waiting = [
+        comm
+        for group in world.everybody.below()
+        if rank in group.members
+        for comm in _waiting_for(group, group.comms[group.members.index(rank)])
+    ]
+    for comm in waiting:
+        flow = comm.flow
+        if not flow.dead and flow.comm is comm and flow.open_parts:
+            look(world, flow, now_s)
+
+
+def _waiting_for(group: Group, gone: SimulatedCommunicator) -> list[SimulatedCommunicator]:
+    """List who might wait for a rank of a group."""
+    listening = [comm for comm in gone.awaited_by if comm.listens_to == gone.rank]
+    sending = [letters[-1].sender for letters in gone.inbox.values() if letters]
+    to_anybody = [comm for comm in group.listeners if comm.listens_to == ANY]
+    return [*listening, *sending, *to_anybody, *group.meeting.inside]
+
+
+def look(world: "World", flow: Flow, now_s: float) -> None:
+    """Let a flow raise if what it waits for will never come, because a rank has returned.
+
+    Parameters
+    ----------
+    world : World
+        The run.
+    flow : Flow
+        One that is in a verb, with open parts.
+    now_s : float
+        The time.
+    """
+    if not _in_vain(flow, world.returned):
+        return
+    gone = [peer for peer in waits_for(flow) if peer.rank in world.returned]
+    peer = next((peer for peer in gone if not has_crashed(peer)), None)
+    if peer is None:  # it was started again, but what it had to do with that is lost
+        return
+    error, comm = peer_finished(world, flow, peer), flow.comm
+    if flow.verb not in GROUP_VERBS:
+        _withdraw(comm)
+        flow.give_up(error, now_s)
+        return
+    meeting = comm.group.meeting
+    if comm.rank != 0:
+        meeting.leave(comm)
+        flow.give_up(error, now_s)
+        return
+    comm.group.refusals.append(error)
+    comm.group.meeting = Meeting()
+    for each in meeting.inside:
+        each.n_refused += 1
+        each.flow.give_up(repeated(error), now_s)
+
+
+def _in_vain(flow: Flow, returned: set[int]) -> bool:
+    comm = flow.comm
+    if flow.verb == "wait":
+        return False  # what it has started will say so itself
+    members = comm.group.members
+    if flow.verb in GROUP_VERBS:
+        awaited = members[1:] if comm.rank == 0 else members[:1]
+        return not returned.isdisjoint(awaited)
+    if comm.listens_to == ANY:
+        return all(rank in returned for rank in members if rank != comm.run_rank)
+    if comm.sends_to is not None:  # first it sends, if it can: then that has been sent
+        return members[comm.sends_to] in returned and _lies_there(comm)
+    return comm.listens_to is not None and members[comm.listens_to] in returned
+
+
+def _lies_there(comm: SimulatedCommunicator) -> bool:
+    """Whether what it sends waits at the receiver, and not for its own card."""
+    assert comm.sends_to is not None
+    letters = comm.peers[comm.sends_to].inbox.get(comm.rank)
+    return letters is not None and len(letters) > 0 and letters[-1].arrived_s == math.inf
+
+
+def _withdraw(comm: SimulatedCommunicator) -> None:
+    """Take back what was posted: it neither receives nor sends any more."""
+    comm.listens_to = None
+    if comm.sends_to is not None:
+        comm.peers[comm.sends_to].inbox[comm.rank].pop()
+        comm.sends_to = None
+
+
+def has_crashed(flow: Flow) -> bool:
+    """Whether its rank has crashed."""
+    return flow.caller is None and not flow.finished
+
+
+def waits_for(flow: Flow) -> list[Flow]:
+    """List the flows without which ``flow`` cannot go on, those that will never help first."""
+    comm = flow.comm
+    if flow.verb == "wait":
+        return [comm.flow]
+    if comm in comm.group.meeting.inside:  # a barrier or the like
+        inside = {c.rank for c in comm.group.meeting.inside}
+        peers = [peer for peer in comm.peers if peer.rank not in inside]
+    elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
+        flows = [_user(peer) for peer in comm.peers if peer is not comm]
+        return sorted(flows, key=lambda flow: (flow.finished, has_crashed(flow)))
+    else:
+        peers = [comm.peers[rank] for rank in (comm.listens_to, comm.sends_to) if rank is not None]
+    return sorted(map(_user, peers), key=lambda flow: (not has_crashed(flow), not flow.finished))
+
+
+def _user(comm: SimulatedCommunicator) -> Flow:
+    """Find the flow that uses a communicator, or the one that has yet to start such a flow."""
+    while not hasattr(comm, "flow"):
+        assert comm.group.parent is not None
+        comm = comm.group.parent.comms[comm.rank]
+    return comm.flow
+
+
+def peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
+    """Say that a flow waits for one that has returned."""
+    comm = flow.comm
+    entered = comm._entered()
+    within = f" of {entered.told()}" if entered else ""
+    what = f"rank {flow.rank} waits in {telling.call(flow)}{within}, at {telling.spot(flow)}"
+    returned = f"{what}, but rank {peer.rank} has already returned"
+    if peer.number:
+        returned += f" from {quoted(peer.group.name)}"
+    if not any(hasattr(c, "flow") for c in comm.peers if c.run_rank == peer.rank):
+        text = f"{returned} without having started {quoted(comm.group.name)}"
+        hint = "every rank must call start() equally often"
+    elif comm in comm.group.meeting.inside:
+        text = returned
+        hint = f"every rank must call {flow.verb}() equally often"
+    elif entered and entered.site:
+        text = returned
+        hint = f"every rank must call {entered.site.name}() equally often"
+    elif comm.listens_to == ANY:
+        text = f"{what}, but all other ranks have already returned"
+        hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
+    elif comm.sends_to is not None and _user(comm.peers[comm.sends_to]) is peer:
+        text = f"{returned} without receiving it"
+        hint = f"let rank {peer.rank} receive as many messages as rank {flow.rank} sends to it"
+    else:
+        text = returned
+        hint = f"let rank {peer.rank} send as many messages as rank {flow.rank} receives from it"
+        if comm.mail is not None:
+            n_sent = comm.mail.count(peer.rank, flow.rank)
+            text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {flow.rank}"
+    lines = [text, *(f"    ({note})" for note in telling.unread(comm)), hint]
+    if world.mishaps is not None:
+        lines += world.mishaps.lost_for([flow])
+    return PeerFinishedError("\n".join(lines), rank=flow.rank, peer=peer.rank)

@@ -1,0 +1,195 @@
+"""A rank that waits for one that has returned is told so in its verb, and may go on."""
+
+import time
+
+import numpy as np
+import pytest
+
+from course_lib.collectives.broadcast_tree import broadcast_tree
+from course_lib.comm.errors import PeerFinishedError, UnreceivedMessagesWarning
+
+LARGE = np.arange(100_000.0)
+SMALL = np.arange(3.0)
+
+VERBS = {
+    "recv": lambda comm: comm.recv(src=2),
+    "recv into an array": lambda comm: comm.recv(src=2, out=SMALL.copy(), op="add", tag=3),
+    "large send": lambda comm: comm.send(LARGE, dst=2),
+    "sendrecv": lambda comm: comm.sendrecv(SMALL, dst=2, src=2),
+    "large sendrecv": lambda comm: comm.sendrecv(LARGE, dst=2, src=2),
+    "barrier": lambda comm: comm.barrier(),
+    "split": lambda comm: comm.split(0),
+    "shared_array": lambda comm: comm.shared_array(3),
+    "collective": lambda comm: broadcast_tree(comm, SMALL, root=2),
+}
+
+
+def missed(comm, verb):
+    """Call a verb that needs a rank that has returned; return what the error says of that."""
+    try:
+        VERBS[verb](comm)
+    except PeerFinishedError as error:
+        return type(error).__name__, error.peer
+    return "nothing"
+
+
+@pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
+def test_every_verb_raises_and_the_rank_goes_on(world):
+    def work(comm):
+        if comm.rank == 2:
+            return None
+        told = [missed(comm, verb) for verb in VERBS]
+        other = 1 - comm.rank
+        theirs = comm.sendrecv(LARGE + comm.rank, dst=other, src=other)
+        return told, float(theirs[0])
+
+    found = world(work, workers=3)
+    for rank in range(2):
+        told, theirs = found.values[rank]
+        assert told == [("PeerFinishedError", 2)] * len(told)
+        assert theirs == 1 - rank
+    assert found.values[2] is None
+
+
+@pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
+def test_every_verb_raises_in_those_that_wait_already(world):
+    def work(comm):
+        begun = [comm.start(missed if comm.rank < 2 else leave, verb) for verb in VERBS]
+        with comm.compute("long", flops=1e9 * (comm.rank == 2)):
+            time.sleep(0.3 * (comm.rank == 2))
+        return [pending.wait() for pending in begun], comm.clock()
+
+    def leave(child, verb):
+        return None
+
+    values = world(work, workers=3).values
+    for rank in range(2):
+        told, ended_s = values[rank]
+        assert told == [("PeerFinishedError", 2)] * len(told)
+        assert ended_s >= values[2][1] >= 0.1
+
+
+@pytest.mark.parametrize("verb", ["barrier", "split", "shared_array"])
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_all_that_wait_in_what_all_enter_together_are_told(world, verb, missing):
+    def work(comm):
+        if comm.rank == missing:
+            return None
+        told = [missed(comm, verb) for _ in range(3)]
+        pair = [rank for rank in range(3) if rank != missing]
+        other = pair[1 - pair.index(comm.rank)]
+        return told, comm.sendrecv(SMALL, dst=other, src=other).tolist()
+
+    values = world(work, workers=3).values
+    for rank in {0, 1, 2} - {missing}:
+        assert values[rank] == ([("PeerFinishedError", missing)] * 3, SMALL.tolist())
+
+
+def test_recv_any_raises_when_all_others_have_returned(world):
+    def work(comm):
+        if comm.rank:
+            return comm.send(SMALL, dst=0)
+        heard = []
+        try:
+            while True:
+                heard.append(comm.recv_any()[0])
+        except PeerFinishedError:
+            return sorted(heard)
+
+    assert world(work, workers=3).values[0] == [1, 2]
+
+
+def test_what_has_been_sent_is_received_before_the_error(world):
+    def work(comm):
+        if comm.rank:
+            return [comm.send(array, dst=0) for array in (SMALL, LARGE, SMALL)] and None
+        heard = []
+        try:
+            while True:
+                heard.append(comm.recv(src=1).size)
+        except PeerFinishedError:
+            return heard
+
+    assert world(work).values[0] == [3, 100_000, 3]
+
+
+def test_a_started_function_is_told_and_its_wait_returns(world):
+    def listen(child):
+        try:
+            return child.recv(src=1)
+        except PeerFinishedError as error:
+            return error.peer
+
+    def work(comm):
+        if comm.rank == 0:
+            both = [comm.start(listen), comm.start(listen)]
+            return [pending.wait() for pending in both]
+        if comm.rank == 2:
+            return [comm.start(listen).wait()]
+        return None
+
+    assert world(work, workers=3).values == [[1, 1], None, [1]]
+
+
+def test_a_rank_has_returned_when_all_that_it_has_started_has(world):
+    def answer(child):
+        return child.recv(src=1) if child.rank == 0 else child.send(SMALL, dst=0)
+
+    def work(comm):
+        pending = comm.start(answer)
+        if comm.rank == 1:
+            return None
+        heard = pending.wait().tolist()
+        return heard, missed_on_world(comm)
+
+    def missed_on_world(comm):
+        try:
+            return comm.recv(src=1)
+        except PeerFinishedError as error:
+            return error.peer
+
+    assert world(work).values[0] == (SMALL.tolist(), 1)
+
+
+def test_what_a_sendrecv_sends_has_been_sent_when_it_raises(world):
+    def work(comm):
+        if comm.rank == 1:
+            return None
+        if comm.rank == 0:
+            try:
+                comm.sendrecv(LARGE, dst=2, src=1)
+            except PeerFinishedError as error:
+                return error.peer, comm.recv(src=2).tolist()
+        received = comm.recv(src=0).size
+        comm.send(SMALL, dst=0)
+        return received
+
+    values = world(work, workers=3).values
+    assert values == [(1, SMALL.tolist()), None, LARGE.size]
+
+
+def test_a_send_that_raised_was_none_and_the_trace_has_all_the_rest(world):
+    def work(comm):
+        if comm.rank == 1:
+            return comm.send(SMALL, dst=0, tag="unread")
+        try:
+            comm.send(LARGE, dst=1, tag="never sent")
+        except PeerFinishedError:
+            comm.note("raised", True)
+        return None
+
+    with pytest.warns(UnreceivedMessagesWarning, match="1 unreceived message"):
+        found = world(work)
+    assert [(m.tag, m.received_s) for m in found.trace.messages] == [("unread", None)]
+    assert [note.name for note in found.trace.notes] == ["raised"]
+
+
+def test_uncaught_it_ends_the_run_and_says_who_where_and_whom(world):
+    def work(comm):
+        if comm.rank != 1:
+            comm.recv(src=1)
+
+    with pytest.raises(PeerFinishedError, match=r"rank 0.*rank 1") as raised:
+        world(work)
+    assert (raised.value.rank, raised.value.peer) == (0, 1)
+    assert str(raised.value).count("test_peers_that_have_returned.py, line") == 1
