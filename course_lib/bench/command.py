@@ -21,7 +21,7 @@ from course_lib.bench.sizes import read_size
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.comm.simulated import networks
-from course_lib.command_line.files import check_file, write
+from course_lib.command_line.files import are_one_file, check_file, write
 from course_lib.command_line.options import (
     NETWORKS,
     Parser,
@@ -134,6 +134,8 @@ def _check(chosen: argparse.Namespace) -> None:
     chosen.network = network_named(chosen.network, chosen.backend)
     check_file("--plot", chosen.plot, ".png")
     check_file("--json", chosen.json, ".json")
+    if chosen.plot and chosen.json and are_one_file(chosen.plot, chosen.json):
+        raise ValueError(f"--plot {chosen.plot} and --json {chosen.json} are one file: name two")
     _check_memory(max(chosen.sizes), max(chosen.workers), chosen.backend == "simulated")
 
 

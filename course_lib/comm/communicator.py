@@ -123,6 +123,9 @@ class Communicator(ABC):
         self._next_number = 0  # of its collectives, where a stamp has it
         self._last_stamp = 0
         self._stamp = 0  # of the messages of the collective that this rank is in
+        # For the simulator. None: any code may run between two verbs. False: only the library's,
+        # in one of its collectives. True: and before that nothing had been changed.
+        self._stays_usual: bool | None = None
         # With all that were split from it and are still used, the outermost first.
         self._family: list[ref[Communicator]] = [ref(self)]
         self._sites = Sites() if sites is None else sites

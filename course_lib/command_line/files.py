@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course_lib.command_line.outputs import say, tell
 
-__all__ = ["NEW", "check_file", "put", "read_plain", "write"]
+__all__ = ["NEW", "are_one_file", "check_file", "put", "read_plain", "write"]
 
 NEW = ".new"
 """How the name of a file ends that is not whole yet."""
@@ -44,6 +44,26 @@ def check_file(option: str, file: Path | None, ending: str) -> None:
         _try(Path(os.path.realpath(file)))
     except OSError as error:
         raise ValueError(f"{option} {file} cannot be written: {error}") from None
+
+
+def are_one_file(file: Path, other: Path) -> bool:
+    """Say whether two names stand for one file, whether it is there or not.
+
+    Parameters
+    ----------
+    file, other : Path
+        The names; links are followed.
+
+    Returns
+    -------
+    bool
+        True also where they differ in the case of letters, and the system does not care.
+    """
+    with suppress(OSError):
+        if file.samefile(other):
+            return True
+    one, two = (os.path.normcase(os.path.realpath(name)) for name in (file, other))
+    return one == two
 
 
 def _try(file: Path) -> None:

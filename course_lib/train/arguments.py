@@ -21,7 +21,7 @@ from course_lib.command_line.options import (
 )
 from course_lib.schemes.plan import Plan
 from course_lib.train.catalogue import OPTIONS, SCHEMES
-from course_lib.train.checkpoint import MOST_EPOCHS, Row
+from course_lib.train.checkpoint import MOST_EPOCHS, Row, is_of_checkpoint
 from course_lib.train.claim import Claim
 from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
@@ -266,4 +266,9 @@ def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: 
         )
     every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
     folder = None if chosen.checkpoint is None else Path(chosen.checkpoint)
+    if folder and chosen.trace and is_of_checkpoint(chosen.trace, folder):
+        raise ValueError(
+            f"--trace {chosen.trace} would overwrite a file that --checkpoint {folder} keeps: "
+            "give the trace another name"
+        )
     return Keeping(folder, every, chosen.resume, made_with, is_virtual=is_virtual)

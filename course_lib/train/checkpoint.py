@@ -15,6 +15,7 @@ Of what is read, ``unpack_states`` says how much memory it takes.
 import hashlib
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,12 +26,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.command_line.files import NEW, put, read_plain
-from course_lib.train.claim import check_claim
+from course_lib.command_line.files import NEW, are_one_file, put, read_plain
+from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.states import State, pack_states, unpack_states
 
-__all__ = ["INDEX", "MOST_EPOCHS", "Checkpoint", "Row", "load", "read_index", "save"]
+__all__ = [
+    "INDEX",
+    "MOST_EPOCHS",
+    "Checkpoint",
+    "Row",
+    "is_of_checkpoint",
+    "load",
+    "read_index",
+    "save",
+]
 
 SCHEMA_VERSION = 2
 _READABLE = (1, 2)  # the first did not say of a row which clock its seconds are from
@@ -170,6 +180,28 @@ def load(folder: Path) -> Checkpoint:
         return Checkpoint(index["made_with"], more["w"], states, _rows(more["rows"], index))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{file} is damaged, or missing: {error}") from error
+
+
+def is_of_checkpoint(file: Path, folder: Path) -> bool:
+    """Say whether a file is one that a training may make in its folder, or the folder itself.
+
+    Parameters
+    ----------
+    file : Path
+        The file; links are followed.
+    folder : Path
+        The folder; it need not be there.
+
+    Returns
+    -------
+    bool
+        False for other files in that folder.
+    """
+    if any(are_one_file(file, folder / name) for name in (INDEX, LOCK, "")):
+        return True
+    target = Path(os.path.realpath(file))
+    is_ours = _ARRAYS.fullmatch(target.name) or _OURS.fullmatch(target.name)
+    return is_ours is not None and are_one_file(target.parent, folder)
 
 
 def read_index(folder: Path) -> dict[str, Any]:

@@ -113,6 +113,16 @@ def test_bad_arguments_are_refused_before_anything_is_started(words, sentence):
     assert output == ""
 
 
+def test_a_plot_and_a_table_that_are_one_file_are_refused(tmp_path):
+    plot, table = tmp_path / "times.png", tmp_path / "times.json"
+    plot.symlink_to(table)
+    words = "allreduce --backend simulated --algorithms ring --sizes 1KB --workers 2"
+    status, _, errors = bench(f"{words} --plot {plot} --json {table}")
+    assert status == 2
+    assert f"--plot {plot} and --json {table} are one file: name two" in errors
+    assert not table.exists()
+
+
 def test_of_the_programs_of_torchrun_only_rank_0_prints():
     words = "allreduce --backend simulated --algorithms ring --sizes 1KB"
     launched = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "2"}

@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib import run
+from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.comm.ambient import generators
 from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, SimulationError, WorkerError
@@ -115,6 +116,9 @@ CHANGES = {
         lambda: torch.set_deterministic_debug_mode("warn"),
         torch.get_deterministic_debug_mode,
     ),
+    "whether torch repeats its warnings": (
+        lambda: torch.set_warn_always(True), torch.is_warn_always_enabled
+    ),
     "torch's search for anomalies": (
         lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled
     ),
@@ -167,6 +171,40 @@ def test_what_is_on_the_list_is_each_ranks_own(what):
     assert one[1] == one[2] == one[3], "whoever changed it keeps it"
     if what not in SHARED:
         assert other[0] == other[1] == other[2] == other[3] == one[0]
+    assert look() == callers
+
+
+# What the list knows under one name may be changed in several ways.
+OTHER_CHANGES = {
+    "only warning of what is not deterministic": (
+        lambda: torch.use_deterministic_algorithms(False, warn_only=True),
+        torch.is_deterministic_algorithms_warn_only_enabled,
+    ),
+    "autocast without a block": (lambda: torch.set_autocast_enabled("cpu", True), product),
+    "bits of another kind": (
+        lambda: np.random.set_bit_generator(np.random.SFC64(1)),
+        lambda: (type(np.random.get_bit_generator()), str(np.random.get_bit_generator().state)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", OTHER_CHANGES)
+def test_other_ways_to_change_it_are_seen_too(what):
+    change, look = OTHER_CHANGES[what]
+
+    def change_and_wait(comm):
+        before = look()
+        if comm.rank == 0:
+            change()
+        mine = look()
+        comm.barrier()
+        return before, mine, look()
+
+    callers = look()
+    one, other = simulate(change_and_wait).values
+    assert one[1] != one[0], "the change can be seen"
+    assert one[2] == one[1], "whoever changed it keeps it"
+    assert other == (one[0], one[0], one[0])
     assert look() == callers
 
 
@@ -315,6 +353,31 @@ def test_on_this_computer_the_memory_of_generators_is_what_we_think():
     assert generators.torch_word_offset(torch) is not None
 
 
+def replace_bits(comm):
+    ours = np.random.get_bit_generator()
+    drawn = [np.random.rand()]
+    if comm.rank == 0:
+        np.random.set_bit_generator(np.random.SFC64(1))
+    comm.barrier()
+    drawn += [np.random.randn()]
+    comm.barrier()
+    drawn += [np.random.randn()]
+    np.random.set_bit_generator(ours)
+    comm.barrier()
+    return [*drawn, np.random.rand()]
+
+
+def test_bits_that_a_rank_puts_into_numpys_generator_are_its_own_also_with_unknown_memory(
+    monkeypatch,
+):
+    alone = simulate(replace_bits, workers=1).values[0]
+    one, other = simulate(replace_bits).values
+    assert one == alone
+    assert one[1:3] == np.random.RandomState(np.random.SFC64(1)).standard_normal(2).tolist()
+    monkeypatch.setattr(generators, "numpy_pair_offset", lambda: None)
+    assert simulate(replace_bits).values == [one, other]
+
+
 def test_the_callers_other_kind_of_bits_comes_back_and_has_not_moved():
     def draw(comm):
         return type(np.random.get_bit_generator()).__name__, np.random.rand()
@@ -398,6 +461,180 @@ def test_a_verb_inside_a_function_of_autograd_records_no_less_elsewhere():
     assert simulate(mixed).values == [([1.0, 1.0], True)] * 2
 
 
+def warn_here(text):
+    warnings.warn(text, stacklevel=1)  # all ranks share this module
+
+
+def shown_while(fn, workers):
+    """Run under filters that show a warning once for each place; return what is shown."""
+    texts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = lambda message, *_, **__: texts.append(str(message))
+        simulate(fn, workers=workers)
+    return sorted(texts)
+
+
+@pytest.mark.parametrize("how", ["for good", "around a message", "between messages"])
+@pytest.mark.parametrize("shares", [False, True])
+def test_no_rank_is_warned_again_because_another_has_changed_filters(how, shares):
+    def warn(comm):
+        def warn_there(text):
+            warnings.warn(text, stacklevel=1)
+
+        if comm.rank == 0 and how == "for good":
+            warnings.filterwarnings("ignore", "nothing")
+        for _ in range(4):
+            (warn_here if shares else warn_there)(f"from {comm.rank}")
+            changes = comm.rank == 0 and how != "for good"
+            with warnings.catch_warnings() if changes else contextlib.nullcontext():
+                if how == "around a message":
+                    comm.barrier()
+            comm.barrier()
+
+    assert shown_while(warn, workers=3) == ["from 0", "from 1", "from 2"]
+
+
+def test_once_is_once_for_a_rank_whatever_filters_others_have():
+    def warn(comm):
+        if comm.rank == 0:
+            warnings.filterwarnings("ignore", "nothing")
+        else:
+            warnings.simplefilter("once")
+        for _ in range(3):
+            warnings.warn(f"from {comm.rank}", stacklevel=1)
+            comm.barrier()
+            warnings.warn(f"from {comm.rank}", stacklevel=1)
+
+    assert shown_while(warn, workers=2) == ["from 0"] * 2 + ["from 1"]
+
+
+def test_an_error_by_a_ranks_own_filters_is_raised_though_others_have_been_warned():
+    def warn(comm):
+        if comm.rank == 0:
+            warn_here("same")
+            warnings.simplefilter("error")
+        comm.barrier()
+        if comm.rank == 1:
+            warn_here("same")
+        comm.barrier()
+        if comm.rank == 0:
+            with pytest.raises(UserWarning, match="same"):
+                warn_here("same")
+        comm.barrier()
+        if comm.rank == 1:
+            warn_here("same")
+
+    assert shown_while(warn, workers=2) == ["same", "same"]
+
+
+def test_an_error_by_the_callers_filters_is_raised_though_a_rank_has_been_warned_in_a_block():
+    def warn(comm):
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = lambda *_, **__: None
+            warn_here("same")
+        comm.barrier()
+        with pytest.raises(UserWarning, match="same"):
+            warn_here("same")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(warn)
+
+
+def test_other_threads_may_change_the_environment_during_a_run(monkeypatch):
+    monkeypatch.setenv("COURSE_REMOVED", "1")
+    monkeypatch.setenv("COURSE_SET", "0")
+    running, changed, seen = threading.Event(), threading.Event(), []
+    REACHED.update(running=running, changed=changed)
+
+    def change():
+        running.wait(30)
+        os.environ["COURSE_SET"] = "1"
+        del os.environ["COURSE_REMOVED"]
+        seen.append((os.environ["COURSE_SET"], "COURSE_REMOVED" in os.environ))
+        changed.set()
+
+    def wait(comm):
+        os.environ["COURSE_OF_A_RANK"] = str(comm.rank)
+        comm.barrier()
+        from tests.simulated.test_surroundings import REACHED
+
+        REACHED["running"].set()
+        assert REACHED["changed"].wait(30)
+        comm.barrier()
+        return os.environ["COURSE_SET"], os.environ["COURSE_OF_A_RANK"]
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        values = simulate(wait).values
+    finally:
+        thread.join()
+    assert values == [("1", "0"), ("1", "1")]
+    assert seen == [("1", False)]
+    assert os.environ["COURSE_SET"] == "1"
+    assert not {"COURSE_REMOVED", "COURSE_OF_A_RANK"} & set(os.environ)
+    look = "import os; print(os.environ['COURSE_SET'], 'COURSE_REMOVED' in os.environ)"
+    told = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["1", "False"]
+
+
+REACHED = {}
+
+
+class Sly(np.ndarray):
+    """An array that changes a mode whenever somebody computes with it."""
+
+    def __array_finalize__(self, _):
+        torch.set_grad_enabled(False)
+
+
+def test_between_the_verbs_of_a_collective_what_a_rank_changes_is_still_its_own():
+    def inside(comm):
+        if comm.rank == 0:
+            with torch.no_grad():
+                comm.barrier()
+                allreduce_ring(comm, np.ones(8))
+                assert not torch.is_grad_enabled()
+        else:
+            comm.barrier()
+            x = np.ones(8)
+            allreduce_ring(comm, x.view(Sly) if comm.rank == 1 else x)
+        return torch.is_grad_enabled()
+
+    assert simulate(inside, workers=4).values == [True, False, True, True]
+
+
+def test_a_collective_that_was_refused_may_be_called_again_in_a_block():
+    def again(comm):
+        with contextlib.suppress(ValueError):
+            allreduce_ring(comm, np.ones(8), out=np.ones(3))
+        with torch.no_grad() if comm.rank == 0 else contextlib.nullcontext():
+            allreduce_ring(comm, np.ones(8))
+            return torch.is_grad_enabled()
+
+    assert simulate(again, workers=3).values == [False, True, True]
+
+
+def test_a_function_beside_a_collective_may_change_what_its_process_has():
+    def child(comm):
+        torch.set_default_dtype(torch.float64)
+        os.environ["LOCAL_RANK"] = str(comm.rank)
+        comm.barrier()
+
+    def parent(comm):
+        pending = comm.start(child) if comm.rank == 0 else comm.start(lambda comm: comm.barrier())
+        allreduce_ring(comm, np.ones(100))
+        pending.wait()
+        return torch.get_default_dtype(), os.environ.get("LOCAL_RANK")
+
+    assert simulate(parent, workers=3).values == [
+        (torch.float64, "0"), *[(torch.float32, None)] * 2
+    ]  # fmt: skip
+
+
 def test_runs_in_several_threads_follow_each_other_and_leave_the_caller_what_it_had():
     def careless(comm, naps_s):
         warnings.simplefilter("ignore")
@@ -443,6 +680,7 @@ def test_a_thousand_ranks_keep_their_own():
 LATE = """
 import sys, warnings
 from course_lib import run
+from course_lib.collectives.allreduce_ring import allreduce_ring
 def load(comm):
     if comm.rank == 0:
         import torch

@@ -224,6 +224,43 @@ def test_a_checkpoint_of_another_training_is_refused_and_one_of_this_is_not_over
     assert f"{arrays.name} is damaged" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("link", [None, "to the index", "to the arrays"])
+def test_a_trace_that_would_overwrite_the_checkpoint_is_refused_before_training(
+    link, tmp_path, capsys
+):
+    folder = tmp_path / "kept"
+    words = f"--backend simulated --checkpoint {folder} {SMALL}"
+    assert main([*words.split(), "--epochs", "1"]) == 0
+    trace = folder / INDEX
+    if link is not None:
+        (arrays,) = folder.glob("*.npz")
+        trace = tmp_path / "link.json"
+        trace.symlink_to(arrays if link == "to the arrays" else folder / INDEX)
+    before = bits_in(folder)
+    for more in ("--resume --epochs 2", "--epochs 1"):
+        with pytest.raises(SystemExit) as refused:
+            main([*words.split(), *more.split(), "--trace", str(trace)])
+        assert refused.value.code == 2
+        told = capsys.readouterr().err
+        assert f"--trace {trace} would overwrite a file that --checkpoint {folder} keeps" in told
+    assert bits_in(folder) == before
+
+
+def test_a_trace_may_lie_beside_the_files_of_a_checkpoint(tmp_path):
+    words = f"--backend simulated --checkpoint {tmp_path} --epochs 1 {SMALL}"
+    assert main([*words.split(), "--trace", str(tmp_path / "trace.json")]) == 0
+    assert load(tmp_path).rows[-1].epoch == 1
+    assert Trace.load(tmp_path / "trace.json").n_messages
+
+
+def test_a_trace_and_a_folder_that_are_not_there_yet_may_not_share_a_name(tmp_path, capsys):
+    words = f"--backend simulated --checkpoint {tmp_path}/x.json --trace {tmp_path}/x.json {SMALL}"
+    with pytest.raises(SystemExit):
+        main(words.split())
+    assert f"--trace {tmp_path}/x.json would overwrite" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_checkpoints_come_every_so_many_epochs_and_after_the_last(tmp_path, monkeypatch):
     kept = []
     real = Path.replace

@@ -11,11 +11,15 @@ function, or one that it has started) has what a thread has; a *rank* has what a
 only a *run* has is shared by its ranks and put back for the caller at the end.
 
 **What it costs.** All checks are one compiled expression (``surroundings``), asked at every switch
-between ranks: 0.1 microseconds, and 0.4 more from when torch is loaded. What Python keeps notes by
-itself that it was changed (``notes``). Global generators of random numbers are too large to be
-moved each time: one word of their memory tells whether they were used (``generators``).
+between ranks: 0.1 microseconds, and 0.4 more from when torch is loaded. Inside a collective of the
+library it is asked once: between its verbs no code of the learner's runs (but finalizers, which run
+in anybody's turn as it is). What Python keeps notes by itself that it was changed (``notes``), and
+which warnings have been shown is written again where a change of filters made it void
+(``registries``). Global generators of random numbers are too large to be moved each time: one word
+of their memory tells whether they were used (``generators``).
 
-**What is not on the list** is shared by simulated ranks: the working directory, and whatever other
-modules keep in variables of their own. ``np.errstate``, ``np.printoptions`` and ``decimal`` need no
-entry: they are context variables, of which every flow has its own.
+**What is not on the list** is shared by simulated ranks: the working directory, generators of
+random numbers on CUDA devices, and whatever other modules keep in variables of their own.
+``np.errstate``, ``np.printoptions`` and ``decimal`` need no entry: they are context variables, of
+which every flow has its own.
 """

@@ -62,6 +62,9 @@ class Entry(ABC):
     def put_back(self, own: Any) -> None:
         """Make it what ``put_aside`` has returned."""
 
+    def settle(self) -> None:  # noqa: B027 - most need nothing
+        """Be ready to notice changes: now it is usual, and all others are."""
+
     def begin(self) -> Any:
         """Make it usual for a run that begins; return what the caller has."""
         return None if self.is_usual() else (self.put_aside(),)

@@ -7,6 +7,9 @@ it is in its block of numbers, and one number of that block, which is another af
 and after every block. Where these bytes lie is found out, not assumed: a generator of our own is
 drawn from, and the bytes must be those that it says it has. If they are not, the whole state is
 compared: slow, and right all the same.
+
+Those of torch for other devices (CUDA) are not among them: simulated ranks share them, so what is
+drawn there depends on the order in which ranks run. A ``torch.Generator`` of its own is a rank's.
 """
 
 import ctypes
@@ -160,25 +163,29 @@ class NumpyGenerator(Generator):
         self._block = self._pair = None
         offset = numpy_pair_offset()
         if offset is None:
-            super().__init__("numpy.random", (self._bits, model.get_state()), None, None)
+            beginning = self._bits, self._bits.state, model.get_state(legacy=False)
+            super().__init__("numpy.random", beginning, None, None)
+            self._first = model.get_state()
             return
         self._block = _window(self._bits.ctypes.state_address, _BLOCK_BYTES)
         self._pair = _window(id(self._singleton) + offset, _PAIR_BYTES)
         beginning = self._bits, bytes(self._block), bytes(_PAIR_BYTES)
         word, first = self._block[-8:], memoryview(bytes(self._block[-8:]))
         super().__init__("numpy.random", beginning, word, first)
-        # That hardly ever anybody replaces its bits is not asked at every switch.
         self.usual += " and numpy_random._bit_generator is numpy_bits"
+        self.quick = self.usual
         self.names |= {"numpy_random": self._singleton, "numpy_bits": self._bits}
 
     def _is_new(self) -> bool:
-        now = self._read()
-        return now[0] is self._bits and all(map(np.array_equal, now[1], self._beginning[1]))
+        if self._singleton._bit_generator is not self._bits:
+            return False
+        return all(map(np.array_equal, np.random.get_state(), self._first))  # noqa: NPY002
 
     def _read(self) -> Any:
         bits = self._singleton._bit_generator
         if self._block is None or self._pair is None:
-            return bits, np.random.get_state()  # noqa: NPY002 - it is this one
+            state = np.random.get_state(legacy=False)  # noqa: NPY002 - it is this one
+            return bits, self._bits.state, state
         with self._bits.lock:
             return bits, bytes(self._block), bytes(self._pair)
 
@@ -187,7 +194,8 @@ class NumpyGenerator(Generator):
         if self._singleton._bit_generator is not own[0]:
             np.random.mtrand.set_bit_generator(own[0])
         if self._block is None or self._pair is None:
-            np.random.set_state(own[1])  # noqa: NPY002
+            self._bits.state, state = own[1:]
+            np.random.set_state(state)  # noqa: NPY002
             return
         with self._bits.lock:
             _, self._block[:], self._pair[:] = own

@@ -5,13 +5,14 @@ environment note every change in one place. To look there is one step; only then
 what has changed, if it still is.
 """
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["NOTED", "NotingDict", "NotingList", "note_no_more", "note_variables"]
+__all__ = ["NOTED", "NotingList", "Variables", "note_no_more", "note_variables"]
 
 
 class Noted:
@@ -40,8 +41,55 @@ class _NotingModule(ModuleType):
         return import_module, (self.__name__,)
 
 
-class NotingDict(dict[Any, Any]):
-    """A dict that notes when it is changed."""
+class Variables(dict[Any, Any]):
+    """What ``os.environ`` keeps during a run: it notes what ranks change, and nobody else.
+
+    Parameters
+    ----------
+    callers : dict
+        What it keeps otherwise; what other threads change is changed there, too.
+
+    Attributes
+    ----------
+    usual : dict
+        What it would keep if no rank had changed anything.
+    lock : threading.Lock
+        Held while another thread changes something: here and there, or not yet.
+    """
+
+    def __init__(self, callers: dict[Any, Any]) -> None:
+        super().__init__(callers)
+        self.usual = dict(callers)
+        self.lock = threading.Lock()
+        self._callers = callers
+        self._thread_of_ranks = threading.get_ident()
+
+    def follow(self) -> None:
+        """Be what the caller's is now."""
+        super().clear()
+        super().update(self._callers)
+        self.usual = dict(self)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Set a variable."""
+        if threading.get_ident() == self._thread_of_ranks:
+            NOTED.changed = True
+            super().__setitem__(key, value)
+            return
+        with self.lock:
+            self.usual[key] = self._callers[key] = value
+            super().__setitem__(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        """Remove a variable."""
+        if threading.get_ident() == self._thread_of_ranks:
+            NOTED.changed = True
+            super().__delitem__(key)
+            return
+        with self.lock:
+            for kept in (self.usual, self._callers):
+                kept.pop(key, None)
+            super().__delitem__(key)
 
 
 class NotingList(list[Any]):
@@ -50,7 +98,6 @@ class NotingList(list[Any]):
 
 _CHANGES = {
     _NotingModule: ("__setattr__", "__delattr__"),
-    NotingDict: ("__setitem__", "__delitem__", "pop", "popitem", "clear", "update", "setdefault"),
     NotingList: (
         "__setitem__", "__delitem__", "__iadd__", "append", "extend", "insert", "remove", "pop",
         "clear", "sort", "reverse",

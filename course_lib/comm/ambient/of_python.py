@@ -9,11 +9,12 @@ from course_lib.comm.ambient.entries import Entry, Setting
 from course_lib.comm.ambient.generators import generators
 from course_lib.comm.ambient.notes import (
     NOTED,
-    NotingDict,
     NotingList,
+    Variables,
     note_no_more,
     note_variables,
 )
+from course_lib.comm.ambient.registries import Registries
 
 __all__ = ["of_asyncio", "of_python"]
 
@@ -105,6 +106,7 @@ class Warnings(Entry):
         self._module = module
         self._filters = NotingList(module.filters)
         self._usual = self._now()._replace(filters=self._filters)
+        self._registries = Registries(module, self._is_as_usual)
         names = {"is_usual_showing": self._is_as_usual, "noted": NOTED}
         super().__init__("filters of warnings", "rank", "is_usual_showing()", names)
 
@@ -119,28 +121,38 @@ class Warnings(Entry):
 
     def begin(self) -> Any:
         """Set them to a copy of the caller's, and note changes from now on."""
-        callers = self.put_aside()
+        callers = self._now()
+        self._set(self._usual)
+        self._registries.begin()
         if note_variables(self._module):
             self.quick = _UNCHANGED
         return callers
 
     def end(self, callers: Any) -> None:
         """Give the caller back what it had."""
-        self.put_back(self._usual if callers is None else callers)
+        self._set(callers)
+        self._registries.end()
         note_no_more(self._module)
 
     def put_aside(self) -> Any:
         """Set them to the caller's."""
-        own = self._now()
-        self.put_back(self._usual)
+        own = self._now(), self._registries.own()
+        self._set(self._usual)
         return own
 
     def put_back(self, own: Any) -> None:
         """Set them again."""
+        showing, shown = own
+        self._set(showing)
+        self._registries.put_back(shown)
+
+    def settle(self) -> None:
+        """Have nobody warned again because another rank has changed filters."""
+        self._registries.put_back_usual()
+
+    def _set(self, showing: _Showing) -> None:
         module = self._module
-        module.filters, self._filters[:], module.showwarning, module._showwarnmsg_impl = own
-        with warnings.catch_warnings(module=module):  # though a rank has emptied sys.modules
-            pass  # the interpreter, which remembers where it has warned, hears that they changed
+        module.filters, self._filters[:], module.showwarning, module._showwarnmsg_impl = showing
 
 
 class Environment(Entry):
@@ -149,37 +161,40 @@ class Environment(Entry):
     def __init__(self) -> None:
         self._variables: Any = os.environ
         self._callers: dict[Any, Any] = vars(self._variables)["_data"]
-        self._data = NotingDict(self._callers)
-        self._usual = dict(self._callers)
-        names = {"variables": self._data, "usual_variables": self._usual, "noted": NOTED}
+        self._data = Variables(self._callers)
         super().__init__(
-            "variables of the environment", "rank", "variables == usual_variables", names
-        )
+            "variables of the environment", "rank", "variables == variables.usual",
+            {"variables": self._data, "noted": NOTED},
+        )  # fmt: skip
         self.quick = _UNCHANGED
 
     def begin(self) -> None:
         """Note changes from now on."""
+        self._data.follow()
         self._variables._data = self._data
 
     def end(self, callers: None) -> None:  # noqa: ARG002 - it has never been put aside
-        """Undo what was changed, and note no more."""
-        self.put_back(self._usual)
+        """Undo what ranks have changed, and note no more."""
+        self.put_aside()
         self._variables._data = self._callers
 
     def put_aside(self) -> dict[Any, Any]:
-        """Set all variables to what the caller has."""
-        own = dict(self._data)
-        self.put_back(self._usual)
+        """Set all variables to what the caller has; return what is different, None if removed."""
+        data = self._data
+        with data.lock:
+            names = data.keys() | data.usual.keys()
+            own = {k: data.get(k) for k in names if data.get(k) != data.usual.get(k)}
+            self.put_back({name: data.usual.get(name) for name in own})
         return own
 
     def put_back(self, own: dict[Any, Any]) -> None:
-        """Set all variables again, here and for programs that are started."""
+        """Set those variables again, here and for programs that are started."""
         variables = self._variables
-        for key in self._data.keys() - own.keys():
-            del variables[variables.decodekey(key)]
         for key, value in own.items():
-            if self._data.get(key) != value:
+            if value is not None:
                 variables[variables.decodekey(key)] = variables.decodevalue(value)
+            elif key in self._data:
+                del variables[variables.decodekey(key)]
 
 
 def _here() -> str | None:

@@ -33,21 +33,26 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
         The list.
     """
     inner = torch._C
+    snapshot = Snapshot(torch)
     return [
         # Its guard keeps the modes of autograd below, too, so these come after it.
         InferenceMode(torch),
-        Gradients(torch),
-        Autocast(torch),
+        snapshot.sees(Gradients(torch, snapshot)),
+        snapshot.sees(Autocast(torch), f" and {_IN_NO_BLOCK}"),
         FunctionModes(torch),
         DispatchModes(torch),
         SavedTensorHooks(torch),
         Transforms(torch),
-        Setting(
+        snapshot.sees(Setting(
             "torch's default dtype", "rank", "default_dtype", torch.get_default_dtype,
             torch.set_default_dtype, torch.float32,
+        )),
+        snapshot.sees(Threads(torch, n_threads)),
+        snapshot.sees(Deterministic(torch)),
+        Setting(
+            "whether torch repeats its warnings", "rank", "repeats_warnings", inner._get_warnAlways,
+            torch.set_warn_always, False,
         ),
-        Threads(torch, n_threads),
-        Deterministic(torch),
         Setting(
             "torch's search for anomalies", "rank", "anomalies", torch.is_anomaly_enabled,
             torch.set_anomaly_enabled, False,
@@ -63,6 +68,34 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
             inner._is_multithreading_enabled, inner._set_multithreading_enabled, True,
         ),
     ]  # fmt: skip
+
+
+class Snapshot:
+    """Several of torch's settings at a time: one call says whether they are still the same.
+
+    Torch has that to see whether a function that it has compiled can be used again.
+
+    Attributes
+    ----------
+    is_same : callable
+        Says so; never before the first ``take``.
+    """
+
+    is_same: Callable[[], bool]
+
+    def __init__(self, torch: Any) -> None:
+        self.is_same = bool
+        self._take = torch._C._dynamo.guards.GlobalStateGuard
+
+    def take(self) -> None:
+        """Remember the settings as they are."""
+        self.is_same = self._take().check
+
+    def sees(self, entry: Entry, also: str = "") -> Entry:
+        """Have an entry ask the snapshot at a switch, and what that does not see."""
+        entry.quick = f"torch_snapshot.is_same(){also}"
+        entry.names["torch_snapshot"] = self
+        return entry
 
 
 def half_way(torch: Any) -> Callable[[], bool]:
@@ -110,7 +143,7 @@ class Gradients(Setting):
     The latter records none of forward differentiation either.
     """
 
-    def __init__(self, torch: Any) -> None:
+    def __init__(self, torch: Any, snapshot: Snapshot) -> None:
         inner = torch._C
         super().__init__(
             "whether gradients are recorded", "flow", "records_gradients",
@@ -119,39 +152,42 @@ class Gradients(Setting):
         self.names["usual_records_gradients"] = True
         self._read = lambda: (torch.is_grad_enabled(), inner._is_fwd_grad_enabled())
         self._inner = inner
+        self._snapshot = snapshot
+
+    def settle(self) -> None:
+        """Take the snapshot, for all that it sees."""
+        self._snapshot.take()
 
     def _set(self, own: tuple[bool, bool]) -> None:
         self._inner._set_grad_enabled(own[0])
         self._inner._set_fwd_grad_enabled(own[1])
 
 
+_IN_NO_BLOCK = "cast_deeper() + cast_less_deep() == 1"
+"""Of autocast: that is twice as many as have been entered, and 1."""
+
+
 class Autocast(Entry):
     """``torch.autocast``: for each kind of device whether and to what; what it has cast so far.
 
     That is forgotten: the block that is left last would keep it, also for weights that another
-    rank has changed since. So how often blocks were entered must be a flow's own, too.
+    rank has changed since. So how often blocks were entered must be a flow's own, too. A dtype that
+    is set without a block, while nothing is cast, is not seen at a switch.
     """
 
     def __init__(self, torch: Any) -> None:
+        usual = _casts_in_a_new_thread(torch)
         super().__init__(
-            "autocast", "flow",
-            "cast_deeper() + cast_less_deep() == 1",  # twice as many as blocks were entered, and 1
+            "autocast", "flow", f"{_IN_NO_BLOCK} and casts_as_usual()",
             {
                 "cast_deeper": torch.autocast_increment_nesting,
                 "cast_less_deep": torch.autocast_decrement_nesting,
+                "casts_as_usual": lambda: _casts(torch) == usual,
             },
         )  # fmt: skip
         self._torch = torch
         self._devices = torch._C._autocast_supported_devices()
-        self._usual = _casts_in_a_new_thread(torch)
-
-    def begin(self) -> Any:
-        """Cast nothing; return what the caller casts, with or without a block."""
-        return self.put_aside()
-
-    def end(self, callers: Any) -> None:
-        """Cast what the caller did."""
-        self.put_back(self._usual if callers is None else callers)
+        self._usual = usual
 
     def put_aside(self) -> Any:
         """Cast nothing."""
@@ -196,12 +232,17 @@ class Deterministic(Setting):
     """Whether torch uses deterministic algorithms, and only warns where there are none."""
 
     def __init__(self, torch: Any) -> None:
+        inner = torch._C
         super().__init__(
             "whether torch is deterministic", "rank", "is_deterministic",
-            torch._C._get_deterministic_algorithms, torch.set_deterministic_debug_mode, False,
+            lambda: (
+                inner._get_deterministic_algorithms(),
+                inner._get_deterministic_algorithms_warn_only(),
+            ),
+            lambda own: inner._set_deterministic_algorithms(own[0], warn_only=own[1]),
+            (False, False),
         )  # fmt: skip
-        self._read = torch.get_deterministic_debug_mode
-        self._value = 0
+        self.usual = "is_deterministic() == usual_is_deterministic"
 
 
 class Threads(Setting):

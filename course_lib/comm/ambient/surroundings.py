@@ -93,7 +93,7 @@ class Surroundings:
         """Put the caller's aside."""
         for entry in self._look_around():
             self._callers.append((entry, entry.begin()))
-        NOTED.changed = False
+        self._settle()
         self._compile()
 
     def end(self) -> None:
@@ -131,8 +131,14 @@ class Surroundings:
             if entry.whose != "run" and not entry.is_usual():
                 mine = of_flow if entry.whose == "flow" else of_rank
                 mine.append((entry, entry.put_aside()))
-        NOTED.changed = False
+        self._settle()
         return of_flow
+
+    def _settle(self) -> None:
+        """Notice changes from now on: all is usual."""
+        for entry in self.entries:
+            entry.settle()
+        NOTED.changed = False
 
     @staticmethod
     def put_back(belongings: Belongings) -> None:
@@ -174,7 +180,8 @@ class Surroundings:
         checked = [entry for entry in self.entries if entry.whose != "run"]
         for entry in checked:
             self._names.update(entry.names)
-        checks = dict.fromkeys(f"({entry.quick})" for entry in checked)
+        # Each is a list of what must be true, and some have a part in common.
+        checks = dict.fromkeys(part for entry in checked for part in entry.quick.split(" and "))
         self.is_usual = function_of(" and ".join(checks), self._names)
         if "torch" not in self._to_come:
             self.is_half_way = half_way(sys.modules["torch"])

@@ -237,6 +237,6 @@ def _variable(name: str, value: str) -> Iterator[None]:
         yield
     finally:
         if before is None:
-            os.environ.pop(name, None)  # a simulated run in another thread may have undone it
+            os.environ.pop(name, None)  # another thread may have removed it
         else:
             os.environ[name] = before

@@ -118,7 +118,7 @@ class Flow(greenlet):  # type: ignore[misc]
         """Enter a verb, if this flow is the one that calls it."""
         if getcurrent() is not self.caller:
             self.world.refuse(self, verb)
-        if "torch" in modules and self.world.surroundings.is_half_way():
+        if not comm._stays_usual and "torch" in modules and self.world.surroundings.is_half_way():
             refuse_half_way(self.rank, verb)
         self.comm = comm
         self.verb = verb

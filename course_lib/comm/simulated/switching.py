@@ -22,12 +22,18 @@ __all__ = ["refuse_half_way", "switch"]
 
 def switch(flow: "Flow", other: greenlet) -> None:
     """Let another greenlet go on; return when ``flow``, which calls this, is switched to again."""
-    surroundings, of_rank = flow.world.surroundings, flow.of_rank
-    of_flow = None if surroundings.is_usual() else surroundings.put_aside(of_rank)
+    surroundings, of_rank, comm = flow.world.surroundings, flow.of_rank, flow.comm
+    of_flow = None
+    if not comm._stays_usual:
+        if not surroundings.is_usual():
+            of_flow = surroundings.put_aside(of_rank)
+        elif comm._stays_usual is False:
+            comm._stays_usual = True
     try:
         other.switch()
     finally:
         if of_flow or of_rank:
+            comm._stays_usual = comm._stays_usual and False  # another flow of this rank's
             surroundings.put_back(of_rank)
             surroundings.put_back(of_flow or [])
 
