@@ -11,7 +11,7 @@ __all__ = ["MOST_BYTES", "clean_outputs", "problems_of", "without_colours"]
 
 MOST_BYTES = 300_000
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-_MIME = {"text/plain", "text/html", "image/png"}
+_MIME = {"text/plain", "text/html", "text/markdown", "image/png"}
 _HTML_TAGS = frozenset(
     {"b", "br", "code", "div", "em", "i", "p", "pre", "small", "span", "strong", "sub", "sup"}
     | {"caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}

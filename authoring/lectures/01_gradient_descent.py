@@ -29,7 +29,7 @@ from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import steps_to_loss, train, walk
 from course_lib.shards import split_evenly
-from course_lib.viz import contours, curve
+from course_lib.viz import contours, curve, source
 from course_lib.viz.prediction import predict
 
 torch.set_num_threads(1)  # as in every worker: one core each
@@ -130,7 +130,7 @@ assert np.abs(gradient - mean_gradient).max() < 1e-9
 # `Plan` says how to train, `walk` does it. Look at its lines.
 
 # %%
-print(inspect.getsource(walk).split('"""')[2])
+source(walk)
 
 # %% [markdown]
 # Each of three plans sees every patient once. How many updates does each make?

@@ -10,7 +10,6 @@
 # 35 minutes. Needs: 4 processes, no GPU. You should have met `send` and `recv` in lecture 00.
 
 # %%
-import inspect
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +21,7 @@ from course_lib.schemes.map_reduce import combine, map_reduce
 from course_lib.schemes.one_shot_averaging import one_shot_averaging
 from course_lib.schemes.serial import gradient_descent
 from course_lib.shards import split_evenly
-from course_lib.viz import loss_curve, player
+from course_lib.viz import loss_curve, player, source
 from course_lib.viz.prediction import predict
 
 rng = np.random.default_rng(seed=2)
@@ -86,7 +85,7 @@ def loss(w):
 
 
 # %%
-print(inspect.getsource(LinearRegression.gradient_sum).split('"""')[2])
+source(LinearRegression.gradient_sum)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How far do 100 steps get us?
@@ -322,7 +321,7 @@ print(one.trace.table())
 # in every step.
 
 # %%
-print(inspect.getsource(combine).split('"""')[2])
+source(combine)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Watch it

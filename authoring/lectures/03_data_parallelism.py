@@ -12,7 +12,6 @@
 
 # %%
 import copy
-import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +28,7 @@ from course_lib.schemes.one_shot_averaging import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import train
-from course_lib.viz import curve, loss_curve, player
+from course_lib.viz import curve, loss_curve, player, source
 from course_lib.viz.prediction import predict
 
 rng = np.random.default_rng(seed=3)
@@ -95,7 +94,7 @@ def distance(w, other):
 # the start, and nobody sends an example.
 
 # %%
-print(inspect.getsource(data_parallel).split('"""')[2])
+source(data_parallel)
 
 # %% [markdown]
 # `weight` is the part of the batch that this worker has, $\frac14$ for four equal parts: its mean

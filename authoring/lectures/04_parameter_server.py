@@ -11,7 +11,6 @@
 # 02; rings and direct sums are lecture 05's.
 
 # %%
-import inspect
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,7 +29,7 @@ from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.plan import Plan
 from course_lib.schemes.serial import train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
-from course_lib.viz import bars, curve, player, timeline
+from course_lib.viz import bars, curve, player, source, timeline
 from course_lib.viz.prediction import predict
 
 SEED = 4  # seed of every random number below
@@ -61,7 +60,7 @@ SEED = 4  # seed of every random number below
 # 4.12 of the claims ledger, `docs/claims.json`. Here is all of it, as it runs in both worlds:
 
 # %%
-print(inspect.getsource(parameter_server).split('"""')[2])
+source(parameter_server)
 
 # %% [markdown]
 # First it should work. A perceptron learns to read digits: one *dedicated* server, which only
@@ -217,7 +216,7 @@ timeline(chain.trace, title="One step, and the last fetch", critical_path=True)
 
 
 # %%
-print(inspect.getsource(server_step_s).split('"""')[2])
+source(server_step_s)
 
 # %%
 ethernet = networks.ethernet_10g
@@ -274,7 +273,7 @@ print(guess_percent.compare(round(100 * efficiency(8, 8, ethernet))))
 
 
 # %%
-print(inspect.getsource(bandwidth_for).split('"""')[2])
+source(bandwidth_for)
 
 # %% name="claim-1-12"
 print("wanted   workers  examples each     bandwidth      simulated")

@@ -11,7 +11,6 @@
 # lecture 00 and the combiner in lecture 02.
 
 # %%
-import inspect
 from fractions import Fraction
 
 import numpy as np
@@ -20,7 +19,7 @@ from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allgather_ring, broadcast_tree, reduce_scatter_ring
 from course_lib.costs import crossover, fit_line, predicted_s
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
-from course_lib.viz import curve
+from course_lib.viz import curve, source
 from course_lib.viz.prediction import predict
 from course_lib.watch import watch_collective
 
@@ -150,7 +149,7 @@ watch(ALLREDUCES["direct"], 4, "ring", title="Direct: every chunk has an owner")
 # each waits for the one before. Here is all of it:
 
 # %%
-print(inspect.getsource(ALLREDUCES["tree"]).split('"""')[2])
+source(ALLREDUCES["tree"])
 
 # %%
 guess_rounds = predict("Seven nodes: in how many rounds have all of them the sum?", "rounds")
@@ -260,7 +259,7 @@ watch(double_tree, 7, "line", title="Double tree: every leaf works in the other 
 # beyond it give their vector to a partner first, and get the sum at the end.)
 
 # %%
-print(inspect.getsource(ALLREDUCES["butterfly"]).split('"""')[2])
+source(ALLREDUCES["butterfly"])
 
 # %%
 guess_swaps = predict("Four nodes: how many exchanges, one after the other?", "exchanges")
@@ -339,7 +338,7 @@ for P in (4, 7, 8, 16, 32):
 # everywhere once and is complete on one rank. Then the finished chunks go round once more.
 
 # %%
-print(inspect.getsource(ALLREDUCES["ring"]).split('"""')[2])
+source(ALLREDUCES["ring"])
 
 # %%
 guess_ring = predict("Four ranks: how many vectors' worth of bytes does each one send?", "vectors")

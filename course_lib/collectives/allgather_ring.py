@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_rows, check_writable, join
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["allgather_ring"]
 
@@ -18,8 +17,7 @@ def allgather_ring(comm: Communicator, array: Array, out: Array | None = None) -
 
     Notes
     -----
-    Cost: P - 1 rounds; P - 1 messages and (P-1) n bytes sent by each rank, P ranks and n bytes on
-    each.
+    Cost: P - 1 rounds; P - 1 messages and (P-1) n bytes sent by each rank.
 
     Invariant: before step s a rank holds the s + 1 parts of its own and its nearest ranks to the
     left, and the farthest of them leaves.

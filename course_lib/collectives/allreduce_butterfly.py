@@ -5,8 +5,7 @@ import array_api_compat
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.collectives.power_of_two import fold_in, fold_out
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["allreduce_butterfly"]
 
@@ -26,7 +25,7 @@ def allreduce_butterfly(
     -----
     Cost: with Q the largest power of two that is not above P: log2 Q rounds, and up to 2 more where
     P > Q; Q log2 Q + 2(P-Q) messages in all; n bytes on the busiest card of every round: a rank
-    below Q sends n log2 Q bytes, and n more where it has taken in another, P ranks and n bytes.
+    below Q sends n log2 Q bytes, and n more where it has taken in another.
 
     Invariant: after the exchange at distance d, the ranks that differ in the bits of 2d - 1 only
     hold the same sum: that of all of them, and of whom they have taken in.
@@ -40,10 +39,8 @@ def allreduce_butterfly(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_butterfly(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_butterfly, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     total = working_copy(array, out)

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["allreduce_central"]
 
@@ -21,7 +20,7 @@ def allreduce_central(
     Notes
     -----
     Cost: 2 rounds; 2(P-1) messages in all; rank 0 sends and receives (P-1) n bytes, every other
-    rank n bytes, P ranks and n bytes. All of it passes one card, which is busy for 2(P-1) n bytes.
+    rank n bytes. All of it passes one card, which is busy for 2(P-1) n bytes.
 
     Invariant: after its k-th message, rank 0 holds the contributions of ranks 0 to k.
 
@@ -34,10 +33,8 @@ def allreduce_central(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_central(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_central, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     total = working_copy(array, out)

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, combine_into, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["allreduce_direct"]
@@ -24,7 +23,7 @@ def allreduce_direct(
     Notes
     -----
     Cost: 2 rounds; 2P(P-1) messages in all, 2(P-1) sent by each rank; 2(P-1)/P n bytes sent by each
-    rank where P divides the length, P ranks and n bytes.
+    rank where P divides the length.
 
     Invariant: between the two rounds, chunk r is complete on rank r.
 
@@ -37,10 +36,8 @@ def allreduce_direct(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_direct(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_direct, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     total = working_copy(array, out)

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["allreduce_double_tree"]
@@ -29,7 +28,7 @@ def allreduce_double_tree(
     -----
     Cost: 2 floor(log2 P) rounds; 4(P-1) messages in all for each of ``segments``; n/2 bytes go up
     and n/2 down every edge of a tree, so that a rank with two children in one tree sends 1.5n
-    bytes there and n/2 as a leaf of the other: 2n at most, P ranks and n bytes.
+    bytes there and n/2 as a leaf of the other: 2n at most.
 
     Invariant: the ranks at odd places of a tree's order are its leaves; the second order is the
     first one mirrored, or shifted by one where P is odd, so that odd places become even (but one).
@@ -43,10 +42,8 @@ def allreduce_double_tree(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_double_tree(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_double_tree, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     if segments < 1:

@@ -3,8 +3,7 @@
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.collectives.power_of_two import fold_in, fold_out
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["allreduce_halving_doubling"]
 
@@ -39,10 +38,8 @@ def allreduce_halving_doubling(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_halving_doubling(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_halving_doubling, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     total = working_copy(array, out)

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["allreduce_ring"]
@@ -23,7 +22,7 @@ def allreduce_ring(
     Notes
     -----
     Cost: 2(P-1) rounds; 2(P-1) messages sent by each rank; 2(P-1)/P n bytes sent by each rank
-    where P divides the length, P ranks and n bytes.
+    where P divides the length.
 
     Invariant: before step s of the first half, chunk ``rank - s`` of a rank holds s + 1
     contributions, and it is the one that leaves.
@@ -37,10 +36,8 @@ def allreduce_ring(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_ring(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_ring, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     total = working_copy(array, out)  # shape (n,)

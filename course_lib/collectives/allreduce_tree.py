@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["allreduce_tree"]
 
@@ -22,7 +21,7 @@ def allreduce_tree(
     Notes
     -----
     Cost: 2 floor(log2 P) rounds; 2(P-1) messages in all; a rank with two children and a parent
-    sends and receives 3n bytes, the root 2n, a leaf n, P ranks and n bytes. Where P + 1 is a power
+    sends and receives 3n bytes, the root 2n, a leaf n. Where P + 1 is a power
     of two, the busiest card of every round carries 2n bytes: 4 floor(log2 P) n in all.
 
     Invariant: what a rank sends up holds each contribution of its subtree once, and no other.
@@ -36,10 +35,8 @@ def allreduce_tree(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_tree(comm, np.full(3, comm.rank))
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_tree, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     total = working_copy(array, out)

@@ -5,8 +5,7 @@ from course_lib.collectives.arguments import check_combines, finish, working_cop
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.reduce_tree import reduce_tree
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["allreduce_two_level"]
 
@@ -18,9 +17,8 @@ def allreduce_two_level(
 ) -> Array:  # fmt: skip
     """Combine the arrays of all ranks with as little traffic between hosts as possible.
 
-    Links inside a host are faster than those between hosts. So the ranks of a host add up among
-    themselves first; one of each host, its leader, takes part in a ring between the hosts; then
-    the leaders tell the others.
+    Links inside a host are faster than those between hosts. So the ranks of a host add up first;
+    then one of each, its leader, takes part in a ring between hosts; then leaders tell the others.
 
     Parameters
     ----------
@@ -31,7 +29,7 @@ def allreduce_two_level(
     -----
     Cost: with H = ceil(P / L) hosts of L = ``ranks_per_host`` ranks, L up to P: 2 ceil(log2 L) +
     2(H-1) rounds; 2(P-H) messages inside the hosts and 2H(H-1) between them; 2(H-1)/H n bytes leave
-    each host where H divides the length, P ranks and n bytes.
+    each host where H divides the length.
 
     Invariant: between the phases, the leaders' arrays together hold each contribution once.
 
@@ -44,10 +42,8 @@ def allreduce_two_level(
     --------
     >>> import numpy as np
     >>> from course_lib import run
-    >>> def sum_of_ranks(comm):
-    ...     return allreduce_two_level(comm, np.full(3, comm.rank), ranks_per_host=2)
-    >>> run(sum_of_ranks, workers=4, backend="simulated").values[2]
-    array([6, 6, 6])
+    >>> run(allreduce_two_level, np.arange(3), workers=4, backend="simulated").values[2]
+    array([0, 4, 8])
     """
     check_combines(op, array)
     if ranks_per_host < 1:

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_rows, check_writable, join
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["alltoall"]
@@ -20,7 +19,7 @@ def alltoall(comm: Communicator, array: Array, out: Array | None = None) -> Arra
     Notes
     -----
     Cost: P - 1 rounds; P - 1 messages and (P-1)/P n bytes sent by each rank where P divides the
-    number of rows, P ranks and n bytes on each.
+    number of rows.
 
     Invariant: no part is passed on: it goes from its sender straight to its receiver.
 

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["broadcast_flat"]
 
@@ -19,7 +18,7 @@ def broadcast_flat(
 
     Notes
     -----
-    Cost: 1 round; P - 1 messages in all; the root sends (P-1) n bytes, P ranks and n bytes.
+    Cost: 1 round; P - 1 messages in all; the root sends (P-1) n bytes.
 
     Invariant: only the root sends.
 

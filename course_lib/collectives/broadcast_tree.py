@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["broadcast_tree"]
 
@@ -19,8 +18,7 @@ def broadcast_tree(
 
     Notes
     -----
-    Cost: ceil(log2 P) rounds; P - 1 messages in all; the root sends ceil(log2 P) n bytes, P ranks
-    and n bytes.
+    Cost: ceil(log2 P) rounds; P - 1 messages in all; the root sends ceil(log2 P) n bytes.
 
     Invariant: numbering the ranks from the root, after r rounds exactly the ranks that are
     multiples of ``2 ** (ceil(log2 P) - r)`` hold the array.

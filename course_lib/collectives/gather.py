@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_root, check_rows, check_writable, join
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["gather"]
 
@@ -19,8 +18,7 @@ def gather(
 
     Notes
     -----
-    Cost: 1 round; P - 1 messages in all; the root receives (P-1) n bytes, every other rank sends n,
-    P ranks and n bytes on each.
+    Cost: 1 round; P - 1 messages in all; the root receives (P-1) n bytes, every other rank sends n.
 
     Invariant: only the root receives.
 

@@ -1,7 +1,6 @@
 """Fold any number of ranks into a power of two, for algorithms whose ranks meet in pairs."""
 
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["fold_in", "fold_out"]
 

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, check_root, check_writable, copy_into
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["reduce_flat"]
 
@@ -19,8 +18,7 @@ def reduce_flat(
 
     Notes
     -----
-    Cost: 1 round; P - 1 messages in all; the root receives (P-1) n bytes, every other rank sends n,
-    P ranks and n bytes.
+    Cost: 1 round; P - 1 messages in all; the root receives (P-1) n bytes, every other rank sends n.
 
     Invariant: after its k-th message the root holds k + 1 contributions.
 

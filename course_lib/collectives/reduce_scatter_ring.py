@@ -1,15 +1,8 @@
 """Reduce-scatter on a ring: everybody ends with one chunk of the sum, and all chunks are there."""
 
-from course_lib.collectives.arguments import (
-    check_combines,
-    check_rows,
-    check_writable,
-    copy_into,
-    working_copy,
-)
+from course_lib.collectives.arguments import check_combines, check_rows, check_writable, copy_into
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["reduce_scatter_ring"]
@@ -28,7 +21,7 @@ def reduce_scatter_ring(
     Notes
     -----
     Cost: P - 1 rounds; P - 1 messages and (P-1)/P n bytes sent by each rank where P divides the
-    number of rows, P ranks and n bytes.
+    number of rows.
 
     Invariant: before step s, chunk ``rank - s - 1`` of a rank holds s + 1 contributions, and it is
     the one that leaves.
@@ -50,7 +43,7 @@ def reduce_scatter_ring(
     check_writable(out)
     check_combines(op, array)
     check_rows(array)
-    total = working_copy(array, None).reshape(array.shape)
+    total = copy_into(array, None)
     chunks = split_evenly(array.shape[0], comm.size)
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
 

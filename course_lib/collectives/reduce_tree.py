@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, check_root, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 
 __all__ = ["reduce_tree"]
 
@@ -21,7 +20,7 @@ def reduce_tree(
     Notes
     -----
     Cost: ceil(log2 P) rounds; P - 1 messages in all; the root receives ceil(log2 P) n bytes, every
-    other rank sends n, P ranks and n bytes.
+    other rank sends n.
 
     Invariant: numbering the ranks from the root, a rank that is a multiple of ``2 ** r`` holds
     after r rounds the contributions of the ``2 ** r`` ranks from itself on, if there are as many.

@@ -2,8 +2,7 @@
 
 from course_lib.collectives.arguments import check_root, check_rows, check_writable, copy_into
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.messages import Array
+from course_lib.comm.communicator import Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["scatter"]
@@ -21,7 +20,7 @@ def scatter(
     Notes
     -----
     Cost: 1 round; P - 1 messages in all; the root sends (P-1)/P n bytes where P divides the number
-    of rows, P ranks and n bytes.
+    of rows.
 
     Invariant: only the root sends.
 

@@ -35,7 +35,7 @@ from course_lib.comm.notes import plain
 from course_lib.comm.order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.pending import Pending
 
-__all__ = ["EAGER_BYTES", "WORLD", "Communicator"]
+__all__ = ["EAGER_BYTES", "WORLD", "Array", "Communicator"]
 
 EAGER_BYTES = 16 * 1024
 """Messages up to this size are copied by ``send``, which then returns at once; larger ones wait

@@ -157,9 +157,7 @@ def check_op(op: str, kind: str, dtype: Any) -> None:
 def unknown_op(op: Any, besides: str = "") -> ValueError:
     """Return the error for an operation that there is not; ``besides`` is what else is allowed."""
     advice = ": divide the sum by comm.size" if op in ("mean", "avg") else ""
-    return ValueError(
-        f"op must be one of {', '.join(map(repr, OPS))}{besides}, got {op!r}{advice}"
-    )
+    return ValueError(f"op must be one of {', '.join(map(repr, OPS))}{besides}, got {op!r}{advice}")
 
 
 def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:

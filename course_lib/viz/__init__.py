@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from course_lib.viz.bar_charts import bars
     from course_lib.viz.curves import loss_curve
     from course_lib.viz.gantt import draw_gantt
+    from course_lib.viz.listing import source
     from course_lib.viz.maps import contours
     from course_lib.viz.message_player import Player, player
     from course_lib.viz.pages import export_page, to_html
@@ -33,6 +34,7 @@ __all__ = [
     "loss_curve",
     "mimebundle",
     "player",
+    "source",
     "table",
     "table_html",
     "timeline",
@@ -52,6 +54,7 @@ _HOME = {
     "loss_curve": "curves",
     "mimebundle": "show",
     "player": "message_player",
+    "source": "listing",
     "table": "tables",
     "table_html": "tables",
     "timeline": "stills",

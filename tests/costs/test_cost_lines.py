@@ -72,7 +72,7 @@ CLAIMS = {
         ROUNDS, IN_ALL,
         (r"and a parent sends and receives (\w+) bytes", lambda p: p.bytes_sent[1], full),
         (r"the root (\w+),", lambda p: p.bytes_sent[0], full),
-        (r"a leaf (\w+),", lambda p: p.bytes_received[-1], full),
+        (r"a leaf (\w+)[,.]", lambda p: p.bytes_received[-1], full),
         (r"2n bytes: (.+?) in all", lambda p: p.serial_bytes, full),
     ],
     "allreduce_double_tree": [

@@ -182,15 +182,15 @@ def test_what_a_family_shares_is_said_once_and_what_is_a_members_own_by_itself(
     (package / "__init__.py").write_text(FAMILY)
     head = GOOD[: GOOD.index("    Parameters")].rstrip()
     short = f'{head}"""\n    return 2 * x\n'
-    (package / "double.py").write_text(short)
-    (package / "triple.py").write_text(short.replace("double(x)", "triple(x, times)"))
+    for name, signature in (("double", "planted_double(x)"), ("times", "planted_times(x, times)")):
+        (package / f"planted_{name}.py").write_text(short.replace("double(x)", signature))
     importlib.invalidate_caches()
-    assert complaints("planted_family.double") == []
-    (complaint,) = complaints("planted_family.triple")
+    assert complaints("planted_family.planted_double") == []
+    (complaint,) = complaints("planted_family.planted_times")
     assert "PR01" in complaint
     assert "'times'" in complaint
-    for name in ("planted_family.double", "planted_family.triple", "planted_family"):
-        sys.modules.pop(name, None)
+    for name in ("", ".planted_double", ".planted_times"):
+        sys.modules.pop(f"planted_family{name}", None)
 
 
 def line_of_body(source: str, name: str) -> int:
