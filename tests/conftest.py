@@ -14,9 +14,17 @@ from hypothesis import settings
 from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 
+# Before torch is loaded, here or in a process that a test starts: threads of OpenMP that wait by
+# turning round take the cores from the other tests, and a lecture's training three times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take a minute: at the end, one worker would wait for the other."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
