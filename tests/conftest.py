@@ -1,6 +1,7 @@
 """What holds for all tests: worker functions travel by value, and nothing is left behind."""
 
 import os
+import signal
 import statistics
 import sys
 import threading
@@ -14,9 +15,20 @@ from hypothesis import settings
 from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 
+# Before torch is loaded, here or in a process that a test starts. Threads of OpenMP that spin while
+# they wait take the cores from other tests: the training in a lecture took three times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# A shell starts what runs behind it deaf to Ctrl-C, and so would be the programs that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take a minute: at the end, one worker would wait for the other."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

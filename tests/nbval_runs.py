@@ -1,4 +1,4 @@
-"""Run a notebook and compare what it prints with its outputs, by nbval in a process of its own."""
+"""Run a notebook, by nbval in a process of its own: compare what it prints, try its claims."""
 
 import os
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+LEDGER = REPOSITORY / "docs" / "claims.json"
 STRICT = sys.platform == "linux"  # other systems print floats and errors a little differently
 SLOW_AND_NEVER_NEEDED = "rfc3987_syntax"
 """A grammar of web addresses. jsonschema loads it where it finds it, for no use in a notebook: it
@@ -19,13 +20,20 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 _WORDS = [
     *("-p", "nbval.plugin", "--nbval-cell-timeout=120", "--nbval-current-env"),
+    *("-p", "tests.nbval_claims"),
     *("-p", "no:cacheprovider", "-q", "-W", "ignore", "-c", os.devnull),
 ]
 
 
-def nbval(path: Path, *, strict: bool = STRICT) -> "subprocess.CompletedProcess[str]":
-    """Run the notebook in its folder, comparing outputs if strict; return how nbval ended."""
+def nbval(
+    path: Path, *, strict: bool = STRICT, ledger: Path = LEDGER
+) -> "subprocess.CompletedProcess[str]":
+    """Run the notebook in its folder, and the opposites of its claims; return how nbval ended.
+
+    Outputs are compared if ``strict``.
+    """
     words = [*_WORDS, "--nbval" if strict else "--nbval-lax", "--rootdir", str(path.parent)]
+    words += ["--claims", str(ledger)]
     paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
     # The other plugins take their time, too, and have nothing to do here.
     environment = {"PYTHONPATH": os.pathsep.join(paths), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -8,6 +8,7 @@ from tests.tooling.planting import REPOSITORY, run_module
 
 
 @pytest.mark.slow
+@pytest.mark.long  # without a cache
 def test_mypy_strict_finds_nothing():
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     checked = [name for name in settings["tool"]["mypy"]["files"] if (REPOSITORY / name).exists()]
