@@ -12,15 +12,17 @@ from benchmarks.samples import Key, Samples
 from course_lib import run
 from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.parameter_averaging import parameter_averaging
-from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes import (
+    Training,
+    data_parallel,
+    layerwise,
+    nn_data_parallel,
+    parameter_averaging,
+    parameter_server,
+    priority,
+    sharded_parameter_server,
+)
 from course_lib.schemes.plan import Plan as TrainingPlan
-from course_lib.schemes.plan import Training
-from course_lib.schemes.priority import priority
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
-from course_lib.schemes.torch_data_parallel import torch_data_parallel
 
 __all__ = ["PLAN", "SYNCHRONOUS", "WORKERS", "digits_accuracy", "digits_key", "measure_digits"]
 
@@ -29,7 +31,7 @@ SYNCHRONOUS: dict[str, Callable[..., Training]] = {
     "data_parallel": data_parallel,
     "layerwise": layerwise,
     "priority": partial(priority, order=[1, 0]),
-    "torch_data_parallel": torch_data_parallel,
+    "nn_data_parallel": nn_data_parallel,
     "parameter_averaging": parameter_averaging,
     "parameter_averaging, every 5 steps": partial(parameter_averaging, every=5),
     "parameter_server": parameter_server,

@@ -16,9 +16,7 @@ from benchmarks.samples import Key, Samples
 from course_lib import run
 from course_lib.comm.communicator import Communicator
 from course_lib.models.mlp import mlp
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.plan import Training
+from course_lib.schemes import Training, data_parallel, layerwise
 from course_lib.trace.trace import Trace
 
 __all__ = ["ALONE", "DDP", "DDP_IN_BUCKETS", "OURS", "measure_training", "step_key"]

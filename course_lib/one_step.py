@@ -9,7 +9,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import Result, run
 from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.models.model import Model
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 
 __all__ = ["OneStep", "one_step", "real_step_s"]
 
@@ -66,7 +66,7 @@ def one_step(
     Examples
     --------
     >>> from course_lib.models.stand_in import StandIn
-    >>> from course_lib.schemes.parameter_server import parameter_server
+    >>> from course_lib.schemes import parameter_server
     >>> model = StandIn.of({"fc": 100_000}, flops_per_example=1e7)
     >>> step = one_step(parameter_server, model, workers=2, examples_each=1, extra_ranks=1)
     >>> f"{step.seconds * 1e3:.2f} ms"  # the gradient 1 ms, 3 x (20 us + 0.64 ms), the update

@@ -17,7 +17,7 @@ from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.topologies import TwoLevel
 from course_lib.models.published import LayerSize
 from course_lib.models.stand_in import StandIn
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 
 __all__ = ["rehearse", "step_s"]
 
@@ -126,7 +126,7 @@ def step_s(
     Examples
     --------
     >>> from course_lib import networks
-    >>> from course_lib.schemes.data_parallel import data_parallel
+    >>> from course_lib.schemes import data_parallel
     >>> sizes = [LayerSize("all", n_parameters=25_000_000, flops=1e9)]
     >>> step = step_s(data_parallel, sizes, 4, 400, networks.ethernet_10g)  # of 10 Gflop/s
     >>> round(step, 4)  # 10 s, six latencies, and 3/2 of 100 MB

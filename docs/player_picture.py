@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 from course_lib import networks, run
 from course_lib.data.diabetes import load_diabetes
-from course_lib.schemes.map_reduce import map_reduce
+from course_lib.schemes import map_reduce
 from course_lib.viz import export_page, loss_curve
 
 # Slow enough that computing can be seen beside the network, and no two workers equally fast.

@@ -6,11 +6,13 @@ import pytest
 from course_lib import run
 from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step, real_step_s
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes import (
+    Plan,
+    data_parallel,
+    parameter_server,
+    sharded_parameter_server,
+    train,
+)
 
 MODEL = StandIn.of({"fc1": 3000, "fc2": 1000}, flops_per_example=1e6)
 N_BYTES = 8 * 4000

@@ -11,10 +11,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.costs import Step
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.rehearsal import rehearse, step_s
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.priority import priority
+from course_lib.schemes import data_parallel, layerwise, parameter_server, priority
 
 GPUS = replace(networks.ethernet_10g, flops_per_s=4e12)
 THREE = [LayerSize(name, n_parameters=500_000, flops=3e9) for name in ("L1", "L2", "L3")]

@@ -326,8 +326,8 @@ run(
 # <details><summary>Answer</summary>
 #
 # For this step, yes: the mean of `w - P * step_size * grad_partial` over P ranks is the same
-# number. With momentum, or after several steps of their own, it is not: lecture 03 shows where
-# they part.
+# number, with momentum too. After several steps of their own, or with Adam, it is not: lecture 03
+# shows where they part.
 # </details>
 
 # %% [markdown]

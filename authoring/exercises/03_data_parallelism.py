@@ -18,8 +18,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.data.digits import load_digits
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
+from course_lib.schemes import Plan, train
 from course_lib.shards import split_evenly
 
 digits = load_digits()

@@ -17,7 +17,7 @@ import numpy as np
 from course_lib import checks, networks, run
 from course_lib.models.published import LayerSize
 from course_lib.rehearsal import step_s
-from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes import layerwise
 
 # No seed is needed: every check draws data of its own.
 

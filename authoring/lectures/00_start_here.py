@@ -368,5 +368,4 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 # - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and
 #   `sendrecv`.
 #
-# Next: the exercise set 00, then lecture 02: four workers compute one gradient. (Lecture 01 is to
-# come; you do not need it for 02.)
+# Next: the exercise set 00, then lecture 01: what gradient descent does before it is distributed.

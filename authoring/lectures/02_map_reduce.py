@@ -17,9 +17,8 @@ import numpy as np
 from course_lib import networks, run
 from course_lib.data.diabetes import load_diabetes
 from course_lib.models.linear_regression import LinearRegression
+from course_lib.schemes import gradient_descent, one_shot_averaging
 from course_lib.schemes.map_reduce import combine, map_reduce
-from course_lib.schemes.one_shot_averaging import one_shot_averaging
-from course_lib.schemes.serial import gradient_descent
 from course_lib.shards import split_evenly
 from course_lib.viz import loss_curve, player, source
 from course_lib.viz.prediction import predict
@@ -588,8 +587,9 @@ for P in (2, 4, 10, 20, 36):
 
 # %% [markdown]
 # Each half solves $A_k w_k = b_k$, where $A_k$ sums the products of its features. With $A_1 = A_2$
-# the mean of the solutions solves the whole problem. Otherwise it does not. Two halves come
-# near (0.3 % above the best); with 11 rows for 11 parameters each part fits its own noise.
+# the mean of the solutions solves the whole problem; so it does where one line goes through all
+# points. In general it does not. Two halves come near (0.3 % above the best); with 11 rows for 11
+# parameters each part fits its own noise.
 #
 # **The claim:** each process finds the minimum on its own part, then the weights are combined; this
 # is data parallelism.
@@ -640,5 +640,4 @@ for P in (2, 4, 10, 20, 36):
 # - We predicted $2(P-1)$ messages a step, and 6 were counted: 3 sums in, 3 models out, 528 bytes.
 # - We moved one parenthesis and put back one minus sign, and two printed formulas began to descend.
 #
-# Next: the exercise set 02, then lecture 03 (to come), where a neural network takes the place of
-# the line.
+# Next: the exercise set 02, then lecture 03, where a neural network takes the place of the line.

@@ -23,11 +23,7 @@ from course_lib.data.digits import load_digits
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.one_shot_averaging import one_shot_training
-from course_lib.schemes.parameter_averaging import parameter_averaging
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
+from course_lib.schemes import Plan, data_parallel, one_shot_training, parameter_averaging, train
 from course_lib.viz import curve, loss_curve, player, source
 from course_lib.viz.prediction import predict
 
@@ -430,14 +426,14 @@ assert fits == [("one loss", "sum"), ("own losses", "mean")]
 
 # %% [markdown]
 # One reason to recommend the other: in `DataParallel` everything passes through the first GPU.
-# `torch_data_parallel` does what it does with messages between ranks. What does rank 0 send in 22
+# `nn_data_parallel` does what it does with messages between ranks. What does rank 0 send in 22
 # steps, and what does the busiest rank of our all-reduce?
 
 # %% name="torch-data-parallel"
-from course_lib.schemes.torch_data_parallel import torch_data_parallel
+from course_lib.schemes import nn_data_parallel
 
 print("                     equal to one machine   bytes of rank 0   of all ranks")
-for scheme in (torch_data_parallel, data_parallel):
+for scheme in (nn_data_parallel, data_parallel):
     made = run(scheme, model, X, y, plan, workers=4, backend="simulated")
     same = distance(made.values[0].w, serial.w) < 1e-12
     print(f"{scheme.__name__:20} {same!s:>20}", end=" ")

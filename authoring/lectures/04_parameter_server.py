@@ -23,12 +23,14 @@ from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
 from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step, real_step_s
-from course_lib.schemes import sharding
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes import (
+    Plan,
+    data_parallel,
+    parameter_server,
+    sharded_parameter_server,
+    sharding,
+    train,
+)
 from course_lib.viz import bars, curve, player, source, timeline
 from course_lib.viz.prediction import predict
 

@@ -39,8 +39,7 @@ def forbidding(
     hidden = {name: module for name, module in sys.modules.items() if guard.forbids(name)}
     with contextlib.ExitStack() as undo:
         for name, module in hidden.items():
-            undo.callback(_show_again, name, module)
-            _hide(name)
+            undo.enter_context(_hidden(name, module))
         sys.meta_path.insert(0, guard)
         undo.callback(_remove, guard)
         for function in functions:
@@ -72,19 +71,21 @@ def _remove(guard: _Guard) -> None:
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not guard]
 
 
-def _hide(name: str) -> None:
-    """Forget that a module has been loaded, in the package that it lies in as well."""
+@contextlib.contextmanager
+def _hidden(name: str, module: ModuleType) -> Iterator[None]:
+    """Forget for a while that a module has been loaded, in the package that it lies in as well.
+
+    There its name may stand for the module or for the function that the module is about.
+    """
+    home, _, last = name.rpartition(".")
+    package = vars(sys.modules[home]) if home in sys.modules else {}
+    there = {last: package.pop(last)} if last in package else {}
     del sys.modules[name]
-    home, _, last = name.rpartition(".")
-    if home in sys.modules:
-        vars(sys.modules[home]).pop(last, None)
-
-
-def _show_again(name: str, module: ModuleType) -> None:
-    sys.modules[name] = module
-    home, _, last = name.rpartition(".")
-    if home in sys.modules:
-        setattr(sys.modules[home], last, module)
+    try:
+        yield
+    finally:
+        sys.modules[name] = module
+        package.update(there)
 
 
 @contextlib.contextmanager

@@ -1,1 +1,64 @@
-"""Ways to train, one file each."""
+"""Ways to train, one file each.
+
+What they share is said here, and in a file only what is its own: the idea, the cost of a step, an
+invariant, and then the scheme.
+
+A scheme is a function that all ranks of ``comm`` call with the same arguments. Every rank has all
+examples, and uses its own part of each batch only. It notes its share of the loss of every step as
+``"loss_partial"``: the sum over the ranks is the loss before that step. In a ``Cost``, P is the
+number of ranks and n the bytes of the parameters.
+
+    comm : Communicator
+        The group of ranks.
+    model : Model
+        What is trained. ``map_reduce`` and ``one_shot_averaging`` fit a linear regression, and make
+        it themselves.
+    X : array, shape (m, ...)
+        The examples, the same on every rank.
+    y : array, shape (m,)
+        Their targets.
+    plan : Plan
+        How to train.
+    allreduce : callable, default: allreduce_ring
+        Any all-reduce of ``course_lib.collectives``.
+
+Returns
+-------
+Training
+    The parameters, the same on every rank, and this rank's share of the losses, 0 where it has not
+    computed a gradient.
+
+Raises
+------
+ValueError
+    If there are too few ranks, or an option is not what its description says.
+"""
+
+from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes.map_reduce import map_reduce
+from course_lib.schemes.nn_data_parallel import nn_data_parallel
+from course_lib.schemes.one_shot_averaging import one_shot_averaging, one_shot_training
+from course_lib.schemes.parameter_averaging import parameter_averaging
+from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes.plan import Plan, Training
+from course_lib.schemes.priority import priority
+from course_lib.schemes.serial import gradient_descent, train
+from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+
+__all__ = [
+    "Plan",
+    "Training",
+    "data_parallel",
+    "gradient_descent",
+    "layerwise",
+    "map_reduce",
+    "nn_data_parallel",
+    "one_shot_averaging",
+    "one_shot_training",
+    "parameter_averaging",
+    "parameter_server",
+    "priority",
+    "sharded_parameter_server",
+    "train",
+]

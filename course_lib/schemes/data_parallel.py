@@ -23,26 +23,6 @@ def data_parallel(
     Every rank computes the gradient over its part of the batch, the parts are added up so that all
     ranks hold the gradient of the whole batch, and each takes the same step from the same place.
 
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
-        The examples, the same on every rank; each rank uses its own part of each batch only.
-    y : array, shape (m,)
-        Their targets.
-    plan : Plan
-        How to train; the same on every rank.
-    allreduce : callable, default: allreduce_ring
-        Any all-reduce of ``course_lib.collectives``.
-
-    Returns
-    -------
-    Training
-        The parameters, the same on every rank, and this rank's share of the losses.
-
     Notes
     -----
     Cost of one step: that of the all-reduce, for n = the bytes of the parameters. Before the first

@@ -31,29 +31,12 @@ def layerwise(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
-        The examples, the same on every rank; each rank uses its own part of each batch only.
-    y : array, shape (m,)
-        Their targets.
-    plan : Plan
-        How to train; the same on every rank.
-    allreduce : callable, default: allreduce_ring
-        Any all-reduce of ``course_lib.collectives``.
     bucket_bytes : float, default: 0
         A bucket leaves when it holds so many bytes or more, or the first layer. 0 lets every layer
         leave alone; ``math.inf`` sends the whole gradient at the end, as ``data_parallel`` does.
     one_at_a_time : bool, default: False
         Whether an all-reduce begins only when the one before it is over, as in the one stream of a
         GPU. Then the latencies of small buckets add up; else they pass side by side.
-
-    Returns
-    -------
-    Training
-        The parameters, the same on every rank, and this rank's share of the losses.
 
     Notes
     -----

@@ -25,26 +25,10 @@ def map_reduce(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    X : numpy.ndarray, shape (m, d)
-        The examples, the same on every rank; each rank uses its own rows only.
-    y : numpy.ndarray, shape (m,)
-        The targets.
     learning_rate : float, default: 0.1
         How far to go against the mean gradient; the same on every rank.
     steps : int, default: 100
         How many steps to take; the same on every rank.
-
-    Returns
-    -------
-    numpy.ndarray, shape (d + 1,)
-        The parameters after the last step, the same on every rank.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the data or a number is unusable.
 
     Notes
     -----

@@ -18,33 +18,14 @@ def one_shot_averaging(comm: Communicator, X: Vector, y: Vector) -> Vector:
     """Fit a linear regression on each rank's rows alone and average the parameters.
 
     Nothing is sent while the ranks work; at the end each sends its model once. The mean of the
-    shards' best models is the best model of all rows only where all shards have the same matrix of
-    second moments of the features. With few rows in a shard it can be far off.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    X : numpy.ndarray, shape (m, d)
-        The examples, the same on every rank; each rank uses its own rows only.
-    y : numpy.ndarray, shape (m,)
-        The targets.
-
-    Returns
-    -------
-    numpy.ndarray, shape (d + 1,)
-        The mean of the ranks' models, the same on every rank.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the data is unusable, or there are fewer rows than ranks: a rank without rows has no
-        model.
+    shards' best models is that of all rows if equal shards have the same matrix of second moments
+    of the features, or if a model fits all rows exactly; in general it is not, and with few rows in
+    a shard it can be far off.
 
     Notes
     -----
     Cost: 2 rounds in all, whatever the number of steps; P - 1 models in and P - 1 sums out, each
-    of 8 (d + 1) bytes, P ranks.
+    of 8 (d + 1) bytes.
 
     References
     ----------

@@ -11,48 +11,20 @@ __all__ = ["parameter_averaging"]
 
 
 def parameter_averaging(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    every: int = 1,
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, every: int = 1,
     allreduce: Callable[..., Array] = allreduce_ring,
-) -> Training:
+) -> Training:  # fmt: skip
     """Let every rank take steps of its own, and replace all models by their mean now and then.
 
-    With plain gradient descent, equal shares and ``every=1`` this is data-parallel SGD: the mean of
-    steps from one place is the step along the mean gradient. With momentum, or with more steps
-    between two averages, it is another algorithm, that sends less.
+    With equal shares and ``every=1`` this is data-parallel SGD: the mean of steps from one place is
+    the step along the mean gradient, and the mean of momenta is the momentum of the mean. With more
+    steps between two averages it is another algorithm, that sends less. A step whose batch leaves a
+    rank without an example is no step for it.
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
-        The examples, the same on every rank; each rank uses its own part of each batch only.
-    y : array, shape (m,)
-        Their targets.
-    plan : Plan
-        How to train; the same on every rank. A step whose batch leaves this rank without an example
-        is no step for it.
     every : int, default: 1
-        How many steps lie between two averages; the models are averaged after the last step, too.
-    allreduce : callable, default: allreduce_ring
-        Any all-reduce of ``course_lib.collectives``.
-
-    Returns
-    -------
-    Training
-        The mean of the models, the same on every rank, and for each step this rank's share of the
-        losses, each rank's taken at its own model.
-
-    Raises
-    ------
-    ValueError
-        If ``every`` is below 1.
+        How many steps lie between two averages, 1 or more; there is one after the last step, too.
 
     Notes
     -----

@@ -20,30 +20,9 @@ def parameter_server(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
-        The examples, the same on every rank; each worker uses its own part of each batch only.
-    y : array, shape (m,)
-        Their targets.
-    plan : Plan
-        How to train; the same on every rank.
     dedicated : bool, default: True
         Whether the server only serves, so that ranks 1 to P - 1 are the workers (two ranks at
         least). If not, rank 0 is a worker as well.
-
-    Returns
-    -------
-    Training
-        The parameters, the same on every rank, and this rank's share of the losses (0 for a
-        dedicated server).
-
-    Raises
-    ------
-    ValueError
-        If there is no worker.
 
     Notes
     -----

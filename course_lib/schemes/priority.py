@@ -67,31 +67,9 @@ def priority(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
-        The examples, the same on every rank; each rank uses its own part of each batch only.
-    y : array, shape (m,)
-        Their targets.
-    plan : Plan
-        How to train; the same on every rank.
     order : sequence of int
         Every layer's number once, as ``order_of_need`` returns them; the same on every rank. A
         layer that is ready waits for those before it in the order.
-    allreduce : callable, default: allreduce_ring
-        Any all-reduce of ``course_lib.collectives``.
-
-    Returns
-    -------
-    Training
-        The parameters, the same on every rank, and this rank's share of the losses.
-
-    Raises
-    ------
-    ValueError
-        If ``order`` does not name every layer once.
 
     Notes
     -----

@@ -32,32 +32,12 @@ def sharded_parameter_server(
 
     Parameters
     ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
-        The examples, the same on every rank; each worker uses its own part of each batch only.
-    y : array, shape (m,)
-        Their targets.
-    plan : Plan
-        How to train; the same on every rank.
     servers : int, default: 2
         How many shards there are, on ranks 0 to ``servers - 1``.
     dedicated : bool, default: True
         Whether the servers only serve. If not, they are workers as well.
     balanced : bool, default: True
         Shards of equal length, or layers by the hash of their names.
-
-    Returns
-    -------
-    Training
-        The parameters, the same on every rank, and this rank's share of the losses.
-
-    Raises
-    ------
-    ValueError
-        If there is no worker, or there are more servers than ranks.
 
     Notes
     -----

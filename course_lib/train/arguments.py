@@ -19,7 +19,7 @@ from course_lib.command_line.options import (
     usual_workers,
     whole,
 )
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import MOST_EPOCHS, Row, is_of_checkpoint
 from course_lib.train.claim import Claim

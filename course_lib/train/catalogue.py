@@ -10,17 +10,20 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.command_line.options import whole
 from course_lib.models.model import Array, Model
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.one_shot_averaging import one_shot_training
-from course_lib.schemes.parameter_averaging import parameter_averaging
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan, Training
+from course_lib.schemes import (
+    Plan,
+    Training,
+    data_parallel,
+    layerwise,
+    nn_data_parallel,
+    one_shot_training,
+    parameter_averaging,
+    parameter_server,
+    sharded_parameter_server,
+    train,
+)
 from course_lib.schemes.priority import order_of_need, priority
-from course_lib.schemes.serial import train
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 from course_lib.schemes.timed import TimedModel
-from course_lib.schemes.torch_data_parallel import torch_data_parallel
 from course_lib.train.states import State
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
@@ -145,7 +148,7 @@ SCHEMES = {
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
     "layerwise": Scheme(layerwise, ("allreduce", "bucket_bytes")),
     "priority": Scheme(_priority, ("order", "allreduce")),
-    "torch_data_parallel": Scheme(torch_data_parallel, models=("mlp", "conv")),
+    "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv")),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
     "parameter_server": Scheme(parameter_server, ("dedicated",)),

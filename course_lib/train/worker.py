@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.comm.communicator import Communicator
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import Row

@@ -15,7 +15,7 @@ from benchmarks.samples import Samples
 from benchmarks.training import ALONE, DDP, DDP_IN_BUCKETS, OURS, step_key
 from course_lib import run
 from course_lib.models.mlp import mlp
-from course_lib.schemes.serial import train
+from course_lib.schemes import train
 from tests.residue import assert_nothing_left, residue
 
 

@@ -1,6 +1,7 @@
 """Whatever a learner's function does, the check ends with a report that helps."""
 
 import contextlib
+import importlib
 import os
 import sys
 import threading
@@ -178,13 +179,22 @@ def test_cases_cover_all_sizes_both_ways_of_sending_and_two_calls() -> None:
 
 
 def test_forbidden_modules_come_back() -> None:
-    import course_lib.schemes.map_reduce as module
+    module = importlib.import_module("course_lib.schemes.map_reduce")
 
     with forbidding(("course_lib.schemes",)), pytest.raises(ImportError, match="without"):
         from course_lib.schemes.map_reduce import combine  # noqa: F401
-    import course_lib.schemes.map_reduce as again
+    assert importlib.import_module("course_lib.schemes.map_reduce") is module
+    from course_lib import schemes
 
-    assert again is module
+    assert schemes.map_reduce is module.map_reduce  # and the package hands out the function again
+
+
+def test_a_forbidden_module_is_not_to_be_had_from_its_package_either() -> None:
+    with forbidding(("course_lib.schemes.map_reduce",)), pytest.raises(ImportError, match="withou"):
+        from course_lib.schemes import map_reduce
+    from course_lib.schemes import map_reduce
+
+    assert callable(map_reduce)
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import DeadlockError, WorkerError
 from course_lib.models.mlp import mlp
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.priority import priority
+from course_lib.schemes import Plan, layerwise, priority
 from tests.source_lines import line_of
 from tests.worlds import REAL
 

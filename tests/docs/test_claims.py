@@ -14,12 +14,12 @@ from tests.nbval_runs import LEDGER
 CLAIMS: list[dict[str, Any]] = json.loads(LEDGER.read_text(encoding="utf-8"))
 FIELDS = {"id", "source", "claim", "verdict", "reason", "notebook", "cell", "citation", "planted"}
 VERDICTS = {"right", "imprecise", "wrong"}
-SOURCES = {
-    "0": "000_92fe67db3f026aa0.txt",
-    "1": "001_7dae071e58feb68d.txt",
-    "2": "002_e7726b0c74d07edd.txt",
-    "3": "003_74ad27d78c18d030.txt",
-    "4": "004_5befdd5e5ac5f9be.txt",
+SOURCES = {  # by a word that the lectures call them
+    "0": "an overview",
+    "1": "a summary",
+    "2": "a blog post",
+    "3": "the transcript",
+    "4": "slides",
 }
 REQUIRED = {
     *(f"0.{number}" for number in range(1, 9)),
@@ -52,7 +52,8 @@ def test_entry_is_complete(claim: dict[str, Any]) -> None:
     assert set(claim) == FIELDS
     assert all(claim[field] for field in FIELDS)
     assert claim["verdict"] in VERDICTS
-    assert claim["source"] == SOURCES[claim["id"].split(".")[0]]
+    assert SOURCES[claim["id"].split(".")[0]] in claim["source"]
+    assert re.search(r"\b(19|20)\d\d\b|not published", claim["source"]), "who can find that?"
     assert re.search(r"\b(19|20)\d\d\b|docs/|\.lua", claim["citation"]), "when, or which file?"
 
 

@@ -15,8 +15,7 @@ from course_lib.checks.set_03.weighted_mean import WeightedMean
 from course_lib.checks.set_03.what_is_wrong import TASK as WRONG
 from course_lib.checks.task import Task
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan, data_parallel
 from tests.exercises.answers import MUTANTS, load
 
 

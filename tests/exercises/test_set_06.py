@@ -19,8 +19,7 @@ from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network
 from course_lib.models.published import LayerSize
 from course_lib.rehearsal import step_s
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes import data_parallel, layerwise
 from tests.exercises.answers import handed_in
 
 

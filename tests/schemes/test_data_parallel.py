@@ -15,12 +15,14 @@ from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.model import Layer
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.parameter_averaging import parameter_averaging
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes import (
+    Plan,
+    data_parallel,
+    parameter_averaging,
+    parameter_server,
+    sharded_parameter_server,
+    train,
+)
 from course_lib.schemes.sharding import (
     length,
     pack,

@@ -11,13 +11,15 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.parameter_averaging import parameter_averaging
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes import (
+    Plan,
+    data_parallel,
+    layerwise,
+    parameter_averaging,
+    parameter_server,
+    sharded_parameter_server,
+    train,
+)
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4)  # 20 steps of 120 examples
 TOLERANCE = 1e-13

@@ -14,11 +14,9 @@ from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.model import Layer, LayerFlops
-from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes import data_parallel, layerwise, train
 from course_lib.schemes.layer_by_layer import PartialPasses, buckets, exchange_after
-from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.plan import Descent, Plan, Training
-from course_lib.schemes.serial import train
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 

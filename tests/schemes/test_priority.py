@@ -11,11 +11,8 @@ from course_lib import networks, run
 from course_lib.collectives import allreduce_central, allreduce_ring
 from course_lib.comm.errors import WorkerError
 from course_lib.models.mlp import mlp
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.layerwise import layerwise
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan, data_parallel, layerwise, train
 from course_lib.schemes.priority import order_of_need, priority
-from course_lib.schemes.serial import train
 
 ORDERS = ([2, 1, 0], [2, 0, 1], [0, 1, 2])
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from course_lib.data.batches import epoch_batches
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 from course_lib.schemes.serial import gradient_descent, steps_to_loss, train, walk
 
 rng = np.random.default_rng(0)

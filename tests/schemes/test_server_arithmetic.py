@@ -1,6 +1,7 @@
 """What the network cards carry in a step, by placement of the server: exact, in every world."""
 
 from functools import partial
+from importlib import import_module
 from itertools import combinations
 
 import numpy as np
@@ -8,14 +9,17 @@ import pytest
 
 from course_lib import run
 from course_lib.models.logistic_regression import LogisticRegression
-from course_lib.schemes import parameter_server as server_module
-from course_lib.schemes import sharded_parameter_server as shards_module
-from course_lib.schemes.data_parallel import data_parallel
-from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
-from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes import (
+    Plan,
+    data_parallel,
+    parameter_server,
+    sharded_parameter_server,
+    train,
+)
 from course_lib.schemes.sharding import pack, unpack
+
+server_module = import_module("course_lib.schemes.parameter_server")
+shards_module = import_module("course_lib.schemes.sharded_parameter_server")
 
 N_PARAMETERS = 24  # each number of ranks or shards below divides it
 N_BYTES = 8 * N_PARAMETERS

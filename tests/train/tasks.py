@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from course_lib import run
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
@@ -19,7 +19,7 @@ CASES = {
     "data_parallel": {"allreduce": "ring"},
     "layerwise": {"allreduce": "ring", "bucket_bytes": 0},
     "priority": {"order": "need", "allreduce": "ring"},
-    "torch_data_parallel": {},
+    "nn_data_parallel": {},
     "one_shot_averaging": {},
     "parameter_averaging": {"every": 5, "allreduce": "tree"},
     "parameter_server": {"dedicated": "yes"},

@@ -130,7 +130,7 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ("--seed x", "--seed takes whole numbers of 0 or more, got 'x'"),
         ("--allreduce rong", "--allreduce knows central, direct, tree,"),
         ("--scheme serial --allreduce ring", "--allreduce is for --scheme data_parallel or"),
-        ("--scheme torch_data_parallel", "trains --model mlp or conv, not 'logistic'"),
+        ("--scheme nn_data_parallel", "trains --model mlp or conv, not 'logistic'"),
         ("--every 2", "--every is for --scheme parameter_averaging, not data_parallel"),
         ("--scheme parameter_averaging --every 0", "--every takes whole numbers of 1 or more"),
         (

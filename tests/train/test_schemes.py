@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.schemes.plan import Plan
+from course_lib.schemes import Plan
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
@@ -19,9 +19,9 @@ HALF = replace(PLAN, epochs=3)
 # Averaging models after each step is averaging gradients: momentum is linear, shares are equal.
 AS_SERIAL = {"every": 1}
 # One is another algorithm, the other trains networks only; both have tests of their own.
-OTHERWISE = ("one_shot_averaging", "torch_data_parallel")
+OTHERWISE = ("one_shot_averaging", "nn_data_parallel")
 # One does nothing for a model of one layer, the other cannot train it.
-NETWORKS_ONLY = ("priority", "torch_data_parallel")
+NETWORKS_ONLY = ("priority", "nn_data_parallel")
 
 
 def test_every_scheme_and_every_option_has_its_case():

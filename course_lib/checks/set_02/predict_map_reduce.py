@@ -22,7 +22,7 @@ class PredictMapReduce(PredictTask):
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Train on a small table: the number of rows does not matter."""
-        from course_lib.schemes.map_reduce import map_reduce
+        from course_lib.schemes import map_reduce
 
         n_workers, n_features, n_steps = numbers
         X = np.ones((n_workers, n_features))

@@ -30,8 +30,7 @@ class PredictCard(PredictTask):
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Train a model on paper, in four ways."""
         from course_lib.one_step import OneStep, one_step
-        from course_lib.schemes.parameter_server import parameter_server
-        from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+        from course_lib.schemes import parameter_server, sharded_parameter_server
 
         n_parameters, workers, servers = numbers
         model = StandIn.of({"all": n_parameters}, flops_per_example=1.0)

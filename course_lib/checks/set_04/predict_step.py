@@ -55,7 +55,7 @@ class PredictStep(PredictTask):
     def measure(self, *numbers: Any) -> dict[str, Any]:
         """Train a model on paper on a network with these numbers."""
         from course_lib.one_step import one_step
-        from course_lib.schemes.parameter_server import parameter_server
+        from course_lib.schemes import parameter_server
 
         n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth = numbers
         flops_per_s = 2 * (n_bytes // 8) / update_s

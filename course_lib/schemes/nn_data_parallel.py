@@ -1,49 +1,33 @@
 """What ``torch.nn.DataParallel`` does: one rank trains, and the others help it in each step."""
 
+from typing import TYPE_CHECKING
+
 from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.models.torch_model import TorchModel
-from course_lib.models.torch_passes import TorchPasses, loss_and_slope
 from course_lib.schemes.plan import Plan, Training
 
-__all__ = ["torch_data_parallel"]
+if TYPE_CHECKING:
+    from course_lib.models.torch_model import TorchModel
+
+__all__ = ["nn_data_parallel"]
 
 MAIN = 0
 
 
-def torch_data_parallel(
-    comm: Communicator, model: TorchModel, X: Array, y: Array, plan: Plan
+def nn_data_parallel(
+    comm: Communicator, model: "TorchModel", X: Array, y: Array, plan: Plan
 ) -> Training:
     """Train on rank 0, which lends the others examples and a replica of the model in every step.
 
     In every step rank 0 deals out the examples and the parameters, and collects the outputs. It
     alone has the targets: the loss is one number over all outputs, as if one had computed them. Its
     slope goes back to where each output came from, every replica finds the gradient of *its part of
-    that one loss*, and so the parts are added up, not averaged. Rank 0 takes the step, and the
-    replicas are thrown away.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks, in place of one process's devices; all of them must call.
-    model : TorchModel
-        What is trained: one whose outputs can be sent, and taken back through.
-    X : array, shape (m, ...)
-        The examples; only rank 0 uses them.
-    y : array, shape (m,)
-        Their targets; only rank 0 uses them, but all must know how many there are.
-    plan : Plan
-        How to train; the same on every rank.
-
-    Returns
-    -------
-    Training
-        The parameters, the same on every rank, and the losses, whole on rank 0 and 0 elsewhere.
+    that one loss*, and so the parts are added up. Rank 0 takes the step; replicas are thrown away.
 
     Notes
     -----
-    Cost of one step: 5 rounds, 5(P-1) messages, P ranks. Rank 0 sends (P-1)/P x bytes of examples,
+    Cost of one step: 5 rounds, 5(P-1) messages. Rank 0 sends (P-1)/P x bytes of examples,
     (P-1) n of parameters and (P-1)/P z of slopes, and receives (P-1)/P z of outputs and (P-1) n of
     gradients, where P divides the batch of x bytes and its outputs of z bytes. After the last step
     it sends (P-1) n bytes more, so that all ranks end with the model.
@@ -62,6 +46,8 @@ def torch_data_parallel(
     A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
     arXiv:1404.5997, 2014.
     """
+    from course_lib.models.torch_passes import TorchPasses, loss_and_slope
+
     is_main = comm.rank == MAIN
     w = model.initial(plan.seed)  # only rank 0's counts
     descent = plan.descent(w)

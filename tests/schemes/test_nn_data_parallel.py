@@ -8,9 +8,7 @@ from course_lib import run
 from course_lib.models.conv_net import conv_net
 from course_lib.models.mlp import mlp
 from course_lib.models.torch_passes import TorchPasses, loss_and_slope
-from course_lib.schemes.plan import Plan
-from course_lib.schemes.serial import train
-from course_lib.schemes.torch_data_parallel import torch_data_parallel
+from course_lib.schemes import Plan, nn_data_parallel, train
 from course_lib.shards import split_evenly
 
 
@@ -22,7 +20,7 @@ def examples(rows=120, columns=3, classes=2, seed=0):
 def test_twenty_steps_are_those_of_one_process(world):
     plan = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
     model, (X, y) = mlp(3, 6, 2), examples()
-    values = world(torch_data_parallel, model, X, y, plan, workers=4).values
+    values = world(nn_data_parallel, model, X, y, plan, workers=4).values
     serial = train(model, X, y, plan)
     assert len(serial.losses) == 20
     for value in values:
@@ -38,7 +36,7 @@ def test_unequal_parts_and_ranks_without_an_example_weigh_what_they_should(size)
     model, (X, y) = conv_net(2, 3), examples(rows=10, columns=64, classes=3)
     plan = Plan(batch_size=8, epochs=2)  # 8 and 2 examples, for 5 ranks
     serial = train(model, X, y, plan)
-    values = run(torch_data_parallel, model, X, y, plan, workers=size, backend="simulated").values
+    values = run(nn_data_parallel, model, X, y, plan, workers=size, backend="simulated").values
     np.testing.assert_allclose(values[-1].w, serial.w, rtol=0, atol=1e-14)
 
 
@@ -65,7 +63,7 @@ def test_it_is_what_autograd_gives_for_replicas_of_one_module():
 
     # One step with rate 1 from the same parameters, in the order that the plan puts them in.
     plan = Plan(learning_rate=1.0, batch_size=10)
-    values = run(torch_data_parallel, model, X, y, plan, workers=4, backend="simulated").values
+    values = run(nn_data_parallel, model, X, y, plan, workers=4, backend="simulated").values
     np.testing.assert_allclose(model.initial(0) - values[0].w, documented, rtol=0, atol=1e-14)
     # The likely mistakes: a mean of the replicas' gradients, and losses of their own, summed.
     assert np.abs(documented / 4 - documented).max() > 1e-2
@@ -92,7 +90,7 @@ def test_a_replica_goes_back_with_a_slope_from_elsewhere():
 def test_rank_0s_card_carries_examples_parameters_outputs_and_gradients(world):
     model, (X, y) = mlp(3, 6, 2), examples(rows=40)
     plan = Plan(batch_size=20)  # 2 steps
-    trace = world(torch_data_parallel, model, X, y, plan, workers=4).trace
+    trace = world(nn_data_parallel, model, X, y, plan, workers=4).trace
     n, x, z = 8 * model.n_parameters, 8 * 20 * 3, 8 * 20 * 2
     assert trace.bytes_sent()[0] == 2 * (3 * x // 4 + 3 * n + 3 * z // 4) + 3 * n
     assert trace.bytes_received()[0] == 2 * (3 * z // 4 + 3 * n)
