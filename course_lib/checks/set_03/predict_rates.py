@@ -78,7 +78,8 @@ def _way(comm: Communicator, n_steps: int, how: str) -> float:
 
     way = np.zeros(1)
     for _ in range(n_steps):
-        way += allreduce_ring(comm, np.ones(1), op=how)
+        summed = allreduce_ring(comm, np.ones(1))
+        way += summed / comm.size if how == "mean" else summed
     return float(way[0])
 
 
