@@ -11,7 +11,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.costs import Step
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.rehearsal import rehearse, step_s
-from course_lib.schemes import data_parallel, layerwise, parameter_server, priority
+from course_lib.schemes import data_parallel, layerwise_bucketed, parameter_server, priority
 
 GPUS = replace(networks.ethernet_10g, flops_per_s=4e12)
 THREE = [LayerSize(name, n_parameters=500_000, flops=3e9) for name in ("L1", "L2", "L3")]
@@ -37,14 +37,13 @@ def test_a_step_takes_the_formula_s_time(collective, workers, batch):
     ("options", "expected_ms"), [({"bucket_bytes": math.inf}, 18), ({"bucket_bytes": 0}, 14)]
 )
 def test_three_layers_take_their_critical_path(options, expected_ms):
-    scheme = partial(layerwise, one_at_a_time=True)
-    took_s = step_s(scheme, THREE, 4, 4, WIRES, **options)
+    took_s = step_s(layerwise_bucketed, THREE, 4, 4, WIRES, **options)
     assert took_s * 1e3 == pytest.approx(expected_ms, abs=1e-4)
 
 
 def test_bucket_bytes_are_those_of_the_whole_gradient():
     """Two layers of 2 MB fill a bucket of 3 MB, and the third is left alone."""
-    trace = rehearse(layerwise, THREE, 4, 4, WIRES, bucket_bytes=3e6).trace
+    trace = rehearse(layerwise_bucketed, THREE, 4, 4, WIRES, bucket_bytes=3e6).trace
     entered = [event.name for event in trace.collectives if event.rank == 0]
     assert entered.count("allreduce_ring") == 2
 

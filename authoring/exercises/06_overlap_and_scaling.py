@@ -17,7 +17,7 @@ import numpy as np
 from course_lib import checks, networks, run
 from course_lib.models.published import LayerSize
 from course_lib.rehearsal import step_s
-from course_lib.schemes import layerwise
+from course_lib.schemes import layerwise_bucketed
 
 # No seed is needed: every check draws data of its own.
 
@@ -454,7 +454,7 @@ layers = [LayerSize(f"L{number}", n_parameters=50_000, flops=4.5e8) for number i
 best = predict_bucket(12, 200_000, 3e-4, 4, 1e-4, 1.25e9)
 print("predicted:", best["layers"], f"layers, {best['seconds'] * 1e3:.3f} ms")
 for k in sorted({1, 2, 3, 6, 12, best["layers"]}):
-    whole_s = step_s(layerwise, layers, 4, 4, network, one_at_a_time=True, bucket_bytes=k * 2e5)
+    whole_s = step_s(layerwise_bucketed, layers, 4, 4, network, bucket_bytes=k * 2e5)
     print(f"{k:2} layers a bucket: {(whole_s - 12 * 1.5e-4) * 1e3:6.3f} ms measured")
 
 # %% [markdown]

@@ -10,9 +10,7 @@
 # 40 minutes. Needs: 4 processes, no GPU. You should know the all-reduces of lecture 05.
 
 # %%
-import inspect
 import math
-import textwrap
 from dataclasses import replace
 from functools import partial
 
@@ -30,10 +28,10 @@ from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.rehearsal import rehearse, step_s
-from course_lib.schemes import Plan, data_parallel, layerwise
+from course_lib.schemes import Plan, data_parallel, layerwise, layerwise_bucketed
 from course_lib.schemes.priority import order_of_need, priority
 from course_lib.shards import split_evenly
-from course_lib.viz import curve, draw_gantt
+from course_lib.viz import curve, draw_gantt, source
 from course_lib.viz.prediction import predict
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -206,7 +204,7 @@ guess_ms = predict("With overlap: how long does the step take?", "milliseconds")
 guess_ms
 
 # %% name="claim-3-21"
-in_turn = partial(layerwise, one_at_a_time=True)  # one exchange after the other
+in_turn = partial(layerwise_bucketed, bucket_bytes=0)  # one exchange after the other
 after_ms, during_ms = (
     step_s(in_turn, three, 4, 4, wires, bucket_bytes=size) * 1e3 for size in (math.inf, 0)
 )
@@ -241,9 +239,7 @@ draw_gantt({"after": after, "during": during}, labels, title="Three layers, rank
 # And the scheme itself? Nearly that of lecture 03:
 
 # %%
-source = inspect.getsource(layerwise)
-step = slice(source.index("        pending: "), source.index('        with comm.compute("update"'))
-print(textwrap.dedent(source[step]))
+source(layerwise)
 
 # %% [markdown]
 # `comm.start(allreduce, ...)` runs an all-reduce beside what the rank goes on to do. Does it change
@@ -404,7 +400,7 @@ def a_step_s(scheme, job, workers):
 
 # %% tags=["nbval-ignore-output"]
 large = mlp(64, 1024, 1024, 10, dtype="float32")
-in_one = partial(layerwise, bucket_bytes=math.inf)  # the same program, one exchange at the end
+in_one = partial(layerwise_bucketed, bucket_bytes=math.inf)  # nearly the same program, one exchange at the end
 job = (large, digits.X_train, digits.y_train, Plan(batch_size=128, epochs=2))
 for workers in (2, 4):
     at_the_end, on_the_way = (a_step_s(s, job, workers) for s in (in_one, layerwise))
@@ -569,7 +565,7 @@ assert ten.exchange_s(1024) > 30 * ten.compute_s(1024)
 def between(sizes, workers, each, network, add_up):
     """Return the part of a step that is computing: exchanged at the end, and on the way."""
     at_the_end = partial(data_parallel, allreduce=add_up)
-    on_the_way = partial(layerwise, allreduce=add_up)
+    on_the_way = partial(layerwise_bucketed, allreduce=add_up)
     return (
         busy(at_the_end, sizes, workers, each, network),
         busy(on_the_way, sizes, workers, each, network, bucket_bytes=25e6),

@@ -321,7 +321,9 @@ class Communicator(ABC):
             self._family.append(ref(group, self._family.remove))
         return group
 
-    def start(self, fn: Callable[..., T], *args: Any) -> Pending[T]:
+    def start(
+        self, fn: Callable[..., T], *args: Any, after: Pending[Any] | None = None
+    ) -> Pending[T]:
         """Run ``fn(child, *args)`` beside what this rank goes on to do.
 
         ``child`` is a communicator over the same ranks whose messages never mix with those of this
@@ -340,6 +342,8 @@ class Communicator(ABC):
             What to run; its first argument is the child communicator.
         *args
             Further arguments. They are not copied: leave them alone until ``wait`` has returned.
+        after : Pending or None, default: None
+            What has to be over before ``fn`` begins; None begins at once.
 
         Returns
         -------
@@ -368,7 +372,14 @@ class Communicator(ABC):
         """
         self._no_compute("start")
         check_function(fn, args, first="child")
-        return self._start(fn, args)
+        if after is None:
+            return self._start(fn, args)
+        if not isinstance(after, Pending):
+            raise TypeError(
+                "after must be what start() returned, or None, "
+                f"got {after!r} ({type(after).__name__})"
+            )
+        return self._start(_begin_after, (after, fn, args))
 
     def shared_array(self, shape: int | Sequence[int], dtype: Any = "float64") -> NDArray[Any]:
         """Return an array of zeros whose memory all ranks of this communicator share.
@@ -575,3 +586,11 @@ def _in_64_bits(argument: str, number: int) -> int:
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"{argument} must fit into 64 bits, got a number of {number.bit_length()}")
     return number
+
+
+def _begin_after(
+    child: Communicator, before: Pending[Any], fn: Callable[..., T], args: tuple[Any, ...]
+) -> T:
+    """Call a function when another one that has been started is over."""
+    before.wait()
+    return fn(child, *args)

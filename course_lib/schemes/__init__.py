@@ -36,6 +36,7 @@ ValueError
 
 from course_lib.schemes.data_parallel import data_parallel
 from course_lib.schemes.layerwise import layerwise
+from course_lib.schemes.layerwise_bucketed import layerwise_bucketed
 from course_lib.schemes.map_reduce import map_reduce
 from course_lib.schemes.nn_data_parallel import nn_data_parallel
 from course_lib.schemes.one_shot_averaging import one_shot_averaging, one_shot_training
@@ -52,6 +53,7 @@ __all__ = [
     "data_parallel",
     "gradient_descent",
     "layerwise",
+    "layerwise_bucketed",
     "map_reduce",
     "nn_data_parallel",
     "one_shot_averaging",

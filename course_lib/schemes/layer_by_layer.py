@@ -1,71 +1,11 @@
-"""What the schemes share that exchange gradients while back-propagation still goes on."""
+"""One worker's passes, layer by layer: for schemes that exchange while back-propagation goes on."""
 
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Batch, Layer, Model
 
-__all__ = ["PartialPasses", "buckets", "exchange_after"]
-
-
-def buckets(layers: Sequence[Layer], bucket_bytes: float, itemsize: int) -> list[slice]:
-    """Put neighbouring layers together until there are enough bytes to be worth an exchange.
-
-    Parameters
-    ----------
-    layers : sequence of Layer
-        A model's layers.
-    bucket_bytes : float
-        A bucket is closed when it holds so many bytes or more. 0 gives every layer a bucket of its
-        own, ``math.inf`` puts all into one.
-    itemsize : int
-        The bytes of one parameter.
-
-    Returns
-    -------
-    list of slice
-        The parts of the flat vector in the order of back-propagation: the last layers' first.
-
-    Examples
-    --------
-    >>> layers = [Layer("fc1", slice(0, 6)), Layer("fc2", slice(6, 8)), Layer("fc3", slice(8, 9))]
-    >>> buckets(layers, 16, itemsize=8)
-    [slice(6, 9, None), slice(0, 6, None)]
-    """
-    found = []
-    stop = layers[-1].part.stop
-    for layer in reversed(layers):
-        start = layer.part.start
-        if start == 0 or (stop - start) * itemsize >= bucket_bytes:
-            found.append(slice(start, stop))
-            stop = start
-    return found
-
-
-def exchange_after(
-    comm: Communicator,
-    before: Pending[None] | None,
-    bucket: Array,
-    allreduce: Callable[..., Array],
-) -> None:
-    """Add up a bucket over all ranks, beside what the rank goes on to do; for ``comm.start``.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The child that ``start`` gives.
-    before : Pending or None
-        The exchange that has to be over first; None does not wait.
-    bucket : array, one-dimensional
-        This rank's part of a gradient; it is replaced by the sum.
-    allreduce : callable
-        Any all-reduce of ``course_lib.collectives``.
-    """
-    if before is not None:
-        before.wait()
-    allreduce(comm, bucket, out=bucket)
+__all__ = ["PartialPasses"]
 
 
 class PartialPasses:

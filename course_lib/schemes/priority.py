@@ -6,7 +6,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
-from course_lib.schemes.layer_by_layer import PartialPasses, exchange_after
+from course_lib.schemes.layer_by_layer import PartialPasses
 from course_lib.schemes.plan import Plan, Training
 
 __all__ = ["order_of_need", "priority"]
@@ -97,7 +97,7 @@ def priority(
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
     descents = [plan.descent(w[layer.part]) for layer in layers]
-    exchanges: dict[int, Pending[None]] = {}
+    exchanges: dict[int, Pending[Array]] = {}
 
     def finish(number: int) -> None:
         """Wait for one layer's gradient and take its step."""
@@ -125,6 +125,6 @@ def priority(
             grad[layers[number].part] = passes.backward(layers[number])
             while to_start and to_start[0] >= number:
                 part = grad[layers[to_start[0]].part]
-                before = comm.start(exchange_after, before, part, allreduce)
+                before = comm.start(allreduce, part, "sum", part, after=before)
                 exchanges[to_start.pop(0)] = before
     return Training(w, losses)

@@ -15,6 +15,7 @@ from course_lib.schemes import (
     Training,
     data_parallel,
     layerwise,
+    layerwise_bucketed,
     nn_data_parallel,
     one_shot_training,
     parameter_averaging,
@@ -131,7 +132,9 @@ OPTIONS = {
     "allreduce": Option(
         "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}", ALLREDUCES
     ),
-    "bucket_bytes": Option("0", "layers wait for each other until they are so many", least=0),
+    "bucket_bytes": Option(
+        "25000000", "layers wait for each other until they are so many bytes", least=0
+    ),
     "order": Option(
         "need",
         "which layer's gradient goes next: need, the first layer that is ready; ready, the last",
@@ -146,7 +149,8 @@ OPTIONS = {
 SCHEMES = {
     "serial": Scheme(_serial, most_workers=1),
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
-    "layerwise": Scheme(layerwise, ("allreduce", "bucket_bytes")),
+    "layerwise": Scheme(layerwise, ("allreduce",)),
+    "layerwise_bucketed": Scheme(layerwise_bucketed, ("bucket_bytes", "allreduce")),
     "priority": Scheme(_priority, ("order", "allreduce")),
     "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv")),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),

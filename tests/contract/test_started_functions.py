@@ -255,3 +255,33 @@ def test_many_functions_may_be_started_one_after_the_other(world):
         return sum(comm.start(swap, k, 1 + k % 3).wait() for k in range(60))
 
     assert world(many).values == [sum(range(60))] * 2
+
+
+def test_what_begins_after_another_finds_it_over(world):
+    def note(comm, done, name, before):
+        assert before <= set(done)
+        swap(comm, comm.rank)  # so that another one could overtake it
+        done.append(name)
+        return name
+
+    def chained(comm):
+        done = []
+        last = first = comm.start(note, done, "a", set())
+        for name, before in (("b", {"a"}), ("c", {"a", "b"})):
+            last = comm.start(note, done, name, before, after=last)
+        beside = comm.start(note, done, "d", {"a"}, after=first)
+        return last.wait(), beside.wait(), sorted(done)
+
+    for values in world(chained).values:
+        assert values == ("c", "d", ["a", "b", "c", "d"])
+
+
+def test_after_must_be_what_start_returned(world):
+    def wrong(comm):
+        with pytest.raises(
+            TypeError, match=r"after must be what start\(\) returned, or None, got 3"
+        ):
+            comm.start(swap, 1, after=3)
+        return comm.start(swap, comm.rank).wait()  # the refused call does not count
+
+    assert world(wrong).values == [1.0, 0.0]

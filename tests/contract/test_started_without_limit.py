@@ -14,7 +14,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import DeadlockError, WorkerError
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, layerwise, priority
+from course_lib.schemes import Plan, layerwise, layerwise_bucketed, priority
 from tests.source_lines import line_of
 from tests.worlds import REAL
 
@@ -88,8 +88,8 @@ def chains_and_layers(comm, X, y):
     sums = [chained(comm, name, 20) for name in ("direct", "double_tree")]
     model, plan, direct = mlp(4, *[6] * 15, 2), Plan(batch_size=16), ALLREDUCES["direct"]
     trained = [
-        layerwise(comm, model, X, y, plan, direct, one_at_a_time=in_turn)
-        for in_turn in (False, True)
+        layerwise(comm, model, X, y, plan, direct),
+        layerwise_bucketed(comm, model, X, y, plan, 0, direct),
     ]
     trained.append(priority(comm, model, X, y, plan, range(16), direct))
     return sums, [(each.w.tobytes(), each.losses) for each in trained]

@@ -19,7 +19,7 @@ from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network
 from course_lib.models.published import LayerSize
 from course_lib.rehearsal import step_s
-from course_lib.schemes import data_parallel, layerwise
+from course_lib.schemes import data_parallel, layerwise_bucketed
 from tests.exercises.answers import handed_in
 
 
@@ -58,8 +58,8 @@ def test_the_library_s_scheme_takes_what_the_bucket_s_paper_says() -> None:
     layers = [LayerSize(f"L{k}", layer_bytes // 4, flops) for k in range(n_layers)]
     best = BUCKET.measure(*BUCKET.tried()[0])
     took_s = step_s(
-        layerwise, layers, size, size, network,
-        bucket_bytes=best["layers"] * layer_bytes, one_at_a_time=True,
+        layerwise_bucketed, layers, size, size, network,
+        bucket_bytes=best["layers"] * layer_bytes,
     )  # fmt: skip
     assert took_s - n_layers * backward_s / 2 == pytest.approx(best["seconds"], rel=1e-4)
 

@@ -14,8 +14,9 @@ from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.model import Layer, LayerFlops
-from course_lib.schemes import data_parallel, layerwise, train
-from course_lib.schemes.layer_by_layer import PartialPasses, buckets, exchange_after
+from course_lib.schemes import data_parallel, layerwise, layerwise_bucketed, train
+from course_lib.schemes.layer_by_layer import PartialPasses
+from course_lib.schemes.layerwise_bucketed import buckets
 from course_lib.schemes.plan import Descent, Plan, Training
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
@@ -36,8 +37,8 @@ def total_losses(values):
 def every_way(comm, model, X, y, plan):
     """Layers alone, at once and one at a time, and buckets: one launch, because that is slow."""
     return [
-        layerwise(comm, model, X, y, plan, allreduce_ring, bucket_bytes, one_at_a_time)
-        for bucket_bytes, one_at_a_time in ((0, False), (0, True), (300, False))
+        layerwise(comm, model, X, y, plan, allreduce_ring),
+        *(layerwise_bucketed(comm, model, X, y, plan, n_bytes) for n_bytes in (0, 300)),
     ]
 
 
@@ -56,22 +57,22 @@ def test_twenty_steps_are_those_of_one_process(world):
 @given(
     size=st.integers(1, 6),
     batch_size=st.integers(1, 30),
-    bucket_bytes=st.sampled_from([0, 60, 200, math.inf]),
-    one_at_a_time=st.booleans(),
+    bucket_bytes=st.sampled_from([None, 0, 60, 200, math.inf]),
     rendezvous=st.booleans(),
 )
 @settings(max_examples=8, deadline=None)
 def test_it_is_data_parallel_to_the_bit_where_each_number_is_added_in_one_order(
-    size, batch_size, bucket_bytes, one_at_a_time, rendezvous
+    size, batch_size, bucket_bytes, rendezvous
 ):
     """On rank 0 in the order of the ranks: where a message ends makes no difference."""
     plan = Plan(batch_size=batch_size, momentum=0.9)
     model, (X, y) = mlp(3, 4, 3, 2), examples(rows=50)
     options = {"workers": size, "backend": "simulated", "rendezvous": rendezvous}
     whole = run(data_parallel, model, X, y, plan, allreduce_central, **options).values
-    parts = run(
-        layerwise, model, X, y, plan, allreduce_central, bucket_bytes, one_at_a_time, **options
-    ).values
+    scheme, more = layerwise, ()
+    if bucket_bytes is not None:
+        scheme, more = layerwise_bucketed, (bucket_bytes,)
+    parts = run(scheme, model, X, y, plan, *more, allreduce_central, **options).values
     assert [v.w.tobytes() for v in parts] == [v.w.tobytes() for v in whole]
     assert [v.losses for v in parts] == [v.losses for v in whole]
 
@@ -114,7 +115,7 @@ def test_whole_numbers_agree_to_the_bit(name):
     serial = train(model, X, y, plan)
     for bucket_bytes in (0, 30, math.inf):
         values = run(
-            layerwise, model, X, y, plan, ALLREDUCES[name], bucket_bytes,
+            layerwise_bucketed, model, X, y, plan, bucket_bytes, ALLREDUCES[name],
             workers=4, backend="simulated",
         ).values  # fmt: skip
         assert [value.w.tobytes() for value in values] == [serial.w.tobytes()] * 4
@@ -198,9 +199,9 @@ def exchanging(comm, model, X, y, plan, at_once):
             grad[layer.part] = passes.backward(layer)
             parts.append(grad[layer.part])
             if at_once:
-                comm.start(exchange_after, None, parts[-1], allreduce_ring).wait()
+                comm.start(allreduce_ring, parts[-1], "sum", parts[-1]).wait()
         if not at_once:
-            pending = [comm.start(exchange_after, None, part, allreduce_ring) for part in parts]
+            pending = [comm.start(allreduce_ring, part, "sum", part) for part in parts]
             for exchange in pending:
                 exchange.wait()
         with comm.compute("update", flops=2.0 * model.n_parameters):
@@ -223,13 +224,13 @@ def test_a_fast_networks_exchanges_hide_but_the_last():
     assert 2 * ALPHA_US + n2 < BACKWARD_US[0]
     hidden = by_hand(*computing, 2 * ALPHA_US + n1)
     assert step_us(layerwise, 0.1) == hidden
-    assert step_us(partial(layerwise, one_at_a_time=True), 0.1) == hidden
+    assert step_us(partial(layerwise_bucketed, bucket_bytes=0), 0.1) == hidden
     # Layers 3 and 2 in one bucket: over before layer 1 is done, too.
-    assert step_us(partial(layerwise, bucket_bytes=300), 0.1) == hidden
+    assert step_us(partial(layerwise_bucketed, bucket_bytes=300), 0.1) == hidden
 
     shown = by_hand(*computing, 2 * ALPHA_US + n1 + n2 + n3)
     assert step_us(data_parallel, 0.1) == shown
-    assert step_us(partial(layerwise, bucket_bytes=math.inf), 0.1) == shown
+    assert step_us(partial(layerwise_bucketed, bucket_bytes=math.inf), 0.1) == shown
     # The likely mistakes are seen: neither hides anything.
     assert step_us(waits_at_once, 0.1) == by_hand(*computing, 6 * ALPHA_US + n1 + n2 + n3)
     # Begun together, the exchanges' latencies pass side by side, and no more is won than that.
@@ -253,16 +254,15 @@ def test_a_slow_networks_exchanges_queue_at_the_card_first_in_first_out():
 
     # One at a time nothing passes while a message's head is under way: each has its 2 alpha.
     one_after_another = by_hand(368, 2 * (112 + 10), 2 * (240 + 10), 2 * (288 + 10), 160)
-    assert step_us(partial(layerwise, one_at_a_time=True), 2) == one_after_another
+    assert step_us(partial(layerwise_bucketed, bucket_bytes=0), 2) == one_after_another
 
     # Layers 3 and 2 in one bucket of 352 bytes: it leaves at 560, a half takes 352.
-    # 560-912, 922 | layer 1: 912-1200, 1210 | 1200-1552, 1562 | layer 1: 1552-1840, 1850
-    assert step_us(partial(layerwise, bucket_bytes=300), 2) == by_hand(
-        560, 352, 288, 352, 288, ALPHA_US, UPDATE_US
+    assert step_us(partial(layerwise_bucketed, bucket_bytes=300), 2) == by_hand(
+        560, 2 * (352 + 10), 2 * (288 + 10), UPDATE_US
     )
     # All in one: 640 bytes leave at 688.
     whole = by_hand(688, 2 * (640 + ALPHA_US), UPDATE_US)
-    assert step_us(partial(layerwise, bucket_bytes=math.inf), 2) == whole
+    assert step_us(partial(layerwise_bucketed, bucket_bytes=math.inf), 2) == whole
     assert step_us(data_parallel, 2) == whole
 
     # The likely mistakes.
@@ -275,7 +275,7 @@ def test_small_buckets_cost_latencies_where_they_go_one_at_a_time():
     slow_start = networks.Network("far", 200e-6, 1e7, flops_per_s=1e6)
 
     def far(bucket_bytes):
-        scheme = partial(layerwise, bucket_bytes=bucket_bytes, one_at_a_time=True)
+        scheme = partial(layerwise_bucketed, bucket_bytes=bucket_bytes)
         values = run(timed, scheme, 2, workers=2, backend="simulated", network=slow_start).values
         return 1e6 * max(times[2] - times[1] for times in values)
 
@@ -299,7 +299,7 @@ def test_buckets_cover_the_vector_from_its_end():
 def test_messages_are_one_all_reduce_for_each_bucket(world):
     model, (X, y) = mlp(3, 6, 5, 2), examples(rows=24)  # 24, 35 and 12 parameters
     plan = Plan(batch_size=12)  # 2 steps
-    scheme = partial(layerwise, bucket_bytes=300)
+    scheme = partial(layerwise_bucketed, bucket_bytes=300)
     trace = world(scheme, model, X, y, plan, workers=4).trace
     exchanges = [c for c in trace.collectives if c.name == "allreduce_ring"]
     assert len(exchanges) == 4 * 2 * 2  # ranks, steps, and two buckets: layers 3 and 2, layer 1

@@ -11,7 +11,7 @@ from course_lib import networks, run
 from course_lib.collectives import allreduce_central, allreduce_ring
 from course_lib.comm.errors import WorkerError
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, data_parallel, layerwise, train
+from course_lib.schemes import Plan, data_parallel, layerwise_bucketed, train
 from course_lib.schemes.priority import order_of_need, priority
 
 ORDERS = ([2, 1, 0], [2, 0, 1], [0, 1, 2])
@@ -129,7 +129,7 @@ def test_the_next_forward_pass_waits_for_one_layer_at_a_time():
 
     # The likely mistake, all layers awaited before the first is gone through: nothing is won.
     everything = 2 * (3324 + 40 + 40 + 320)
-    assert two_steps_us(layerwise, allreduce_ring, 0, True) == by_hand(everything)
+    assert two_steps_us(layerwise_bucketed, 0, allreduce_ring) == by_hand(everything)
     # In turn nothing is won either, because the layer that is needed first comes last.
     assert in_turn == everything
 

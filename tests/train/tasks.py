@@ -17,7 +17,8 @@ PLAN = Plan(0.2, 32, epochs=6, momentum=0.9, warmup_steps=50, seed=3)
 CASES = {
     "serial": {},
     "data_parallel": {"allreduce": "ring"},
-    "layerwise": {"allreduce": "ring", "bucket_bytes": 0},
+    "layerwise": {"allreduce": "ring"},
+    "layerwise_bucketed": {"allreduce": "ring", "bucket_bytes": 0},
     "priority": {"order": "need", "allreduce": "ring"},
     "nn_data_parallel": {},
     "one_shot_averaging": {},
