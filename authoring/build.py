@@ -170,7 +170,11 @@ def _execute(target: Target, notebook: NotebookNode, root: Path) -> None:
         resources={"metadata": {"path": str(target.path.parent)}},
     )
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {
+        "OMP_WAIT_POLICY": "passive",  # as in the lab: threads of torch do not spin
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
     with client.setup_kernel(env=environment):
         for index, cell in enumerate(notebook.cells):
             try:

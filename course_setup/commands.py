@@ -94,6 +94,8 @@ def lab_environ(root: Path) -> dict[str, str]:
     paths = [str(root / "lab_settings"), environ.get("JUPYTER_CONFIG_PATH", "")]
     environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    # The threads of torch in a notebook would spin, while its workers need the processors.
+    environ.setdefault("OMP_WAIT_POLICY", "passive")
     environ["JUPYTERLAB_WORKSPACES_DIR"] = str(root / "workbook" / ".jupyterlab" / "workspaces")
     return environ
 

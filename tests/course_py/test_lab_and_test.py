@@ -30,6 +30,13 @@ from tests.course_py.checkout import (
 EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 
+def test_threads_of_a_notebook_do_not_spin_unless_the_user_wants_them_to(monkeypatch, tmp_path):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert commands.lab_environ(tmp_path)["OMP_WAIT_POLICY"] == "passive"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    assert commands.lab_environ(tmp_path)["OMP_WAIT_POLICY"] == "active"
+
+
 def test_a_taken_port_is_told_in_one_sentence(checkout, wheels):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
