@@ -12,7 +12,7 @@ from tests.programs import REPOSITORY
 pytestmark = pytest.mark.slow
 
 SCRIPT = """
-import os, sys, time
+import decimal, os, sys, time
 here = time.perf_counter
 time.perf_counter = lambda: here() + 1000 * int(os.environ["RANK"])  # as of as many computers
 import numpy as np
@@ -97,6 +97,16 @@ draws.state = 1
 assert run(drawn, backend="torch").values[rank] == run(
     drawn, draws, backend="torch").values[rank]
 refused(lambda: run(drawn, (i for i in range(3)), backend="torch"))
+
+def divide(comm):
+    decimal.getcontext().prec += 1
+    np.seterr(all="ignore")
+    return float(np.ones(1)[0] / np.zeros(1)[0]), decimal.getcontext().prec
+
+decimal.getcontext().prec = 3
+np.seterr(all="raise")
+say("divided", run(divide, backend="torch").values[rank], decimal.getcontext().prec,
+    np.geterr()["divide"])
 """
 
 BADLY = """
@@ -187,6 +197,7 @@ def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
     for rank in (0, 1):
         changed = [3, rank, [rank + 1.0] * 2]
         assert f"changed {changed} [0.0, 0.0] 0 the caller" in printed.splitlines(), printed
+        assert "divided (inf, 29) 3 raise" in printed.splitlines(), printed
     assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
 
 

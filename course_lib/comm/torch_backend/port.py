@@ -12,7 +12,7 @@ a rank is asleep on the board only if it has read all that has been written to i
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -113,14 +113,7 @@ class TorchPort(Crew):
 
     def is_consequence(self, error: BaseException) -> bool:
         """Tell whether an exception says that a connection has broken, or timed out."""
-        seen: BaseException | None = error
-        while seen is not None:
-            if isinstance(seen, torch.distributed.DistError) or any(
-                words in str(seen) for words in ("gloo/transport", "caused pair closure")
-            ):
-                return True
-            seen = seen.__cause__ or seen.__context__
-        return False
+        return any(map(_tells_of_connection, _chain(error)))
 
     # What comes in
 
@@ -299,3 +292,21 @@ class TorchPort(Crew):
             if src in self._returned and not self._letters.get((src, channel))
         ]  # fmt: skip
         return left if call.src != ANYONE or len(left) == len(sources) else []
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it was raised from, each once: they may go in a circle."""
+    met: set[int] = set()
+    seen: BaseException | None = error
+    while seen is not None and id(seen) not in met:
+        yield seen
+        met.add(id(seen))
+        seen = seen.__cause__ or seen.__context__
+
+
+def _tells_of_connection(error: BaseException) -> bool:
+    if isinstance(error, torch.distributed.DistError):
+        return True
+    # Only torch's own text is looked at: that of a learner's exception may not even be made.
+    text = error.args[0] if type(error) is RuntimeError and error.args else None
+    return type(text) is str and ("gloo/transport" in text or "caused pair closure" in text)

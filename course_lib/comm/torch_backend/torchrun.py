@@ -9,6 +9,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], home: Home) -> list[Don
     flow = port.open_flow(WORLD)
     port.enter(flow)
     comm = TorchCommunicator(home, flow)
-    value = fn(comm, *args)
+    # NumPy's errstate, decimal's precision and the like are as in a new process, and stay here.
+    value = Context().run(fn, comm, *args)
     port.wait_for_all(flow)
     mine = done(home, pack_value(value, port.rank), home.clock())
     port.tell_returned()

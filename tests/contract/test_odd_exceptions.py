@@ -1,0 +1,48 @@
+"""An exception of a rank's function is told, however odd it is, in every world."""
+
+import pytest
+
+from course_lib.comm.errors import WorkerError
+
+
+class NoText(Exception):
+    """Its text cannot be made."""
+
+    def __str__(self):
+        return f"missing {self.what}"
+
+
+def raise_from_itself():
+    try:
+        {}["key"]
+    except KeyError as error:
+        raise error from error
+
+
+def raise_in_a_circle():
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    raise first
+
+
+def raise_without_a_text():
+    raise NoText
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        (raise_from_itself, "KeyError: 'key'"),
+        (raise_in_a_circle, "ValueError: first"),
+        (raise_without_a_text, "NoText: <unprintable>"),
+    ],
+)
+def test_it_is_told_at_once_with_its_name(world, odd, told):
+    def work(comm):
+        if comm.rank == 1:
+            odd()
+        comm.barrier()
+
+    with pytest.raises(WorkerError, match=r"rank 1 failed at") as caught:
+        world(work, time_limit_s=20)
+    assert told in str(caught.value)
