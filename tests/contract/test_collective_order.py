@@ -156,3 +156,16 @@ def test_messages_that_nobody_received_tell_in_which_collectives_the_ranks_were(
     )
     with pytest.warns(UnreceivedMessagesWarning, match=words):
         world(work, workers=4, trace=trace)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_so_they_do_where_a_started_function_left_them(world, trace):
+    def beside(child):
+        broadcast_tree(child, np.zeros(2), root=child.rank)
+
+    def work(comm):
+        comm.start(beside).wait()
+
+    words = "2 unreceived messages: .* rank 0 was last in broadcast_tree #0 on 'world/start 1' with"
+    with pytest.warns(UnreceivedMessagesWarning, match=words):
+        world(work, workers=2, trace=trace)

@@ -55,13 +55,20 @@ def call(comm: Any, step: Any) -> tuple[Any, Any]:
     out = None
     wanted = expected(step, comm.rank, comm.size)
     if step.out is not None and wanted is not None:
-        out = options["out"] = empty_like(wanted, step.out)
+        out = options["out"] = empty_like(wanted, _layout(step))
     array = make(step.array, comm.rank)
     before = plain_values(step.array, comm.rank)
     result = function(comm, array, **options)
     after = array.detach().cpu().numpy() if step.array.torch else np.asarray(array)
     assert after.tobytes() == before.tobytes(), f"{step.name} has changed its input"
     return result, out
+
+
+def _layout(step: Any) -> str:
+    """Return that of ``out``: NumPy's or torch's like the array, whatever was made simpler."""
+    if step.out.startswith("torch") == step.array.torch:
+        return str(step.out)
+    return "torch" if step.array.torch else "C"
 
 
 def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
