@@ -1,5 +1,7 @@
 """All ranks must call a communicator's collectives in one order, with one set of options."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,19 @@ def test_what_would_mix_unnoticed_is_an_error(world, option, told):
     text = apart(world, work)
     for words in told:
         assert f"in allreduce_ring #0 with {words}" in text
+
+
+def test_a_rank_that_catches_it_reads_at_least_its_own_options(world):
+    def work(comm):
+        try:
+            allreduce_ring(comm, np.zeros([(3, 2), (2, 3)][comm.rank]))
+        except CollectiveMismatchError as error:
+            return str(error)
+
+    for rank, text in enumerate(world(work).values):
+        assert "rank 0 is in a" in text
+        told = re.search(rf"rank {rank} (is )?in allreduce_ring #0 with (.*?)(, rank|:\n)", text)
+        assert f"shape {[(3, 2), (2, 3)][rank]}" in told[2]
 
 
 def test_messages_of_a_collective_do_not_mix_with_others(world):
