@@ -179,8 +179,15 @@ def join(parts: list[Array], out: Array | None) -> Array:
     ValueError
         If ``out`` has another shape or dtype than the result.
     """
-    xp = array_api_compat.array_namespace(parts[0])
-    joined = xp.concat(parts, axis=0)
+    first = parts[0]
+    shape = (sum(len(part) for part in parts), *first.shape[1:])
+    xp = array_api_compat.array_namespace(first)
+    # Copied, as concat would change the order of bytes, and refuses float16 under autocast.
+    joined = xp.empty(shape, dtype=first.dtype, device=array_api_compat.device(first))
+    begin = 0
+    for part in parts:
+        joined[begin : begin + len(part)] = part
+        begin += len(part)
     return joined if out is None else copy_into(joined, out)
 
 

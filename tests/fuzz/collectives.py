@@ -78,11 +78,11 @@ def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
     if name.startswith("broadcast"):
         return arrays[root]
     if name in ("gather", "allgather_ring"):
-        return np.concatenate(arrays) if name == "allgather_ring" or rank == root else None
+        return _joined(arrays) if name == "allgather_ring" or rank == root else None
     if name == "scatter":
         return _cut(arrays[root], size)[rank]
     if name == "alltoall":
-        return np.concatenate([_cut(array, size)[rank] for array in arrays])
+        return _joined([_cut(array, size)[rank] for array in arrays])
     total = arrays[0].copy()
     for array in arrays[1:]:
         # A NumPy scalar, and so an operation's result, forgets the order of bytes.
@@ -90,6 +90,10 @@ def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
     if name == "reduce_scatter_ring":
         return _cut(total, size)[rank]
     return total if name.startswith("allreduce") or rank == root else None
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays).astype(arrays[0].dtype)  # it forgets the order of bytes
 
 
 def _cut(array: np.ndarray, size: int) -> list[np.ndarray]:
