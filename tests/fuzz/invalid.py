@@ -7,7 +7,8 @@ and ends). What a real world reports must be
 
 - one of these, by kind and rank, if there are any; that a rank waits for one that has failed is
   none of them. Two exceptions: that two ranks are in different collectives is told by the one that
-  notices, which is either; and a verb in a foreign thread is an error of the rank in real worlds,
+  notices, which is either, and may do so on a communicator on which the collective has started a
+  part of itself, by a message that does not fit; and a verb in a foreign thread is an error of the rank in real worlds,
   but of the simulator in the simulator, where ranks cannot leave their thread;
 - else that ranks wait for ever, by the simulator's kind. Where some wait in a circle and others
   for one that has returned, both kinds are true, and a world may report what it saw first;
@@ -36,6 +37,7 @@ from tests.fuzz.worlds import WORLDS, Outcome, Problem, differences, in_world
 
 __all__ = ["disagreements", "faulty", "hunt_invalid"]
 
+_OF_TWO_COLLECTIVES = ("CollectiveMismatchError", "MessageMismatchError")
 _STUCK = (DeadlockError, PeerFinishedError)
 
 
@@ -130,8 +132,8 @@ def _as_good(error: Any, failures: set[tuple[str, int]]) -> set[tuple[str, int]]
     """List in what other words a failure may be told: the two exceptions."""
     others = {("WorkerError", rank) for kind, rank in failures if kind == "SimulationError"}
     if isinstance(error, CollectiveMismatchError):
-        kind = type(error).__name__
-        others |= {(kind, int(rank)) for rank in re.findall(r"rank (\d+)", str(error.args[0]))}
+        ranks = {int(rank) for rank in re.findall(r"rank (\d+)", str(error.args[0]))}
+        others |= {(kind, rank) for kind in _OF_TWO_COLLECTIVES for rank in ranks}
     return others
 
 
