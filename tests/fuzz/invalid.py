@@ -7,9 +7,9 @@ and ends). What a real world reports must be
 
 - one of these, by kind and rank, if there are any; that a rank waits for one that has failed is
   none of them. Two exceptions: that two ranks are in different collectives is told by the one that
-  notices, which is either, and may do so on a communicator on which the collective has started a
-  part of itself, by a message that does not fit; and a verb in a foreign thread is an error of the rank in real worlds,
-  but of the simulator in the simulator, where ranks cannot leave their thread;
+  notices, which is either, and perhaps by a message that does not fit on a communicator on which
+  the collective has started a part of itself; and a verb in a foreign thread is an error of the
+  rank in real worlds, but of the simulator in the simulator, where ranks cannot leave their thread;
 - else that ranks wait for ever, by the simulator's kind. Where some wait in a circle and others
   for one that has returned, both kinds are true, and a world may report what it saw first;
 - else nothing: then values, messages and warnings must be the same.
