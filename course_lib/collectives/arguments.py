@@ -180,8 +180,22 @@ def join(parts: list[Array], out: Array | None) -> Array:
         If ``out`` has another shape or dtype than the result.
     """
     xp = array_api_compat.array_namespace(parts[0])
-    joined = xp.concat(parts, axis=0)
+    if len({part.dtype for part in parts}) > 1:
+        joined = xp.concat(parts, axis=0)  # of a dtype that holds them all
+    else:
+        joined = _joined(parts, xp)
     return joined if out is None else copy_into(joined, out)
+
+
+def _joined(parts: list[Array], xp: Any) -> Array:
+    """Copy them; ``concat`` would change the order of bytes, and refuses float16 under autocast."""
+    first, begin = parts[0], 0
+    shape = (sum(len(part) for part in parts), *first.shape[1:])
+    joined = xp.empty(shape, dtype=first.dtype, device=array_api_compat.device(first))
+    for part in parts:
+        joined[begin : begin + len(part)] = part
+        begin += len(part)
+    return joined
 
 
 def working_copy(array: Array, out: Array | None) -> Array:

@@ -251,9 +251,14 @@ def _said(groups: list[list[Entered]], verbs: tuple[str, str]) -> str:
 
 
 def _told(one: Entered, firsts: Sequence[Entered]) -> str:
-    """Name a collective, with what of its options is not the same in all, if only those differ."""
-    if one.site is None or len({other.told() for other in firsts}) == len(firsts):
+    """Name a collective, with what of its options is not the same in all, if only those differ.
+
+    Where only the other rank knows in which it is, that may be so: then with all of them.
+    """
+    unknown = any(other.site is None and other.number is not None for other in firsts)
+    if one.site is None or (not unknown and len({each.told() for each in firsts}) == len(firsts)):
         return one.told()
-    shared = set.intersection(*(set(other.site.agreed) for other in firsts if other.site))
+    sites = [other.site for other in firsts if other.site]
+    shared = set.intersection(*(set(site.agreed) for site in sites)) if not unknown else set()
     own = [option for option in one.site.agreed if option not in shared]
     return f"{one.told()} with {' and '.join(own)}" if own else one.told()

@@ -218,6 +218,21 @@ def test_tensors_in_give_tensors_out(world):
             assert got == (None if wanted is None else wanted.tolist())
 
 
+@pytest.mark.parametrize("collective", [gather, allgather_ring, alltoall])
+def test_what_is_put_together_keeps_its_dtype_in_any_mode(collective):
+    torch = pytest.importorskip("torch")
+
+    def together(comm):
+        with torch.autocast("cpu", torch.bfloat16):
+            half = collective(comm, torch.ones(4, dtype=torch.float16))
+        big = collective(comm, np.arange(4.0).astype(">f8"))
+        both = collective(comm, np.ones(4, ["f8", "c16"][comm.rank]))
+        return None if half is None else (half.dtype, big.dtype.str, both.dtype.str, len(big))
+
+    values = run(together, workers=2, backend="simulated").values
+    assert values[0][:3] == (torch.float16, ">f8", "<c16")
+
+
 @pytest.mark.parametrize("collective", ROOTED)
 def test_a_root_that_is_no_rank_is_refused(collective):
     with pytest.raises(WorkerError, match="root must be a rank from 0 to 1, got 2"):

@@ -1,5 +1,7 @@
 """All ranks must call a communicator's collectives in one order, with one set of options."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,19 @@ def test_what_would_mix_unnoticed_is_an_error(world, option, told):
         assert f"in allreduce_ring #0 with {words}" in text
 
 
+def test_a_rank_that_catches_it_reads_at_least_its_own_options(world):
+    def work(comm):
+        try:
+            allreduce_ring(comm, np.zeros([(3, 2), (2, 3)][comm.rank]))
+        except CollectiveMismatchError as error:
+            return str(error)
+
+    for rank, text in enumerate(world(work).values):
+        assert "rank 0 is in a" in text
+        told = re.search(rf"rank {rank} (is )?in allreduce_ring #0 with (.*?)(, rank|:\n)", text)
+        assert f"shape {[(3, 2), (2, 3)][rank]}" in told[2]
+
+
 def test_messages_of_a_collective_do_not_mix_with_others(world):
     def work(comm):
         if comm.rank == 0:
@@ -156,3 +171,16 @@ def test_messages_that_nobody_received_tell_in_which_collectives_the_ranks_were(
     )
     with pytest.warns(UnreceivedMessagesWarning, match=words):
         world(work, workers=4, trace=trace)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_so_they_do_where_a_started_function_left_them(world, trace):
+    def beside(child):
+        broadcast_tree(child, np.zeros(2), root=child.rank)
+
+    def work(comm):
+        comm.start(beside).wait()
+
+    words = "2 unreceived messages: .* rank 0 was last in broadcast_tree #0 on 'world/start 1' with"
+    with pytest.warns(UnreceivedMessagesWarning, match=words):
+        world(work, workers=2, trace=trace)

@@ -191,6 +191,22 @@ def leaving_is_no_result_whatever_the_code(case: Case) -> None:
     assert f"rank {bad_rank} exited with code {code} before returning a result" in str(error)
 
 
+@row(6, "a rank becomes another program", limit_s=1.0, posix=True)
+def a_rank_in_whose_place_another_program_runs_is_ended_and_named(case: Case) -> None:
+    fault, bad_rank = case.fault, case.bad_rank
+
+    def work(comm):
+        if comm.rank == bad_rank:
+            fault()
+            os.execvp("sleep", ["sleep", "30"])
+        comm.recv(src=bad_rank)
+
+    error = case.failing(WorkerExited, work)
+    assert error.rank == bad_rank
+    assert f"rank {bad_rank} closed its line to the launcher and was ended" in str(error)
+    assert "start another program with subprocess: os.exec" in str(error)
+
+
 @row(7, "SIGKILL", limit_s=1.0, posix=True)
 def a_killed_rank_comes_with_the_memory_it_held(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank

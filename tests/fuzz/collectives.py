@@ -55,13 +55,20 @@ def call(comm: Any, step: Any) -> tuple[Any, Any]:
     out = None
     wanted = expected(step, comm.rank, comm.size)
     if step.out is not None and wanted is not None:
-        out = options["out"] = empty_like(wanted, step.out)
+        out = options["out"] = empty_like(wanted, _layout(step))
     array = make(step.array, comm.rank)
     before = plain_values(step.array, comm.rank)
     result = function(comm, array, **options)
     after = array.detach().cpu().numpy() if step.array.torch else np.asarray(array)
     assert after.tobytes() == before.tobytes(), f"{step.name} has changed its input"
     return result, out
+
+
+def _layout(step: Any) -> str:
+    """Return that of ``out``: NumPy's or torch's like the array, whatever was made simpler."""
+    if step.out.startswith("torch") == step.array.torch:
+        return str(step.out)
+    return "torch" if step.array.torch else "C"
 
 
 def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
@@ -71,11 +78,11 @@ def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
     if name.startswith("broadcast"):
         return arrays[root]
     if name in ("gather", "allgather_ring"):
-        return np.concatenate(arrays) if name == "allgather_ring" or rank == root else None
+        return _joined(arrays) if name == "allgather_ring" or rank == root else None
     if name == "scatter":
         return _cut(arrays[root], size)[rank]
     if name == "alltoall":
-        return np.concatenate([_cut(array, size)[rank] for array in arrays])
+        return _joined([_cut(array, size)[rank] for array in arrays])
     total = arrays[0].copy()
     for array in arrays[1:]:
         # A NumPy scalar, and so an operation's result, forgets the order of bytes.
@@ -83,6 +90,10 @@ def expected(step: Any, rank: int, size: int) -> np.ndarray | None:
     if name == "reduce_scatter_ring":
         return _cut(total, size)[rank]
     return total if name.startswith("allreduce") or rank == root else None
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays).astype(arrays[0].dtype)  # it forgets the order of bytes
 
 
 def _cut(array: np.ndarray, size: int) -> list[np.ndarray]:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.comm.errors import PeerFinishedError
 from tests.fuzz import program as p
 
-__all__ = ["WRONGLY", "plant"]
+__all__ = ["WRONGLY", "Left", "catching", "plant"]
 
 
 def _skip(flow: Any, steps: p.Steps) -> None:
@@ -33,6 +34,24 @@ def _raise(flow: Any, steps: p.Steps) -> None:
 
 def _leave(flow: Any, steps: p.Steps) -> None:
     sys.exit(3)
+
+
+class Left(Exception):
+    """A flow has returned early; whoever called it sees no error."""
+
+
+def _return(flow: Any, steps: p.Steps) -> None:
+    flow.log.append("left")
+    raise Left
+
+
+def catching(flow: Any, steps: p.Steps) -> None:
+    """Take the steps as another rank; where the one that has left is missed, leave too."""
+    try:
+        flow.take(steps)
+    except PeerFinishedError as error:
+        flow.log.append(("missed", error.peer))
+        raise Left from error
 
 
 def _in_a_thread(flow: Any, steps: p.Steps) -> None:
@@ -100,6 +119,8 @@ WRONGLY: dict[str, Callable[[Any, p.Steps], None]] = {
     "swap": _swapped,
     "raise": _raise,
     "exit": _leave,
+    "return": _return,
+    "return, caught": _return,
     "thread": _in_a_thread,
     "compute": _while_computing,
     "nobody": _to_nobody,
@@ -114,7 +135,10 @@ WRONGLY: dict[str, Callable[[Any, p.Steps], None]] = {
 }
 """What each kind of fault does instead of the steps."""
 
-_ANYWHERE = ("skip", "twice", "raise", "exit", "thread", "compute", "nobody", "itself", "object")
+_ANYWHERE = (
+    "skip", "twice", "raise", "exit", "return", "return, caught", "thread", "compute", "nobody",
+    "itself", "object",
+)  # fmt: skip
 _WITH_FIELDS = {"tag": "tag", "dtype": "array", "shape": "array", "op": "op", "root": "root",
                 "name": "name"}  # fmt: skip
 

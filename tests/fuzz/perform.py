@@ -60,14 +60,17 @@ class Flow:
 
         So a run shows all ranks that fail by themselves, of which any may be the first.
         """
-        if not self.careful:
-            self.take(steps)
-            return
+        from tests.fuzz.faults import Left
+
         try:
             self.take(steps)
+        except Left:
+            return
         except GreenletExit:  # the run is over
             raise
         except BaseException as error:
+            if not self.careful:
+                raise
             self.comm.note("failed", type(error).__name__)
 
     def take(self, steps: p.Steps) -> None:
@@ -273,12 +276,14 @@ class Flow:
 
     def faulty(self, step: p.Faulty) -> None:
         """Do it wrongly, if this is the rank; see ``tests.fuzz.faults`` for the kinds."""
-        if self.comm.rank != step.rank % self.comm.size:
-            self.take(step.steps)
-        else:
-            from tests.fuzz.faults import WRONGLY
+        from tests.fuzz.faults import WRONGLY, catching
 
+        if self.comm.rank == step.rank % self.comm.size:
             WRONGLY[step.kind](self, step.steps)
+        elif step.kind == "return, caught":
+            catching(self, step.steps)
+        else:
+            self.take(step.steps)
 
 
 def _beside(comm: Any, steps: p.Steps, before: Any, late_ms: int, naps: bool, careful: bool) -> Log:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fuzz.hunt import hunt
-from tests.fuzz.invalid import hunt_invalid
+from tests.fuzz.invalid import faulty, hunt_invalid
 from tests.fuzz.options import SEED, programs
 from tests.residue import assert_nothing_left, residue
 
@@ -46,3 +46,10 @@ def test_five_hundred_invalid_programs_fail_as_in_the_simulator(usual_method, wo
     before = residue()
     assert_none(hunt_invalid(SEED + 1, programs(500), ["simulated", world]))
     assert_nothing_left(before)
+
+
+def test_faulty_programs_do_not_depend_on_which_message_comes_first():
+    for number in range(200):
+        program = faulty(0, number)
+        kinds = {type(step).__name__ for step in program.all_steps()}
+        assert program.ranks <= 2 or "Collect" not in kinds

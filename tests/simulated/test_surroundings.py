@@ -635,6 +635,31 @@ def test_a_function_beside_a_collective_may_change_what_its_process_has():
     ]  # fmt: skip
 
 
+def test_a_rank_waits_in_a_block_for_a_collective_that_goes_on_outside_of_it():
+    def parent(comm):
+        pending = comm.start(lambda child: allreduce_ring(child, np.ones(10_000)))
+        comm.sendrecv(np.ones(1), 1 - comm.rank, 1 - comm.rank)  # the collective begins
+        with HOOKS(lambda x: 0 * x, lambda x: x) if comm.rank == 0 else torch.no_grad():
+            pending.wait()
+            inside = gradient()
+        return inside, gradient()
+
+    assert simulate(parent).values == [([0.0, 0.0], [4.0, 4.0]), (None, [4.0, 4.0])]
+
+
+def test_waiting_for_a_collective_inside_backward_is_refused():
+    def wait_in_a_hook(comm):
+        pending = comm.start(lambda child: allreduce_ring(child, np.ones(10_000)))
+        for _ in range(4):  # now the collective has begun
+            comm.sendrecv(np.ones(1), comm.rank ^ 1, comm.rank ^ 1)
+        x = torch.ones(1, requires_grad=True)
+        x.register_hook(lambda _: pending.wait())
+        (x * x).sum().backward()
+
+    with pytest.raises(SimulationError, match=r"called wait\(\) inside backward"):
+        simulate(wait_in_a_hook, workers=4)
+
+
 def test_runs_in_several_threads_follow_each_other_and_leave_the_caller_what_it_had():
     def careless(comm, naps_s):
         warnings.simplefilter("ignore")

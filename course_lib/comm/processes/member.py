@@ -85,13 +85,15 @@ class Member:
     gone : bool
         Whether its process has ended.
     gone_s : float
-        When that was noticed, on the clock that all processes share.
+        When that was noticed, or that it was cut off, on the clock that all processes share.
     exit_code : int or None
         How, once it is gone: a negative number is a signal.
     resident_bytes : int or None
         How much memory it held when it was last looked at.
     ended_by_us : bool
         Whether the launcher ended it.
+    cut_off : bool
+        Whether its line has broken and its process lived on.
     silent : bool
         Whether it did not answer when it was asked where it is; a later answer no longer counts.
     too_late : bool
@@ -114,6 +116,7 @@ class Member:
         self.exit_code: int | None = None
         self.resident_bytes: int | None = None
         self.ended_by_us = False
+        self.cut_off = False
         self.silent = False
         self.too_late = False
         self.printer = Printer(rank)
@@ -225,6 +228,8 @@ class Member:
             patience_s = 0 if inbox.open or self.done else _DEATH_S
             if connection.wait([self._process.sentinel], patience_s):
                 self._end(inbox)
+            elif not self.cut_off:
+                self.cut_off, self.gone_s = True, time.perf_counter()
 
     def look(self) -> None:
         """See how much memory it holds, and whether it has ended and a copy keeps its line open."""
@@ -238,7 +243,8 @@ class Member:
 
     def _end(self, inbox: Inbox) -> None:
         self.gone = True
-        self.gone_s = time.perf_counter()
+        if not self.cut_off:
+            self.gone_s = time.perf_counter()
         self.exit_code = self._bury()
         for name, tap in self._taps.items():  # what it wrote last is still in the pipes
             self._hear(name, tap.read())

@@ -58,21 +58,23 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
     for member in members:
         if member.n_refused is not None:
             return no_room_for(member.rank, member.n_refused, _others(members, member, board))
-    failed = [m for m in members if m.failure is not None or (not m.done and not m.ended_by_us)]
-    if failed:
-        first = min(failed, key=lambda member: _failed_at(member, origin_s))
-        others = _others(members, first, board)
-        if first.failure is not None:
-            return _with_sender(to_error(first.failure.failure, others), members)
-        return _explain_death(first, others)
-    first = next(m for m in members if m.done is None)
-    return _closed_line(first, _others(members, first, board))
+    failed = [m for m in members if m.failure is not None or (not m.done and _went_by_itself(m))]
+    first = min(failed, key=lambda member: _failed_at(member, origin_s))
+    others = _others(members, first, board)
+    if first.failure is not None:
+        return _with_sender(to_error(first.failure.failure, others), members)
+    return _explain_death(first, others)
+
+
+def _went_by_itself(member: Member) -> bool:
+    return member.cut_off or not member.ended_by_us
 
 
 def _closed_line(member: Member, consequences: tuple[str, ...]) -> WorkerExited:
     return WorkerExited(
         f"rank {member.rank} closed its line to the launcher and was ended; "
-        "do not close file descriptors that you have not opened",
+        "do not close file descriptors that you have not opened, and start another program with "
+        "subprocess: os.exec and the like put it in the place of the rank",
         rank=member.rank,
         consequences=consequences,
     )
@@ -223,7 +225,7 @@ def explain_interrupt(members: list[Member], board: Board) -> KeyboardInterrupt:
 
 def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
     rank, code = member.rank, member.exit_code
-    if code == LINE_CLOSED:
+    if code == LINE_CLOSED or member.ended_by_us:
         return _closed_line(member, consequences)
     printed = f"\nIts last words:\n{member.printer.tail}" if member.printer.tail else ""
     if member.phase < Phase.LOADED:

@@ -80,6 +80,7 @@ def enter(setup: Setup) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _redirect(setup.pipes.outputs)
+    _keep_for_itself(setup.pipes)
     os.environ.clear()
     os.environ.update(setup.environment)
     from course_lib.comm.processes.one_thread import limit_threads
@@ -99,3 +100,10 @@ def _redirect(outputs: dict[str, Any]) -> None:
             fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
         )
         setattr(sys, name, stream)
+
+
+def _keep_for_itself(pipes: Pipes) -> None:
+    """Let no other program have the pipes: a worker that becomes one (``os.exec``) is lost."""
+    if sys.platform != "win32":
+        for pipe in (pipes.requests, pipes.records, *pipes.outputs.values()):
+            os.set_inheritable(pipe.fileno(), False)

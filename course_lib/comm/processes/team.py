@@ -223,7 +223,7 @@ class Team:
         Board
             What each rank waits for.
         """
-        asked = [m for m in self.members if m.phase is Phase.RUNNING and not m.gone]
+        asked = [m for m in self.members if m.phase is Phase.RUNNING and not (m.gone or m.cut_off)]
         for member in asked:
             member.ask(Locate("where are you?"))
             if recall:

@@ -118,7 +118,8 @@ class Flow(greenlet):  # type: ignore[misc]
         """Enter a verb, if this flow is the one that calls it."""
         if getcurrent() is not self.caller:
             self.world.refuse(self, verb)
-        if not comm._stays_usual and "torch" in modules and self.world.surroundings.is_half_way():
+        stays_usual = comm._stays_usual and comm.flow is self  # else it waits for that flow
+        if not stays_usual and "torch" in modules and self.world.surroundings.is_half_way():
             refuse_half_way(self.rank, verb)
         self.comm = comm
         self.verb = verb

@@ -80,7 +80,7 @@ def launch(
         error = world.interrupts.outcome(failure, "its ranks were ending")
         if error is not None:
             raise error from None
-        warn_unreceived(world.unreceived(), world.everybody.out_of_step())
+        warn_unreceived(world.unreceived(), world.out_of_step())
         mains = [world.flows.get((rank, 0)) for rank in range(job.workers)]
         values = [None if flow is None else flow.value for flow in mains]
         trace = None if world.log is None else world.log.trace(job.workers, _faults(world))

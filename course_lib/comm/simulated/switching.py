@@ -24,10 +24,11 @@ def switch(flow: "Flow", other: greenlet) -> None:
     """Let another greenlet go on; return when ``flow``, which calls this, is switched to again."""
     surroundings, of_rank, comm = flow.world.surroundings, flow.of_rank, flow.comm
     of_flow = None
-    if not comm._stays_usual:
+    is_its_own = comm.flow is flow  # in wait() it is that of what it waits for
+    if not (is_its_own and comm._stays_usual):
         if not surroundings.is_usual():
             of_flow = surroundings.put_aside(of_rank)
-        elif comm._stays_usual is False:
+        elif is_its_own and comm._stays_usual is False:
             comm._stays_usual = True
     try:
         other.switch()

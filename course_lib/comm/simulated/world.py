@@ -111,6 +111,7 @@ class World:
         self.latest_end_s = 0.0
         self.sites = Sites()
         self.left_unread: list[tuple[int, int, Tag]] = []
+        self.left_out_of_step: list[str] = []
         self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
         for comm in self.everybody.comms:
             self.add_flow(comm, self._call, 0.0)
@@ -209,9 +210,15 @@ class World:
             parent = group.parent
             if group.was_started:
                 del parent.children[group.name]
-                self.left_unread += group.unread()
+                self._remember(group)
                 group.close()
             group = parent
+
+    def _remember(self, group: Group) -> None:
+        """Keep what is to be told of a communicator, and of those below, that is over."""
+        self.left_unread += group.unread()
+        if not self.left_out_of_step:  # one is told, and nothing may grow with communicators
+            self.left_out_of_step += filter(None, group.out_of_step())
 
     def virtual_time_s(self) -> float:
         """Return the latest clock of all flows."""
@@ -220,6 +227,10 @@ class World:
     def unreceived(self) -> list[tuple[int, int, Tag]]:
         """List (src, dst, tag) of the messages that lie in letter boxes."""
         return [*self.left_unread, *self.everybody.unread()]
+
+    def out_of_step(self) -> list[str]:
+        """Say of each communicator in which collectives its ranks were last, if in different."""
+        return [*self.everybody.out_of_step(), *self.left_out_of_step]
 
     def n_events(self) -> int:
         """Count the events so far, or without a trace unread messages; another thread may ask."""
