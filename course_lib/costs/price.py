@@ -1,11 +1,45 @@
 """What a collective asks of a network, and the seconds that follow from it."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from course_lib.costs.checking import checked, duration
 from course_lib.shards import split_evenly
 
-__all__ = ["Price", "chunk_sizes", "in_rounds"]
+__all__ = ["EAGER_BYTES", "Items", "Price", "chunk_sizes", "in_rounds"]
+
+EAGER_BYTES = 16 * 1024
+"""Up to this size a send does not wait for its receive, in every world."""
+
+
+class Items(NamedTuple):
+    """What is sent: how large its elements are, and which messages of them wait.
+
+    Attributes
+    ----------
+    n_bytes : int
+        Bytes of one element.
+    eager_bytes : int
+        A message of more bytes waits for its receive.
+    """
+
+    n_bytes: int
+    eager_bytes: int
+
+    def wait(self, length: int) -> bool:
+        """Say whether a message of ``length`` elements waits for its receive.
+
+        Parameters
+        ----------
+        length : int
+            Elements of one message: of a chunk or a segment, not of the vector it is cut from.
+
+        Returns
+        -------
+        bool
+            Whether it has more bytes than are sent without waiting.
+        """
+        return length * self.n_bytes > self.eager_bytes
 
 
 @dataclass(frozen=True)
