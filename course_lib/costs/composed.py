@@ -3,20 +3,26 @@
 from collections import Counter
 
 from course_lib.costs.allreduces import allreduce_ring
-from course_lib.costs.price import Items, Price, chunk_sizes, in_rounds
+from course_lib.costs.price import EAGER_BYTES, Items, Price, chunk_sizes, in_rounds
 from course_lib.costs.rooted import broadcast_tree, highest_bit, reduce_tree
 
 __all__ = ["allreduce_double_tree", "allreduce_two_level"]
 
 
-def allreduce_double_tree(size: int, length: int, items: Items, segments: int = 4) -> Price:
+def allreduce_double_tree(
+    size: int, length: int, items: Items, segments: int | None = None
+) -> Price:
     """Price two trees of height h = floor(log2 P) side by side, each with half of the vector.
 
     There is no closed form for the time: which of the two trees' messages a card serves first
     changes from one to the next. What is told is an upper bound, as if the trees took turns: for s
     segments, a pipeline of h + s - 1 steps up and as many down, with two segments in each. Two
-    ranks have one segment in each, and their trees point in opposite directions.
+    ranks have one segment in each, and their trees point in opposite directions. Without
+    ``segments``, each is as long as a message may be that does not wait.
     """
+    longest_half = max(chunk_sizes(length, 2))
+    if segments is None:
+        segments = max(1, -(-longest_half // max(1, EAGER_BYTES // items.n_bytes)))
     height = highest_bit(size)
     links: Counter[tuple[int, int]] = Counter()
     for half, order in zip(chunk_sizes(length, 2), _orders(size), strict=True):
@@ -26,7 +32,7 @@ def allreduce_double_tree(size: int, length: int, items: Items, segments: int = 
                 links[order[place - 1], order[parent - 1]] += half
                 links[order[parent - 1], order[place - 1]] += half
     moved = [sum(n for (src, _), n in links.items() if src == rank) for rank in range(size)]
-    segment = max(chunk_sizes(chunk_sizes(length, 2)[1], segments)) if size > 1 else 0
+    segment = max(chunk_sizes(longest_half, segments)) if size > 1 else 0
     steps = height + segments - 1 if size > 1 else 0
     in_step = 8 if size > 2 else 2
     return in_rounds(
