@@ -16,8 +16,8 @@ def allreduce_double_tree(
     """Combine the arrays of all ranks, half of the vector along each of two binary trees.
 
     In a binary tree half of the ranks are leaves: they send their array once and then look on. So
-    a second tree is laid over the same ranks, in which those leaves have the children, and each tree
-    carries half of the vector, in segments so short that no card waits for a receive to be posted.
+    a second tree is laid over the same ranks, in which those leaves have the children. Each carries
+    half of the vector, in segments so short that no card waits for a receive to be posted.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def allreduce_double_tree(
 
 def _segments(total: Array) -> int:
     """Count the messages of a half in which none is larger than what is sent without waiting."""
-    rows = -(-total.shape[0] // 2)
-    rows_in_one = max(1, EAGER_BYTES // max(1, total[:1].nbytes))
+    rows: int = -(-total.shape[0] // 2)
+    rows_in_one: int = max(1, EAGER_BYTES // max(1, total[:1].nbytes))
     return max(1, -(-rows // rows_in_one))
 
 

@@ -130,6 +130,8 @@ def predicted_s(
 ) -> float:
     """Predict how long a collective takes: alpha for each latency, beta for each byte in turn.
 
+    It is the simulator's time where messages do not get in each other's way, and a bound otherwise.
+
     Parameters
     ----------
     collective : str
@@ -152,10 +154,12 @@ def predicted_s(
     Returns
     -------
     float
-        Seconds.
+        Seconds; an ``AtMost``, a float that prints as a bound, where the price is not exact.
 
     Examples
     --------
+    >>> predicted_s("allreduce_tree", 4, 1_000_000, alpha_s=0.0, beta_s_per_byte=1e-9)
+    at most 0.008
     >>> round(predicted_s("allreduce_ring", 4, 1_000_000, alpha_s=2e-5, beta_s_per_byte=1e-9), 6)
     0.00162
     """
