@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from course_lib.costs.bounds import AtMost
-from course_lib.costs.checking import checked, duration
+from course_lib.costs.checking import checked, duration, ranks
 from course_lib.shards import split_evenly
 
 __all__ = ["EAGER_BYTES", "Items", "Price", "chunk_sizes", "in_rounds"]
@@ -120,6 +120,7 @@ class Price:
         seconds = self.latencies * alpha_s + self.serial_bytes * beta_s_per_byte
         return seconds if self.is_exact else AtMost(seconds)
 
+    @checked(item_bytes=ranks)
     def times(self, item_bytes: int) -> "Price":
         """Return the price in bytes of one that counts elements.
 

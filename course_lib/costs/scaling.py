@@ -97,6 +97,7 @@ class Step:
             self.collective, workers, self.n_bytes, self.alpha_s, self.beta_s_per_byte
         )
 
+    @checked(workers=ranks)
     def time_s(self, workers: int) -> float:
         """Return the time of the step.
 
@@ -115,6 +116,7 @@ class Step:
         seconds = compute_s + max(0.0, exchange_s - self.hideable * compute_s)
         return AtMost(seconds) if isinstance(exchange_s, AtMost) else seconds
 
+    @checked(workers=ranks)
     def efficiency(self, workers: int) -> float:
         """Return which part of N times one worker's speed is reached, with this batch.
 
