@@ -9,6 +9,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import Result, run
 from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.models.model import Model
+from course_lib.rehearsal import dedicated_servers
 from course_lib.schemes import Plan
 
 __all__ = ["OneStep", "one_step", "real_step_s"]
@@ -35,7 +36,7 @@ def one_step(
     model: Model,
     workers: int,
     examples_each: int,
-    extra_ranks: int = 0,
+    extra_ranks: int | None = None,
     network: Network = DEFAULT,
     **options: Any,
 ) -> OneStep:
@@ -51,8 +52,9 @@ def one_step(
         How many ranks compute gradients.
     examples_each : int
         How many examples each of them takes in a step.
-    extra_ranks : int, default: 0
-        How many ranks there are besides: those that only serve.
+    extra_ranks : int or None, default: None
+        How many ranks there are besides: those that only serve. None counts the dedicated servers
+        that the scheme has with these options.
     network : Network, default: networks.ethernet_10g
         What connects them.
     **options
@@ -68,20 +70,21 @@ def one_step(
     >>> from course_lib.models.stand_in import StandIn
     >>> from course_lib.schemes import parameter_server
     >>> model = StandIn.of({"fc": 100_000}, flops_per_example=1e7)
-    >>> step = one_step(parameter_server, model, workers=2, examples_each=1, extra_ranks=1)
+    >>> step = one_step(parameter_server, model, workers=2, examples_each=1)
     >>> f"{step.seconds * 1e3:.2f} ms"  # the gradient 1 ms, 3 x (20 us + 0.64 ms), the update
     '3.00 ms'
     >>> step.into, step.out
     ([1600000.0, 800000.0, 800000.0], [1600000.0, 800000.0, 800000.0])
     """
     batch_size = workers * examples_each
+    besides = dedicated_servers(scheme, options) if extra_ranks is None else extra_ranks
 
     def train(comm: Communicator, steps: int) -> None:
         examples = np.zeros((steps * batch_size, 1)), np.zeros(steps * batch_size)
         scheme(comm, model, *examples, Plan(batch_size=batch_size), **options)
 
     two, four = (
-        run(train, steps, workers=workers + extra_ranks, backend="simulated", network=network)
+        run(train, steps, workers=workers + besides, backend="simulated", network=network)
         for steps in (2, 4)
     )
     return OneStep(

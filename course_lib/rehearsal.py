@@ -5,6 +5,7 @@ its arithmetic is time that passes, and its gradient a short vector on connectio
 by as much as the vector is shorter. So a thousand workers with 100 MB each fit into this computer.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,7 @@ from course_lib.models.published import LayerSize
 from course_lib.models.stand_in import StandIn
 from course_lib.schemes import Plan
 
-__all__ = ["rehearse", "step_s"]
+__all__ = ["dedicated_servers", "rehearse", "step_s", "whole"]
 
 Scheme = Callable[..., Any]
 """A scheme of ``course_lib.schemes``: it takes comm, a model, X, y and a plan."""
@@ -52,7 +53,7 @@ def rehearse(
     sizes : sequence of LayerSize
         The layers: what they weigh, and what an example costs there.
     workers : int
-        How many ranks.
+        How many ranks compute gradients; dedicated servers are ranks of their own besides.
     batch : int
         How many examples all of them take together in a step.
     network : Network
@@ -83,9 +84,59 @@ def rehearse(
     return run(
         partial(scheme, **options), StandIn(sizes, lengths), examples, examples,
         Plan(batch_size=batch),
-        workers=workers, backend="simulated", network=_slower(network, shorter),
+        workers=workers + dedicated_servers(scheme, options), backend="simulated",
+        network=_slower(network, shorter),
         rendezvous=True, trace=trace, time_limit_s=_PATIENCE_S,
     )  # fmt: skip
+
+
+def whole(compute_s: float, n_bytes: float, network: Network) -> list[LayerSize]:
+    """Return the sizes of a network of one layer, of which two numbers are known.
+
+    Parameters
+    ----------
+    compute_s : float
+        Seconds that the quickest worker computes for one example: take a batch of as many as
+        there are workers, and it is what each of them computes in a step.
+    n_bytes : float
+        Bytes of the gradient.
+    network : Network
+        Which says how fast ranks compute.
+
+    Returns
+    -------
+    list of LayerSize
+        For ``rehearse`` and ``step_s``.
+
+    Examples
+    --------
+    >>> from course_lib import networks
+    >>> from course_lib.schemes.data_parallel import data_parallel
+    >>> resnet = whole(0.1, 102.4e6, networks.ethernet_10g)
+    >>> round(step_s(data_parallel, resnet, 8, 8, networks.ethernet_10g), 4)
+    0.2436
+    """
+    flops = compute_s * float(np.max(network.flops_per_s))
+    return [LayerSize("all", round(n_bytes / GRADIENT_BYTES), flops)]
+
+
+def dedicated_servers(scheme: Scheme, options: dict[str, Any]) -> int:
+    """Count the ranks that a scheme needs besides its workers, because they only serve.
+
+    Parameters
+    ----------
+    scheme : callable
+        Any scheme of ``course_lib.schemes``.
+    options : dict
+        What it is given besides: ``servers``, ``dedicated``.
+
+    Returns
+    -------
+    int
+        0 for a scheme without servers, or if workers serve as well.
+    """
+    given = {name: p.default for name, p in inspect.signature(scheme).parameters.items()} | options
+    return int(given.get("servers", 1)) if given.get("dedicated", False) else 0
 
 
 def step_s(
@@ -107,7 +158,7 @@ def step_s(
     sizes : sequence of LayerSize
         The layers: what they weigh, and what an example costs there.
     workers : int
-        How many ranks.
+        How many ranks compute gradients; dedicated servers are ranks of their own besides.
     batch : int
         How many examples all of them take together in a step.
     network : Network

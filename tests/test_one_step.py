@@ -19,7 +19,7 @@ N_BYTES = 8 * 4000
 
 
 def test_the_last_fetch_is_not_counted():
-    step = one_step(parameter_server, MODEL, workers=3, examples_each=2, extra_ranks=1)
+    step = one_step(parameter_server, MODEL, workers=3, examples_each=2)
     assert step.into == [3 * N_BYTES] + [N_BYTES] * 3
     assert step.out == [3 * N_BYTES] + [N_BYTES] * 3
     examples = np.zeros((6, 1)), np.zeros(6)

@@ -10,8 +10,16 @@ from course_lib import networks
 from course_lib.collectives import ALLREDUCES
 from course_lib.costs import Step
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
-from course_lib.rehearsal import rehearse, step_s
-from course_lib.schemes import data_parallel, layerwise_bucketed, parameter_server, priority
+from course_lib.models.stand_in import StandIn
+from course_lib.one_step import one_step
+from course_lib.rehearsal import dedicated_servers, rehearse, step_s, whole
+from course_lib.schemes import (
+    data_parallel,
+    layerwise_bucketed,
+    parameter_server,
+    priority,
+    sharded_parameter_server,
+)
 
 GPUS = replace(networks.ethernet_10g, flops_per_s=4e12)
 THREE = [LayerSize(name, n_parameters=500_000, flops=3e9) for name in ("L1", "L2", "L3")]
@@ -60,8 +68,42 @@ def test_a_step_that_overlaps_the_next_is_measured_in_the_steady_state(
 @pytest.mark.parametrize("workers", [3, 7])
 def test_a_server_s_step_is_what_passes_its_card(workers):
     """6 MB out to each worker and 6 MB in, at 1 GB/s; the others compute while the card works."""
-    took_s = step_s(parameter_server, THREE, workers + 1, workers, WIRES)
+    took_s = step_s(parameter_server, THREE, workers, workers, WIRES)
     assert took_s * 1e3 == pytest.approx(2 * workers * 6, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options", "n_servers"),
+    [
+        (data_parallel, {}, 0),
+        (parameter_server, {}, 1),
+        (parameter_server, {"dedicated": False}, 0),
+        (sharded_parameter_server, {"servers": 4}, 4),
+        (partial(sharded_parameter_server, servers=3), {}, 3),
+        (sharded_parameter_server, {"servers": 4, "dedicated": False}, 0),
+    ],
+)
+def test_dedicated_servers_are_ranks_of_their_own_wherever_a_step_is_measured(
+    scheme, options, n_servers
+):
+    assert dedicated_servers(scheme, options) == n_servers
+    assert len(rehearse(scheme, THREE, 4, 4, WIRES, **options).values) == 4 + n_servers
+    model = StandIn.of({"all": 48_000}, flops_per_example=3e9)
+    assert len(one_step(scheme, model, 4, 1, network=WIRES, **options).into) == 4 + n_servers
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options"), [(parameter_server, {}), (sharded_parameter_server, {"servers": 4})]
+)
+def test_a_model_and_its_two_numbers_take_one_time(scheme, options):
+    compute_s, n_parameters = 5e-3, 480_000
+    sizes = whole(compute_s, 4 * n_parameters, WIRES)
+    rehearsed_s = step_s(scheme, sizes, 4, 4, WIRES, **options)
+    model = StandIn.of({"all": n_parameters}, compute_s * WIRES.flops_per_s)  # of 8 bytes each
+    wider = replace(WIRES, bandwidth_bytes_per_s=2 * WIRES.bandwidth_bytes_per_s)
+    options = {"balanced": True, **options} if options else options
+    one_s = one_step(scheme, model, 4, 1, network=wider, **options).seconds
+    assert rehearsed_s == pytest.approx(one_s, rel=1e-3)  # its update is of a shorter vector
 
 
 def test_hosts_share_uplinks_that_are_slower_in_the_same_proportion():

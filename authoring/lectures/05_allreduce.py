@@ -17,7 +17,7 @@ import numpy as np
 
 from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allgather_ring, broadcast_tree, reduce_scatter_ring
-from course_lib.costs import crossover, fit_line, predicted_s
+from course_lib.costs import AtMost, crossover, fit_line, predicted_s
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
 from course_lib.viz import curve, source
 from course_lib.viz.prediction import predict
@@ -738,7 +738,8 @@ for name, ms in virtual_ms.items():
         predicted_s(f"allreduce_{name}", 1024, n, *alpha_beta, item_bytes=8)
         for n in (8192, 819_200_000)
     )
-    print(f"{name:18} {ms:12.3f} ms {small_s * 1e3:9.3f} ms {large_s:18.2f} s")
+    told = "≤" if isinstance(small_s, AtMost) else " "  # is it an upper bound?
+    print(f"{name:18} {ms:12.3f} ms {told}{small_s * 1e3:8.3f} ms {told:>12}{large_s:6.2f} s")
     assert "tree" in name or abs(ms / 1e3 / small_s - 1) < 1e-9
 
 # %% [markdown]

@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
+from course_lib.command_line.tables import in_seconds
+from course_lib.costs.bounds import AtMost
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
 
-__all__ = ["ITEM_BYTES", "TIME_LIMIT_S", "Measurement", "batch_bytes", "measure_allreduce"]
+__all__ = [
+    "ITEM_BYTES",
+    "TIME_LIMIT_S",
+    "Measurement",
+    "batch_bytes",
+    "measure_allreduce",
+    "predicted_in_seconds",
+]
 
 ITEM_BYTES = 4
 """What is summed is float32, as gradients usually are."""
@@ -41,7 +50,8 @@ class Measurement:
     seconds : tuple of float
         Seconds a call, by repeat; an all-reduce is over when the last rank has its sum.
     predicted_s : float or None
-        What the cost model says; None where it knows no alpha and beta.
+        What the cost model says, an ``AtMost`` where it is only an upper bound; None where it
+        knows no alpha and beta.
     """
 
     algorithm: str
@@ -64,6 +74,22 @@ class Measurement:
         """
         needed = 2 * (self.workers - 1) / self.workers * self.n_bytes
         return needed / self.median_s if needed else 0.0
+
+
+def predicted_in_seconds(seconds: float | None) -> str:
+    """Write a prediction with its unit, and "≤" before it where it is only an upper bound.
+
+    Parameters
+    ----------
+    seconds : float or None
+        What ``predicted_s`` returned.
+
+    Returns
+    -------
+    str
+        A cell of a table.
+    """
+    return ("≤ " if isinstance(seconds, AtMost) else "") + in_seconds(seconds)
 
 
 def measure_allreduce(

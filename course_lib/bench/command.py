@@ -15,6 +15,7 @@ from course_lib.bench.allreduce import (
     Measurement,
     batch_bytes,
     measure_allreduce,
+    predicted_in_seconds,
 )
 from course_lib.bench.messages import SIZES, message_times
 from course_lib.bench.sizes import read_size
@@ -35,6 +36,7 @@ from course_lib.command_line.options import (
 from course_lib.command_line.outputs import say, tell
 from course_lib.command_line.progress import Progress
 from course_lib.command_line.tables import as_text, in_bytes, in_seconds
+from course_lib.costs.bounds import AtMost
 from course_lib.costs.catalogue import predicted_s
 from course_lib.costs.fit import Line, fit_line
 
@@ -233,13 +235,14 @@ def _basis(workers: int, line: Line, is_given: bool) -> str:
 def _cells(found: Measurement) -> tuple[str, ...]:
     return (
         found.algorithm, f"{found.workers:,}", in_bytes(found.n_bytes), in_seconds(found.median_s),
-        f"{in_bytes(found.bus_bandwidth_bytes_per_s)}/s", in_seconds(found.predicted_s),
+        f"{in_bytes(found.bus_bandwidth_bytes_per_s)}/s", predicted_in_seconds(found.predicted_s),
     )  # fmt: skip
 
 
 def _as_dict(found: Measurement) -> dict[str, Any]:
     return asdict(found) | {
         "median_s": found.median_s,
+        "predicted_is_bound": isinstance(found.predicted_s, AtMost),
         "bus_bandwidth_bytes_per_s": found.bus_bandwidth_bytes_per_s,
     }
 
@@ -252,7 +255,8 @@ def _panels(
     for one in found:
         kinds = {"simulated" if one.backend == "simulated" else "measured": one.median_s}
         if one.predicted_s:
-            kinds["predicted"] = one.predicted_s
+            is_bound = isinstance(one.predicted_s, AtMost)
+            kinds["predicted at most" if is_bound else "predicted"] = one.predicted_s
         lines = panels.setdefault(f"{one.workers:,} workers", {}).setdefault(one.algorithm, {})
         for kind, seconds in kinds.items():
             if seconds > 0:  # one rank on the simulator takes no time, which has no logarithm

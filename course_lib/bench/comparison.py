@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from course_lib.bench.allreduce import ITEM_BYTES, measure_allreduce
+from course_lib.bench.allreduce import ITEM_BYTES, measure_allreduce, predicted_in_seconds
 from course_lib.bench.messages import fit_network
 from course_lib.collectives import ALLREDUCES
 from course_lib.command_line.tables import as_html, as_text, in_bytes, in_seconds
+from course_lib.costs.bounds import AtMost
 from course_lib.costs.catalogue import predicted_s
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Compared:
     n_bytes : int
         The bytes of each rank's array.
     predicted_s, simulated_s, measured_s : float
-        Seconds by the formula, on the simulator's clock, and on real processes.
+        Seconds by the formula, on the simulator's clock, and on real processes. Where the formula
+        is only an upper bound, it is an ``AtMost``, and the table says "≤".
     """
 
     algorithm: str
@@ -76,19 +78,13 @@ class Comparison:
         """
         from course_lib.viz.times import draw_times
 
-        kinds = ("measured", "simulated", "predicted")
-        names = dict.fromkeys(row.algorithm for row in self.rows)
-        lines = {
-            name: {
-                kind: [
-                    (row.n_bytes, getattr(row, f"{kind}_s"))
-                    for row in self.rows
-                    if row.algorithm == name
-                ]
-                for kind in kinds
-            }
-            for name in names
-        }
+        lines: dict[str, dict[str, list[tuple[float, float]]]] = {}
+        for row in self.rows:
+            predicted = "predicted at most" if isinstance(row.predicted_s, AtMost) else "predicted"
+            seconds = {"measured": row.measured_s, "simulated": row.simulated_s}
+            for kind, value in (seconds | {predicted: row.predicted_s}).items():
+                kinds = lines.setdefault(row.algorithm, {})
+                kinds.setdefault(kind, []).append((row.n_bytes, value))
         return draw_times({f"{self.workers} workers": lines}, title=self._title)
 
     @property
@@ -100,7 +96,7 @@ class Comparison:
     def _cells(self) -> list[tuple[str, ...]]:
         return [
             (
-                row.algorithm, in_bytes(row.n_bytes), in_seconds(row.predicted_s),
+                row.algorithm, in_bytes(row.n_bytes), predicted_in_seconds(row.predicted_s),
                 in_seconds(row.simulated_s), in_seconds(row.measured_s),
             )
             for row in self.rows

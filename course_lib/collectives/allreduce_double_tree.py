@@ -2,7 +2,7 @@
 
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
-from course_lib.comm.communicator import Array, Communicator
+from course_lib.comm.communicator import EAGER_BYTES, Array, Communicator
 from course_lib.shards import split_evenly
 
 __all__ = ["allreduce_double_tree"]
@@ -10,25 +10,25 @@ __all__ = ["allreduce_double_tree"]
 
 @collective
 def allreduce_double_tree(
-    comm: Communicator, array: Array, op: str = "sum", out: Array | None = None, segments: int = 4
-) -> Array:
+    comm: Communicator, array: Array, op: str = "sum", out: Array | None = None,
+    segments: int | None = None,
+) -> Array:  # fmt: skip
     """Combine the arrays of all ranks, half of the vector along each of two binary trees.
 
     In a binary tree half of the ranks are leaves: they send their array once and then look on. So
-    a second tree is laid over the same ranks, in which the leaves of the first have the children,
-    and each tree carries one half of the vector. A half travels in segments, so that a rank hands
-    the first one up while its children still send the next.
+    a second tree is laid over the same ranks, in which those leaves have the children. Each carries
+    half of the vector, in segments so short that no card waits for a receive to be posted.
 
     Parameters
     ----------
-    segments : int, default: 4
-        Into how many messages each half is cut, 1 or more.
+    segments : int or None, default: None
+        Messages that each half is cut into, 1 or more; None: as few as make each 16 KiB at most.
 
     Notes
     -----
-    Cost: 2 floor(log2 P) rounds; 4(P-1) messages in all for each of ``segments``; n/2 bytes go up
-    and n/2 down every edge of a tree, so that a rank with two children in one tree sends 1.5n
-    bytes there and n/2 as a leaf of the other: 2n at most.
+    Cost: 2 floor(log2 P) rounds; 4(P-1) messages in all for each of ``segments``; a rank with two
+    children in one tree sends 1.5n bytes there and n/2 as a leaf of the other: 2n at most. Of 8 MB
+    3 to 64 ranks spend 2 to 2.3 n beta; in segments that wait, 4 and more.
 
     Invariant: the ranks at odd places of a tree's order are its leaves; the second order is the
     first one mirrored, or shifted by one where P is odd, so that odd places become even (but one).
@@ -46,9 +46,10 @@ def allreduce_double_tree(
     array([0, 4, 8])
     """
     check_combines(op, array)
-    if segments < 1:
+    if segments is not None and segments < 1:
         raise ValueError(f"segments must be 1 or more, got {segments}")
     total = working_copy(array, out)
+    segments = segments or _segments(total)
     first, second = split_evenly(total.shape[0], 2)
     ranks = list(range(comm.size))
     others = ranks[::-1] if comm.size % 2 == 0 else ranks[-1:] + ranks[:-1]
@@ -57,6 +58,13 @@ def allreduce_double_tree(
     _up_and_down(comm, total[first], ranks, op, segments)
     beside.wait()
     return finish(total, array, out)
+
+
+def _segments(total: Array) -> int:
+    """Count the messages of a half in which none is larger than what is sent without waiting."""
+    rows: int = -(-total.shape[0] // 2)
+    rows_in_one: int = max(1, EAGER_BYTES // max(1, total[:1].nbytes))
+    return max(1, -(-rows // rows_in_one))
 
 
 def _up_and_down(

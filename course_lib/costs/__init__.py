@@ -3,13 +3,25 @@
 Two numbers describe a network: alpha, the seconds from sending a first byte until it arrives, and
 beta, the seconds that a network card is busy with one byte. ``price`` says what a collective asks
 of such a network, and ``Price.time_s`` how long that takes; ``crossover`` says from which size on
-one is quicker than another; ``fit_line`` finds alpha and beta in measured times. Nothing here
+one is quicker than another; ``fit_line`` finds alpha and beta in measured times. A time
+without a closed form is a bound and says so: ``AtMost``, a float that prints as one. Nothing here
 communicates: the formulas know the ranks and the length, and nothing of the code they describe.
 """
 
+from course_lib.costs.bounds import AtLeast, AtMost
 from course_lib.costs.catalogue import crossover, predicted_s, price
 from course_lib.costs.fit import Line, fit_line
 from course_lib.costs.price import Price
 from course_lib.costs.scaling import Step
 
-__all__ = ["Line", "Price", "Step", "crossover", "fit_line", "predicted_s", "price"]
+__all__ = [
+    "AtLeast",
+    "AtMost",
+    "Line",
+    "Price",
+    "Step",
+    "crossover",
+    "fit_line",
+    "predicted_s",
+    "price",
+]

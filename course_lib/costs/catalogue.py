@@ -16,7 +16,7 @@ from course_lib.costs.allreduces import (
 )
 from course_lib.costs.checking import checked, count, duration, flag, ranks
 from course_lib.costs.composed import allreduce_double_tree, allreduce_two_level
-from course_lib.costs.price import Price
+from course_lib.costs.price import EAGER_BYTES, Items, Price
 from course_lib.costs.rooted import (
     broadcast_flat,
     broadcast_tree,
@@ -50,13 +50,15 @@ PRICES: dict[str, Callable[..., Price]] = {
 }
 
 
-@checked(size=ranks, n_bytes=count, item_bytes=ranks, rendezvous=flag)
+@checked(size=ranks, n_bytes=count, item_bytes=ranks, rendezvous=flag, eager_bytes=count)
 def price(
     collective: str,
     size: int,
     n_bytes: int,
     item_bytes: int = 1,
     rendezvous: bool = False,
+    *,
+    eager_bytes: int = EAGER_BYTES,
     **options: Any,
 ) -> Price:
     """Say what one call of a collective costs, without running it.
@@ -73,7 +75,11 @@ def price(
         The bytes of one row, or of one element of an array that is reduced. Chunks are cut between
         them, which matters only where ``size`` does not divide their number.
     rendezvous : bool, default: False
-        Whether a send of at least one byte waits for its receive, as it does above 16 KB anyway.
+        Whether every send of at least one byte waits for its receive, as in
+        ``run(..., rendezvous=True)``.
+    eager_bytes : int, default: 16384
+        A message of more bytes waits for its receive anyway. What counts is each message, a chunk
+        or a segment, and not the array.
     **options : int
         What the collective takes besides: ``root``, ``segments`` or ``ranks_per_host``.
 
@@ -102,8 +108,8 @@ def price(
         raise ValueError(
             f"n_bytes must be a multiple of item_bytes, got {n_bytes} and {item_bytes}"
         )
-    waits = rendezvous and n_bytes > 0  # an empty message has nothing to wait for
-    in_elements = PRICES[collective](size, n_bytes // item_bytes, waits, **options)
+    items = Items(item_bytes, 0 if rendezvous else eager_bytes)
+    in_elements = PRICES[collective](size, n_bytes // item_bytes, items, **options)
     return in_elements.times(item_bytes)
 
 
@@ -119,10 +125,12 @@ def predicted_s(
     beta_s_per_byte: float,
     *,
     item_bytes: int = 1,
-    eager_bytes: int = 16 * 1024,
+    eager_bytes: int = EAGER_BYTES,
     **options: Any,
 ) -> float:
     """Predict how long a collective takes: alpha for each latency, beta for each byte in turn.
+
+    It is the simulator's time where messages do not get in each other's way, and a bound otherwise.
 
     Parameters
     ----------
@@ -139,23 +147,23 @@ def predicted_s(
     item_bytes : int, default: 1
         The bytes of one element.
     eager_bytes : int, default: 16384
-        Up to this size, messages do not wait for their receive.
+        Up to this size, a message does not wait for its receive.
     **options : int
         What the collective takes besides: ``root``, ``segments`` or ``ranks_per_host``.
 
     Returns
     -------
     float
-        Seconds.
+        Seconds; an ``AtMost``, a float that prints as a bound, where the price is not exact.
 
     Examples
     --------
+    >>> predicted_s("allreduce_tree", 4, 1_000_000, alpha_s=0.0, beta_s_per_byte=1e-9)
+    at most 0.008
     >>> round(predicted_s("allreduce_ring", 4, 1_000_000, alpha_s=2e-5, beta_s_per_byte=1e-9), 6)
     0.00162
     """
-    found = price(collective, size, n_bytes, item_bytes, **options)
-    if found.message_bytes > eager_bytes:
-        found = price(collective, size, n_bytes, item_bytes, rendezvous=True, **options)
+    found = price(collective, size, n_bytes, item_bytes, eager_bytes=eager_bytes, **options)
     return found.time_s(alpha_s, beta_s_per_byte)
 
 

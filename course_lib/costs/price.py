@@ -1,11 +1,46 @@
 """What a collective asks of a network, and the seconds that follow from it."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from course_lib.costs.checking import checked, duration
+from course_lib.costs.bounds import AtMost
+from course_lib.costs.checking import checked, duration, ranks
 from course_lib.shards import split_evenly
 
-__all__ = ["Price", "chunk_sizes", "in_rounds"]
+__all__ = ["EAGER_BYTES", "Items", "Price", "chunk_sizes", "in_rounds"]
+
+EAGER_BYTES = 16 * 1024
+"""Up to this size a send does not wait for its receive, in every world."""
+
+
+class Items(NamedTuple):
+    """What is sent: how large its elements are, and which messages of them wait.
+
+    Attributes
+    ----------
+    n_bytes : int
+        Bytes of one element.
+    eager_bytes : int
+        A message of more bytes waits for its receive.
+    """
+
+    n_bytes: int
+    eager_bytes: int
+
+    def wait(self, length: int) -> bool:
+        """Say whether a message of ``length`` elements waits for its receive.
+
+        Parameters
+        ----------
+        length : int
+            Elements of one message: of a chunk or a segment, not of the vector it is cut from.
+
+        Returns
+        -------
+        bool
+            Whether it has more bytes than are sent without waiting.
+        """
+        return length * self.n_bytes > self.eager_bytes
 
 
 @dataclass(frozen=True)
@@ -18,7 +53,8 @@ class Price:
         How many rounds the algorithm goes in, as its docstring counts them.
     latencies : int
         How many times alpha the last byte has waited for: the longest chain in which each message
-        is sent after the one before has arrived. Usually the rounds.
+        is sent after the one before has arrived. Usually the rounds; at most so many where not
+        ``is_exact``.
     messages : int
         Messages in all.
     bytes_sent, bytes_received : tuple of int
@@ -29,10 +65,11 @@ class Price:
         Bytes of the largest message.
     serial_bytes : int
         The sum over the rounds of the bytes on that round's busiest card, which pass it one after
-        the other; more where the time is an upper bound.
+        the other; an upper bound where not ``is_exact``.
     is_exact : bool
-        Whether ``time_s`` is what the simulator's clock shows; otherwise it is an upper bound,
-        because some messages of one round travel while others wait.
+        Whether ``time_s`` is what the simulator's clock shows for one call that all ranks enter
+        together; otherwise it is an upper bound, because some messages of one round travel while
+        others wait. In a loop, a call may begin while the one before is ending.
     """
 
     rounds: int
@@ -48,8 +85,9 @@ class Price:
     def __repr__(self) -> str:
         """Summarise, however many ranks there are."""
         in_all = f"{self.rounds:,} rounds, {self.messages:,} messages, {self.total_bytes:,} bytes"
+        at_most = "" if self.is_exact else "at most "
         busiest = f"{max(self.bytes_sent):,} sent by the busiest rank"
-        return f"Price({in_all}; {busiest}, {self.serial_bytes:,} in turn)"
+        return f"Price({in_all}; {busiest}, {at_most}{self.serial_bytes:,} in turn)"
 
     @property
     def total_bytes(self) -> int:
@@ -70,7 +108,8 @@ class Price:
         Returns
         -------
         float
-            Seconds: ``latencies * alpha_s + serial_bytes * beta_s_per_byte``.
+            Seconds: ``latencies * alpha_s + serial_bytes * beta_s_per_byte``; an ``AtMost`` where
+            not ``is_exact``.
 
         Examples
         --------
@@ -78,8 +117,10 @@ class Price:
         >>> round(price("allreduce_ring", size=4, n_bytes=1_000_000).time_s(2e-5, 1e-9), 6)
         0.00162
         """
-        return self.latencies * alpha_s + self.serial_bytes * beta_s_per_byte
+        seconds = self.latencies * alpha_s + self.serial_bytes * beta_s_per_byte
+        return seconds if self.is_exact else AtMost(seconds)
 
+    @checked(item_bytes=ranks)
     def times(self, item_bytes: int) -> "Price":
         """Return the price in bytes of one that counts elements.
 

@@ -1,10 +1,10 @@
 """The prices of collectives with a root, in elements.
 
-``size`` is P, ``length`` n. With ``rendezvous`` every send waits for its receive, as it does for
-messages above 16 KB: a root that receives one message after another then waits for each of them.
+``size`` is P, ``length`` n. ``items`` says which messages wait for their receive: a root that
+receives them one after another then waits for each.
 """
 
-from course_lib.costs.price import Price, chunk_sizes, in_rounds
+from course_lib.costs.price import Items, Price, chunk_sizes, in_rounds
 
 __all__ = [
     "broadcast_flat",
@@ -22,7 +22,7 @@ def highest_bit(size: int) -> int:
     return size.bit_length() - 1
 
 
-def broadcast_flat(size: int, length: int, rendezvous: bool, root: int = 0) -> Price:  # noqa: ARG001
+def broadcast_flat(size: int, length: int, items: Items, root: int = 0) -> Price:  # noqa: ARG001
     """Price 1 round in which the root sends (P-1) n."""
     sent = [(size - 1) * length if rank == root else 0 for rank in range(size)]
     received = [0 if rank == root else length for rank in range(size)]
@@ -33,16 +33,16 @@ def broadcast_flat(size: int, length: int, rendezvous: bool, root: int = 0) -> P
     )  # fmt: skip
 
 
-def reduce_flat(size: int, length: int, rendezvous: bool, root: int = 0) -> Price:
+def reduce_flat(size: int, length: int, items: Items, root: int = 0) -> Price:
     """Price the flat broadcast turned round: (P-1) n arrive at the root.
 
     Where sends wait, the root asks one rank after another: P-1 latencies.
     """
-    there = broadcast_flat(size, length, rendezvous, root)
+    there = broadcast_flat(size, length, items, root)
     return in_rounds(
         there.rounds, there.messages, list(there.bytes_received), list(there.bytes_sent),
         link=there.link_bytes, message=there.message_bytes, serial=there.serial_bytes,
-        latencies=size - 1 if rendezvous else there.rounds,
+        latencies=size - 1 if items.wait(length) else there.rounds,
     )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ gather = reduce_flat
 """The messages of a gather are those of the flat reduce: everybody's n go to the root."""
 
 
-def scatter(size: int, length: int, rendezvous: bool, root: int = 0) -> Price:  # noqa: ARG001
+def scatter(size: int, length: int, items: Items, root: int = 0) -> Price:  # noqa: ARG001
     """Price 1 round in which the root sends all parts but its own."""
     parts = chunk_sizes(length, size)
     received = [0 if rank == root else part for rank, part in enumerate(parts)]
@@ -61,7 +61,7 @@ def scatter(size: int, length: int, rendezvous: bool, root: int = 0) -> Price:  
     )  # fmt: skip
 
 
-def broadcast_tree(size: int, length: int, rendezvous: bool, root: int = 0) -> Price:  # noqa: ARG001
+def broadcast_tree(size: int, length: int, items: Items, root: int = 0) -> Price:  # noqa: ARG001
     """Price ceil(log2 P) rounds in each of which the root sends n.
 
     The root does not wait between its own messages, so that only floor(log2 P) latencies follow one
@@ -77,18 +77,19 @@ def broadcast_tree(size: int, length: int, rendezvous: bool, root: int = 0) -> P
     )  # fmt: skip
 
 
-def reduce_tree(size: int, length: int, rendezvous: bool, root: int = 0) -> Price:
+def reduce_tree(size: int, length: int, items: Items, root: int = 0) -> Price:
     """Price the broadcast tree turned round.
 
     Where sends wait, the root waits for one message in each round. Where they do not and P is no
     power of two, a branch that is short may arrive while another one is still adding up.
     """
-    there = broadcast_tree(size, length, rendezvous, root)
+    waits = items.wait(length)
+    there = broadcast_tree(size, length, items, root)
     return in_rounds(
         there.rounds, there.messages, list(there.bytes_received), list(there.bytes_sent),
         link=there.link_bytes, message=there.message_bytes, serial=there.serial_bytes,
-        latencies=there.rounds if rendezvous else there.latencies,
-        is_exact=rendezvous or there.rounds == there.latencies,
+        latencies=there.rounds if waits else there.latencies,
+        is_exact=waits or there.rounds == there.latencies,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ other: ``T(N) = ceil(B / N) c + T_allreduce(N)`` for B examples of c seconds.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from course_lib.costs.bounds import AtLeast, AtMost
 from course_lib.costs.catalogue import check_collective, predicted_s
 from course_lib.costs.checking import checked, count, duration, fraction, positive, ranks
 
@@ -90,12 +91,13 @@ class Step:
         Returns
         -------
         float
-            Seconds.
+            Seconds; an ``AtMost`` where the price of the collective is only a bound.
         """
         return predicted_s(
             self.collective, workers, self.n_bytes, self.alpha_s, self.beta_s_per_byte
         )
 
+    @checked(workers=ranks)
     def time_s(self, workers: int) -> float:
         """Return the time of the step.
 
@@ -108,11 +110,13 @@ class Step:
         -------
         float
             Seconds: the computing, and what is left of the all-reduce when as much as possible of
-            it is hidden.
+            it is hidden. An ``AtMost`` where the all-reduce's is one.
         """
-        compute_s = self.compute_s(workers)
-        return compute_s + max(0.0, self.exchange_s(workers) - self.hideable * compute_s)
+        compute_s, exchange_s = self.compute_s(workers), self.exchange_s(workers)
+        seconds = compute_s + max(0.0, exchange_s - self.hideable * compute_s)
+        return AtMost(seconds) if isinstance(exchange_s, AtMost) else seconds
 
+    @checked(workers=ranks)
     def efficiency(self, workers: int) -> float:
         """Return which part of N times one worker's speed is reached, with this batch.
 
@@ -125,8 +129,11 @@ class Step:
         -------
         float
             ``T(1) / (N T(N))``: strong scaling. For weak scaling, take ``grown(N)``'s.
+            An ``AtLeast`` where the time is an upper bound.
         """
-        return self.batch * self.example_s / (workers * self.time_s(workers))
+        time_s = self.time_s(workers)
+        part = self.batch * self.example_s / (workers * time_s)
+        return AtLeast(part) if isinstance(time_s, AtMost) else part
 
     @checked(workers=ranks)
     def grown(self, workers: int) -> "Step":
@@ -155,7 +162,7 @@ class Step:
         Returns
         -------
         int
-            The smallest of the quickest.
+            The smallest of the quickest, by their upper bounds where a time is only bounded.
         """
         if len(sizes) == 0:
             raise ValueError("sizes must name one number of workers or more, got none")
@@ -168,7 +175,7 @@ class Step:
         -------
         int or None
             The smallest number of workers, up to one an example; None if one worker is quicker
-            than all of them.
+            than all of them. Where times are bounds, fewer may do.
         """
         alone_s = self.time_s(1)
         for workers in range(2, self.batch + 1):

@@ -1,11 +1,11 @@
 """The prices of collectives in which every rank has a part, in elements; all-reduces excepted."""
 
-from course_lib.costs.price import Price, chunk_sizes, in_rounds
+from course_lib.costs.price import Items, Price, chunk_sizes, in_rounds
 
 __all__ = ["allgather_ring", "alltoall", "reduce_scatter_ring"]
 
 
-def allgather_ring(size: int, length: int, rendezvous: bool) -> Price:  # noqa: ARG001
+def allgather_ring(size: int, length: int, items: Items) -> Price:  # noqa: ARG001
     """Price P-1 rounds of n, n being the length on each rank."""
     moved = [(size - 1) * length] * size
     return in_rounds(
@@ -14,7 +14,7 @@ def allgather_ring(size: int, length: int, rendezvous: bool) -> Price:  # noqa: 
     )  # fmt: skip
 
 
-def reduce_scatter_ring(size: int, length: int, rendezvous: bool) -> Price:  # noqa: ARG001
+def reduce_scatter_ring(size: int, length: int, items: Items) -> Price:  # noqa: ARG001
     """Price P-1 rounds, in each of which every chunk is on its way, the largest one too.
 
     A rank sends all chunks but its own, and receives all but that of its left neighbour.
@@ -28,7 +28,7 @@ def reduce_scatter_ring(size: int, length: int, rendezvous: bool) -> Price:  # n
     )  # fmt: skip
 
 
-def alltoall(size: int, length: int, rendezvous: bool) -> Price:
+def alltoall(size: int, length: int, items: Items) -> Price:
     """Price P-1 rounds, in each of which every rank sends one part.
 
     A rank sends all parts but its own, and receives P-1 times its own. Where sends do not wait and
@@ -37,10 +37,10 @@ def alltoall(size: int, length: int, rendezvous: bool) -> Price:
     """
     parts = chunk_sizes(length, size)
     largest = max(parts) if size > 1 else 0
-    ahead = 0 if rendezvous else largest - min(parts)
+    ahead = 0 if items.wait(largest) else largest - min(parts)
     return in_rounds(
         size - 1, size * (size - 1),
         [length - part for part in parts], [(size - 1) * part for part in parts],
         link=largest, message=largest, serial=(size - 1) * (largest + ahead),
-        is_exact=rendezvous or length % size == 0,
+        is_exact=ahead == 0,
     )  # fmt: skip

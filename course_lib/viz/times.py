@@ -15,7 +15,12 @@ __all__ = ["draw_times"]
 
 Points = Sequence[tuple[float, float]]
 
-_STYLES: dict[str, Any] = {"measured": "-", "simulated": "--", "predicted": ":"}
+_STYLES: dict[str, Any] = {
+    "measured": "-",
+    "simulated": "--",
+    "predicted": ":",
+    "predicted at most": "-.",
+}
 _MARKERS = "osD^vPX*"  # shapes tell the algorithms apart where colours do not
 _COLOURS = [OKABE_ITO[index] for index in CURVE_COLOURS[:6]] + [INK, "#7f868d"]
 _PANEL, _TALL, _LEGEND = 4.2, 3.0, 1.75  # inches
@@ -29,8 +34,8 @@ def draw_times(
     Parameters
     ----------
     panels : dict of str to dict of str to dict of str to sequence of (float, float)
-        By the panel's title, by algorithm, by kind ("measured", "simulated", "predicted"): bytes
-        and seconds, all above 0.
+        By the panel's title, by algorithm, by kind ("measured", "simulated", "predicted", and for
+        upper bounds "predicted at most"): bytes and seconds, all above 0.
     title : str or None, default: None
         What stands above it.
 
@@ -73,7 +78,7 @@ def _draw_panel(
             axes.plot(
                 [n_bytes for n_bytes, _ in points], [seconds for _, seconds in points],
                 color=_COLOURS[number], linestyle=_STYLES[kind], linewidth=1.4, markersize=4,
-                marker=None if kind == "predicted" else _MARKERS[number],
+                marker=None if kind.startswith("predicted") else _MARKERS[number],
             )  # fmt: skip
     sizes = sorted({n for by_kind in lines.values() for ps in by_kind.values() for n, _ in ps})
     axes.set_xticks(sizes[:: -(-len(sizes) // 6)])

@@ -77,6 +77,20 @@ def test_the_simulator_shows_its_exact_time_and_draws_it(tmp_path):
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_prediction_that_is_only_a_bound_is_called_one(tmp_path):
+    table, drawing = tmp_path / "found.json", tmp_path / "drawn.png"
+    status, output, errors = bench(
+        "allreduce --backend simulated --network ethernet_1g --workers 8 --sizes 1MB "
+        f"--algorithms tree,ring --json {table} --plot {drawing}"
+    )
+    assert status == 0, errors
+    lines = [line for line in output.splitlines() if line.startswith(("tree", "ring"))]
+    assert ["≤" in line for line in lines] == [True, False]
+    found = json.loads(table.read_text(encoding="utf-8"))["measurements"]
+    assert [one["predicted_is_bound"] for one in found] == [True, False]
+    assert found[0]["predicted_s"] > found[0]["median_s"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

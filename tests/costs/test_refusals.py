@@ -1,16 +1,31 @@
 """A formula that is asked what makes no sense says so, and calculates nothing."""
 
+import inspect
 import math
+import re
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from course_lib.costs import Step, crossover, fit_line, predicted_s, price
+from course_lib.costs import (
+    Step,
+    catalogue,
+    crossover,
+    fit,
+    fit_line,
+    predicted_s,
+    price,
+    scaling,
+    server_step,
+)
 from course_lib.costs.fit import Line
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s
 
-PRICE = {"collective": "allreduce_ring", "size": 4, "n_bytes": 800}
+PRICE = {
+    "collective": "allreduce_ring", "size": 4, "n_bytes": 800, "item_bytes": 8, "eager_bytes": 100,
+}  # fmt: skip
 PREDICTED = {**PRICE, "alpha_s": 1e-5, "beta_s_per_byte": 1e-9}
 STEP = {
     "batch": 64, "example_s": 1e-3, "n_bytes": 1000, "alpha_s": 1e-5, "beta_s_per_byte": 1e-9,
@@ -22,6 +37,12 @@ CALLS = {
     "price": (price, PRICE),
     "predicted_s": (predicted_s, PREDICTED),
     "time_s": (price(**PRICE).time_s, {"alpha_s": 1e-5, "beta_s_per_byte": 1e-9}),
+    "times": (price(**PRICE).times, {"item_bytes": 8}),
+    "Step.compute_s": (Step(**STEP).compute_s, {"workers": 2}),
+    "Step.exchange_s": (Step(**STEP).exchange_s, {"workers": 2}),
+    "Step.best": (lambda sizes: Step(**STEP).best([1, sizes]), {"sizes": 2}),
+    "fit_line, seconds": (lambda seconds: fit_line([(1, 1), (2, seconds)]), {"seconds": 2}),
+    "fit_line, bytes": (lambda bytes: fit_line([(0, 1), (bytes, 2)]), {"bytes": 2}),
     "crossover": (
         crossover,
         {"few_rounds": "allreduce_butterfly", "few_bytes": "allreduce_ring", "size": 4},
@@ -48,8 +69,35 @@ def test_no_number_is_taken_that_is_none_negative_or_endless(name, argument):
     fn, arguments = CALLS[name]
     fn(**arguments)
     for wrong in (-1, -math.inf, math.nan, math.inf, "4", None, True, [1], 1j):
-        with pytest.raises((TypeError, ValueError), match=argument):
+        with pytest.raises((TypeError, ValueError)) as refused:
             fn(**arguments | {argument: wrong})
+        named = "workers" if argument == "sizes" else argument
+        sentence = rf"{named}\b.* must be .+, got {re.escape(repr(wrong))}"
+        assert re.match(sentence, str(refused.value)), str(refused.value)
+
+
+def public_callables():
+    """Name every public function, and every public method, that takes numbers."""
+    for module in (catalogue, fit, sys.modules["course_lib.costs.price"], scaling, server_step):
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.isfunction(found) and name not in UNCHECKED:
+                yield name
+            if inspect.isclass(found) and name not in UNCHECKED:
+                for method, fn in vars(found).items():
+                    takes = inspect.isfunction(fn) and list(inspect.signature(fn).parameters)[1:]
+                    if takes and not method.startswith("_"):
+                        yield f"{name}.{method}"
+
+
+# The first is given a name; the others are parts of the formulas, which `price` has checked.
+UNCHECKED = {"check_collective", "chunk_sizes", "in_rounds", "Items"}
+
+
+@pytest.mark.parametrize("name", sorted(public_callables()))
+def test_every_public_function_is_tried_with_nonsense(name):
+    names = {called.split(",")[0] for called in CALLS}
+    assert name in names or name.removeprefix("Price.") in names
 
 
 @pytest.mark.parametrize(
