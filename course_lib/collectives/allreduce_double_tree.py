@@ -11,24 +11,24 @@ __all__ = ["allreduce_double_tree"]
 @collective
 def allreduce_double_tree(
     comm: Communicator, array: Array, op: str = "sum", out: Array | None = None,
-    segments: int | None = None,
+    segments: int | None = 4,
 ) -> Array:  # fmt: skip
     """Combine the arrays of all ranks, half of the vector along each of two binary trees.
 
-    In a binary tree half of the ranks are leaves: they send their array once and then look on. So
-    a second tree is laid over the same ranks, in which those leaves have the children. Each carries
-    half of the vector, in segments so short that no card waits for a receive to be posted.
+    In a binary tree half of the ranks are leaves, which send once and then look on. So a second
+    tree is laid over the same ranks, in which those leaves have the children. Each carries half of
+    the vector, in segments: the first is handed up while children send the next.
 
     Parameters
     ----------
-    segments : int or None, default: None
+    segments : int or None, default: 4
         Messages that each half is cut into, 1 or more; None: as few as make each 16 KiB at most.
 
     Notes
     -----
     Cost: 2 floor(log2 P) rounds; 4(P-1) messages in all for each of ``segments``; a rank with two
-    children in one tree sends 1.5n bytes there and n/2 as a leaf of the other: 2n at most. Of 8 MB
-    3 to 64 ranks spend 2 to 2.3 n beta; in segments that wait, 4 and more.
+    children in one tree sends 1.5n bytes there and n/2 as a leaf of the other: 2n at most. For 8 MB
+    2 to 2.3 n beta if nobody waits (None), else 4 or more; through shared memory 4 are quicker.
 
     Invariant: the ranks at odd places of a tree's order are its leaves; the second order is the
     first one mirrored, or shifted by one where P is odd, so that odd places become even (but one).

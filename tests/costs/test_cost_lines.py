@@ -77,7 +77,7 @@ CLAIMS = {
     ],
     "allreduce_double_tree": [
         ROUNDS,
-        (r"; ([^;]+?) messages in all for each", lambda p: p.messages),  # in one segment
+        (r"; ([^;]+?) messages in all for each", lambda p: p.messages // 4),  # segments
         (r"(\w+) at most", lambda p: max(p.bytes_sent), lambda s: s >= 4),
     ],
     "allreduce_butterfly": [
