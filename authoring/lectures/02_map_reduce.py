@@ -10,7 +10,6 @@
 # 35 minutes. Needs: 4 processes, no GPU. You should have met `send` and `recv` in lecture 00.
 
 # %%
-
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
+# %%
 from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s

@@ -35,6 +35,8 @@ def forbidding(
     ------
     None
     """
+    for name in names:  # what lies beside it in its package may be loaded only with it
+        importlib.import_module(name.rpartition(".")[0])
     guard = _Guard(tuple(names), enough)
     hidden = {name: module for name, module in sys.modules.items() if guard.forbids(name)}
     with contextlib.ExitStack() as undo:

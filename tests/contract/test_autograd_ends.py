@@ -60,7 +60,7 @@ def call_all(comm, has_a_process):
 def test_no_collective_of_any_size_returns_what_requires_grad(world):
     pytest.importorskip("torch")  # now: loading it takes a while, which is no part of a run
     for workers in (1, 2, 3, 4):
-        n_results = len(MOVING) + 4 * len(REDUCING) + 2 * (workers > 1)
+        n_results = len(MOVING) + 3 * len(REDUCING) + 2 * (workers > 1)
         for found in world(call_all, world.backend in REAL, workers=workers).values:
             assert found == ([], n_results, True, {7.0}), workers
 

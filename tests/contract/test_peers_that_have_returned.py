@@ -13,7 +13,7 @@ SMALL = np.arange(3.0)
 
 VERBS = {
     "recv": lambda comm: comm.recv(src=2),
-    "recv into an array": lambda comm: comm.recv(src=2, out=SMALL.copy(), op="add", tag=3),
+    "recv into an array": lambda comm: comm.recv(src=2, out=SMALL.copy(), op="sum", tag=3),
     "large send": lambda comm: comm.send(LARGE, dst=2),
     "sendrecv": lambda comm: comm.sendrecv(SMALL, dst=2, src=2),
     "large sendrecv": lambda comm: comm.sendrecv(LARGE, dst=2, src=2),

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.comm.errors import PeerFinishedError
 from tests.fuzz import program as p
 
-__all__ = ["WRONGLY", "Left", "catching", "plant"]
+__all__ = ["WRONGLY", "Left", "plant"]
 
 
 def _skip(flow: Any, steps: p.Steps) -> None:
@@ -43,15 +42,6 @@ class Left(Exception):
 def _return(flow: Any, steps: p.Steps) -> None:
     flow.log.append("left")
     raise Left
-
-
-def catching(flow: Any, steps: p.Steps) -> None:
-    """Take the steps as another rank; where the one that has left is missed, leave too."""
-    try:
-        flow.take(steps)
-    except PeerFinishedError as error:
-        flow.log.append(("missed", error.peer))
-        raise Left from error
 
 
 def _in_a_thread(flow: Any, steps: p.Steps) -> None:
@@ -120,7 +110,6 @@ WRONGLY: dict[str, Callable[[Any, p.Steps], None]] = {
     "raise": _raise,
     "exit": _leave,
     "return": _return,
-    "return, caught": _return,
     "thread": _in_a_thread,
     "compute": _while_computing,
     "nobody": _to_nobody,
@@ -136,7 +125,7 @@ WRONGLY: dict[str, Callable[[Any, p.Steps], None]] = {
 """What each kind of fault does instead of the steps."""
 
 _ANYWHERE = (
-    "skip", "twice", "raise", "exit", "return", "return, caught", "thread", "compute", "nobody",
+    "skip", "twice", "raise", "exit", "return", "thread", "compute", "nobody",
     "itself", "object",
 )  # fmt: skip
 _WITH_FIELDS = {"tag": "tag", "dtype": "array", "shape": "array", "op": "op", "root": "root",

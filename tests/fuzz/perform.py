@@ -276,12 +276,10 @@ class Flow:
 
     def faulty(self, step: p.Faulty) -> None:
         """Do it wrongly, if this is the rank; see ``tests.fuzz.faults`` for the kinds."""
-        from tests.fuzz.faults import WRONGLY, catching
+        from tests.fuzz.faults import WRONGLY
 
         if self.comm.rank == step.rank % self.comm.size:
             WRONGLY[step.kind](self, step.steps)
-        elif step.kind == "return, caught":
-            catching(self, step.steps)
         else:
             self.take(step.steps)
 

@@ -41,7 +41,9 @@ def test_kinds_differ_by_their_dashes():
 
 
 def test_what_is_no_kind_is_refused():
-    with pytest.raises(ValueError, match="measured, simulated, predicted, got \\['guessed'\\]"):
+    with pytest.raises(
+        ValueError, match="measured, simulated, predicted, predicted at most, got \\['guessed'\\]"
+    ):
         draw_times({"2 workers": {"ring": {"guessed": POINTS}}})
     with pytest.raises(ValueError, match="panels must have lines"):
         draw_times({})
