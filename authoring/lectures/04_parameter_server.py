@@ -16,6 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
+SEED = 4  # seed of every random number below
+
 # %%
 from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES
@@ -34,8 +36,6 @@ from course_lib.schemes import (
 )
 from course_lib.viz import bars, curve, player, source, timeline
 from course_lib.viz.prediction import predict
-
-SEED = 4  # seed of every random number below
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: timing, misconceptions</summary>
