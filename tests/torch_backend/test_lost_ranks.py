@@ -44,6 +44,7 @@ except RunError as error:
     text = str(error).splitlines()[0]
     sys.stdout.write(f"RANK {os.environ['RANK']} {type(error).__name__} {text}\\n")
     sys.stdout.flush()
+    time.sleep(1)  # when the first leaves, torchrun ends the others of its machine
     sys.exit(1)
 """
 
