@@ -1,9 +1,23 @@
 """Numbers that are only bounds, and say so wherever they are printed."""
 
+from typing import ClassVar
+
 __all__ = ["AtLeast", "AtMost"]
 
 
-class AtMost(float):
+class _Bound(float):
+    """A float to calculate with, which prints with what kind of bound it is."""
+
+    words: ClassVar[str]
+
+    def __repr__(self) -> str:
+        """Say that it is a bound."""
+        return f"{self.words} {float(self)!r}"
+
+    __str__ = __repr__
+
+
+class AtMost(_Bound):
     """An upper bound: a float to calculate with, which prints as "at most 0.25".
 
     Examples
@@ -12,14 +26,10 @@ class AtMost(float):
     (at most 0.25, 0.5)
     """
 
-    def __repr__(self) -> str:
-        """Say that it is a bound."""
-        return f"at most {float(self)!r}"
-
-    __str__ = __repr__
+    words = "at most"
 
 
-class AtLeast(float):
+class AtLeast(_Bound):
     """A lower bound: a float to calculate with, which prints as "at least 0.25".
 
     Examples
@@ -28,8 +38,4 @@ class AtLeast(float):
     at least 0.25
     """
 
-    def __repr__(self) -> str:
-        """Say that it is a bound."""
-        return f"at least {float(self)!r}"
-
-    __str__ = __repr__
+    words = "at least"
