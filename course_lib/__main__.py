@@ -14,7 +14,7 @@ def doctor(_: list[str]) -> int:
     int
         The exit status: 0 if the course works here.
     """
-    from course_lib.command_line.outputs import say
+    from course_lib.cli.outputs import say
     from course_lib.doctor import examine
 
     report = examine()
@@ -30,9 +30,9 @@ def bench(words: list[str]) -> int:
     int
         The exit status.
     """
-    from course_lib.bench import command  # only now: the doctor must work where packages miss
+    from course_lib.cli.bench import main  # only now: the doctor must work where packages miss
 
-    return command.main(words)
+    return main(words)
 
 
 def train(words: list[str]) -> int:
@@ -43,9 +43,9 @@ def train(words: list[str]) -> int:
     int
         The exit status.
     """
-    from course_lib.train import command  # only now, as above
+    from course_lib.cli.train import main  # only now, as above
 
-    return command.main(words)
+    return main(words)
 
 
 def main(words: list[str]) -> int:
@@ -86,7 +86,7 @@ def program() -> int:
     int
         The exit status.
     """
-    from course_lib.command_line.outputs import end_outputs, open_outputs
+    from course_lib.cli.outputs import end_outputs, open_outputs
 
     open_outputs()
     try:

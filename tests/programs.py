@@ -112,6 +112,6 @@ def assert_all_gone(processes, pid):
 
 def start_next_program(folder):
     """Start a program that removes what those left which were killed with all their helpers."""
-    with Program(folder, "from course_lib.comm.processes import launcher", "") as program:
+    with Program(folder, "from course_lib.comm.processes.launcher import launcher", "") as program:
         _, err = program.finish()
     assert err == ""

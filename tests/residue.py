@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from course_lib.comm.processes.offspring import RUN_VARIABLE
+from course_lib.comm.processes.launcher.process_tree import RUN_VARIABLE
 
 SHARED_MEMORY = Path("/dev/shm")
 HELPERS = ("multiprocess.forkserver", "multiprocess.resource_tracker")

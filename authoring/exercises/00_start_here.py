@@ -14,7 +14,7 @@
 import numpy as np
 
 from course_lib import checks, networks, run
-from course_lib.checks.set_00.predict_gather import sum_at_rank_0
+from course_lib.checks.lecture_00.predict_gather import sum_at_rank_0
 from course_lib.viz import player
 
 # No seed is needed: every check draws data of its own.

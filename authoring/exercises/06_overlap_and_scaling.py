@@ -15,8 +15,8 @@ import math
 import numpy as np
 
 from course_lib import checks, networks, run
+from course_lib.measure import step_s
 from course_lib.models.published import LayerSize
-from course_lib.rehearsal import step_s
 from course_lib.schemes import layerwise_bucketed
 
 # No seed is needed: every check draws data of its own.

@@ -23,9 +23,9 @@ from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s
 from course_lib.data.digits import load_digits
+from course_lib.measure import one_step, real_step_s
 from course_lib.models.mlp import mlp
 from course_lib.models.stand_in import StandIn
-from course_lib.one_step import one_step, real_step_s
 from course_lib.schemes import (
     Plan,
     data_parallel,

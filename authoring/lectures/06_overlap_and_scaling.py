@@ -25,9 +25,9 @@ from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allgather_ring
 from course_lib.costs import Step, predicted_s
 from course_lib.data.digits import load_digits
+from course_lib.measure import rehearse, step_s
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
-from course_lib.rehearsal import rehearse, step_s
 from course_lib.schemes import Plan, data_parallel, layerwise, layerwise_bucketed
 from course_lib.schemes.priority import order_of_need, priority
 from course_lib.shards import split_evenly

@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from course_lib.checks.report import Report
 
 _SETS = {
-    "set_00": ("hello", "pass_around", "shift_right", "ping_pong", "predict_gather"),
-    "set_01": (
+    "lecture_00": ("hello", "pass_around", "shift_right", "ping_pong", "predict_gather"),
+    "lecture_01": (
         "gradient_step", "minibatches", "sgd_epoch", "noise_scale", "predict_batch_size",
     ),
-    "set_02": (
+    "lecture_02": (
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
         "predict_map_reduce",
     ),
-    "set_03": (
+    "lecture_03": (
         "weighted_mean", "data_parallel", "average_every", "what_is_wrong", "predict_rates",
     ),
-    "set_04": (
+    "lecture_04": (
         "predict_card", "parameter_server", "early_answers", "assign_layers", "predict_step",
     ),
-    "set_05": (
+    "lecture_05": (
         "allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring",
         "wasted_bytes", "predict_crossover",
     ),
-    "set_06": (
+    "lecture_06": (
         "critical_path", "exchange_layerwise", "hidden_seconds", "best_workers", "predict_bucket",
     ),
 }  # fmt: skip
@@ -42,12 +42,12 @@ __all__ = [*_HOME]
 def __getattr__(name: str) -> "Callable[[Any], Report]":
     if name not in _HOME:
         raise AttributeError(f"there is no check {name!r}; there are {', '.join(_HOME)}")
-    from course_lib.checks import harness
+    from course_lib.checks.check import check as examine
 
     task = importlib.import_module(f"course_lib.checks.{_HOME[name]}.{name}").TASK
 
     def check(fn: Any) -> "Report":
-        return harness.check(task, fn)
+        return examine(task, fn)
 
     check.__name__ = check.__qualname__ = name
     check.__doc__ = f"Check ``{name}``: {task.title}"

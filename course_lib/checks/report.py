@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
 
-from course_lib.checks.faults import Fault
+from course_lib.checks.diagnosis import Fault
 from course_lib.checks.task import Price
 from course_lib.trace.trace import Trace
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from time import monotonic, process_time, sleep
 from typing import Any, NamedTuple
 
-from course_lib.checks.examine import Mishap, Observation, is_idle, mishap_of, observe
 from course_lib.checks.forbidden import forbidding
 from course_lib.checks.originals import Originals
+from course_lib.checks.sandbox import Mishap, Observation, is_idle, mishap_of, observe
 from course_lib.checks.task import Case, Task
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import SerializationError
 from course_lib.comm.failures import frames_of_stack, place, user_frame
-from course_lib.comm.processes.resident import resident_bytes
+from course_lib.comm.processes.launcher.resident import resident_bytes
 from course_lib.comm.shipping import load_call, load_value, pack_value
 
 __all__ = ["ForkRefusedError", "Limits", "read_book", "sit"]

@@ -12,8 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from course_lib.comm.buffers import check_gradless
+from course_lib.comm.collective_order import LAST, NUMBER_AT, ONE
 from course_lib.comm.messages import no_array
-from course_lib.comm.order import LAST, NUMBER_AT, ONE
 from course_lib.comm.tensors import is_tensor, plain_tensor
 
 __all__ = ["collective"]
@@ -36,8 +36,9 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
     """Mark a function as a collective: the trace shows who was in it and when.
 
     All ranks of a communicator must call its collectives in the same order and with the same
-    options; while they are in one, their messages say in which, see ``course_lib.comm.order``. One
-    that is called inside another of the same communicator is a part of that.
+    options; while they are in one, their messages say in which, see
+    ``course_lib.comm.collective_order``. One that is called inside another of the same communicator
+    is a part of that.
 
     Autograd ends here, as at every message: the function sees an ``array`` without its graph, so
     what it returns has none, and never requires grad; an ``out`` that requires grad is refused.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.buffers import check_out
+from course_lib.comm.collective_order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.errors import CollectiveMismatchError, MessageMismatchError
 from course_lib.comm.failures import frames_of_stack, user_frame
 from course_lib.comm.functions import check_function
@@ -32,7 +33,6 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
-from course_lib.comm.order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.pending import Pending
 
 __all__ = ["EAGER_BYTES", "WORLD", "Array", "Communicator"]

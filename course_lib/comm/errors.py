@@ -231,7 +231,7 @@ class CollectiveMismatchError(MessageMismatchError):
     message : str
         As for ``RunError``.
     entered : sequence of Entered, default: ()
-        What is known of the ranks, as ``course_lib.comm.order`` has it.
+        What is known of the ranks, as ``course_lib.comm.collective_order`` has it.
     stamp : int, default: 0
         What the message carried that gave it away.
     **details : Any

@@ -187,7 +187,7 @@ def _launcher(
             from course_lib.comm.simulated import launcher as simulated
 
             return partial(simulated.launch, job, network, faults, max_events)
-        from course_lib.comm.processes import launcher as processes
+        from course_lib.comm.processes.launcher import launcher as processes
 
         if backend == "processes":
             return partial(processes.launch, job, start_method, processes.SharedMemory())

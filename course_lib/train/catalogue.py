@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.cli.options import whole
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
-from course_lib.command_line.options import whole
 from course_lib.models.model import Array, Model
 from course_lib.schemes import (
     Plan,

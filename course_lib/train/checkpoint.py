@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.command_line.files import NEW, are_one_file, put, read_plain
+from course_lib.cli.files import NEW, are_one_file, put, read_plain
 from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.states import State, pack_states, unpack_states

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from course_lib.command_line.options import as_option, is_first_program
+from course_lib.cli.options import as_option, is_first_program
 from course_lib.train.checkpoint import INDEX, Row, load, read_index
 from course_lib.train.claim import Claim
 from course_lib.train.errors import CheckpointError

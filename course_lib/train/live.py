@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from course_lib.command_line.progress import Progress
+from course_lib.cli.progress import Progress
 from course_lib.train.beacon import EVERY_S
 from course_lib.train.checkpoint import Row
 

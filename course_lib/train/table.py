@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from course_lib.command_line.tables import as_line, in_seconds
+from course_lib.cli.tables import as_line, in_seconds
 from course_lib.train.checkpoint import Row
 from course_lib.train.problems import Kind
 

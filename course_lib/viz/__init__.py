@@ -8,18 +8,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course_lib.viz.bar_charts import bars
-    from course_lib.viz.curves import loss_curve
-    from course_lib.viz.gantt import draw_gantt
+    from course_lib.viz.animation.message_player import Player, player
+    from course_lib.viz.animation.pages import export_page, to_html
+    from course_lib.viz.charts.bar_charts import bars
+    from course_lib.viz.charts.curves import loss_curve
+    from course_lib.viz.charts.gantt import draw_gantt
+    from course_lib.viz.charts.maps import contours
+    from course_lib.viz.charts.times import draw_times
+    from course_lib.viz.charts.wait_graph import draw_wait_graph
     from course_lib.viz.listing import source
-    from course_lib.viz.maps import contours
-    from course_lib.viz.message_player import Player, player
-    from course_lib.viz.pages import export_page, to_html
     from course_lib.viz.show import mimebundle
-    from course_lib.viz.stills import curve, filmstrip, timeline
+    from course_lib.viz.stills.stills import curve, filmstrip, timeline
     from course_lib.viz.tables import table, table_html
-    from course_lib.viz.times import draw_times
-    from course_lib.viz.wait_graph import draw_wait_graph
 
 __all__ = [
     "Player",
@@ -42,23 +42,23 @@ __all__ = [
 ]
 
 _HOME = {
-    "Player": "message_player",
-    "bars": "bar_charts",
-    "contours": "maps",
-    "curve": "stills",
-    "draw_gantt": "gantt",
-    "draw_times": "times",
-    "draw_wait_graph": "wait_graph",
-    "export_page": "pages",
-    "filmstrip": "stills",
-    "loss_curve": "curves",
+    "Player": "animation.message_player",
+    "bars": "charts.bar_charts",
+    "contours": "charts.maps",
+    "curve": "stills.stills",
+    "draw_gantt": "charts.gantt",
+    "draw_times": "charts.times",
+    "draw_wait_graph": "charts.wait_graph",
+    "export_page": "animation.pages",
+    "filmstrip": "stills.stills",
+    "loss_curve": "charts.curves",
     "mimebundle": "show",
-    "player": "message_player",
+    "player": "animation.message_player",
     "source": "listing",
     "table": "tables",
     "table_html": "tables",
-    "timeline": "stills",
-    "to_html": "pages",
+    "timeline": "stills.stills",
+    "to_html": "animation.pages",
 }
 
 

@@ -22,7 +22,7 @@ def mimebundle(trace: "Trace") -> dict[str, Any]:
     dict
         ``text/plain``: one line and the table by rank. ``image/png``: the timeline, in base64.
     """
-    from course_lib.viz.stills import timeline
+    from course_lib.viz.stills.stills import timeline
     from course_lib.viz.tables import table
 
     picture = base64.b64encode(timeline(trace).to_png()).decode("ascii")

@@ -22,8 +22,8 @@ from course_lib.watch.reading import Piece, marks, read
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
-    from course_lib.viz.message_player import Player
-    from course_lib.viz.still_parts import Still
+    from course_lib.viz.animation.message_player import Player
+    from course_lib.viz.stills.parts import Still
 
 __all__ = ["Watched", "watch_collective"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course_lib.checks import examine, judge
-from course_lib.checks.faults import Fault
-from course_lib.checks.harness import pack_call
+from course_lib.checks import sandbox, verdict
+from course_lib.checks.check import pack_call
+from course_lib.checks.diagnosis import Fault
 from course_lib.checks.plain import plain
 from course_lib.checks.task import Task
 from tests.exercises.answers import RIGHT_ANSWERS, TASKS, load
@@ -37,13 +37,13 @@ def test_strange_results_are_judged(name: str) -> None:
     answer = next(path for path in RIGHT_ANSWERS if path.parent.name == name)
     cases, rng = list(task.cases(5)), random.Random(name)
     packed = pack_call(load(answer), ())
-    seen = [examine.observe(packed, task, case) for case in cases]
+    seen = [sandbox.observe(packed, task, case) for case in cases]
     verdicts = []
     for case, right in zip(cases, seen, strict=True):
         for _ in range(N_TRIES):
             with np.errstate(over="ignore"):  # float16 cannot hold everything
                 values = [[strange(value, rng) for value in call] for call in right.values]
-            verdicts.append(judge.judge(task, case, replace(right, values=values)))
+            verdicts.append(verdict.judge(task, case, replace(right, values=values)))
     told = [verdict for verdict in verdicts if isinstance(verdict, Fault)]
     assert len(told) > len(verdicts) / 2
     assert all(fault.says and fault.hint.text for fault in told)

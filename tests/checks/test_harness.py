@@ -16,9 +16,9 @@ import pytest
 from authoring.outputs import problems_of
 from course_lib import checks, run
 from course_lib.checks.forbidden import forbidding
+from course_lib.checks.lecture_00.pass_around import TASK as PASS_AROUND
 from course_lib.checks.report import Report
 from course_lib.checks.room import Limits
-from course_lib.checks.set_00.pass_around import TASK as PASS_AROUND
 from course_lib.viz import Player
 
 
@@ -103,7 +103,7 @@ def test_function_that_holds_a_lock_cannot_travel() -> None:
 def test_function_that_swallows_its_end_is_ended_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("course_lib.checks.harness.LIMITS", Limits(0.5, 4.5, 8.0))
+    monkeypatch.setattr("course_lib.checks.check.LIMITS", Limits(0.5, 4.5, 8.0))
 
     def hello(comm: Any) -> str:
         while True:

@@ -135,7 +135,7 @@ POSIX_ONLY = {"aborts", "crashes", "closes all files"}
 
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course_lib.checks.harness.LIMITS", QUICK)
+    monkeypatch.setattr("course_lib.checks.check.LIMITS", QUICK)
 
 
 @pytest.mark.slow

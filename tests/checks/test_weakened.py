@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course_lib.checks import comparator, examine, harness, judge, task
-from course_lib.checks.set_00.pass_around import PassAround
-from course_lib.checks.set_00.shift_right import ShiftRight
-from course_lib.checks.set_02.combine import Combine
-from course_lib.checks.set_05.allreduce_butterfly import AllReduceButterfly
-from course_lib.checks.set_05.allreduce_ring import AllReduceRing
-from course_lib.checks.set_05.allreduce_tree import AllReduceTree
+from course_lib.checks import check, comparator, sandbox, task, verdict
+from course_lib.checks.lecture_00.pass_around import PassAround
+from course_lib.checks.lecture_00.shift_right import ShiftRight
+from course_lib.checks.lecture_02.combine import Combine
+from course_lib.checks.lecture_05.allreduce_butterfly import AllReduceButterfly
+from course_lib.checks.lecture_05.allreduce_ring import AllReduceRing
+from course_lib.checks.lecture_05.allreduce_tree import AllReduceTree
 from tests.exercises.answers import MUTANTS, load
 
 
 def accepts(checked: task.Task, mutant: str) -> bool:
     path = next(p for p in MUTANTS if p.parent.name == checked.name and p.stem == mutant)
-    return harness.check(checked, load(Path(path))).passed
+    return check.check(checked, load(Path(path))).passed
 
 
 def test_without_other_ranks_a_model_that_nobody_is_told_passes(
@@ -39,7 +39,7 @@ def test_with_a_wide_tolerance_float32_passes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_a_budget_everybody_may_tell_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "_too_expensive", lambda *_: None)
+    monkeypatch.setattr(verdict, "_too_expensive", lambda *_: None)
     assert accepts(Combine(), "m10_everybody_to_everybody")
     assert accepts(ShiftRight(), "m11_everybody_tells_everybody")
 
@@ -53,7 +53,7 @@ def test_without_a_second_call_a_stale_total_passes(monkeypatch: pytest.MonkeyPa
 def test_without_manners_changed_arguments_and_farewells_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(judge, "_wrong_manners", lambda *_: None)
+    monkeypatch.setattr(verdict, "_wrong_manners", lambda *_: None)
     assert accepts(Combine(), "m12_adds_into_its_argument")
     assert accepts(PassAround(), "m10_returns_its_argument")
 
@@ -108,17 +108,17 @@ def test_without_an_examination_room_a_patched_numpy_reaches_the_verdict(
         monkeypatch.setattr(np, name, getattr(np, name))  # put back at the end
 
     def examined_here(checked: task.Task, fn: Any, cases: Any, _: Any) -> Any:
-        packed = harness.pack_call(fn, ())
-        return [examine.observe(packed, checked, case) for case in cases], None
+        packed = check.pack_call(fn, ())
+        return [sandbox.observe(packed, checked, case) for case in cases], None
 
-    monkeypatch.setattr(harness, "_examined", examined_here)
+    monkeypatch.setattr(check, "_examined", examined_here)
     assert accepts(Combine(), "m21_patches_the_comparison")
 
 
 def test_without_routes_another_ring_and_another_tree_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(judge, "_wrong_route", lambda *_: None)
+    monkeypatch.setattr(verdict, "_wrong_route", lambda *_: None)
     assert accepts(AllReduceRing(), "m16_to_the_left")
     assert accepts(AllReduceTree(), "m15_binomial_tree")
 
@@ -126,7 +126,9 @@ def test_without_routes_another_ring_and_another_tree_pass(
 def test_without_received_bytes_a_sum_in_shared_memory_passes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("course_lib.checks.set_05.all_reduce.too_little_received", lambda *_: None)
+    monkeypatch.setattr(
+        "course_lib.checks.lecture_05.all_reduce.too_little_received", lambda *_: None
+    )
     assert accepts(AllReduceTree(), "m17_shared_memory")
     assert accepts(AllReduceRing(), "m24_shared_memory")
 

@@ -6,7 +6,7 @@ import pytest
 from course_lib import networks, run
 from course_lib.collectives import allreduce_double_tree
 from course_lib.comm.communicator import EAGER_BYTES
-from course_lib.measure import virtual_s
+from course_lib.measure.collectives import virtual_s
 
 N_BYTES = 8_000_000
 TWO_VECTORS_S = 2 * N_BYTES * networks.ethernet_10g.beta_s_per_byte

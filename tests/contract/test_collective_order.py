@@ -150,7 +150,7 @@ def test_a_collective_that_was_refused_on_one_rank_does_not_put_it_out_of_step(w
 def test_more_shapes_than_are_kept_are_still_compared(world, monkeypatch):
     if world.backend != "simulated":
         pytest.skip("workers of their own cannot be given another limit")
-    monkeypatch.setattr("course_lib.comm.order._MOST_SITES", 3)
+    monkeypatch.setattr("course_lib.comm.collective_order._MOST_SITES", 3)
 
     def work(comm):
         for length in range(5):

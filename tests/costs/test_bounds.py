@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.bench.comparison import Compared, Comparison
 from course_lib.comm.simulated.networks import ethernet_10g
 from course_lib.costs import AtLeast, AtMost, Step, predicted_s, price
+from course_lib.measure.comparison import Compared, Comparison
 from tests.costs.cases import CASES, SIZES, options_for
 
 ALPHA_BETA = (2e-5, 1e-9)

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from course_lib.bench import fit_network, message_times
 from course_lib.comm.simulated.networks import Network
 from course_lib.costs import fit_line
+from course_lib.measure import fit_network, message_times
 
 SIZES = (8, 1_000, 8_000, 64_000, 500_000, 4_000_000)
 

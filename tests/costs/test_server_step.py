@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from course_lib.comm.simulated.networks import Network, ethernet_10g
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s
+from course_lib.measure.training_step import one_step
 from course_lib.models.stand_in import StandIn
-from course_lib.one_step import one_step
 from course_lib.schemes import parameter_server
 
 FLOPS_PER_S = 1e10

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from course_lib import checks
-from course_lib.checks.harness import check
+from course_lib.checks.check import check
 from course_lib.checks.prediction import PredictTask
 from course_lib.checks.task import Task
 from tests.exercises.answers import (

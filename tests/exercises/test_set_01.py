@@ -8,8 +8,8 @@ import pytest
 
 from authoring.scripts import read_script
 from course_lib import checks
-from course_lib.checks.set_01.minibatches import TASK as MINIBATCHES
-from course_lib.checks.set_01.predict_batch_size import TASK as PREDICT
+from course_lib.checks.lecture_01.minibatches import TASK as MINIBATCHES
+from course_lib.checks.lecture_01.predict_batch_size import TASK as PREDICT
 from course_lib.checks.task import Case
 from course_lib.models.landscape import gradient_spread
 from course_lib.models.linear_regression import LinearRegression
@@ -19,7 +19,7 @@ from tests.exercises.answers import SETS, handed_in
 
 @pytest.fixture(scope="module")
 def solutions() -> dict[str, Any]:
-    return handed_in("set_01", solved=True)
+    return handed_in("lecture_01", solved=True)
 
 
 def test_an_epoch_of_the_solutions_is_an_epoch_of_the_library(solutions: dict[str, Any]) -> None:
@@ -46,7 +46,7 @@ def test_noise_scale_is_the_librarys_spread_over_the_squared_length(
 
 
 def test_the_colleagues_bugs_are_told_one_after_the_other() -> None:
-    cell = next(cell for cell in read_script(SETS["set_01"]) if cell.id == "colleague")
+    cell = next(cell for cell in read_script(SETS["lecture_01"]) if cell.id == "colleague")
     tree = ast.parse(cell.source)
     tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     space: dict[str, Any] = {"np": np}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from course_lib import checks, run
-from course_lib.checks.harness import check
-from course_lib.checks.set_03 import data
-from course_lib.checks.set_03.average_every import AverageEvery
-from course_lib.checks.set_03.data_parallel import DataParallel
-from course_lib.checks.set_03.predict_rates import TASK as RATES
-from course_lib.checks.set_03.weighted_mean import WeightedMean
-from course_lib.checks.set_03.what_is_wrong import TASK as WRONG
+from course_lib.checks.check import check
+from course_lib.checks.lecture_03 import data
+from course_lib.checks.lecture_03.average_every import AverageEvery
+from course_lib.checks.lecture_03.data_parallel import DataParallel
+from course_lib.checks.lecture_03.predict_rates import TASK as RATES
+from course_lib.checks.lecture_03.weighted_mean import WeightedMean
+from course_lib.checks.lecture_03.what_is_wrong import TASK as WRONG
 from course_lib.checks.task import Task
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import Plan, data_parallel

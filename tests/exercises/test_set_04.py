@@ -9,11 +9,11 @@ import pytest
 
 from authoring.scripts import read_script
 from course_lib import checks, run
-from course_lib.checks.set_04 import early_answers
-from course_lib.checks.set_04.assign_layers import TASK as ASSIGN
-from course_lib.checks.set_04.parameter_server import SIZES
-from course_lib.checks.set_04.parameter_server import TASK as SERVER
-from course_lib.checks.set_04.predict_step import TASK as STEP
+from course_lib.checks.lecture_04 import early_answers
+from course_lib.checks.lecture_04.assign_layers import TASK as ASSIGN
+from course_lib.checks.lecture_04.parameter_server import SIZES
+from course_lib.checks.lecture_04.parameter_server import TASK as SERVER
+from course_lib.checks.lecture_04.predict_step import TASK as STEP
 from course_lib.costs.server_step import server_step_s
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.model import Layer
@@ -24,7 +24,7 @@ from tests.exercises.answers import SETS, handed_in
 
 @pytest.fixture(scope="module")
 def solutions() -> dict[str, Any]:
-    return handed_in("set_04", solved=True)
+    return handed_in("lecture_04", solved=True)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -53,7 +53,7 @@ def test_solution_and_library_train_and_send_the_same(size: int, solutions: dict
 
 
 def test_impatient_server_in_the_notebook_is_the_one_that_the_check_runs() -> None:
-    cell = next(cell for cell in read_script(SETS["set_04"]) if cell.id == "impatient-server")
+    cell = next(cell for cell in read_script(SETS["lecture_04"]) if cell.id == "impatient-server")
     shown = next(node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef))
     checked = ast.parse(inspect.getsource(early_answers.impatient_server)).body[0]
     assert isinstance(checked, ast.FunctionDef)

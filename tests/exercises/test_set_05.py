@@ -11,15 +11,15 @@ import pytest
 
 from authoring.scripts import read_script
 from course_lib import checks, networks, run
-from course_lib.checks.judge import measured_price
-from course_lib.checks.set_05 import data, wasted_bytes
-from course_lib.checks.set_05.allreduce_butterfly import TASK as BUTTERFLY
-from course_lib.checks.set_05.allreduce_ring import TASK as RING
-from course_lib.checks.set_05.allreduce_tree import TASK as TREE
-from course_lib.checks.set_05.predict_crossover import TASK as CROSSOVER
-from course_lib.checks.set_05.reduce_scatter_ring import TASK as REDUCE_SCATTER
-from course_lib.checks.set_05.rings import after_gathering, after_reducing
+from course_lib.checks.lecture_05 import data, wasted_bytes
+from course_lib.checks.lecture_05.allreduce_butterfly import TASK as BUTTERFLY
+from course_lib.checks.lecture_05.allreduce_ring import TASK as RING
+from course_lib.checks.lecture_05.allreduce_tree import TASK as TREE
+from course_lib.checks.lecture_05.predict_crossover import TASK as CROSSOVER
+from course_lib.checks.lecture_05.reduce_scatter_ring import TASK as REDUCE_SCATTER
+from course_lib.checks.lecture_05.rings import after_gathering, after_reducing
 from course_lib.checks.task import ALL_SIZES, Task
+from course_lib.checks.verdict import measured_price
 from tests.exercises.answers import SETS, handed_in
 
 COLLECTIVES = (TREE, BUTTERFLY, REDUCE_SCATTER, RING)
@@ -28,7 +28,7 @@ every_collective = pytest.mark.parametrize("task", COLLECTIVES, ids=lambda task:
 
 @pytest.fixture(scope="module")
 def solutions() -> dict[str, Any]:
-    return handed_in("set_05", solved=True)
+    return handed_in("lecture_05", solved=True)
 
 
 def library(name: str) -> Callable[..., Any]:
@@ -109,7 +109,7 @@ def test_crossover_is_at_8_and_8_point_8_alpha_over_beta(size: int, factor: floa
 def test_published_ring_in_the_notebook_is_the_one_that_the_check_runs(
     solutions: dict[str, Any],
 ) -> None:
-    cell = next(cell for cell in read_script(SETS["set_05"]) if cell.id == "published-ring")
+    cell = next(cell for cell in read_script(SETS["lecture_05"]) if cell.id == "published-ring")
     shown = next(node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef))
     checked = ast.parse(inspect.getsource(wasted_bytes.published_ring)).body[0]
     assert isinstance(checked, ast.FunctionDef)

@@ -6,26 +6,26 @@ from typing import Any
 import pytest
 
 from course_lib import checks
-from course_lib.checks.judge import measured_price
-from course_lib.checks.set_06.best_workers import TASK as WORKERS
-from course_lib.checks.set_06.critical_path import TASK as STEP
-from course_lib.checks.set_06.exchange_layerwise import TASK as LAYERWISE
-from course_lib.checks.set_06.hidden_seconds import TASK as HIDDEN
-from course_lib.checks.set_06.predict_bucket import TASK as BUCKET
-from course_lib.checks.set_06.predict_bucket import run_buckets, step_on_paper
-from course_lib.checks.set_06.steps import in_turn_s, run_step
+from course_lib.checks.lecture_06.best_workers import TASK as WORKERS
+from course_lib.checks.lecture_06.critical_path import TASK as STEP
+from course_lib.checks.lecture_06.exchange_layerwise import TASK as LAYERWISE
+from course_lib.checks.lecture_06.hidden_seconds import TASK as HIDDEN
+from course_lib.checks.lecture_06.predict_bucket import TASK as BUCKET
+from course_lib.checks.lecture_06.predict_bucket import run_buckets, step_on_paper
+from course_lib.checks.lecture_06.steps import in_turn_s, run_step
 from course_lib.checks.task import ALL_SIZES
+from course_lib.checks.verdict import measured_price
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network
+from course_lib.measure.training_step import step_s
 from course_lib.models.published import LayerSize
-from course_lib.rehearsal import step_s
 from course_lib.schemes import data_parallel, layerwise_bucketed
 from tests.exercises.answers import handed_in
 
 
 @pytest.fixture(scope="module")
 def solutions() -> dict[str, Any]:
-    return handed_in("set_06", solved=True)
+    return handed_in("lecture_06", solved=True)
 
 
 @pytest.mark.parametrize("numbers", STEP.tried(), ids=STEP.told)

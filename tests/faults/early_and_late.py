@@ -41,7 +41,7 @@ BROKEN = """
 import sys, time
 from course_lib import run
 from course_lib.comm.errors import RunError
-import course_lib.comm.processes.launcher
+import course_lib.comm.processes.launcher.launcher
 
 sys.path.insert(0, FOLDER)  # where a worker finds a broken cloudpickle
 begun_s = time.perf_counter()

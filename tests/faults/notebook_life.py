@@ -174,7 +174,8 @@ def killing_the_whole_group_leaves_no_worker_and_no_memory(case: Case) -> None:
 
 
 OWN_TERMINAL = """
-import fcntl, termios
+import fcntl, signal, termios
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by those started
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 """
 

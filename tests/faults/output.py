@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.comm.errors import RunError, WorkerError
-from course_lib.comm.processes.output import MOST_BYTES, MOST_LINES
+from course_lib.comm.processes.launcher.output import MOST_BYTES, MOST_LINES
 from tests.faults.table import Case, row
 
 FLOODS = {

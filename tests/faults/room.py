@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from course_lib.comm.errors import SharedMemoryFull, WorkerError
-from course_lib.comm.processes import segment
+from course_lib.comm.processes.memory import shared_memory
 from tests.faults.table import Case, row
 from tests.programs import REPOSITORY, Program
 
@@ -152,7 +152,7 @@ def more_shared_memory_than_there_is_is_refused_with_both_numbers(case: Case) ->
     n_bytes = 2**50
     case.fault()
     with pytest.raises(SharedMemoryFull) as raised:
-        segment.Segment(n_bytes)
+        shared_memory.Segment(n_bytes)
     case.reported()
     assert f"the ranks need {n_bytes:,} bytes of shared memory" in str(raised.value)
     assert "bytes of memory are free" in str(raised.value)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from course_lib.comm.communicator import EAGER_BYTES
-from course_lib.comm.processes.channels import ring_bytes
+from course_lib.comm.processes.memory.layout import ring_bytes
 from tests.fuzz import modes
 from tests.fuzz import program as p
 from tests.fuzz.arrays import (

@@ -2,10 +2,10 @@
 
 import pytest
 
-from course_lib.comm.processes.arena import Arena
-from course_lib.comm.processes.board import Board, Waiting
-from course_lib.comm.processes.channels import prepare, read_board, total_bytes
-from course_lib.comm.processes.mailbox import NOBODY, mailbox_words
+from course_lib.comm.processes.memory.layout import prepare, read_board, total_bytes
+from course_lib.comm.processes.memory.mailbox import NOBODY, mailbox_words
+from course_lib.comm.processes.memory.shared_arrays import Arena
+from course_lib.comm.processes.memory.wait_board import Board, Waiting
 
 SIZE = 3
 N_FLOWS = 200  # some pages more than are there from the start

@@ -5,14 +5,14 @@ from itertools import combinations, permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.comm.processes.board import RankState, Waiting
-from course_lib.comm.processes.deadlock import (
+from course_lib.comm.processes.launcher.deadlock import (
     DeadlockWatch,
     awaited,
     find_circles,
     stuck_ranks,
 )
-from course_lib.comm.processes.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.memory.wait_board import RankState, Waiting
 
 AT_WORK = RankState(True, (), 0)
 WAITS_FOR_ITS_OWN = Waiting("wait", NOBODY, NOBODY)

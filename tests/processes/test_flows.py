@@ -8,7 +8,7 @@ import pytest
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import WorkerError
-from course_lib.comm.processes.channels import ring_bytes
+from course_lib.comm.processes.memory.layout import ring_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -214,7 +214,7 @@ SIZES = (
 def exchange(comm, short_way, seed):
     """Let both ranks send and receive random arrays in all ways; return what came."""
     if not short_way:
-        from course_lib.comm.processes import communicator
+        from course_lib.comm.processes.rank import communicator
 
         communicator.send_small = lambda *args: False
         communicator.receive_small = lambda *args: None

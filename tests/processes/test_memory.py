@@ -13,9 +13,9 @@ import pytest
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import SharedMemoryFull
-from course_lib.comm.processes import segment
-from course_lib.comm.processes.channels import ring_bytes, total_bytes
-from course_lib.comm.processes.header import LARGEST_HEADER
+from course_lib.comm.processes.memory import shared_memory
+from course_lib.comm.processes.memory.header import LARGEST_HEADER
+from course_lib.comm.processes.memory.layout import ring_bytes, total_bytes
 from tests.residue import SHARED_MEMORY, names_in_shared_memory
 
 pytestmark = pytest.mark.skipif(not SHARED_MEMORY.is_dir(), reason="only Linux shows its names")
@@ -48,7 +48,7 @@ def test_names_of_dead_processes_are_swept_and_those_of_living_ones_kept():
     try:
         for name in dead + living:
             (SHARED_MEMORY / name).touch()
-        segment.sweep()
+        shared_memory.sweep()
         assert not any((SHARED_MEMORY / name).exists() for name in dead)
         assert all((SHARED_MEMORY / name).exists() for name in living)
     finally:
@@ -62,7 +62,7 @@ def test_a_folder_with_the_name_of_a_dead_process_stops_nobody():
     folder = SHARED_MEMORY / f"cl-{child.pid}-0-abcd"
     folder.mkdir()
     try:
-        segment.sweep()
+        shared_memory.sweep()
         assert folder.is_dir()
     finally:
         folder.rmdir()
@@ -70,7 +70,7 @@ def test_a_folder_with_the_name_of_a_dead_process_stops_nobody():
 
 @pytest.mark.slow
 def test_memory_that_has_a_name_for_a_moment_serves_as_well(start_method, monkeypatch):
-    monkeypatch.setattr(segment, "_WITHOUT_NAME", False)  # as on macOS
+    monkeypatch.setattr(shared_memory, "_WITHOUT_NAME", False)  # as on macOS
 
     def work(comm):
         array = comm.sendrecv(np.full(10_000, comm.rank), 1 - comm.rank, 1 - comm.rank)
@@ -81,7 +81,7 @@ def test_memory_that_has_a_name_for_a_moment_serves_as_well(start_method, monkey
 
 
 def test_an_event_counts_as_a_semaphore_does():
-    event = segment.Event(2)
+    event = shared_memory.Event(2)
     assert event.acquire()
     assert event.acquire(False)
     assert not event.acquire(False)
@@ -102,7 +102,7 @@ def test_an_allocation_that_fails_is_told_with_its_reason(monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     before = set(Path("/proc/self/fd").iterdir())
     with pytest.raises(SharedMemoryFull, match=r"need 4,096 bytes .* No space left on device"):
-        segment.Segment(4096)
+        shared_memory.Segment(4096)
     assert set(Path("/proc/self/fd").iterdir()) <= before
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from course_lib import run
 from course_lib.comm.errors import RunError
-from course_lib.comm.processes import member
-from course_lib.comm.processes.output import MOST_BYTES, Printer
+from course_lib.comm.processes.launcher import worker_handle
+from course_lib.comm.processes.launcher.output import MOST_BYTES, Printer
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def test_lines_are_shown_while_the_run_goes_on(start_method, monkeypatch):
 def test_output_travels_as_records_where_there_are_no_pipes_for_it(
     start_method, capsys, monkeypatch
 ):
-    monkeypatch.setattr(member, "_OUTPUTS", ())  # as on Windows
+    monkeypatch.setattr(worker_handle, "_OUTPUTS", ())  # as on Windows
 
     def work(comm):
         print("out")

@@ -7,7 +7,7 @@ import sys
 import psutil
 import pytest
 
-from course_lib.comm.processes.resident import resident_bytes
+from course_lib.comm.processes.launcher.resident import resident_bytes
 
 
 @pytest.mark.parametrize("platform", [sys.platform, "a system without /proc"])

@@ -9,7 +9,7 @@ import tempfile
 import psutil
 import pytest
 
-from course_lib.comm.processes import sockets
+from course_lib.comm.processes.launcher import fork_server_folder
 from tests.programs import Program
 
 pytestmark = [
@@ -65,10 +65,10 @@ def test_a_dead_programs_folder_is_swept_and_one_that_is_merely_called_so_is_not
     for folder in (left, mine):
         folder.mkdir()
     (mine / "precious").touch()
-    (left / sockets.STORE).touch()
+    (left / fork_server_folder.STORE).touch()
     with socket.socket(socket.AF_UNIX) as opened:
         opened.bind(str(left / "listener-x"))
-    sockets.sweep()
+    fork_server_folder.sweep()
     assert not left.exists()
     assert (mine / "precious").exists()
 

@@ -13,7 +13,7 @@ import pytest
 
 from course_lib import run
 from course_lib.comm.errors import WorkerStalled
-from course_lib.comm.processes import stalls
+from course_lib.comm.processes.launcher import stalls
 from tests.tooling.planting import REPOSITORY
 
 pytestmark = [
@@ -155,7 +155,7 @@ def test_a_rank_that_sleeps_waits_or_computes_is_not_stopped(usual_method):
 SLEEPER = """
 import sys, time
 from course_lib import run
-from course_lib.comm.processes import stalls
+from course_lib.comm.processes.launcher import stalls
 
 def work(comm):
     print("at work", flush=True)

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as npst
 
 from course_lib import run
 from course_lib.comm.communicator import EAGER_BYTES
-from course_lib.comm.processes.channels import ring_bytes
+from course_lib.comm.processes.memory.layout import ring_bytes
 
 pytestmark = pytest.mark.slow
 

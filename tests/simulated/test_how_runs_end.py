@@ -337,7 +337,7 @@ def test_classes_of_ranks_are_gone_when_the_run_is_over(seen, monkeypatch):
     assert [type(value) for value in values] == [Holder, Holder]
 
     seen.clear()
-    monkeypatch.setattr("course_lib.comm.simulated.world._MUCH_BYTES", 2 * Holder.array.nbytes)
+    monkeypatch.setattr("course_lib.comm.simulated.event_loop._MUCH_BYTES", 2 * Holder.array.nbytes)
     gc.disable()
     try:
         simulate(hold)

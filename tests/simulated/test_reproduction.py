@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from course_lib import faults, run
 from course_lib.comm.errors import RunError
+from course_lib.comm.simulated.event_loop import World
 from course_lib.comm.simulated.faults import Crash, Delay, Duplicate, Faults, schedule
 from course_lib.comm.simulated.network import Network
-from course_lib.comm.simulated.world import World
 
 PLAIN = Network("any", 3e-5, 1e8, flops_per_s=1e9)
 WORKERS = 4

@@ -12,11 +12,11 @@ PICKLES = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
 
 SPEAKS_WITH_ITS_OWN_WORKERS = {
     "pickling.py",  # the function, its arguments, its results, its exception
-    "processes/inbox.py",  # records of a worker, read by the launcher
-    "processes/member.py",  # requests to a worker
-    "processes/team.py",  # the same
-    "processes/watch.py",  # a worker's ends of both
-    "processes/worker.py",  # how its messages move, from the launcher
+    "processes/launcher/pipes.py",  # records of a worker, read by the launcher
+    "processes/launcher/worker_handle.py",  # requests to a worker
+    "processes/launcher/supervisor.py",  # the same
+    "processes/worker/guards.py",  # a worker's ends of both
+    "processes/worker/worker.py",  # how its messages move, from the launcher
     "torch_backend/torchrun.py",  # between ranks that torchrun has started, as torch does itself
 }
 """Modules that may pickle: what they write goes through a pipe between launcher and worker."""

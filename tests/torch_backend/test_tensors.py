@@ -84,7 +84,7 @@ def test_what_lies_on_a_device_is_staged_on_its_way(waits, into, op):
     if op is not None and into is None:
         return
     from course_lib.comm.messages import envelope
-    from course_lib.comm.torch_backend.letters import unpack
+    from course_lib.comm.torch_backend.packets import unpack
 
     data = on_device([1.0, 2.0, 3.0])
     sent = envelope(None, data.dtype, data.shape, "device")

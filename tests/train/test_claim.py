@@ -11,10 +11,10 @@ import time
 import psutil
 import pytest
 
+from course_lib.cli.train import main
 from course_lib.train import claim as claims
 from course_lib.train.checkpoint import INDEX, load, save
 from course_lib.train.claim import LOCK, Claim, check_claim
-from course_lib.train.command import main
 from course_lib.train.errors import CheckpointError
 from tests.train.test_checkpoint import arrays_of, example
 from tests.train.test_command import (

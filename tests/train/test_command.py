@@ -14,13 +14,13 @@ import numpy as np
 import psutil
 import pytest
 
+from course_lib.cli import options
+from course_lib.cli.train import main
+from course_lib.cli.train_arguments import read_arguments
 from course_lib.collectives import ALLREDUCES
-from course_lib.command_line import options
 from course_lib.trace.trace import Trace
-from course_lib.train.arguments import read_arguments
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import INDEX, load
-from course_lib.train.command import main
 from course_lib.train.problems import MODELS
 from tests.residue import names_in_shared_memory
 from tests.train.tasks import bits_in

@@ -12,9 +12,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from course_lib.cli.train import main
 from course_lib.train import checkpoint as file_format
 from course_lib.train.checkpoint import INDEX, Checkpoint, Row, load, save
-from course_lib.train.command import main
 from course_lib.train.errors import CheckpointError
 from course_lib.train.states import State, pack_states
 from tests.train.tasks import bits

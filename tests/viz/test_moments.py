@@ -6,8 +6,8 @@ import pytest
 
 from course_lib.trace.events import Compute, Message, Wait
 from course_lib.trace.trace import Trace
-from course_lib.viz.moments import boundaries, steps, telling_moments, what_is_where
-from course_lib.viz.staging import make_scene
+from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.snapshot import boundaries, steps, telling_moments, what_is_where
 from tests.viz.traces import accident, map_reduce, restarted, ring
 
 

@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 from course_lib.trace.trace import Trace
 from course_lib.viz import Player, export_page, loss_curve, player, to_html
-from course_lib.viz.script import read_css, read_esm
+from course_lib.viz.animation.script import read_css, read_esm
 from tests.nbval_runs import nbval
 from tests.viz.traces import accident, map_reduce, ring
 
@@ -19,7 +19,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def test_every_script_file_is_short_and_imports_nothing():
-    files = sorted((REPOSITORY / "course_lib/viz/js").glob("*.js"))
+    files = sorted((REPOSITORY / "course_lib/viz/animation/js").glob("*.js"))
     assert [file.name for file in files] == [
         "player.js",
         "scene.js",

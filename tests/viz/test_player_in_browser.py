@@ -7,9 +7,9 @@ import pytest
 from course_lib.trace.events import Compute, Message
 from course_lib.trace.trace import Trace
 from course_lib.viz import loss_curve
-from course_lib.viz.moments import boundaries, steps, what_is_where
-from course_lib.viz.script import read_esm
-from course_lib.viz.staging import make_scene
+from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.script import read_esm
+from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
 from tests.viz.traces import accident, map_reduce, restarted, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

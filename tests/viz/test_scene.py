@@ -8,9 +8,9 @@ import pytest
 
 from course_lib.trace.events import Message, Wait
 from course_lib.trace.trace import Trace
-from course_lib.viz.layouts import LAYOUTS, along, places
-from course_lib.viz.scene import Flight
-from course_lib.viz.staging import make_scene
+from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.layouts import LAYOUTS, along, places
+from course_lib.viz.animation.scene import Flight
 from course_lib.viz.units import format_bytes, format_time, time_unit
 from tests.viz.traces import accident, map_reduce, ring
 

@@ -15,9 +15,9 @@ from course_lib.collectives import (
     broadcast_tree,
 )
 from course_lib.viz import filmstrip, player
-from course_lib.viz.moments import steps, telling_moments, what_is_where
-from course_lib.viz.scene import TWICE
-from course_lib.viz.staging import make_scene
+from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.scene import TWICE
+from course_lib.viz.animation.snapshot import steps, telling_moments, what_is_where
 from tests.viz.traces import ring, watched
 
 

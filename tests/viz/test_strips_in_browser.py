@@ -3,8 +3,8 @@
 import pytest
 
 from course_lib.collectives import allreduce_halving_doubling, allreduce_tree, allreduce_two_level
-from course_lib.viz.moments import boundaries, steps, what_is_where
-from course_lib.viz.staging import make_scene
+from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
 from tests.viz.test_player_in_browser import COUNT_FRAMES, PLAYER, press
 from tests.viz.traces import accident, watched
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from greenlet import greenlet
 
-from course_lib.comm.simulated.letters import Letter
+from course_lib.comm.simulated.in_flight import Letter
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
-    from course_lib.comm.simulated.world import World
+    from course_lib.comm.simulated.event_loop import World
 
 __all__ = ["Card"]
 

@@ -10,18 +10,18 @@ import numpy as np
 from greenlet import getcurrent
 from numpy.typing import NDArray
 
+from course_lib.comm.collective_order import differ
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.messages import Envelope, Tag, check_match
-from course_lib.comm.order import differ
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
-from course_lib.comm.simulated.letters import ANY, Letter
+from course_lib.comm.simulated.in_flight import ANY, Letter
 from course_lib.comm.simulated.started import Started
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.world import World
+    from course_lib.comm.simulated.event_loop import World
 
 __all__ = ["SimulatedCommunicator"]
 

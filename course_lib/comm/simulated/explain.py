@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from course_lib.comm import order, wait_graph
+from course_lib.comm import collective_order, wait_graph
+from course_lib.comm.collective_order import Entered
 from course_lib.comm.errors import (
     LaunchTimeout,
     MessageMismatchError,
@@ -12,11 +13,10 @@ from course_lib.comm.errors import (
 )
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.messages import mismatch_of
-from course_lib.comm.order import Entered
-from course_lib.comm.simulated import telling
+from course_lib.comm.simulated import describe
+from course_lib.comm.simulated.event_loop import World
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.partings import has_crashed, peer_finished, waits_for
-from course_lib.comm.simulated.world import World
 from course_lib.comm.wait_graph import WaitingRank
 
 __all__ = ["interrupted", "storm", "stuck", "timed_out"]
@@ -51,13 +51,13 @@ def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
     known = {flow for circle in circles for flow in circle}
     for circle in circles:
         entered = [_entered(flow) for flow in circle if flow.verb != "wait"]
-        if order.apart(entered):
-            return order.mismatch(entered, consequences=telling.others(world, circle))
+        if collective_order.apart(entered):
+            return collective_order.mismatch(entered, consequences=describe.others(world, circle))
     rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
     return wait_graph.deadlock(
         [_told(world, circle) for circle in circles],
         [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
-        consequences=telling.others(world, known),
+        consequences=describe.others(world, known),
         eager_bytes=world.eager_bytes,
     )
 
@@ -72,21 +72,21 @@ def _told(world: World, circle: list[Flow]) -> list[WaitingRank]:
 def _entered(flow: Flow) -> Entered:
     """Say in which collective a flow is, or in what else it waits."""
     frame = user_frame(frames_of_stack(flow.gr_frame))
-    return flow.comm._entered() or Entered(flow.rank, "", instead=telling.call(flow), frame=frame)
+    return flow.comm._entered() or Entered(flow.rank, "", instead=describe.call(flow), frame=frame)
 
 
 def _waiting(world: World, flow: Flow) -> WaitingRank:
     if flow.verb == "wait" and flow.comm.flow.verb != "wait":
         started = _waiting(world, flow.comm.flow)
-        return replace(started, call=f"{telling.call(flow)}, which waits in {started.call}")
+        return replace(started, call=f"{describe.call(flow)}, which waits in {started.call}")
     awaited = tuple(peer.rank for peer in waits_for(flow))
     return WaitingRank(
         rank=flow.rank,
         verb=flow.verb,
-        call=telling.call(flow),
-        place=telling.spot(flow),
+        call=describe.call(flow),
+        place=describe.spot(flow),
         waits_for=awaited if world.size <= _MOST_DRAWN else awaited[:1],
-        unread=tuple(telling.unread(flow.comm)),
+        unread=tuple(describe.unread(flow.comm)),
         started=flow.group.name if flow.number else "",
     )
 
@@ -96,12 +96,12 @@ def _refused(world: World, flow: Flow) -> RunError | None:
     comm, letter = flow.comm, flow.comm.letter
     if flow.verb != "sendrecv" or letter is None:
         return None
-    src, others = letter.sender.run_rank, telling.others(world, [flow])
-    if order.differ(letter.stamp, comm._stamp):
+    src, others = letter.sender.run_rank, describe.others(world, [flow])
+    if collective_order.differ(letter.stamp, comm._stamp):
         told = comm._other_stamp(src, letter.stamp, world.sites.known)
-        return order.mismatch(told.entered, stamp=letter.stamp, consequences=others)
+        return collective_order.mismatch(told.entered, stamp=letter.stamp, consequences=others)
     if error := mismatch_of(letter.sent, src, flow.rank, None, comm.wanted, comm.name):
-        text = f"rank {flow.rank}, {telling.spot(flow)}: {error.args[0]}"
+        text = f"rank {flow.rank}, {describe.spot(flow)}: {error.args[0]}"
         return MessageMismatchError(text, rank=flow.rank, consequences=others)
     return None
 
@@ -111,14 +111,14 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> RunError:
     if refusal := _refused(world, flow):
         return refusal
     error = peer_finished(world, flow, peer)
-    error.consequences = tuple(telling.others(world, [flow, peer]))
+    error.consequences = tuple(describe.others(world, [flow, peer]))
     return error
 
 
 def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:
     assert world.mishaps is not None
     died_s = world.mishaps.died_s.get(peer.rank)
-    text = f"rank {flow.rank} waits in {telling.call(flow)}, at {telling.spot(flow)}"
+    text = f"rank {flow.rank} waits in {describe.call(flow)}, at {describe.spot(flow)}"
     text += f", but rank {peer.rank} "
     if died_s is None:
         text += "has lost what it had to do with that in a crash, and was started again"
@@ -127,7 +127,7 @@ def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:
         text += f"crashed at {died_s:g} s of virtual time"
         hint = f"let rank {flow.rank} do without rank {peer.rank}, or start it again (restart_at_s)"
     return WorkerKilled(
-        f"{text}\n{hint}", rank=peer.rank, consequences=telling.others(world, [flow, peer])
+        f"{text}\n{hint}", rank=peer.rank, consequences=describe.others(world, [flow, peer])
     )
 
 
@@ -157,7 +157,7 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
     return LaunchTimeout(
         "\n".join([head, *(f"  {line}" for line in running.values()), hint]),
         rank=next((flow.rank for flow in running), None),
-        consequences=telling.others(world, running),
+        consequences=describe.others(world, running),
     )
 
 
@@ -187,7 +187,7 @@ def storm(world: World, most: int, frames: tuple[Frame, ...]) -> SimulationError
     return SimulationError(
         "\n".join([text, *(f"  {line}" for line in running.values()), hint]),
         rank=next((flow.rank for flow in running), None),
-        consequences=telling.others(world, running),
+        consequences=describe.others(world, running),
     )
 
 
@@ -207,7 +207,7 @@ def interrupted(world: World, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
         The exception to raise.
     """
     running = _running(world, frames)
-    lines = [*running.values(), *telling.others(world, running)]
+    lines = [*running.values(), *describe.others(world, running)]
     return KeyboardInterrupt(
         "\n".join(["the run was interrupted and has ended", *(f"  {line}" for line in lines)])
     )
@@ -220,5 +220,5 @@ def _running(world: World, frames: tuple[Frame, ...]) -> dict[Flow, str]:
     for flow in world.flows.values():
         if not (flow.finished or flow.open_parts or flow in can_go_on):
             here = user_frame(frames_of_stack(flow.gr_frame) or frames)
-            lines[flow] = f"{telling.name(flow)} was running, at {place(here)}"
+            lines[flow] = f"{describe.name(flow)} was running, at {place(here)}"
     return lines

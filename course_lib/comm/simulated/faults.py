@@ -33,7 +33,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from course_lib.comm.simulated.fault_kinds import (
+from course_lib.comm.simulated.fault_events import (
     Crash,
     Delay,
     Drop,

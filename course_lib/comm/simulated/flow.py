@@ -20,7 +20,7 @@ from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
-    from course_lib.comm.simulated.world import World
+    from course_lib.comm.simulated.event_loop import World
 
 __all__ = ["Flow"]
 

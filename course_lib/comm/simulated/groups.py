@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm import order
+from course_lib.comm import collective_order
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import RunError, SharedMemoryFull
 from course_lib.comm.meetings import other_requests, other_verbs, repeated
@@ -177,7 +177,9 @@ class Group:
 
     def out_of_step(self) -> Iterator[str]:
         """Say of each communicator, here and below, in which collectives its ranks were last."""
-        yield order.out_of_step([comm._entered_with(comm._last_stamp) for comm in self.comms])
+        yield collective_order.out_of_step(
+            [comm._entered_with(comm._last_stamp) for comm in self.comms]
+        )
         for child in self.children.values():
             yield from child.out_of_step()
 

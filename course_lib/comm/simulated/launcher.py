@@ -9,15 +9,15 @@ from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result, inside_worker
-from course_lib.comm.leftovers import warn_unreceived
-from course_lib.comm.simulated import copies, explain, networks, telling  # noqa: F401
+from course_lib.comm.simulated import copies, describe, explain, networks  # noqa: F401
+from course_lib.comm.simulated.event_loop import World
+from course_lib.comm.simulated.fault_injector import Mishaps
 from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.flow import Flow
-from course_lib.comm.simulated.mishaps import Mishaps
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.topologies import whole
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
-from course_lib.comm.simulated.world import World
+from course_lib.comm.unreceived import warn_unreceived
 from course_lib.trace.events import Fault
 from course_lib.trace.trace import Trace
 
@@ -117,7 +117,7 @@ def _run(
         well = Watchdog(time_limit_s, world.close, is_over, interrupts).call(world.run)
         if world.failure is not None:
             error = to_error(world.failure)
-            error.consequences = tuple(telling.others(world, _named(world, error)))
+            error.consequences = tuple(describe.others(world, _named(world, error)))
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.meetings import repeated
-from course_lib.comm.simulated import telling
+from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group, Meeting
-from course_lib.comm.simulated.letters import ANY
+from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.wait_graph import GROUP_VERBS, quoted
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.world import World
+    from course_lib.comm.simulated.event_loop import World
 
 __all__ = ["has_crashed", "look", "peer_finished", "tell", "waits_for"]
 
@@ -155,7 +155,7 @@ def peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
     comm = flow.comm
     entered = comm._entered()
     within = f" of {entered.told()}" if entered else ""
-    what = f"rank {flow.rank} waits in {telling.call(flow)}{within}, at {telling.spot(flow)}"
+    what = f"rank {flow.rank} waits in {describe.call(flow)}{within}, at {describe.spot(flow)}"
     returned = f"{what}, but rank {peer.rank} has already returned"
     if peer.number:
         returned += f" from {quoted(peer.group.name)}"
@@ -180,7 +180,7 @@ def peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
         if comm.mail is not None:
             n_sent = comm.mail.count(peer.rank, flow.rank)
             text += f"; it sent {n_sent} message{'s' * (n_sent != 1)} to rank {flow.rank}"
-    lines = [text, *(f"    ({note})" for note in telling.unread(comm)), hint]
+    lines = [text, *(f"    ({note})" for note in describe.unread(comm)), hint]
     if world.mishaps is not None:
         lines += world.mishaps.lost_for([flow])
     return PeerFinishedError("\n".join(lines), rank=flow.rank, peer=peer.rank)

@@ -13,7 +13,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
-from course_lib.comm.simulated.letters import Letter
+from course_lib.comm.simulated.in_flight import Letter
 from course_lib.comm.simulated.routes import Route
 
 __all__ = ["RoutedCommunicator"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from course_lib.comm import buffers, messages
 from course_lib.comm.messages import OPS, Array
-from course_lib.comm.processes import parcels
+from course_lib.comm.processes.memory import unexpected
 from course_lib.comm.tensors import plain_tensor
 
 __all__ = [
@@ -108,7 +108,7 @@ def flat_bytes(data: Data) -> torch.Tensor:
     contiguous = np.ascontiguousarray(data)
     if not contiguous.flags.writeable:  # torch would warn, though nobody writes
         contiguous = contiguous.copy()
-    return torch.from_numpy(parcels.flat_bytes(contiguous))
+    return torch.from_numpy(unexpected.flat_bytes(contiguous))
 
 
 def store(out: Data, op: str | None, message: Data) -> None:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.messages import Array, Envelope, Tag
-from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.rank.communicator import ProcessCommunicator
 from course_lib.comm.torch_backend.arrays import check_out, overlap, to_data, wrap
 from course_lib.comm.torch_backend.transfers import Coming, Going
 

@@ -16,24 +16,24 @@ import numpy as np
 import torch
 
 from course_lib.comm.ambient.surroundings import surroundings
+from course_lib.comm.collective_order import Sites
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.job import Job
 from course_lib.comm.launch import Result, inside_worker
-from course_lib.comm.leftovers import warn_unreceived
-from course_lib.comm.order import Sites
-from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.home import Home
-from course_lib.comm.processes.launcher import out_of_step, unreceived
-from course_lib.comm.processes.records import Done
-from course_lib.comm.processes.worker import done
+from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
+from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.worker.control import Done
+from course_lib.comm.processes.worker.worker import done
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
+from course_lib.comm.torch_backend.groups import Wires, join
 from course_lib.comm.torch_backend.lookout import Lookout
-from course_lib.comm.torch_backend.port import REPORTS
-from course_lib.comm.torch_backend.remote_port import RemotePort
-from course_lib.comm.torch_backend.wires import Wires, join
+from course_lib.comm.torch_backend.progress import REPORTS
+from course_lib.comm.torch_backend.remote_progress import RemotePort
+from course_lib.comm.unreceived import warn_unreceived
 from course_lib.trace.recorder import Recorder, assemble
 
 __all__ = ["take_part"]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib.comm.collective_order import differ
 from course_lib.comm.errors import CollectiveMismatchError
 from course_lib.comm.messages import Envelope, Tag, mismatch_of
-from course_lib.comm.order import differ
-from course_lib.comm.processes.parcels import new_array
+from course_lib.comm.processes.memory.unexpected import new_array
 from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
-from course_lib.comm.torch_backend.letters import Letter, pack
+from course_lib.comm.torch_backend.packets import Letter, pack
 
 __all__ = ["Coming", "Going"]
 

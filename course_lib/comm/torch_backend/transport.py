@@ -10,10 +10,10 @@ import psutil
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import LaunchError
-from course_lib.comm.processes.channels import Channels, front_bytes
-from course_lib.comm.processes.crew import Crew
-from course_lib.comm.processes.flows import Flow
-from course_lib.comm.processes.home import Home
+from course_lib.comm.processes.memory.layout import Channels, front_bytes
+from course_lib.comm.processes.rank.flow import Flow
+from course_lib.comm.processes.rank.flows import Crew
+from course_lib.comm.processes.rank.rank_context import Home
 
 __all__ = ["Distributed"]
 
@@ -48,8 +48,8 @@ class Distributed:
 
     def port(self, rank: int, channels: Channels) -> Crew:
         """Make a rank's port, in its process."""
-        from course_lib.comm.torch_backend.port import TorchPort
-        from course_lib.comm.torch_backend.wires import meet
+        from course_lib.comm.torch_backend.groups import meet
+        from course_lib.comm.torch_backend.progress import TorchPort
 
         size, folder, interface = channels.size, self._folder, self._interface
         return TorchPort(

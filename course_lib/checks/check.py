@@ -1,0 +1,179 @@
+"""``check``: examine a learner's function and report what was seen.
+
+The learner's function runs in a process of its own, on simulated workers: whatever it does there
+(waits for ever, exits, copies itself, overwrites ``len``), the notebook and the verdict stay whole,
+and the verdict comes within ten seconds. It is made here, from plain copies of what was returned
+and from the trace of the messages.
+
+This is honest feedback, not an exam. What it does not defend against: code in the notebook that
+replaces ``course_lib.checks`` or NumPy in the notebook's own process, a forged report, reading the
+files of ``solutions/``, and a function that searches the examining process's memory for the task.
+Grading other people's work needs a fresh process that the work itself did not start.
+"""
+
+import linecache
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from secrets import randbits
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from course_lib.checks.diagnosis import Fault, mishap_fault, slow_fault
+from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
+from course_lib.checks.room import Limits, read_book, sit
+from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
+from course_lib.checks.task import Case, Hint, Task
+from course_lib.checks.verdict import judge, measured_price
+from course_lib.comm.errors import LaunchTimeout, RunError
+from course_lib.comm.launch import run
+from course_lib.comm.shipping import pack_call
+
+__all__ = ["check"]
+
+LIMITS = Limits(case_s=CASE_LIMIT_S, begin_s=5.0, end_s=8.5)
+"""A solution takes a third of a second for all cases of a task, or less."""
+
+_WHERE = re.compile(r"^  rank 0 is running, at (.*)$", re.MULTILINE)
+
+
+def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = None) -> Report:
+    """Run a learner's function over all cases of a task.
+
+    Parameters
+    ----------
+    task : Task
+        What it should do.
+    fn : callable
+        The learner's function; it may be defined in a notebook cell.
+    secrets : sequence of int or None, default: None
+        The seeds of the random cases; None draws a new one.
+
+    Returns
+    -------
+    Report
+        The verdict with the first failing case. Nothing is raised for a wrong answer, an
+        exception, a deadlock, an exit or an endless loop in ``fn``.
+    """
+    seeds = [randbits(62)] if secrets is None else secrets
+    cases = [case for seed in seeds for case in task.cases(seed)]
+    if not callable(fn):
+        return _failed(task, _not_a_function(task, fn))
+    try:
+        observations, end = _examined(task, fn, cases, _limits(len(seeds)))
+    except RunError as error:
+        return _failed(task, mishap_fault(task, None, mishap_of(error)), n_cases=len(cases))
+    if observations and _is_unwritten(observations[0].mishap):
+        return Report(task.name, task.title, UNWRITTEN)
+    for case, seen in zip(cases, observations, strict=False):
+        fault = judge(task, case, seen)
+        if fault is not None:
+            return _failed(task, fault, case, seen, len(cases))
+    if end is not None:
+        case = cases[min(len(observations), len(cases) - 1)]
+        return _failed(task, mishap_fault(task, case, end), case, n_cases=len(cases))
+    if len(observations) < len(cases):
+        return _failed(task, slow_fault(observations, len(cases)), n_cases=len(cases))
+    return Report(
+        task.name, task.title, PASSED, len(cases), prices=_prices(task, cases[0], observations[0])
+    )
+
+
+def _limits(n_seeds: int) -> Limits:
+    return LIMITS._replace(begin_s=LIMITS.begin_s * n_seeds, end_s=LIMITS.end_s * n_seeds)
+
+
+def _examined(
+    task: Task, fn: Callable[..., Any], cases: list[Case], limits: Limits
+) -> tuple[list[Observation], Mishap | None]:
+    """Return what was seen of the cases, and how the examination ended before its end."""
+    packed = pack_call(fn, ())
+    error: RunError | None = None
+    with TemporaryDirectory(prefix="check-", ignore_cleanup_errors=True) as folder:
+        book = Path(folder) / "book"
+        try:
+            run(
+                sit, packed, task, cases, limits, book,
+                workers=1, backend="processes", trace=False, time_limit_s=limits.end_s,
+            )  # fmt: skip
+        except RunError as raised:
+            error = raised
+        loading_s, seen = read_book(book)
+    if error is None:
+        return [_with_cells(one) for one in seen], None
+    used_s = None if loading_s is None else loading_s + sum(one.wall_s for one in seen)
+    return [_with_cells(one) for one in seen], _end_of(error, limits, used_s)
+
+
+def _end_of(error: RunError, limits: Limits, used_s: float | None) -> Mishap:
+    """Tell how the process ended in which the function ran; it is none of the simulated ranks."""
+    mishap = mishap_of(error)
+    text = mishap.text.replace("rank 0 ", "the process in which the function ran ", 1)
+    text = text.replace("\n\nStack of rank 0 (", "\n\nStack (", 1)
+    if isinstance(error, LaunchTimeout):
+        found = _WHERE.search(mishap.text)
+        where = f"; it was at {found[1]}" if found else ""
+        done = "returned" if used_s is not None else "been loaded, with all that it imports,"
+        text = f"the function had not {done} when the {limits.end_s:g} s of the check were over"
+        if used_s is not None and limits.end_s - used_s > limits.case_s + 1:
+            where += ", in an operation of compiled code that cannot be interrupted"
+        text += where
+    return replace(mishap, text=text, rank=None)
+
+
+def _with_cells(seen: Observation) -> Observation:
+    """Say ``cell In[5], line 3``, and what stands there: only the notebook knows its cells."""
+    if seen.mishap is None or "IPython" not in sys.modules:
+        return seen
+    from IPython import get_ipython
+
+    compiler = getattr(get_ipython(), "compile", None)
+    text = seen.mishap.text
+    for filename, number in getattr(compiler, "_filename_map", {}).items():
+        name = Path(filename).name
+        frame = re.compile(rf"^  {re.escape(name)}, line (\d+), in .*$(?!\n    )", re.MULTILINE)
+        text = frame.sub(partial(_with_source, filename), text)
+        text = text.replace(f"{name}, line ", f"cell In[{number}], line ")
+    return replace(seen, mishap=replace(seen.mishap, text=text))
+
+
+def _with_source(filename: str, frame: re.Match[str]) -> str:
+    source = linecache.getline(filename, int(frame[1])).strip()
+    return f"{frame[0]}\n    {source}" if source else frame[0]
+
+
+def _is_unwritten(mishap: Mishap | None) -> bool:
+    return mishap is not None and mishap.original == "NotImplementedError"
+
+
+def _not_a_function(task: Task, fn: Any) -> Fault:
+    return Fault(
+        f"the check takes the function itself, got {type(fn).__name__}",
+        Hint("not-callable", f"write checks.{task.name}({task.name}), without calling it"),
+        expected="a function",
+        got=type(fn).__name__,
+    )
+
+
+def _failed(
+    task: Task, fault: Fault, case: Case | None = None, seen: Observation | None = None,
+    n_cases: int = 0,
+) -> Report:  # fmt: skip
+    trace = seen.trace if seen is not None else None
+    prices = ()
+    if case is not None and seen is not None and seen.mishap is None:
+        prices = _prices(task, case, seen)
+    printed = seen.printed if seen is not None else ""
+    return Report(
+        task.name, task.title, FAILED, n_cases, str(case or ""), fault, prices, trace, printed,
+        task.layout, task.roles,
+    )  # fmt: skip
+
+
+def _prices(task: Task, case: Case, seen: Observation) -> tuple[Any, ...]:
+    if not task.talks:
+        return ()
+    return price_rows(measured_price(seen, case.calls), task.budget(case), task.price(case))

@@ -1,0 +1,207 @@
+"""What is wrong, told: a sentence, both sides, where, and a hint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from course_lib.checks.sandbox import Mishap, Observation
+from course_lib.checks.task import Case, Hint, Task
+
+__all__ = ["Fault", "mishap_fault", "replaced_fault", "slow_fault"]
+
+_NAME_OF_YOUR_OWN = Hint(
+    "replaces-names", "all other code uses it too: give what you write a name of its own, in a def"
+)
+_NOT_FOR_LEARNERS = (
+    " (time_limit_s)", " (max_events)", ", or raise time_limit_s", ", or raise max_events",
+    "\nlook for a loop that does not end", "\nlook for a loop that sends or notes without end",
+)  # fmt: skip
+_OURS = ("the built-in ", "course_lib.", "sys.")
+_LOOK_FOR_A_LOOP = (
+    "it did not end in time: is there a loop whose end never comes, or a line that does far more "
+    "than is needed?"
+)
+_LEAVE_OUT_SLEEP = (
+    "it slept, or waited for something that did not come (time.sleep, input, a lock), for most of "
+    "the time: leave that out; recv waits by itself"
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first failing case, told.
+
+    Attributes
+    ----------
+    says : str
+        What is wrong.
+    hint : Hint
+        What may be behind it.
+    expected, got : str
+        Both sides; empty where nothing was compared.
+    rank : int or None
+        Where.
+    step : str
+        When: which call, or what happened there.
+    """
+
+    says: str
+    hint: Hint
+    expected: str = ""
+    got: str = ""
+    rank: int | None = None
+    step: str = ""
+
+
+def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
+    """Explain a run that gave no results.
+
+    Parameters
+    ----------
+    task : Task
+        Brings the hint for a deadlock.
+    case : Case or None
+        What was run; None if nothing was.
+    mishap : Mishap
+        What went wrong.
+
+    Returns
+    -------
+    Fault
+        The run's own explanation, and a hint.
+    """
+    hint = _mishap_hint(task, case, mishap)
+    says = mishap.text
+    if hint.id == "library-answer":
+        says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
+    elif hint.id == "arguments":
+        says = says.splitlines()[0].partition("TypeError: ")[2]
+    elif hint.id == "too-slow":
+        for ours in _NOT_FOR_LEARNERS:
+            says = says.replace(ours, "")
+    elif mishap.original == "ForkRefusedError":
+        says = says.splitlines()[0].partition("ForkRefusedError: ")[2] or says
+    elif hint.id == "starts-workers":
+        says = "run was called in the function"
+    elif mishap.kind == "DeadlockError" and "sendrecv" not in task.verbs:
+        says = "\n".join(line for line in says.splitlines() if "use sendrecv" not in line)
+    if case is not None and case.alone:
+        says = says.replace("rank 0 failed at", "the function failed at", 1)
+        says = says.replace("\n\nTraceback of rank 0 (", "\n\nTraceback (", 1)
+        return Fault(says, hint)
+    return Fault(says, hint, rank=mishap.rank)
+
+
+def replaced_fault(task: Task, seen: Observation) -> Fault | None:
+    """Name what a function has replaced on which the check itself stands.
+
+    Parameters
+    ----------
+    task : Task
+        Says what may not be used.
+    seen : Observation
+        A case. Functions of NumPy's and the like are put back, and may be what one likes.
+
+    Returns
+    -------
+    Fault or None
+        None if nothing was replaced.
+    """
+    for name in seen.replaced:
+        if name == "sys.meta_path":
+            says = "sys.meta_path, without which modules that hold the answer could be imported"
+            hint = Hint("library-answer", f"write it yourself: {task.enough}")
+            return Fault(f"the function changed {says}", hint)
+        if name.startswith(_OURS):
+            return Fault(f"the function replaced {name}", _NAME_OF_YOUR_OWN)
+    return None
+
+
+def slow_fault(seen: Sequence[Observation], n_cases: int) -> Fault:
+    """Explain that time was up before all cases had been run.
+
+    Parameters
+    ----------
+    seen : sequence of Observation
+        The cases that were run; all are right.
+    n_cases : int
+        How many there are.
+
+    Returns
+    -------
+    Fault
+        How long a case took, and whether in sleeping or in computing.
+    """
+    longest_s = max(one.wall_s for one in seen)
+    idle = sum(one.idle for one in seen) > len(seen) / 2
+    says = (
+        f"it is right in the first {len(seen)} of {n_cases} cases, but slow: then the time was up. "
+        f"A case took up to {longest_s:.1f} s{', asleep or waiting' if idle else ''}; a solution "
+        "takes less than half a second for all cases together"
+    )
+    slow = "which line takes so long? The same with fewer steps, or in operations of NumPy"
+    return Fault(says, Hint("too-slow", _LEAVE_OUT_SLEEP if idle else slow))
+
+
+def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
+    if "LibraryAnswerError" in (mishap.original, mishap.kind) or "LibraryAnswer" in mishap.text:
+        return Hint("library-answer", "write it yourself: that is the task")
+    if case is not None and (known := task.explain_mishap(case, mishap.kind, mishap.text)):
+        return known
+    if mishap.kind == "DeadlockError" and case is not None and case.rendezvous:
+        return Hint(
+            "hidden-deadlock",
+            "it worked only because small messages are copied at once and send did not have to "
+            f"wait; {task.deadlock_hint}",
+        )
+    if mishap.kind == "DeadlockError":
+        return Hint("deadlock", task.deadlock_hint)
+    if mishap.kind == "PeerFinishedError":
+        return Hint(
+            "peer-finished",
+            "one rank waits for a message that nobody sends any more: count, for each pair of "
+            "ranks, the sends and the receives",
+        )
+    if mishap.kind == "MessageMismatchError":
+        return Hint("mismatch", "sender and receiver do not agree on what this message is")
+    if mishap.kind in ("LaunchTimeout", "SimulationError"):
+        return Hint("too-slow", _LEAVE_OUT_SLEEP if mishap.idle else _LOOK_FOR_A_LOOP)
+    if mishap.original == "ForkRefusedError":
+        return Hint("starts-workers", task.nested_run_hint.replace("leave out run", "leave it out"))
+    if mishap.kind == "MemoryError" or mishap.original.endswith("MemoryError"):
+        return Hint(
+            "too-much-memory",
+            "a case holds some thousand numbers: print the shapes of what the lines before make",
+        )
+    if mishap.kind in ("WorkerExited", "WorkerStartError"):
+        return Hint("exited", "a worker ends by returning: leave out exit() and the like")
+    if mishap.kind == "ReplacedNames":
+        return _NAME_OF_YOUR_OWN
+    if mishap.kind == "ClosedFiles":
+        return Hint("closes-files", "close only what the function has opened itself")
+    if mishap.kind == "WorkerKilled":
+        return Hint(
+            "exited",
+            "its process was ended, by itself (os.abort, os.kill) or because compiled code crashed "
+            "or took all memory: leave that out",
+        )
+    if mishap.kind == "SerializationError":
+        return Hint("cannot-travel", "make it inside the function instead of in the notebook")
+    if mishap.original == "TypeError" and "positional argument" in mishap.text:
+        return Hint("arguments", "compare the arguments with those in the docstring of the task")
+    if mishap.kind == "NestedLaunchError":
+        return Hint("starts-workers", task.nested_run_hint)
+    if task.talks and ("inhomogeneous shape" in mishap.text or "'tuple' object" in mishap.text):
+        return Hint(
+            "pair-for-array",
+            "a tuple stands where an array should: recv_any returns two values, "
+            "src, part = comm.recv_any()",
+        )
+    if mishap.original == "NameError":
+        return Hint("unknown-name", "is it misspelt, or set in a cell that has not been run yet?")
+    if case is not None and case.workers == 1 and not case.alone:
+        return Hint("one-worker", "with one worker there is nobody to send to or receive from")
+    return Hint(
+        "exception",
+        "print the values that this line uses, just before it, and check again: the report shows "
+        "what was printed",
+    )

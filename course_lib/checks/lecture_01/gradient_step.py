@@ -1,0 +1,98 @@
+"""One step of gradient descent."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference
+from course_lib.checks.lecture_02.data import design, gradient_sum, random_examples
+from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+
+
+class GradientStep(Task):
+    """``w - learning_rate * (mean of error * x)``."""
+
+    name = "gradient_step"
+    title = "Take one step of gradient descent."
+    talks = False
+    takes = ("w", "X", "y", "learning_rate")
+    enough = "NumPy is enough"
+    forbidden = ("course_lib.collectives", "course_lib.models", "course_lib.schemes")
+    rounding_terms = 64
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Begin with three rows that can be computed by hand."""
+        yield Case(1, "3 rows, 1 feature", alone=True, settings={"n_rows": 3, "n_features": 1})
+        for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 10), (3, 1)]):
+            yield Case(
+                1, f"{n_rows} rows, {n_features} features", seed=secret + number,
+                alone=True, settings={"n_rows": n_rows, "n_features": n_features},
+            )  # fmt: skip
+
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Make w, X, y and a learning rate."""
+        n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
+        if case.seed == 0:
+            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 6.0])
+            return np.array([1.0, 2.0]), X, y, 0.25
+        rng = case.rng(rank, call)
+        w = rng.normal(size=n_features + 1)
+        return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 0.9))
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the function: it needs no communicator."""
+        return fn(*arguments)
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Step once."""
+        w, X, y, rate = arguments[0]
+        return [w - rate * gradient_sum(w, X, y) / len(y)]
+
+    def scale(self, case: Case, arguments: Given) -> Any:
+        """Take the largest numbers on the way."""
+        w, X, y, rate = arguments[0]
+        errors = np.abs(design(X)) @ np.abs(w) + np.abs(y)
+        return float(np.abs(w).max() + rate * np.abs(design(X)).max() * errors.max())
+
+    def price(self, case: Case) -> Price:
+        """Send nothing."""
+        return Price(0, 0, 0)
+
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
+        """Recognise the usual ones."""
+        w, X, y, rate = arguments[0]
+        rows = design(X)
+        right = gradient_sum(w, X, y) / len(y)
+        for hint_id, text, value in (
+            ("climbs", "this goes uphill: subtract the gradient, and mind the sign of the error",
+             w + rate * right),
+            ("sum", "this is the sum over the rows: with the mean, the step does not depend on how "
+             "many there are", w - rate * right * len(y)),
+            ("no-learning-rate", "multiply the gradient by the learning rate", w - right),
+            ("gradient-returned", "this is the gradient: return the new w", right),
+            ("gradient-returned", "this is the step alone: subtract it from w", rate * right),
+            ("gradient-returned", "this is the step alone: add it to w", -rate * right),
+            ("factor-2", "twice the step: the loss is half the mean squared error",
+             w - 2 * rate * right),
+            ("no-intercept", "the intercept moves as well: its gradient is the mean of the errors",
+             w - rate * np.concatenate([[0.0], right[1:]])),
+            ("no-intercept", "w[0] is the intercept: it belongs to every prediction",
+             w - rate * rows.T @ (X @ w[1:] - y) / len(y)),
+            ("divides-by-parameters", "the mean is over the rows, not over the parameters",
+             w - rate * right * len(y) / len(w)),
+            ("not-moved", "w is where it was: where is the step?", w),
+            ("decays", "multiply the gradient by the learning rate, not w", rate * (w - right)),
+        ):  # fmt: skip
+            yield Mistake(hint_id, text, [value])
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Notice a step without its intercept."""
+        if isinstance(got[0], np.ndarray) and got[0].shape == arguments[0][1].shape[1:]:
+            return Hint("no-intercept", "d features and the intercept: d + 1 numbers")
+        return None
+
+
+TASK = GradientStep()

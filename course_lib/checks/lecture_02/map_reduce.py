@@ -1,0 +1,157 @@
+"""The whole training: shard, map, reduce, update, again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, difference
+from course_lib.checks.lecture_02.data import gradient_sum, random_examples
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
+from course_lib.shards import split_evenly
+
+Gradient = Callable[[Any, Any, Any], Any]
+"""A gradient of w, X and y, right or wrong."""
+
+
+class MapReduce(Task):
+    """Batch gradient descent from zeros, as one process would do it."""
+
+    name = "map_reduce"
+    title = "Train a linear regression on all ranks together, as one process would."
+    forbidden = ("course_lib.collectives", "course_lib.schemes.map_reduce")
+    takes = ("X", "y", "learning_rate", "steps")
+    layout, roles = "star", {0: "combiner"}
+    rounding_terms = 512
+    deadlock_hint = "every rank takes part in every step, even without rows: its sum is zeros then"
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Begin with one step on a few round numbers."""
+        settings = {"n_rows": 10, "n_features": 2, "steps": 1}
+        yield Case(4, "10 rows, 1 step", calls=1, settings=settings)
+        yield Case(4, "10 rows, 3 steps", calls=1, settings={**settings, "steps": 3})
+        yield Case(4, "no step at all", calls=1, settings={**settings, "steps": 0})
+        for number, size in enumerate(ALL_SIZES):
+            for n_rows, n_features, steps in ((41, 3, 4), (5, 1, 2), (1, 2, 2)):
+                yield Case(
+                    size, f"{n_rows} rows, {n_features} features, {steps} steps, random",
+                    seed=secret + number, rendezvous=n_rows == 5, stagger=n_rows == 1,
+                    settings={"n_rows": n_rows, "n_features": n_features, "steps": steps},
+                )  # fmt: skip
+
+    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
+        """Give the whole table to every rank."""
+        n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
+        if case.seed == 0:
+            X = np.arange(n_rows * n_features).reshape(n_rows, n_features) % 7.0 - 2
+            return X, np.arange(n_rows) ** 2 % 11.0, 0.05, case.settings["steps"]
+        rng = case.rng(case.workers, call)  # no rank has this number: the same for all
+        X, y = random_examples(rng, n_rows, n_features)
+        return X, y, float(rng.uniform(0.01, 0.1)), case.settings["steps"]
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Descend on one process."""
+        return [_descend(*arguments[0])] * case.workers
+
+    def scale(self, case: Case, arguments: Given) -> Any:
+        """Take the largest parameter or target."""
+        X, y, *_ = arguments[0]
+        return float(max(1, np.abs(X).max()) * np.abs(y).max())
+
+    def price(self, case: Case) -> Price:
+        """Send P - 1 partial sums in and P - 1 models out in each step."""
+        others, steps = case.workers - 1, case.settings["steps"]
+        n_bytes = 8 * (case.settings["n_features"] + 1)
+        n_messages = 2 * others * steps
+        return Price(n_messages, n_messages * n_bytes, n_messages // 2 * n_bytes)
+
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
+        """Recognise the usual ones."""
+        X, y, rate, steps = arguments[0]
+        size = case.workers
+        for hint_id, text, gradient in _wrong_gradients(y, size):
+            yield Mistake(hint_id, text, [_descend(X, y, rate, steps, gradient)] * size)
+        for hint_id, text, n_steps in (
+            ("one-step-more", "one step too many: range(steps)", steps + 1),
+            ("one-step-less", "one step is missing: range(steps)", steps - 1),
+        ):
+            yield Mistake(hint_id, text, [_descend(X, y, rate, n_steps)] * size)
+        yield Mistake(
+            "own-rows-only",
+            "every rank trains a model of its own: nothing is combined",
+            [_descend(X[part], y[part], rate, steps) for part in _held(y, size)],
+        )
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Find the rows that are missing or counted twice, after one step from zeros."""
+        X, y, rate, steps = arguments[0]
+        if steps != 1 or wrong.rank is None or "should be" not in wrong.says:
+            return _with_steps(case, wrong)
+        for rank, part in enumerate(split_evenly(len(y), case.workers)):
+            share = rate / len(y) * gradient_sum(np.zeros(X.shape[1] + 1), X[part], y[part])
+            right = self.expected(case, arguments)[0]
+            for sign, fate in ((1, "are missing"), (-1, "were added twice")):
+                if difference(right + sign * share, got[wrong.rank], n_terms=self.rounding_terms,
+                              scale=self.scale(case, arguments)) is None:  # fmt: skip
+                    return Hint("wrong-sum", f"the rows of rank {rank} {fate}")
+        return None
+
+
+def _with_steps(case: Case, wrong: Difference) -> Hint | None:
+    if case.seed == 0 and case.settings["steps"] > 1 and "should be" in wrong.says:
+        return Hint("later-steps", "one step is right, more are not: is the model that the next "
+                    "step starts from the new one, on every rank?")  # fmt: skip
+    return None
+
+
+def _mean_gradient(w: Any, X: Any, y: Any) -> Any:
+    return gradient_sum(w, X, y) / len(y)
+
+
+def _descend(X: Any, y: Any, rate: float, steps: int, gradient: Gradient = _mean_gradient) -> Any:
+    w = np.zeros(X.shape[1] + 1)
+    for _ in range(steps):
+        w = w - rate * gradient(w, X, y)
+    return w
+
+
+def _held(y: Any, size: int) -> list[slice]:
+    return [part for part in split_evenly(len(y), size) if part.stop > part.start]
+
+
+def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
+    """Yield a hint's id and text, and the gradient that calls for it."""
+    n_rows, parts = len(y), _held(y, size)
+
+    def divided_by(n: int) -> Gradient:
+        return lambda w, X, y: gradient_sum(w, X, y) / n
+
+    def mean_of_means(w: Any, X: Any, y: Any) -> Any:
+        return np.sum([_mean_gradient(w, X[part], y[part]) for part in parts], axis=0) / size
+
+    def of_whole_parts(w: Any, X: Any, y: Any) -> Any:
+        kept = n_rows // size * size
+        return gradient_sum(w, X[:kept], y[:kept]) / n_rows
+
+    yield (
+        "mean-of-means",
+        "this is the mean of the parts' means: a part of 2 rows must count less than one of 3; "
+        "send sums, and divide once by the number of all rows",
+        mean_of_means,
+    )
+    yield "not-divided", "learning rate times the mean: divide by all rows", divided_by(1)
+    yield "divides-by-ranks", "divide by the number of rows, not of ranks", divided_by(size)
+    for n in {parts[0].stop - parts[0].start, max(1, n_rows // size)}:
+        yield "divides-by-shard", "divide by all rows, not by those of one part", divided_by(n)
+    yield (
+        "all-rows-on-each",
+        "every rank sums over all rows, so each row counts P times: take this rank's rows only",
+        lambda w, X, y: size * _mean_gradient(w, X, y),
+    )
+    yield "rows-lost", "n_rows // P rows each: the rest belongs to nobody", of_whole_parts
+    yield "wrong-sign", "this climbs: the new model is w minus the step", divided_by(-n_rows)
+
+
+TASK = MapReduce()

@@ -1,0 +1,84 @@
+"""The bytes on the busiest card, for every place that a server can have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.models.stand_in import StandIn
+
+
+class PredictCard(PredictTask):
+    """In and out together, in one step, with float64 parameters."""
+
+    name = "predict_card"
+    title = "Predict the bytes on a server's card, wherever the server stands."
+    questions = ("n_parameters", "n_workers", "n_servers")
+    other_number = "draw one step of 3 workers, and count the arrows at the server: {name}"
+
+    def tried(self) -> Sequence[tuple[int, ...]]:
+        """Begin with four workers and two shards."""
+        return (1000, 4, 2), (1000, 10, 10), (24, 3, 1), (70, 7, 5), (64, 8, 4), (10, 1, 1)
+
+    def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
+        rng = np.random.default_rng([secret, 4])
+        for _ in range(3):
+            n_workers, n_servers = (int(number) for number in rng.integers(2, 9, size=2))
+            yield n_workers * n_servers * int(rng.integers(1, 50)), n_workers, n_servers
+
+    def measure(self, *numbers: int) -> dict[str, Any]:
+        """Train a model on paper, in four ways."""
+        from course_lib.measure.training_step import OneStep, one_step
+        from course_lib.schemes import parameter_server, sharded_parameter_server
+
+        n_parameters, workers, servers = numbers
+        model = StandIn.of({"all": n_parameters}, flops_per_example=1.0)
+
+        def card(step: OneStep) -> int:
+            return round(step.into[0] + step.out[0])
+
+        sharded = (sharded_parameter_server, model, workers, 1)
+        return {
+            "one_server": card(one_step(parameter_server, model, workers, 1, extra_ranks=1)),
+            "on_a_worker": card(one_step(parameter_server, model, workers, 1, dedicated=False)),
+            "one_of_the_servers": card(one_step(*sharded, extra_ranks=servers, servers=servers)),
+            "a_shard_on_each": card(one_step(*sharded, servers=workers, dedicated=False)),
+        }
+
+    def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:
+        """Know the usual mistakes."""
+        n_parameters, workers, servers = numbers
+        n, others = 8 * n_parameters, workers - 1
+        width = ("counts-numbers", "a float64 number has 8 bytes")
+        one_way = ("one-way", "gradients come in, and parameters go out: both pass the card")
+        return {
+            "one_server": [
+                (*width, 2 * workers * n_parameters), (*one_way, workers * n),
+                ("counts-itself", "all the workers are on other ranks: W of them, not W - 1",
+                 2 * others * n),
+                ("one-vector", "every worker has a gradient of its own: the card carries W of them",
+                 2 * n),
+            ],
+            "on_a_worker": [
+                (*width, 2 * others * n_parameters), (*one_way, others * n),
+                ("counts-itself", "a rank sends nothing to itself: W - 1 others", 2 * workers * n),
+            ],
+            "one_of_the_servers": [
+                (*width, 2 * workers * n_parameters // servers),
+                (*one_way, workers * n / servers),
+                ("not-shared", "a server has one of n_servers shards only", 2 * workers * n),
+                ("one-worker", "one shard from each of the workers", 2 * n / servers),
+            ],
+            "a_shard_on_each": [
+                (*width, 4 * others * n_parameters // workers),
+                ("one-role", "each rank is a server to the others and their worker as well: it "
+                 "fetches and pushes, too", 2 * others * n / workers),
+                ("not-shared", "there are as many shards as workers: each has n / W bytes",
+                 4 * others * n),
+                ("counts-itself", "a rank sends nothing to itself: W - 1 others", 4 * n),
+            ],
+        }  # fmt: skip
+
+
+TASK = PredictCard()

@@ -1,0 +1,111 @@
+"""How long a step with one server takes, and how much of it a worker computes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.comm.simulated.networks import Network
+from course_lib.models.stand_in import StandIn
+
+
+class PredictStep(PredictTask):
+    """The longer of two chains, and the update."""
+
+    name = "predict_step"
+    title = "Predict the seconds of a step and its efficiency, then measure them."
+    questions = (
+        "n_workers", "n_bytes", "gradient_s", "update_s", "latency_s", "bandwidth_bytes_per_s",
+    )  # fmt: skip
+    rounding_terms = 1 << 16  # the clock adds up many steps, and the result is a difference
+    other_number = (
+        "draw the two chains for 2 workers, with the numbers of the case; {name} follows from the "
+        "longer one"
+    )
+
+    def tried(self) -> Sequence[tuple[Any, ...]]:
+        """Begin with one case of each chain."""
+        return (
+            (4, 800_000, 8e-3, 1.3e-4, 20e-6, 1.25e9),
+            (16, 800_000, 2e-3, 1.3e-4, 20e-6, 1.25e9),
+            (1, 400_000, 1e-3, 2e-5, 5e-6, 12.5e9),
+        )
+
+    def told(self, numbers: tuple[Any, ...]) -> str:
+        """Write milliseconds and megabytes per second: a float's own digits are hard to read."""
+        n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth = numbers
+        workers = "1 worker" if n_workers == 1 else f"{n_workers} workers"
+        times_s = {"gradient": gradient_s, "update": update_s, "latency": latency_s}
+        words = [f"{name} {seconds * 1e3:.4g} ms" for name, seconds in times_s.items()]
+        return ", ".join([workers, f"{n_bytes:,} bytes", *words, f"{bandwidth / 1e6:,.6g} MB/s"])
+
+    def _unforeseen(self, secret: int) -> Iterator[Any]:
+        rng = np.random.default_rng([secret, 7])
+        for ratio in (0.2, 1.0, 5.0):  # of computing to what the card carries
+            n_workers = int(rng.integers(2, 12))
+            n_bytes, bandwidth = 8 * int(rng.integers(4_000, 20_000)), 10 ** rng.uniform(8, 10)
+            card_s = 2 * n_workers * n_bytes / bandwidth
+            yield (
+                n_workers, n_bytes, float(ratio * card_s * rng.uniform(0.8, 1.2)),
+                float(card_s * rng.uniform(0.01, 0.1)), float(10 ** rng.uniform(-6, -4)),
+                float(bandwidth),
+            )  # fmt: skip
+
+    def measure(self, *numbers: Any) -> dict[str, Any]:
+        """Train a model on paper on a network with these numbers."""
+        from course_lib.measure.training_step import one_step
+        from course_lib.schemes import parameter_server
+
+        n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth = numbers
+        flops_per_s = 2 * (n_bytes // 8) / update_s
+        model = StandIn.of({"all": n_bytes // 8}, flops_per_example=gradient_s * flops_per_s)
+        network = Network("unknown", latency_s, bandwidth, flops_per_s)
+        step = one_step(parameter_server, model, n_workers, 1, extra_ranks=1, network=network)
+        return {"seconds": step.seconds, "efficiency": gradient_s / step.seconds}
+
+    def alternatives(self, *numbers: Any) -> Mapping[str, Sequence[Alternative]]:
+        """Know the usual mistakes."""
+        workers, n_bytes, gradient_s, update_s, latency_s, bandwidth = numbers
+        on_card_s = n_bytes / bandwidth
+        computing_s = gradient_s + (workers + 1) * (latency_s + on_card_s)
+        card_s = 2 * workers * on_card_s + workers * latency_s
+        right = max(computing_s, card_s) + update_s
+        wrong = [
+            ("no-update", "the update is missing: nothing is fetched before it", right - update_s),
+            ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
+             computing_s + update_s),
+            ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
+             card_s + update_s),
+            ("one-chain", "this is the shorter of the two chains",
+             min(computing_s, card_s) + update_s),
+            ("no-overlap", "rank 1 computes while others still fetch: the card's time and the "
+             "gradient do not add up", gradient_s + 2 * workers * on_card_s + update_s),
+            ("no-overlap", "rank 1 computes while others still fetch: the card's time and the "
+             "gradient do not add up", gradient_s + card_s + update_s),
+            ("no-overlap", "rank 1 computes while others still fetch: the card's time and the "
+             "gradient do not add up",
+             gradient_s + 2 * workers * (latency_s + on_card_s) + update_s),
+            ("one-worker", "the pushes go through the server's card one after the other: W of them",
+             gradient_s + 2 * (latency_s + on_card_s) + update_s),
+            ("no-latency", "the latencies are missing",
+             max(gradient_s + (workers + 1) * on_card_s, 2 * workers * on_card_s) + update_s),
+            ("bits", "bandwidth is in bytes per second already",
+             max(gradient_s + (workers + 1) * (latency_s + 8 * on_card_s),
+                 2 * workers * 8 * on_card_s + workers * latency_s) + update_s),
+        ]  # fmt: skip
+        return {
+            "seconds": [*wrong, ("milliseconds", "in seconds, please", 1e3 * right)],
+            "efficiency": [
+                *((hint, text, gradient_s / seconds) for hint, text, seconds in wrong),
+                ("percent", "a part of 1, not of 100", 100 * gradient_s / right),
+                ("other-part", "this is the part in which the worker does *not* compute",
+                 1 - gradient_s / right),
+                ("other-part", "divide by the whole step, not by the rest of it",
+                 gradient_s / (right - gradient_s)),
+                ("upside-down", "this is upside down: at most 1, please", right / gradient_s),
+            ],
+        }  # fmt: skip
+
+
+TASK = PredictStep()

@@ -1,0 +1,108 @@
+"""The number of workers with the shortest step."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
+
+
+class BestWorkers(ChoiceTask):
+    """Where ``ceil(B / N) c + 2 (N - 1) (alpha + n / N beta)`` is smallest."""
+
+    name = "best_workers"
+    title = "Find the number of workers with the shortest step."
+    questions = ("batch", "example_s", "n_bytes", "latency_s", "bandwidth_bytes_per_s")
+    rounding_terms = 1 << 10
+    other_number = "write T(N) down for N = 1, 2, 3 and {name} of the smallest of them, by hand"
+
+    def tried(self) -> Sequence[tuple[Any, ...]]:
+        """Begin with a case in which neither one nor all are best."""
+        return (
+            (64, 1e-3, 8_000_000, 1e-4, 1.25e9),
+            (128, 2e-4, 4_000_000, 5e-5, 1.25e9),
+            (32, 1e-3, 400_000_000, 1e-4, 1.25e8),
+            (48, 1e-2, 1_000_000, 1e-6, 1.25e10),
+        )
+
+    def told(self, numbers: tuple[Any, ...]) -> str:
+        """Write what a reader can check by hand."""
+        batch, example_s, n_bytes, latency_s, bandwidth = numbers
+        return (
+            f"{batch} examples of {example_s * 1e3:.4g} ms, {n_bytes / 1e6:,.4g} MB, "
+            f"{latency_s * 1e6:.4g} microseconds, {bandwidth / 1e6:,.5g} MB/s"
+        )
+
+    def _unforeseen(self, secret: int) -> Any:
+        rng = np.random.default_rng([secret, 64])
+        for _ in range(4):
+            example_s, latency_s = 10 ** rng.uniform(-4, -2), 10 ** rng.uniform(-5, -3)
+            n_bytes, bandwidth = int(10 ** rng.uniform(5, 8)), 10 ** rng.uniform(8.5, 10)
+            yield (int(rng.integers(10, 200)), float(example_s), n_bytes, float(latency_s),
+                   float(bandwidth))  # fmt: skip
+
+    def measure(self, *numbers: Any) -> dict[str, Any]:
+        """Try every number of workers from one to one an example."""
+        return _least(numbers[0], _time_s(*numbers))
+
+    def wrong_answers(self, *numbers: Any) -> Sequence[Wrong]:
+        """Know the usual mistakes."""
+        batch, example_s, n_bytes, alpha, bandwidth = numbers
+        right, beta = _time_s(*numbers), 1 / bandwidth
+        powers = [2**k for k in range(batch.bit_length()) if 2**k <= batch]
+        smooth = math.sqrt(batch * example_s / (2 * alpha))
+        return [
+            ("no-ceiling", "a worker cannot have half an example: the largest share is "
+             "ceil(batch / N), and the others wait for it",
+             _least(batch, lambda n: batch / n * example_s + _ring_s(n, n_bytes, alpha, beta))),
+            ("floor", "somebody has the examples that are left over: the largest share is "
+             "ceil(batch / N), not batch // N",
+             _least(batch, lambda n: batch // n * example_s + _ring_s(n, n_bytes, alpha, beta))),
+            ("one-half", "a ring has two halves: 2 (N - 1) steps with a chunk each",
+             _least(batch, lambda n: -(-batch // n) * example_s
+                    + _ring_s(n, n_bytes, alpha, beta) / 2)),
+            ("whole-vectors", "a ring's steps carry chunks of n_bytes / N, not n_bytes",
+             _least(batch, lambda n: -(-batch // n) * example_s
+                    + 2 * (n - 1) * (alpha + n_bytes * beta))),
+            ("no-latency", "each of the ring's 2 (N - 1) steps takes a latency, too",
+             _least(batch, lambda n: -(-batch // n) * example_s
+                    + _ring_s(n, n_bytes, 0.0, beta))),
+            ("no-bytes", "the bytes take time, too: a chunk of n_bytes / N in each step",
+             _least(batch, lambda n: -(-batch // n) * example_s
+                    + _ring_s(n, 0, alpha, beta))),
+            ("powers-of-two", "other numbers than powers of two are numbers as well",
+             _at(min(powers, key=right), right)),
+            ("all-of-them", "one worker an example is not always best: the ring grows with N",
+             _at(batch, right)),
+            ("smooth", "the root is where the smooth function is smallest; whole examples and "
+             "whole workers move it: compare T for all N",
+             _at(min(batch, max(1, round(smooth))), right)),
+            ("cheapest", "one worker is the cheapest, and most efficient; the quickest is asked "
+             "for", _at(1, right)),
+        ]  # fmt: skip
+
+
+def _ring_s(size: int, n_bytes: float, alpha: float, beta: float) -> float:
+    return 2 * (size - 1) * (alpha + n_bytes / size * beta)
+
+
+def _time_s(
+    batch: int, example_s: float, n_bytes: int, latency_s: float, bandwidth: float
+) -> Callable[[int], float]:
+    def time_s(size: int) -> float:
+        return -(-batch // size) * example_s + _ring_s(size, n_bytes, latency_s, 1 / bandwidth)
+
+    return time_s
+
+
+def _least(batch: int, time_s: Callable[[int], float]) -> dict[str, Any]:
+    return _at(min(range(1, batch + 1), key=lambda size: (time_s(size), size)), time_s)
+
+
+def _at(size: int, time_s: Callable[[int], float]) -> dict[str, Any]:
+    return {"workers": size, "seconds": time_s(size)}
+
+
+TASK = BestWorkers()

@@ -1,0 +1,283 @@
+"""The verdict on what the examination saw: the first thing that is wrong, in a sentence."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.comparator import Difference, difference, first_difference
+from course_lib.checks.diagnosis import Fault, mishap_fault, replaced_fault
+from course_lib.checks.plain import TENSOR
+from course_lib.checks.sandbox import Observation
+from course_lib.checks.task import Case, Given, Hint, Price, Task
+
+__all__ = ["judge", "measured_price"]
+
+
+def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
+    """Find the first thing that is wrong in one case.
+
+    Parameters
+    ----------
+    task : Task
+        Knows the right answers, the budget and the usual mistakes.
+    case : Case
+        What was run.
+    seen : Observation
+        What was seen.
+
+    Returns
+    -------
+    Fault or None
+        None if all is right.
+    """
+    fault = replaced_fault(task, seen)
+    if fault is not None:
+        return fault
+    if seen.mishap is not None:
+        fault = mishap_fault(task, case, seen.mishap)
+        if seen.replaced and fault.hint.id != "replaces-names":
+            also = f"\nthe function had replaced {', '.join(seen.replaced)}, which others use too"
+            fault = replace(fault, says=fault.says + also)
+        return fault
+    fault = (
+        _wrong_means(task, case, seen)
+        or _wrong_values(task, case, seen)
+        or _wrong_manners(task, seen)
+        or _wrong_route(task, case, seen)
+        or _too_expensive(task, case, seen)
+    )
+    return _without_ranks(fault) if fault is not None and case.alone else fault
+
+
+def measured_price(seen: Observation, calls: int) -> Price:
+    """Count what one call cost.
+
+    Parameters
+    ----------
+    seen : Observation
+        A run that gave results.
+    calls : int
+        How many equal calls there were in it.
+
+    Returns
+    -------
+    Price
+        Rounded up where the calls were not equal after all.
+    """
+    trace = seen.trace
+    assert trace is not None
+    busiest = max([*trace.bytes_sent(), *trace.bytes_received()])
+    return Price(
+        math.ceil(trace.n_messages / calls),
+        math.ceil(trace.n_bytes / calls),
+        math.ceil(busiest / calls),
+        seen.elapsed_s / calls,
+        math.ceil(trace.rounds() / calls),
+    )
+
+
+def _without_ranks(fault: Fault) -> Fault:
+    """Leave out whose fault it is, where there are no ranks in the task."""
+    says = fault.says.removeprefix("rank 0: ").replace("every rank returned", "the call returned")
+    return replace(fault, says=says, rank=None)
+
+
+def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
+    trace = seen.trace
+    assert trace is not None
+    if trace.collectives and not task.may_use_collectives:
+        names = ", ".join(sorted({event.name for event in trace.collectives}))
+        hint = Hint("library-answer", f"of comm, use {', '.join(task.verbs)} only")
+        return Fault(f"the library's own {names} was called", hint)
+    results = seen.values[0]
+    if all(value is None for value in results) and any(
+        value is not None for value in task.expected(case, _arguments(task, case, 0))
+    ):
+        hint = Hint("returns-none", "does every path through the function end in a return?")
+        return Fault("every rank returned None", hint, got="None", rank=0)
+    if task.price(case).n_bytes > 0 and trace.n_messages == 0:
+        hint = Hint(
+            "no-messages",
+            "ranks share nothing, so what another rank holds can only come in a message",
+        )
+        return Fault(f"{case.workers} ranks, and not one message was sent", hint)
+    if not task.talks and trace.n_messages > 0:
+        hint = Hint("needless-messages", "everything that is needed is in the arguments")
+        return Fault(f"{trace.n_messages} messages were sent, and none is needed", hint)
+    return None
+
+
+def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
+    for call, got in enumerate(seen.values):
+        arguments = _arguments(task, case, call)
+        wrong = task.compare(case, arguments, got)
+        if wrong is None:
+            continue
+        hint = (
+            _wrong_library(wrong)
+            or _known_mistake(task, case, arguments, got)
+            or task.explain(case, arguments, got, wrong)
+            or _general_hint(task, case, arguments, got, wrong, call)
+        )
+        step = f"call {call + 1} of {case.calls} in the same run" if call else ""
+        return Fault(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
+    return None
+
+
+def _arguments(task: Task, case: Case, call: int) -> list[tuple[Any, ...]]:
+    return [task.arguments(case, rank, call) for rank in range(case.workers)]
+
+
+def _wrong_library(wrong: Difference) -> Hint | None:
+    if f"got a {TENSOR}" not in wrong.says:
+        return None
+    return Hint(
+        "torch-tensor",
+        "return NumPy's arrays and Python's numbers: tensor.numpy() makes an array of a tensor, "
+        "and tensor.item() a number",
+    )
+
+
+def _known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:
+    for mistake in task.mistakes(case, arguments):
+        if not all(map(_is_finite, mistake.values)):
+            continue  # NaN is like any other NaN: it tells nothing about where it comes from
+        same = first_difference(
+            mistake.values,
+            got,
+            n_terms=task.rounding_terms,
+            scale=task.scale(case, arguments),
+            may_be_empty=task.empty_results,
+        )
+        if same is None:
+            return Hint(mistake.id, mistake.text)
+    return None
+
+
+def _general_hint(
+    task: Task,
+    case: Case,
+    arguments: Given,
+    got: Sequence[Any],
+    wrong: Difference,
+    call: int,
+) -> Hint:
+    expected = task.expected(case, arguments)
+    value = got[wrong.rank or 0]
+    if value is None:
+        return Hint("returns-none", "does every path through the function end in a return?")
+    if "dtype" in wrong.says and "shape" not in wrong.says:
+        return Hint("dtype", "keep the dtype of the data: what does each operation turn it into?")
+    if "shape" in wrong.says or "NumPy array" in wrong.says:
+        return Hint("shape", "print the shape that each line makes, and compare with the docstring")
+    if not _is_finite(value):
+        return Hint("nan", "where does NaN or infinity come from: a division by 0, an empty mean?")
+    if call > 0:
+        return Hint(
+            "stale",
+            "the first call was right: something of it was kept, or one of its messages was left",
+        )
+    right = [
+        rank
+        for rank in range(case.workers)
+        if difference(expected[rank], got[rank], n_terms=task.rounding_terms,
+                      scale=task.scale(case, arguments), may_be_empty=True) is None
+    ]  # fmt: skip
+    if right == [0]:
+        return Hint("only-rank-0", "rank 0 has the right result; how do the others get it?")
+    if right:
+        names = ", ".join(map(str, right))
+        return Hint("some-ranks", f"it is right on rank {names} only; what do the others do?")
+    if _nearly(expected[wrong.rank or 0], value):
+        return Hint(
+            "precision", "right to about 7 digits: did some number go through float32, or a text?"
+        )
+    return Hint("wrong-value", "work this case out by hand, line by line, and compare")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return bool(np.isfinite(value).all())
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _nearly(expected: Any, got: Any) -> bool:
+    if not isinstance(expected, np.ndarray) or expected.dtype != np.float64:
+        return False
+    single = np.finfo(np.float32).eps / np.finfo(np.float64).eps
+    return difference(expected, got, n_terms=int(single)) is None
+
+
+def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
+    if seen.changed:
+        rank, _, position = seen.changed[0]
+        name = task.takes[position]
+        hint = Hint(
+            "changes-input",
+            f"work on a copy: begin with total = {name}.copy(), or write {name} + part instead of "
+            f"{name} += part",
+        )
+        return Fault(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
+    if task.fresh and seen.shared:
+        rank, _, position = seen.shared[0]
+        hint = Hint("shares-memory", "return a copy: then changing one leaves the other alone")
+        return Fault(
+            f"rank {rank}: the result shares memory with the argument {task.takes[position]}",
+            hint, rank=rank,
+        )  # fmt: skip
+    assert seen.trace is not None
+    left = seen.trace.unreceived()
+    if left:
+        hint = Hint("unreceived", "every send needs its recv")
+        return Fault(
+            f"{len(left)} message(s) were never received; the first is from rank {left[0].src} "
+            f"to rank {left[0].dst}",
+            hint, rank=left[0].src,
+        )  # fmt: skip
+    return None
+
+
+def _wrong_route(task: Task, case: Case, seen: Observation) -> Fault | None:
+    assert seen.trace is not None
+    wrong = task.wrong_route(case, seen.trace)
+    return None if wrong is None else Fault(*wrong)
+
+
+def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:
+    cost, budget = measured_price(seen, case.calls), task.budget(case)
+    if cost.messages > budget.messages:
+        hint = Hint("too-many-messages", "look at the pictures: which message could be left out?")
+        return _over(task, "messages", cost.messages, budget.messages, hint)
+    if cost.n_bytes > budget.n_bytes:
+        hint = Hint("too-many-bytes", "what is sent that the receiver already has?")
+        return _over(task, "bytes", cost.n_bytes, budget.n_bytes, hint)
+    if cost.busiest_bytes > budget.busiest_bytes:
+        what, hint = (
+            "bytes at the busiest rank",
+            Hint("one-rank-carries-all", "share the work of sending"),
+        )
+        return _over(task, what, cost.busiest_bytes, budget.busiest_bytes, hint)
+    if case.calls > 1:
+        return None  # the rounds of two calls may overlap, and so may their times
+    if cost.rounds is not None and budget.rounds is not None and cost.rounds > budget.rounds:
+        hint = Hint("too-many-rounds", "which messages wait for each other, and need not?")
+        return _over(task, "rounds", cost.rounds, budget.rounds, hint)
+    timed = case.network is None and not case.stagger
+    limit_s, took_s = budget.seconds, cost.seconds
+    if timed and limit_s is not None and took_s is not None and took_s > limit_s * (1 + 1e-9):
+        hint = Hint("too-long", "which ranks wait although they could already be sending?")
+        return _over(
+            task, "virtual microseconds", round(took_s * 1e6), round(limit_s * 1e6), hint
+        )  # fmt: skip
+    return None
+
+
+def _over(task: Task, what: str, cost: int, budget: int, hint: Hint) -> Fault:
+    return Fault(
+        f"the result is right, but it took {cost:,} {what} where {budget:,} are enough",
+        hint._replace(text=task.price_hints.get(hint.id, hint.text)),
+        expected=f"{budget:,} {what} or fewer", got=f"{cost:,} {what}",
+    )  # fmt: skip

@@ -1,0 +1,264 @@
+"""The command line: ``python -m course_lib bench allreduce``."""
+
+import argparse
+import json
+import platform
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from course_lib.cli.files import are_one_file, check_file, write
+from course_lib.cli.options import (
+    NETWORKS,
+    Parser,
+    backend_named,
+    check_run,
+    is_first_program,
+    network_named,
+    usual_workers,
+    whole,
+)
+from course_lib.cli.outputs import say, tell
+from course_lib.cli.progress import Progress
+from course_lib.cli.sizes import read_size
+from course_lib.cli.tables import as_text, in_bytes, in_seconds
+from course_lib.collectives import ALLREDUCES
+from course_lib.comm.errors import RunError
+from course_lib.comm.simulated import networks
+from course_lib.costs.bounds import AtMost
+from course_lib.costs.catalogue import predicted_s
+from course_lib.costs.fit import Line, fit_line
+from course_lib.measure.allreduce import (
+    ITEM_BYTES,
+    TIME_LIMIT_S,
+    Measurement,
+    batch_bytes,
+    measure_allreduce,
+    predicted_in_seconds,
+)
+from course_lib.measure.messages import SIZES, message_times
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.networks import Network
+
+__all__ = ["main"]
+
+SCHEMA_VERSION = 1
+_USUAL_REPEATS = 5
+_MOST_REPEATS = 1_000_000
+_HEAD = ("algorithm", "workers", "size", "median", "bus bandwidth", "predicted")
+
+
+def main(words: list[str]) -> int:
+    """Measure what the words ask for and print a table.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line after ``bench``.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
+    """
+    chosen = _options(words)
+    is_shown = is_first_program()
+    try:
+        with Progress(is_shown) as progress:
+            found, lines = _measure(chosen, progress)
+    except KeyboardInterrupt:
+        if is_shown:
+            tell("stopped; nothing is written")
+        return 130
+    except RunError as error:  # told to every rank
+        if is_shown:
+            tell(str(error))
+        return 1
+    return _report(found, lines, chosen) if is_shown else 0
+
+
+def _options(words: list[str]) -> argparse.Namespace:
+    """Read the words; what is wrong is told before anything is started, with what is allowed."""
+    parser = Parser(
+        prog="python -m course_lib bench",
+        description="Time all-reduces; every sum is checked. On the simulator, time is virtual.",
+    )
+    parser.add_argument("what", metavar="allreduce", help="what to measure")
+    parser.add_argument(
+        "--algorithms", default=",".join(ALLREDUCES), metavar="NAMES",
+        help=f"some, with commas, of {', '.join(ALLREDUCES)}; all of them if left out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sizes",
+        default="1KB,64KB,1MB",
+        help="bytes of each rank's array; KB and MB are powers of 1000, KiB and MiB of 1024",
+    )
+    parser.add_argument("--workers", help="how many ranks, such as 2,4; 4 if left out")
+    parser.add_argument(
+        "--backend", metavar="NAME",
+        help="processes, simulated or torch; processes if left out, torch under torchrun",
+    )  # fmt: skip
+    parser.add_argument(
+        "--network", metavar="NAME",
+        help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
+    )  # fmt: skip
+    parser.add_argument("--repeats", metavar="N",
+        help=f"how often each is measured: {_USUAL_REPEATS} if left out, once on the simulator",
+    )  # fmt: skip
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time by size")
+    parser.add_argument("--json", type=Path, metavar="FILE.json", help="write all repeats")
+    chosen = parser.parse_args(words)
+    try:
+        _check(chosen)
+    except (TypeError, ValueError) as error:
+        parser.error(str(error))
+    return chosen
+
+
+def _check(chosen: argparse.Namespace) -> None:
+    """Turn words into what they mean, or raise a sentence."""
+    if chosen.what != "allreduce":
+        raise ValueError(f"bench measures allreduce, not {chosen.what!r}")
+    chosen.algorithms = chosen.algorithms.split(",")
+    if unknown := [name for name in chosen.algorithms if name not in ALLREDUCES]:
+        raise ValueError(f"--algorithms knows {', '.join(ALLREDUCES)}; not {unknown[0]!r}")
+    chosen.sizes = [read_size(text, ITEM_BYTES) for text in chosen.sizes.split(",")]
+    chosen.backend = backend_named(chosen.backend)
+    most = 1 if chosen.backend == "simulated" else _MOST_REPEATS
+    chosen.repeats = whole("--repeats", chosen.repeats or str(min(_USUAL_REPEATS, most)), 1, most)
+    words = usual_workers(chosen.backend) if chosen.workers is None else chosen.workers
+    chosen.workers = [whole("--workers", text) for text in words.split(",")]
+    for workers in chosen.workers:
+        check_run(workers, chosen.backend, TIME_LIMIT_S)
+    chosen.network = network_named(chosen.network, chosen.backend)
+    check_file("--plot", chosen.plot, ".png")
+    check_file("--json", chosen.json, ".json")
+    if chosen.plot and chosen.json and are_one_file(chosen.plot, chosen.json):
+        raise ValueError(f"--plot {chosen.plot} and --json {chosen.json} are one file: name two")
+    _check_memory(max(chosen.sizes), max(chosen.workers), chosen.backend == "simulated")
+
+
+def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
+    needed = batch_bytes(n_bytes, is_virtual) * workers
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise ValueError(
+            f"{workers} workers with {in_bytes(n_bytes)} each need about {in_bytes(needed)} of "
+            f"memory, and {in_bytes(free)} are free: take smaller --sizes or fewer --workers"
+        )
+
+
+def _measure(
+    chosen: argparse.Namespace, progress: Progress
+) -> tuple[list[Measurement], dict[int, Line | None]]:
+    """Measure messages for each number of workers, then every algorithm with it."""
+    progress.expect(len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None)))
+    found, lines = [], {}
+    for workers in chosen.workers:
+        line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
+        lines[workers] = line
+        for algorithm in chosen.algorithms:
+            progress.step(f"{algorithm}, {workers} workers")
+            measured = measure_allreduce(
+                algorithm, chosen.sizes, workers=workers, backend=chosen.backend,
+                network=chosen.network, repeats=chosen.repeats,
+            )  # fmt: skip
+            found += [_with_prediction(one, line) for one in measured]
+    return found, lines
+
+
+def _line_of(network: "Network") -> Line:
+    return Line(network.latency_s, network.beta_s_per_byte, worst_ratio=1.0)
+
+
+def _fitted(chosen: argparse.Namespace, workers: int, progress: Progress) -> Line | None:
+    """Measure messages while all ranks send at once; one rank alone has none."""
+    progress.step(f"messages, {workers} workers")
+    if workers < 2:
+        return None
+    points = message_times(
+        backend=chosen.backend, workers=workers, together=True, repeats=chosen.repeats
+    )
+    return fit_line(points) if points else None
+
+
+def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
+    if line is None:
+        return found
+    seconds = predicted_s(
+        f"allreduce_{found.algorithm}", found.workers, found.n_bytes, line.alpha_s,
+        line.beta_s_per_byte, item_bytes=ITEM_BYTES,
+    )  # fmt: skip
+    return replace(found, predicted_s=seconds)
+
+
+def _report(
+    found: list[Measurement], lines: dict[int, Line | None], chosen: argparse.Namespace
+) -> int:
+    """Print the table, then write the files; return the exit status: 1 if one is not in place."""
+    where = f"{platform.system()}, {chosen.repeats} repeats"
+    if chosen.network:
+        where = f"network {chosen.network.name}, virtual time"
+    say(f"all-reduce of float32, backend {chosen.backend}, {where}")
+    say(as_text(_HEAD, [_cells(one) for one in found]))
+    for workers, line in lines.items():
+        if line is not None:
+            say(_basis(workers, line, chosen.network is not None))
+    status = 0
+    if chosen.json:
+        content = {"schema": SCHEMA_VERSION, "measurements": [_as_dict(one) for one in found]}
+        text = json.dumps(content, indent=1) + "\n"
+        status |= write("what was measured", "written to", chosen.json, text.encode())
+    if chosen.plot:
+        from course_lib.viz.charts.times import draw_times
+
+        figure = draw_times(_panels(found), title=f"all-reduce, backend {chosen.backend}")
+        status |= write("the drawing", "drawn in", chosen.plot, figure.to_png())
+    return status
+
+
+def _basis(workers: int, line: Line, is_given: bool) -> str:
+    """Say with which alpha and beta the predictions were made, and where they come from."""
+    numbers = f"alpha = {in_seconds(line.alpha_s)}, beta = {1e9 * line.beta_s_per_byte:.3g} ns/byte"
+    if is_given:
+        return f"predicted with the network's {numbers}"
+    return (
+        f"predicted with {numbers}: a line through the times of messages of {in_bytes(min(SIZES))} "
+        f"to {in_bytes(max(SIZES))} that {workers} workers sent at once; the worst of them is off "
+        f"by a factor of {line.worst_ratio:.1f}"
+    )
+
+
+def _cells(found: Measurement) -> tuple[str, ...]:
+    return (
+        found.algorithm, f"{found.workers:,}", in_bytes(found.n_bytes), in_seconds(found.median_s),
+        f"{in_bytes(found.bus_bandwidth_bytes_per_s)}/s", predicted_in_seconds(found.predicted_s),
+    )  # fmt: skip
+
+
+def _as_dict(found: Measurement) -> dict[str, Any]:
+    return asdict(found) | {
+        "median_s": found.median_s,
+        "predicted_is_bound": isinstance(found.predicted_s, AtMost),
+        "bus_bandwidth_bytes_per_s": found.bus_bandwidth_bytes_per_s,
+    }
+
+
+def _panels(
+    found: list[Measurement],
+) -> dict[str, dict[str, dict[str, list[tuple[float, float]]]]]:
+    """Sort what was measured into panels, algorithms and kinds of line."""
+    panels: dict[str, dict[str, dict[str, list[tuple[float, float]]]]] = {}
+    for one in found:
+        kinds = {"simulated" if one.backend == "simulated" else "measured": one.median_s}
+        if one.predicted_s:
+            is_bound = isinstance(one.predicted_s, AtMost)
+            kinds["predicted at most" if is_bound else "predicted"] = one.predicted_s
+        lines = panels.setdefault(f"{one.workers:,} workers", {}).setdefault(one.algorithm, {})
+        for kind, seconds in kinds.items():
+            if seconds > 0:  # one rank on the simulator takes no time, which has no logarithm
+                lines.setdefault(kind, []).append((one.n_bytes, seconds))
+    return panels

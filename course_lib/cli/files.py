@@ -1,0 +1,194 @@
+"""Files that a command writes: refused before it begins, or whole, or kept elsewhere."""
+
+import os
+import secrets
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from course_lib.cli.outputs import say, tell
+
+__all__ = ["NEW", "are_one_file", "check_file", "put", "read_plain", "write"]
+
+NEW = ".new"
+"""How the name of a file ends that is not whole yet."""
+
+_TRIED_BYTES = 4096
+
+
+def check_file(option: str, file: Path | None, ending: str) -> None:
+    """Refuse a file that could not be written when all is done: try it.
+
+    Parameters
+    ----------
+    option : str
+        How the option is called, for the error.
+    file : Path or None
+        The file, if one was named.
+    ending : str
+        How its name has to end, such as ``".json"``.
+
+    Raises
+    ------
+    ValueError
+        If its name ends otherwise, or it cannot be written. A file that is there stays as it is.
+    """
+    if file is None:
+        return
+    if file.suffix.lower() != ending:
+        raise ValueError(f"{option} must be a file that ends in {ending}, got {file}")
+    if not file.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {file.absolute().parent} to put {file.name} in")
+    try:
+        _try(Path(os.path.realpath(file)))
+    except OSError as error:
+        raise ValueError(f"{option} {file} cannot be written: {error}") from None
+
+
+def are_one_file(file: Path, other: Path) -> bool:
+    """Say whether two names stand for one file, whether it is there or not.
+
+    Parameters
+    ----------
+    file, other : Path
+        The names; links are followed.
+
+    Returns
+    -------
+    bool
+        True also where they differ in the case of letters, and the system does not care.
+    """
+    with suppress(OSError):
+        if file.samefile(other):
+            return True
+    one, two = (os.path.normcase(os.path.realpath(name)) for name in (file, other))
+    return one == two
+
+
+def _try(file: Path) -> None:
+    """Do what will have to be done, and undo it."""
+    if file.is_symlink():
+        raise OSError("its links lead to each other")
+    if file.exists():
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise OSError("it is there, and no plain file")
+        with file.open("ab"):
+            pass
+        if not os.access(file.parent, os.W_OK):  # the file may be ours where the folder is not
+            return
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.") as tried:
+        tried.write(bytes(_TRIED_BYTES))  # no room shows only now
+
+
+def put(file: Path, content: bytes) -> None:
+    """Write a file so that its name always stands for all of it: the old one, then the new one.
+
+    Parameters
+    ----------
+    file : Path
+        Which; one that is there is replaced.
+    content : bytes
+        All of it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; one that was there is as it was.
+    """
+    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}{NEW}")
+    try:
+        with new.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(file)
+    except (OSError, KeyboardInterrupt):
+        with suppress(OSError):  # there may be room for something once this half of it is gone
+            new.unlink()
+        raise
+    _sync_folder(file.parent)
+
+
+def write(what: str, told: str, file: Path, content: bytes) -> int:
+    """Write a file that cost much to make, and say so; if it cannot be there, put it elsewhere.
+
+    Parameters
+    ----------
+    what, told : str
+        What it is, and what to say before its name: "the trace" and "trace written to".
+    file : Path
+        Where it shall be; behind a link, the file that the link stands for.
+    content : bytes
+        All of it.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 if it is not where it should be.
+    """
+    try:
+        _put_or_overwrite(Path(os.path.realpath(file)), content)
+    except OSError as error:
+        why = f"{file} cannot be written: {error}"
+        try:
+            elsewhere = Path(tempfile.mkdtemp(prefix="course_lib_kept_")) / file.name
+            put(elsewhere, content)
+        except OSError:
+            tell(f"{why}; {what} is lost")
+        else:
+            tell(f"{why}; {what} is in {elsewhere}")
+        return 1
+    say(f"{told} {file}")
+    return 0
+
+
+def _put_or_overwrite(file: Path, content: bytes) -> None:
+    if not file.exists():
+        put(file, content)
+    elif os.access(file.parent, os.W_OK):
+        mode = stat.S_IMODE(file.stat().st_mode)
+        put(file, content)
+        file.chmod(mode)
+    else:  # the file may be ours where the folder is not
+        file.write_bytes(content)
+
+
+def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
+    """Read a file that may be anybody's: a plain one, and not longer than that.
+
+    Parameters
+    ----------
+    file : Path
+        Which.
+    most_bytes : int or None, default: None
+        How long it may be.
+
+    Returns
+    -------
+    bytes
+        All of it.
+
+    Raises
+    ------
+    ValueError
+        If it is a pipe or a device, which might never end, or too long.
+    OSError
+        If it cannot be read.
+    """
+    told = file.stat()
+    if not stat.S_ISREG(told.st_mode):
+        raise ValueError("it is no plain file")
+    if most_bytes is not None and told.st_size > most_bytes:
+        raise ValueError(f"it has {told.st_size:,} bytes, and at most {most_bytes:,} are needed")
+    return file.read_bytes()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk, too; Windows opens no folders, and does it in its own time."""
+    with suppress(OSError):
+        entry = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(entry)
+        finally:
+            os.close(entry)

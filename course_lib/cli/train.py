@@ -1,0 +1,114 @@
+"""The command line: ``python -m course_lib train``."""
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+
+from course_lib.cli.files import write
+from course_lib.cli.options import is_first_program
+from course_lib.cli.outputs import say, tell
+from course_lib.cli.train_arguments import Arguments, read_arguments
+from course_lib.comm.errors import RunError
+from course_lib.comm.job import torchrun_size
+from course_lib.comm.launch import Result, run
+from course_lib.train.checkpoint import Row, read_index
+from course_lib.train.errors import CheckpointError
+from course_lib.train.live import shown
+from course_lib.train.problems import MODELS
+from course_lib.train.table import EpochTable
+from course_lib.train.worker import Task, work
+
+__all__ = ["main"]
+
+
+def main(words: list[str]) -> int:
+    """Train as the words ask for and print a table, each line when its epoch is over.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line after ``train``.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
+    """
+    asked = read_arguments(words)
+    try:
+        return _train(asked, words)
+    finally:
+        if asked.claim is not None:
+            asked.claim.release()
+
+
+def _train(asked: Arguments, words: list[str]) -> int:
+    is_first = is_first_program()
+    if not is_first and asked.backend != "torch":  # of torchrun's programs, one is enough
+        return 0
+    task, kind = asked.task, MODELS[asked.task.model]
+    table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
+    if is_first:
+        for line in (_title(asked), table.head, *map(table.line, asked.kept)):
+            say(line)
+
+    def in_words(row: Row) -> str:
+        return f"epoch {row.epoch}: {kind.score_name} {kind.score_in_words(row.score)}"
+
+    try:
+        with shown(in_words, table.line, is_first) as progress:
+            result = run(
+                work, replace(task, progress=progress), workers=asked.workers,
+                backend=asked.backend, network=asked.network, trace=asked.trace is not None,
+                time_limit_s=asked.time_limit_s, seed=task.plan.seed,
+            )  # fmt: skip
+    except (KeyboardInterrupt, RunError) as error:  # told to every rank
+        is_stopped = isinstance(error, KeyboardInterrupt)
+        if is_first:
+            tell("stopped" if is_stopped else str(error))
+            tell(_what_is_kept(task, words))
+        return 130 if is_stopped else 1
+    return _keep(asked, result) if is_first else 0
+
+
+def _keep(asked: Arguments, result: Result) -> int:
+    """Say what is kept and where; return the status: 1 if the trace is not where it should be."""
+    if asked.task.keeping.folder is not None:
+        say(f"checkpoint kept in {asked.task.keeping.folder}")
+    if asked.trace is None:
+        return 0
+    return write("the trace", "trace written to", asked.trace, result.trace.to_json().encode())
+
+
+def _title(asked: Arguments) -> str:
+    task = asked.task
+    made_with = task.keeping.made_with
+    options = "".join(f", {name} {value}" for name, value in task.options.items())
+    where = f"backend {asked.backend}"
+    if asked.network is not None:
+        where = f"simulated network {asked.network.name}, virtual time"
+    workers = "1 worker" if asked.workers == 1 else f"{asked.workers:,} workers"
+    return (
+        f"{task.scheme}{options}, {workers}, {where}\n{task.model} of "
+        f"{made_with['parameters']:,} parameters on {made_with['data']}"
+    )
+
+
+def _what_is_kept(task: Task, words: list[str]) -> str:
+    """Say after which epoch one can go on, and how."""
+    folder = task.keeping.folder
+    if folder is None:
+        return "nothing is kept; --checkpoint DIR keeps what has been trained"
+    try:
+        epoch = read_index(folder)["epoch"]
+    except CheckpointError as error:
+        return f"nothing is kept: {error}"
+    how = "the same command and --resume"
+    if torchrun_size() is None:
+        command = [sys.executable, "-m", "course_lib", "train", *words]
+        command += [] if task.keeping.resume else ["--resume"]
+        join = subprocess.list2cmdline if os.name == "nt" else shlex.join
+        how = join(command)
+    return f"{folder} holds epoch {epoch} of {task.plan.epochs}; go on with\n  {how}"

@@ -1,0 +1,274 @@
+"""What ``python -m course_lib train`` is told: every word is read, or refused by name."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_lib.cli.files import check_file
+from course_lib.cli.options import (
+    NETWORKS,
+    Parser,
+    as_option,
+    backend_named,
+    check_run,
+    network_named,
+    number,
+    usual_workers,
+    whole,
+)
+from course_lib.comm.simulated import networks
+from course_lib.schemes import Plan
+from course_lib.train.catalogue import OPTIONS, SCHEMES
+from course_lib.train.checkpoint import MOST_EPOCHS, Row, is_of_checkpoint
+from course_lib.train.claim import Claim
+from course_lib.train.folder import open_folder
+from course_lib.train.logbook import Keeping
+from course_lib.train.problems import MODELS, load_data
+from course_lib.train.worker import Task
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.networks import Network
+
+__all__ = ["Arguments", "read_arguments"]
+
+_NUMBERS = {
+    "epochs": "how often to go through all examples",
+    "batch_size": "how many examples all workers together take in a step",
+    "learning_rate": "how far to go against the gradient",
+    "momentum": "how much of the last step's direction is kept, from 0 to below 1",
+    "warmup_steps": "over how many steps the learning rate rises to its full value",
+    "seed": "of the first parameters and of the order of the examples",
+}
+
+_EPILOG = """\
+torchrun starts the ranks on this computer, or on several (the same line on each, on a network that
+you trust):
+  torchrun --standalone --nproc-per-node 4 -m course_lib train --scheme parameter_server
+  torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29500 \\
+    -m course_lib train --scheme parameter_server
+
+a trace plays in a browser as a page, which two lines of Python make, and in a notebook as
+player(trace):
+  from course_lib import Trace; from course_lib.viz import export_page
+  export_page(Trace.load("FILE.json"), "FILE.html")
+"""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What is to be done.
+
+    Attributes
+    ----------
+    task : Task
+        What every rank does.
+    workers, backend, network, time_limit_s
+        What ``run`` takes.
+    trace : Path or None
+        Where to write the trace.
+    claim : Claim or None
+        What keeps other trainings out of the folder for checkpoints; to be released at the end.
+    kept : sequence of Row
+        What the epochs came to that the checkpoint has, from which it goes on.
+    """
+
+    task: Task
+    workers: int
+    backend: str
+    network: "Network | None"
+    time_limit_s: float
+    trace: Path | None
+    claim: Claim | None = None
+    kept: Sequence[Row] = ()
+
+
+def read_arguments(words: list[str]) -> Arguments:
+    """Read the command line; end this program with status 2 where something is wrong with it.
+
+    Parameters
+    ----------
+    words : list of str
+        The command line after ``train``.
+
+    Returns
+    -------
+    Arguments
+        Checked: nothing is started, and nothing but an empty folder for checkpoints is made, which
+        no other training can have.
+    """
+    parser = _parser()
+    chosen = parser.parse_args(words)
+    try:
+        return _check(chosen)
+    except (OSError, TypeError, ValueError) as error:
+        parser.error(str(error))
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m course_lib train",
+        description="Train a model by a scheme of the course, on many workers.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--scheme", default="data_parallel", metavar="NAME", help=", ".join(SCHEMES))
+    add(
+        "--workers",
+        metavar="N",
+        help="how many ranks; 4 if left out, 1 for serial, under torchrun all",
+    )
+    add("--backend", metavar="NAME",
+        help="processes, simulated or torch; processes if left out, torch under torchrun",
+    )  # fmt: skip
+    add("--network", metavar="NAME",
+        help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
+    )  # fmt: skip
+    add("--model", default="mlp", metavar="NAME", help=", ".join(MODELS))
+    add("--data", metavar="NAME", help="; ".join(
+        f"{name}: {', '.join(kind.data)}" for name, kind in MODELS.items())
+    )  # fmt: skip
+    numbers = parser.add_argument_group("the plan; what is left out is usual for the model")
+    for name, told in _NUMBERS.items():
+        numbers.add_argument(as_option(name), metavar="X", help=told)
+    own = parser.add_argument_group("what only some schemes take")
+    for name, option in OPTIONS.items():
+        takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
+        told = f"{option.help}; {option.usual} if left out ({', '.join(takers)})"
+        own.add_argument(as_option(name), metavar="X", help=told)
+    kept = parser.add_argument_group("what is kept")
+    add = kept.add_argument
+    add("--checkpoint", metavar="DIR", help="keep checkpoints in this folder")
+    add("--checkpoint-every", metavar="N", help="epochs between two of them; 1 if left out")
+    add("--resume", action="store_true", help="go on from the checkpoint in the folder")
+    add("--trace", type=Path, metavar="FILE.json",
+        help="write every message and computation; a file of that name is overwritten",
+    )  # fmt: skip
+    parser.add_argument("--time-limit", default="3600", metavar="S",
+                        help="wall seconds after which it is ended; 3600 if left out")  # fmt: skip
+    return parser
+
+
+def _check(chosen: argparse.Namespace) -> Arguments:
+    """Turn words into what they mean, or raise a sentence."""
+    scheme = _named("--scheme", SCHEMES, chosen.scheme)
+    kind = _named("--model", MODELS, chosen.model)
+    if chosen.model not in (scheme.models or MODELS):
+        raise ValueError(
+            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models)}, "
+            f"not {chosen.model!r}"
+        )
+    if chosen.data not in (None, *kind.data):
+        raise ValueError(
+            f"--model {chosen.model} can be trained on --data {' or '.join(kind.data)}, "
+            f"not on {chosen.data!r}"
+        )
+    backend = backend_named(chosen.backend)
+    usual = usual_workers(backend, scheme.most_workers)
+    workers = whole("--workers", usual if chosen.workers is None else chosen.workers)
+    time_limit_s = number("--time-limit", chosen.time_limit)
+    if time_limit_s <= 0:
+        raise ValueError(f"--time-limit takes seconds above 0, got {time_limit_s:g}")
+    check_run(workers, backend, time_limit_s)
+    if scheme.most_workers is not None and workers > scheme.most_workers:
+        raise ValueError(
+            f"--scheme {chosen.scheme} takes --workers {scheme.most_workers} at most, got {workers}"
+        )
+    network = network_named(chosen.network, backend)
+    options = _own_options(chosen)
+    _check_servers(options, workers)
+    plan = _plan(kind.usual, chosen)
+    check_file("--trace", chosen.trace, ".json")
+
+    examples = load_data(data := chosen.data or kind.data[0])
+    made_with = {"scheme": chosen.scheme, "workers": workers, **options, "model": chosen.model}
+    made_with |= {"data": data, **_numbers_of(plan)}
+    # Made here first: the fork server then loads once what all workers need.
+    made_with["parameters"] = kind.make(examples).n_parameters
+    shipped = data if backend == "simulated" else examples
+    keeping = _keeping(chosen, made_with, backend == "simulated")
+    claim, kept = open_folder(keeping)
+    if claim is not None:
+        keeping = replace(keeping, token=claim.token)
+    task = Task(chosen.scheme, chosen.model, shipped, plan, options, keeping)
+    return Arguments(task, workers, backend, network, time_limit_s, chosen.trace, claim, kept)
+
+
+def _numbers_of(plan: Plan) -> dict[str, Any]:
+    """Return what a training that goes on must share; it may go on for more epochs."""
+    return {name: getattr(plan, name) for name in _NUMBERS if name != "epochs"}
+
+
+def _named(option: str, table: dict[str, Any], name: str) -> Any:
+    if name not in table:
+        raise ValueError(f"{option} knows {', '.join(table)}; not {name!r}")
+    return table[name]
+
+
+def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Read the options that only some schemes take."""
+    taken = SCHEMES[chosen.scheme].options
+    for name in OPTIONS:
+        if getattr(chosen, name) is not None and name not in taken:
+            takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
+            raise ValueError(
+                f"{as_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
+            )
+    return {name: OPTIONS[name].read(as_option(name), getattr(chosen, name)) for name in taken}
+
+
+def _check_servers(options: dict[str, Any], workers: int) -> None:
+    if "dedicated" not in options:
+        return
+    servers = options.get("servers", 1)
+    is_dedicated = options["dedicated"] == "yes"
+    least = servers + is_dedicated
+    if workers < least:
+        what = "1 server" if servers == 1 else f"{servers} servers"
+        raise ValueError(
+            f"--workers counts all ranks: with {what} and --dedicated {options['dedicated']} there "
+            f"must be {least} or more, got {workers}"
+        )
+
+
+def _plan(usual: Plan, chosen: argparse.Namespace) -> Plan:
+    """Read the numbers of the plan."""
+    given: dict[str, Any] = {}
+    for name in _NUMBERS:
+        text = getattr(chosen, name)
+        if text is None:
+            continue
+        if isinstance(getattr(usual, name), int):
+            least = 0 if name in ("seed", "warmup_steps") else 1
+            most = MOST_EPOCHS if name == "epochs" else None
+            given[name] = whole(as_option(name), text, least, most)
+        else:
+            given[name] = number(as_option(name), text)
+    try:
+        return replace(usual, **given)
+    except ValueError as error:  # it begins with the name of the number
+        name, told = str(error).split(" ", 1)
+        raise ValueError(f"{as_option(name)} {told}") from None
+
+
+def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: bool) -> Keeping:
+    """Read the options of checkpoints."""
+    for name in ("checkpoint_every", "resume"):
+        if getattr(chosen, name) and chosen.checkpoint is None:
+            raise ValueError(f"{as_option(name)} needs --checkpoint DIR")
+    if chosen.checkpoint is not None and not chosen.checkpoint.strip():
+        raise ValueError(
+            f"--checkpoint takes the name of a folder, got {chosen.checkpoint!r}: "
+            "is a variable of the shell not set? The current folder is --checkpoint ."
+        )
+    every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
+    folder = None if chosen.checkpoint is None else Path(chosen.checkpoint)
+    if folder and chosen.trace and is_of_checkpoint(chosen.trace, folder):
+        raise ValueError(
+            f"--trace {chosen.trace} would overwrite a file that --checkpoint {folder} keeps: "
+            "give the trace another name"
+        )
+    return Keeping(folder, every, chosen.resume, made_with, is_virtual=is_virtual)

@@ -1,0 +1,1 @@
+"""What starts the workers, watches them, ends them and says what went wrong."""

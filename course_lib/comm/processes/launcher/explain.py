@@ -1,0 +1,346 @@
+"""What the launcher says when a run ends badly: one error, and a line for every other rank."""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+
+from course_lib.comm import collective_order, wait_graph
+from course_lib.comm.collective_order import Entered
+from course_lib.comm.errors import (
+    CollectiveMismatchError,
+    DeadlockError,
+    LaunchTimeout,
+    RunError,
+    WorkerExited,
+    WorkerKilled,
+    WorkerStalled,
+    WorkerStartError,
+)
+from course_lib.comm.failures import Frame, place, render, to_error, user_frame
+from course_lib.comm.limits import no_room_for
+from course_lib.comm.processes.launcher import stalls
+from course_lib.comm.processes.launcher.deadlock import DeadlockWatch, Link, awaited
+from course_lib.comm.processes.launcher.worker_handle import Member, Phase
+from course_lib.comm.processes.memory.wait_board import Board, call_text
+from course_lib.comm.processes.worker.guards import LINE_CLOSED
+from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, quoted
+
+__all__ = [
+    "explain_deadlock",
+    "explain_failure",
+    "explain_interrupt",
+    "explain_stall",
+    "explain_timeout",
+]
+
+_MOST_STACKS = 4
+_MOST_STARTED = 3
+"""How many of the functions that a rank has started are told in a line each."""
+
+
+def explain_failure(members: list[Member], board: Board, origin_s: float) -> RunError:
+    """Return the error for the rank that failed first, once all are gone.
+
+    Parameters
+    ----------
+    members : list of Member
+        All ranks.
+    board : Board
+        What each waited for.
+    origin_s : float
+        The run's time 0, on the clock that all processes share.
+
+    Returns
+    -------
+    RunError
+        The error to raise, with a line for every other rank.
+    """
+    for member in members:
+        if member.n_refused is not None:
+            return no_room_for(member.rank, member.n_refused, _others(members, member, board))
+    failed = [m for m in members if m.failure is not None or (not m.done and _went_by_itself(m))]
+    first = min(failed, key=lambda member: _failed_at(member, origin_s))
+    others = _others(members, first, board)
+    if first.failure is not None:
+        return _with_sender(to_error(first.failure.failure, others), members)
+    return _explain_death(first, others)
+
+
+def _went_by_itself(member: Member) -> bool:
+    return member.cut_off or not member.ended_by_us
+
+
+def _closed_line(member: Member, consequences: tuple[str, ...]) -> WorkerExited:
+    return WorkerExited(
+        f"rank {member.rank} closed its line to the launcher and was ended; "
+        "do not close file descriptors that you have not opened, and start another program with "
+        "subprocess: os.exec and the like put it in the place of the rank",
+        rank=member.rank,
+        consequences=consequences,
+    )
+
+
+def _with_sender(error: RunError, members: list[Member]) -> RunError:
+    """Add, to what a rank says of a collective's message, where its sender had called that."""
+    if not isinstance(error, CollectiveMismatchError):
+        return error
+    mine, theirs = error.entered
+    sender = members[theirs.rank]
+    frames = sender.frames if sender.failure is None else sender.failure.failure.frames
+    theirs = theirs._replace(
+        site=collective_order.site_of(sender.sites, error.stamp),
+        frame=user_frame(frames) if frames else None,
+    )
+    return collective_order.mismatch([mine, theirs], consequences=error.consequences)
+
+
+def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunError:
+    """Return the error for a time limit that passed: where each rank was, what each waited for."""
+    if any(member.phase < Phase.RUNNING for member in members):
+        late = [str(m.rank) for m in members if m.phase < Phase.LOADED]
+        return LaunchTimeout(
+            f"rank {', '.join(late)} did not load its function within {limit_s:g} s; "
+            "look at what is imported and at the size of the arguments"
+        )
+    lines = [f"the run did not end within {limit_s:g} s (time_limit_s):"]
+    lines += [f"  rank {m.rank} {_state(m, board, now=True)}" for m in members]
+    running = [m for m in members if m.done is None and _call(m, board) is None]
+    for member in running[:_MOST_STACKS]:
+        frames = member.frames or member.crash
+        if frames:
+            lines.append(
+                f"\nStack of rank {member.rank} (most recent call last):\n{render(frames)}"
+            )
+    lines.append("look for a loop that does not end, or raise time_limit_s")
+    return LaunchTimeout("\n".join(lines))
+
+
+def explain_deadlock(
+    members: list[Member], board: Board, watch: DeadlockWatch, eager_bytes: int
+) -> DeadlockError | CollectiveMismatchError:
+    """Return the error for ranks that wait for each other in a circle, or in several.
+
+    Where ranks of a circle are in different collectives, that is the error.
+
+    Parameters
+    ----------
+    members : list of Member
+        All ranks.
+    board : Board
+        What each waited for.
+    watch : DeadlockWatch
+        What has found the circles.
+    eager_bytes : int
+        Up to what size ``send`` returns after copying.
+
+    Returns
+    -------
+    DeadlockError or CollectiveMismatchError
+        With the circles, every rank's call and place, and the graph.
+    """
+    told = [_told(circle, members, watch) for circle in watch.circles]
+    ranks = {link.rank for circle in watch.circles for link in circle}
+    outside = [
+        _waiting(member, entry, watch)
+        for member in members
+        for entry in range(len(watch.states[member.rank].waiting))
+        if member.rank not in ranks and not watch.states[member.rank].at_work
+    ]
+    rest = [f"rank {m.rank} {_fate(m, board)}" for m in members if m.rank not in ranks]
+    if len(rest) > MOST_LINES:
+        rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
+    for circle in watch.circles:
+        entered = [_entered(members[link.rank], link.entry, watch) for link in circle]
+        if collective_order.apart(entered):
+            return collective_order.mismatch(entered, consequences=rest)
+    return wait_graph.deadlock(
+        told,
+        outside,
+        consequences=rest,
+        eager_bytes=eager_bytes,
+        all_wait=watch.all_wait,
+    )
+
+
+def _told(circle: list[Link], members: list[Member], watch: DeadlockWatch) -> list[WaitingRank]:
+    told = []
+    for link, following in zip(circle, [*circle[1:], circle[0]], strict=True):
+        waiting = _waiting(members[link.rank], link.entry, watch)
+        others = (peer for peer in waiting.waits_for if peer != following.rank)
+        told.append(replace(waiting, waits_for=(following.rank, *others)))
+    return told
+
+
+def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
+    """Say what a rank that cannot go on says of an entry of the board, or what the board does."""
+    state = watch.states[member.rank]
+    waiting = state.waiting[entry]
+    call, frames = call_text(*waiting), member.frames or member.crash
+    flows = [("", frames, member.call, None), *member.beside]
+    started = ""
+    if len(flows) == len(state.waiting):  # else it has not answered
+        started, frames, said, _ = flows[entry]
+        call = (said or call) + (f" in {quoted(started)}" if started else "")
+    return WaitingRank(
+        rank=member.rank,
+        verb=waiting.verb,
+        call=call,
+        place=place(user_frame(frames)) if frames else "a place that it did not tell",
+        waits_for=tuple(awaited(member.rank, waiting, len(watch.states))),
+        started=started,
+    )
+
+
+def _entered(member: Member, entry: int, watch: DeadlockWatch) -> Entered:
+    """Say in which collective a rank of a circle is, or in what else it waits."""
+    waiting = watch.states[member.rank].waiting
+    nowhere = Entered(member.rank, "", instead=call_text(*waiting[entry]))
+    flows = [(member.frames, member.entered), *((f, e) for _, f, _, e in member.beside)]
+    if len(flows) != len(waiting):  # it has not answered
+        return nowhere
+    frames, entered = flows[entry]
+    return entered or nowhere._replace(frame=user_frame(frames) if frames else None)
+
+
+def explain_stall(members: list[Member], board: Board, stalled: Sequence[int]) -> WorkerStalled:
+    """Return the error for a rank that was stopped for too long; others may be stopped too."""
+    first, more = members[stalled[0]], sorted(stalled[1:])
+    verb = "is" if len(more) == 1 else "are"
+    also = f"; rank {', '.join(map(str, more))} {verb} stopped too" if more else ""
+    return WorkerStalled(
+        f"rank {first.rank} has not run for {stalls.STALL_LIMIT_S:g} s: its process is stopped "
+        f"(SIGSTOP, Ctrl-Z or the like){_where(first)}{also}\n"
+        "continue in time what you stop, or stop the launcher with it: then no time counts",
+        rank=first.rank,
+        consequences=_others(members, first, board),
+    )
+
+
+def explain_interrupt(members: list[Member], board: Board) -> KeyboardInterrupt:
+    """Return the exception for Ctrl-C, saying where each rank was."""
+    lines = ["the run was interrupted and all its workers have ended"]
+    lines += [f"  rank {m.rank} {_state(m, board)}" for m in members]
+    return KeyboardInterrupt("\n".join(lines))
+
+
+def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
+    rank, code = member.rank, member.exit_code
+    if code == LINE_CLOSED or member.ended_by_us:
+        return _closed_line(member, consequences)
+    printed = f"\nIts last words:\n{member.printer.tail}" if member.printer.tail else ""
+    if member.phase < Phase.LOADED:
+        doing = "loading the function" if member.phase is Phase.ATTACHED else "starting"
+        return WorkerStartError(
+            f"the worker of rank {rank} ended while {doing} ({_how(code)}), before it could call "
+            f"the function{printed}",
+            rank=rank,
+            consequences=consequences,
+        )
+    if code is not None and code < 0:
+        stack = ""
+        if member.crash:
+            stack = f"\n\nStack of rank {rank} (most recent call last):\n{render(member.crash)}"
+        at = f" at {place(user_frame(member.crash))}" if member.crash else ""
+        hint = ""
+        if -code == getattr(signal, "SIGKILL", 9):
+            hint = "; often: the computer ran out of memory"
+            if member.resident_bytes is not None:
+                hint += f" (it held {member.resident_bytes / 2**20:,.0f} MiB when last seen)"
+        return WorkerKilled(
+            f"rank {rank} was killed by {_signal_name(-code)}{at}{hint}{stack}",
+            rank=rank,
+            consequences=consequences,
+        )
+    return WorkerExited(
+        f"rank {rank} {_how(code)} before returning a result; os._exit and the like end a worker "
+        f"without a trace: use return{printed}",
+        rank=rank,
+        consequences=consequences,
+    )
+
+
+def _others(members: list[Member], first: Member, board: Board) -> tuple[str, ...]:
+    return tuple(f"rank {m.rank} {_fate(m, board)}" for m in members if m is not first)
+
+
+def _fate(member: Member, board: Board) -> str:
+    if member.failure is not None:
+        failure = member.failure.failure
+        text = failure.text.splitlines()[0] if failure.text else ""
+        return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
+    unheard = member.done is None and member.n_refused is None
+    if unheard and not member.ended_by_us and not _went_on(member):
+        return f"{_how(member.exit_code)} too"
+    return _state(member, board)
+
+
+def _went_on(member: Member) -> bool:
+    """Tell whether it has left well, after the verdict: a rank that was stopped was let go on."""
+    return member.too_late and member.exit_code == 0
+
+
+def _state(member: Member, board: Board, *, now: bool = False) -> str:
+    if member.done is not None or member.n_refused is not None:
+        return "has returned" if now else "had returned"
+    if member.failure is not None:
+        return f"had failed: {member.failure.failure.type_name}"
+    if member.phase < Phase.RUNNING:
+        return "was starting"
+    call, waits = _call(member, board), "waits" if now else "waited"
+    if call is None:
+        return f"{'is' if now else 'was'} running{_where(member)}"
+    return f"{waits} in {call}{_where(member)}{''.join(_started(member, now=now))}"
+
+
+def _started(member: Member, *, now: bool) -> list[str]:
+    """Say where the functions are that a rank has started: first those that run, then the rest."""
+    waits, runs = ("waits", "is running") if now else ("waited", "was running")
+    beside = sorted(member.beside, key=_what_holds_up)
+    told = [
+        f"; {quoted(name)} {f'{waits} in {said}' if said else runs}, at {place(user_frame(frames))}"
+        for name, frames, said, _ in beside[:_MOST_STARTED]
+    ]
+    if len(beside) > _MOST_STARTED:
+        told.append(f"; {len(beside) - _MOST_STARTED:,} more had been started and were not over")
+    return told
+
+
+def _what_holds_up(beside: tuple[str, tuple[Frame, ...], str | None, Entered | None]) -> int:
+    said = beside[2]
+    if said is None:
+        return 0
+    return 2 if said.startswith("wait(") else 1  # for one of the others
+
+
+def _call(member: Member, board: Board) -> str | None:
+    # What it said itself belongs to the place it named; the board knows of those that are silent.
+    return member.call if member.frames is not None else board.call(member.rank)
+
+
+def _where(member: Member) -> str:
+    frames = member.frames or member.crash
+    if frames:
+        return f", at {place(user_frame(frames))}"
+    return " (it did not say where)" if member.frames is None else ""
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "ended"
+    if code < 0:
+        return f"was killed by {_signal_name(-code)}"
+    return f"exited with code {code}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _failed_at(member: Member, origin_s: float) -> tuple[bool, float]:
+    """Say when a rank failed; those that only tell of another's failure come last."""
+    if member.failure is not None:
+        return member.failure.is_consequence, member.failure.failure.time_s
+    return False, member.gone_s - origin_s

@@ -1,0 +1,231 @@
+"""What ``run`` does in worlds of real processes: start workers, watch them, say how it ended."""
+
+import os
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from course_lib.comm import collective_order
+from course_lib.comm.errors import LaunchError, RunError
+from course_lib.comm.job import Job
+from course_lib.comm.launch import Result
+from course_lib.comm.limits import what_to_do
+from course_lib.comm.memory import warn_of_memory
+from course_lib.comm.messages import Tag
+from course_lib.comm.processes.launcher import explain, fork_server_folder, start_methods
+from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
+from course_lib.comm.processes.launcher.supervisor import Ending, Team
+from course_lib.comm.processes.launcher.worker_handle import Member, Phase
+from course_lib.comm.processes.memory import shared_memory
+from course_lib.comm.processes.rank.tallies import FORGOTTEN
+from course_lib.comm.processes.rank.transport import SharedMemory, Transport
+from course_lib.comm.processes.worker.control import Done
+from course_lib.comm.shipping import load_value, pack_call
+from course_lib.comm.unreceived import warn_unreceived
+from course_lib.comm.warn import warn_caller
+from course_lib.trace.events import NO_RECORD, Fault
+from course_lib.trace.recorder import Recorder, assemble
+from course_lib.trace.trace import Trace
+
+__all__ = ["START_LIMIT_S", "SharedMemory", "launch", "out_of_step", "unreceived"]
+
+START_LIMIT_S = 60.0
+"""How long workers may take to start and to load the function; the time limit counts from then."""
+
+_LEAVE_S = 0.5
+_running_lock = threading.Lock()
+_n_running = 0
+
+shared_memory.sweep()
+fork_server_folder.sweep()
+
+
+def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
+    """Run a job on real processes.
+
+    Parameters
+    ----------
+    job : Job
+        The checked call of ``run``.
+    start_method : {"forkserver", "spawn"} or None
+        How to start processes; None takes the best there is.
+    transport : Transport
+        How messages move.
+
+    Returns
+    -------
+    Result
+        What each rank returned, the trace, and the time from the common start to the last return.
+
+    Raises
+    ------
+    RunError
+        If the run failed.
+    KeyboardInterrupt
+        If the user interrupted it; every worker has ended then.
+    """
+    method = start_methods.choose_method(start_method)
+    call = pack_call(job.fn, job.args)
+    warn_of_memory(job.fn, job.args, len(call), job.workers, method)
+    with (
+        _refusals_told(),
+        WakingInterrupts() as interrupts,
+        transport,
+        _context(method, transport.preload) as context,
+    ):
+        team = Team(job, context, interrupts, transport)
+        members = team.members
+        error = _run(team, job, call)
+    error = interrupts.outcome(error, "its workers were leaving")
+    if error is not None:
+        if isinstance(error, RunError) and job.trace:
+            error.trace = _trace(members, transport.backend, _faults(error, members))
+        raise error from None
+    result = _result(job, members, transport.backend)
+    _warn_of_late_crashes(members)
+    reports = {m.rank: m.done for m in members if m.done is not None}
+    warn_unreceived(unreceived(result, reports), out_of_step(reports))
+    return result
+
+
+def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
+    """Take the workers through their phases; end them all; return what went wrong."""
+    ending, limit_s, leave_s = Ending.FAILURE, START_LIMIT_S, 0.0
+    try:
+        team.start(job, call, dict(os.environ))
+        ending = team.wait(Phase.ATTACHED, limit_s)
+        if ending is Ending.WELL:
+            team.forget_names()
+            ending = team.wait(Phase.LOADED, limit_s)
+        if ending is Ending.WELL:
+            team.go()
+            limit_s = job.time_limit_s
+            ending = team.wait(Phase.DONE, limit_s)
+        leave_s = _LEAVE_S if ending is Ending.WELL else 0.0
+        recall = job.trace and ending is not Ending.INTERRUPT
+        board = team.locate(recall=recall) if leave_s == 0 else None
+    except RunError as error:
+        return error
+    finally:
+        team.end(leave_s)
+    if board is None:
+        return None
+    if ending is Ending.FAILURE:
+        return explain.explain_failure(team.members, board, team.origin_s)
+    if ending is Ending.DEADLOCK:
+        return explain.explain_deadlock(team.members, board, team.deadlock, job.eager_bytes)
+    if ending is Ending.STALL:
+        return explain.explain_stall(team.members, board, team.stalled)
+    if ending is Ending.TIMEOUT:
+        return explain.explain_timeout(team.members, board, limit_s)
+    return explain.explain_interrupt(team.members, board)
+
+
+@contextmanager
+def _refusals_told() -> Iterator[None]:
+    """Say what it means if the operating system refuses the launcher something it needs."""
+    try:
+        yield
+    except RunError:
+        raise
+    except (OSError, MemoryError) as error:
+        what = "there is not enough memory" if isinstance(error, MemoryError) else error
+        raise LaunchError(
+            "the operating system refused what is needed to start workers and to hear from them: "
+            f"{what}; {what_to_do(error)}"
+        ) from error
+
+
+@contextmanager
+def _context(method: str, preload: tuple[str, ...]) -> Iterator[Any]:
+    global _n_running
+    with _running_lock:
+        context = start_methods.context(method, preload, nothing_runs=_n_running == 0)
+        _n_running += 1
+    try:
+        yield context
+    finally:
+        with _running_lock:
+            _n_running -= 1
+
+
+def _result(job: Job, members: list[Member], backend: str) -> Result:
+    values, elapsed_s = [], 0.0
+    for member in members:
+        assert member.done is not None
+        elapsed_s = max(elapsed_s, member.done.ended_s)
+        values.append(load_value(member.done.value, member.rank))
+    trace = _trace(members, backend, []) if job.trace else None
+    return Result(values, elapsed_s, backend, trace)
+
+
+def _trace(members: list[Member], backend: str, faults: list[Fault]) -> Trace:
+    recorders = [member.recorder or Recorder(member.rank) for member in members]
+    return assemble(recorders, backend=backend, clock="measured", faults=faults)
+
+
+def _faults(error: RunError, members: list[Member]) -> list[Fault]:
+    """Tell the trace of the failure, and of the ranks whose records nobody has any more."""
+    time_s = min((m.failure.failure.time_s for m in members if m.failure is not None), default=0.0)
+    summary = str(error.args[0]).splitlines()[0]
+    faults = [Fault(error.rank, type(error).__name__, summary, time_s)]
+    for member in members:
+        if member.recorder is None and member.phase >= Phase.RUNNING:
+            text = f"what rank {member.rank} had recorded was lost with it"
+            faults.append(Fault(member.rank, NO_RECORD, text, time_s))
+    return faults
+
+
+def unreceived(result: Result, reports: dict[int, Done]) -> list[tuple[int, int, Tag]]:
+    """List the messages that nobody received: from whom, to whom, and the tag."""
+    if result.recorded is not None:
+        return [(m.src, m.dst, m.tag) for m in result.recorded.unreceived()]
+    left: list[tuple[int, int, Tag]] = []
+    for src, sender in reports.items():
+        n_left = _left_to_each(src, reports)
+        for (name, dst), n_sent in sender.sent.items():
+            n_here = n_sent - _received(reports[dst], name, src, n_sent)
+            tags = sender.last_tags[name, dst][-n_here:] if n_here else ()
+            left += [(src, dst, tag) for tag in tags]
+            n_left[dst] -= len(tags)
+        left += [(src, dst, "unknown") for dst in n_left.elements()]
+    return left
+
+
+def _left_to_each(src: int, reports: dict[int, Done]) -> Counter[int]:
+    """Count the messages that nobody received, in all communicators together."""
+    n_left: Counter[int] = Counter()
+    for (_, dst), n_sent in reports[src].sent.items():
+        n_left[dst] += n_sent
+    for dst in n_left:
+        received = reports[dst].received.items()
+        n_left[dst] -= sum(n for (_, from_), n in received if from_ == src)
+    return n_left
+
+
+def _received(report: Done, name: str, src: int, n_sent: int) -> int:
+    """Count what was received in one communicator; as if all, where a rank has forgotten that."""
+    forgotten = name == FORGOTTEN or (
+        name not in report.last_stamps and (FORGOTTEN, src) in report.received
+    )
+    return n_sent if forgotten else report.received.get((name, src), 0)
+
+
+def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
+    """Say of each communicator in which collectives its ranks were last, if in different ones."""
+    entered: dict[str, list[collective_order.Entered]] = defaultdict(list)
+    for rank, report in reports.items():
+        for name, stamp in report.last_stamps.items():
+            entered[name].append(collective_order.entered_with(stamp, rank, name, report.sites))
+    return map(collective_order.out_of_step, entered.values())
+
+
+def _warn_of_late_crashes(members: list[Member]) -> None:
+    for member in members:
+        if member.exit_code and not member.ended_by_us:
+            warn_caller(
+                f"rank {member.rank} returned its result and then ended with exit code "
+                f"{member.exit_code}; the result is kept"
+            )

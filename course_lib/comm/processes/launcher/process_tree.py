@@ -1,0 +1,100 @@
+"""Processes that workers have started themselves, which must not outlive the run.
+
+Three ways lead to them. Those below a worker that still runs are found by their parents. When the
+worker has died by itself they have none any more; then a program that it started is known by an
+environment variable which it has inherited, and a copy of the worker (``os.fork``) ends by itself:
+it watches the line that breaks when the launcher lets go of the worker.
+"""
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import multiprocess
+from multiprocess import connection
+
+from course_lib.comm.processes.rank.flow import NO_THREAD, Flow
+
+__all__ = ["RUN_VARIABLE", "descendants", "end_processes", "let_forks_end_with_the_run", "marked"]
+
+RUN_VARIABLE = "COURSE_LIB_RUN"
+"""The environment variable that names the run a process belongs to."""
+
+
+def descendants(pids: Iterable[int]) -> list[Any]:
+    """List the processes below the given ones, as ``psutil`` processes.
+
+    Parameters
+    ----------
+    pids : iterable of int
+        The processes whose children, and theirs, are wanted.
+
+    Returns
+    -------
+    list of psutil.Process
+        None of them where the system has no room to look (no more files may be opened).
+    """
+    children: dict[int, list[Any]] = defaultdict(list)
+    for process, parent in _all("ppid"):
+        children[parent].append(process)
+    found = []
+    open_pids = list(pids)
+    while open_pids:
+        below = children.pop(open_pids.pop(), [])
+        found += below
+        open_pids += [process.pid for process in below]
+    return found
+
+
+def marked(run: str) -> list[Any]:
+    """List the processes, as ``psutil`` processes, whose environment names this run."""
+    return [
+        process for process, environment in _all("environ") if environment.get(RUN_VARIABLE) == run
+    ]
+
+
+def end_processes(processes: Iterable[Any]) -> None:
+    """Kill processes; those that are gone already do no harm."""
+    for process in processes:
+        with suppress(Exception):  # psutil's own kinds; there is nothing more to be done
+            process.kill()
+
+
+def let_forks_end_with_the_run(flows: dict[int, Flow]) -> None:
+    """In a worker: have the copies that it makes of itself end when the run does.
+
+    Until then they may compute, but they are no rank: no message is theirs to send or to receive.
+
+    Parameters
+    ----------
+    flows : dict of Flow
+        What runs in the worker, when it is copied.
+    """
+    if not hasattr(os, "register_at_fork"):  # Windows, where no process can be copied
+        return
+    sentinel = multiprocess.parent_process().sentinel
+
+    def watch() -> None:
+        for flow in flows.values():
+            flow.thread = NO_THREAD
+        threading.Thread(target=_end_with, args=(sentinel,), daemon=True).start()
+
+    os.register_at_fork(after_in_child=watch)
+
+
+def _end_with(sentinel: int) -> None:
+    with suppress(OSError, ValueError):  # the learner may have closed all files
+        connection.wait([sentinel])
+        os._exit(1)
+
+
+def _all(what: str) -> Iterator[tuple[Any, Any]]:
+    with suppress(OSError, ImportError):
+        import psutil  # only where a run is cut short: it takes a while to load
+
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                yield process, getattr(process, what)()

@@ -1,0 +1,245 @@
+"""How worker processes are started: never by ``fork``, and never by running the script again.
+
+``forkserver`` keeps one clean helper process that has NumPy and this package loaded already; a
+worker is a copy of it and starts in milliseconds. ``spawn`` starts a new interpreter every time.
+"""
+
+import errno
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import multiprocess
+from multiprocess import spawn
+
+from course_lib.comm.errors import LaunchError, RunError, WorkerStartError
+from course_lib.comm.job import USUAL_METHOD
+from course_lib.comm.limits import limit_behind
+from course_lib.comm.processes.launcher.fork_server_folder import (
+    FOLDER_VARIABLE,
+    folder_for_sockets,
+)
+
+__all__ = [
+    "PROCESS_LOCK",
+    "choose_method",
+    "context",
+    "fork_server_has_ended",
+    "interrupts_held_back",
+    "start_process",
+]
+
+PROCESS_LOCK = threading.Lock()
+"""Held while a process is started or its exit code is read: ``multiprocess`` polls the children of
+all threads whenever one thread starts another, and two readers of one exit code lose it."""
+
+_PRELOAD = (
+    "course_lib.comm.processes.worker.one_thread",  # first: it concerns what is loaded after it
+    "numpy",
+    "course_lib.comm.processes.worker.tidy",
+    "course_lib.comm.processes.worker.worker",
+)
+_ALSO = {
+    "torch": ("torch",),
+    "course_lib.checks": ("course_lib.checks.room", "course_lib.comm.simulated.launcher"),
+}
+"""What workers will probably need as well, once the notebook has loaded the module."""
+
+_FILES_TO_START = 16
+_DEATH_S = 1.0
+_starting = threading.local()
+_preloaded: tuple[str, ...] | None = None
+_spawn_data = spawn.get_preparation_data
+_spawn_command = spawn.get_command_line
+
+
+def choose_method(start_method: str | None) -> str:
+    """Return how to start processes here, or say why the wish cannot be granted."""
+    available = [name for name in multiprocess.get_all_start_methods() if name != "fork"]
+    if start_method is None:
+        return USUAL_METHOD
+    if start_method not in available:
+        raise ValueError(f"start_method must be one of {available} here, got {start_method!r}")
+    return start_method
+
+
+def context(method: str, preload: tuple[str, ...] = (), *, nothing_runs: bool) -> Any:
+    """Return the ``multiprocess`` context of a start method, its fork server running.
+
+    Parameters
+    ----------
+    method : {"forkserver", "spawn"}
+        The start method.
+    preload : tuple of str, default: ()
+        Modules that this run's workers need; a fork server loads them once.
+    nothing_runs : bool
+        Whether no other run is under way, so that the fork server may be replaced by one that has
+        torch loaded, or what checks need, once the notebook has loaded it.
+
+    Returns
+    -------
+    multiprocess context
+        With ``Process``, ``Pipe`` and the like.
+    """
+    _check_room_for_files()
+    if method == "forkserver":
+        with PROCESS_LOCK:
+            _start_fork_server(preload, nothing_runs)
+    return multiprocess.get_context(method)
+
+
+def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
+    from multiprocess import forkserver  # there is none on Windows
+
+    global _preloaded
+    also = [name for loaded, names in _ALSO.items() if loaded in sys.modules for name in names]
+    wanted = tuple(dict.fromkeys((*_PRELOAD, *also, *preload)))
+    if _preloaded is not None and set(wanted) <= set(_preloaded):
+        wanted = _preloaded  # one that has loaded more will do: another takes seconds to start
+    # It ends when all its children have; those that the notebook has started itself may stay.
+    replaceable = nothing_runs and not multiprocess.active_children()
+    server = forkserver._forkserver
+    # Somebody who tidies up old temporary files may have removed its socket.
+    unreachable = server._forkserver_address and not Path(server._forkserver_address).exists()
+    if replaceable and (unreachable or _preloaded not in (None, wanted)):
+        with suppress(FileNotFoundError):  # the server removes its socket itself
+            server._stop()
+        _preloaded = None
+    if _preloaded is None:
+        forkserver.set_forkserver_preload(list(wanted))
+        _preloaded = wanted
+    # The server imports what it preloads from its own path, which is not this process's sys.path.
+    paths = [path or str(Path.cwd()) for path in sys.path]
+    with (
+        interrupts_held_back(),
+        folder_for_sockets() as folder,
+        _variable("PYTHONPATH", os.pathsep.join(paths)),
+        _variable(FOLDER_VARIABLE, str(folder)),
+    ):
+        forkserver.ensure_running()
+
+
+def start_process(process: Any) -> None:
+    """Start a ``multiprocess`` process that never imports this program's main script.
+
+    Raises
+    ------
+    OSError, EOFError
+        If the system has no room for it, or the fork server has ended.
+    """
+    _check_room_for_files()
+    with PROCESS_LOCK, interrupts_held_back():
+        _starting.without_main = True
+        try:
+            process.start()
+        except (OSError, EOFError, MemoryError) as error:
+            traceback.clear_frames(error.__traceback__)  # they hold pipes that were to be used
+            if isinstance(error, EOFError | ConnectionRefusedError | ConnectionResetError):
+                _see_fork_server_end()
+            raise
+        finally:
+            _starting.without_main = False
+
+
+def _check_room_for_files() -> None:
+    """Raise ``OSError`` unless some more files can be opened.
+
+    Where ``multiprocess`` runs out of them half-way, it leaves some open and loses the fork server.
+    """
+    opened: list[int] = []
+    try:
+        while len(opened) < _FILES_TO_START:
+            opened += os.pipe()
+    finally:
+        for fd in opened:
+            os.close(fd)
+
+
+def fork_server_has_ended(rank: int, size: int) -> RunError:
+    """Return the error for a worker that could not be started because its server was gone."""
+    kind = LaunchError if rank > 0 else WorkerStartError
+    refused = [OSError(number, "") for number in (errno.EMFILE, errno.EAGAIN)]
+    limits = "".join(f"; {limit}" for limit in map(limit_behind, refused) if limit)
+    return kind(
+        f"worker {rank} of {size} could not be started: the fork server, the process that starts "
+        "workers, has ended: the system let it open no more files or make no more processes, or it "
+        "could not load NumPy and this package, and has printed why (in Jupyter: in the server's "
+        f"terminal){limits}; close other programs, raise a limit that is low, or use fewer workers",
+        rank=rank,
+    )
+
+
+def _see_fork_server_end() -> None:
+    """Wait until a fork server that had to give up is gone: the next run starts another."""
+    from multiprocess import forkserver
+
+    pid = forkserver._forkserver._forkserver_pid
+    deadline = time.monotonic() + _DEATH_S
+    while pid is not None and time.monotonic() < deadline:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+        time.sleep(0.001)
+
+
+def _data_without_main(name: str) -> dict[str, Any]:
+    # A worker needs nothing from the script (its function travels by value), and running the
+    # script again in every worker would start workers without end.
+    data: dict[str, Any] = _spawn_data(name)
+    if getattr(_starting, "without_main", False):
+        data.pop("init_main_from_name", None)
+        data.pop("init_main_from_path", None)
+    return data
+
+
+spawn.get_preparation_data = _data_without_main
+
+
+def _command_that_writes_nothing(**options: Any) -> list[str]:
+    # A library that multiprocess loads finds the folder for temporary files by writing one, which
+    # would be left by a worker that is killed in this moment. So the worker is told the folder.
+    command: list[str] = _spawn_command(**options)
+    if getattr(_starting, "without_main", False) and "-c" in command:
+        program = command.index("-c") + 1
+        folder = f"import tempfile; tempfile.tempdir = {tempfile.gettempdir()!r}; "
+        command[program] = folder + command[program]
+    return command
+
+
+spawn.get_command_line = _command_that_writes_nothing
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back while a process is born, so that the newborn inherits it blocked."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows: a worker ignores it when it is ready
+        yield
+        return
+    from multiprocess import resource_tracker
+
+    resource_tracker.ensure_running()  # it unblocks the signal when it has to start
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)  # another thread may have removed it
+        else:
+            os.environ[name] = before

@@ -1,0 +1,1 @@
+"""The shared memory, how it is divided, and how a message moves through it."""

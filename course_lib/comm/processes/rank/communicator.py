@@ -1,0 +1,308 @@
+"""The communicator of one real worker: the verbs, over the rank's port."""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from threading import get_ident
+from time import perf_counter
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.comm.communicator import WORLD, Communicator
+from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.messages import Envelope, Tag, envelope
+from course_lib.comm.pending import Pending
+from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.memory.transfers import Receiving, Sending
+from course_lib.comm.processes.rank.eager import receive_small, send_small
+from course_lib.comm.processes.rank.flow import NO_THREAD, Call, Flow
+from course_lib.comm.processes.rank.meetings import meet, place_of_array
+from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.rank.started import start
+
+__all__ = ["ProcessCommunicator"]
+
+T = TypeVar("T")
+
+
+class ProcessCommunicator(Communicator):
+    """A communicator over shared memory.
+
+    What is said of shared memory alone stands in four methods, ``_sending``, ``_receiving`` and the
+    two of small messages; another world of real processes has others in their place.
+
+    Parameters
+    ----------
+    home : Home
+        The rank's port and settings.
+    flow : Flow
+        Whose verbs it serves.
+    name : str, default: "world"
+        The same on all its ranks; their messages find each other by it.
+    members : sequence of int or None, default: None
+        Its ranks, as ranks of the whole run; None for all.
+    """
+
+    _send_small: ClassVar[Callable[..., bool]] = staticmethod(send_small)
+    _receive_small: ClassVar[Callable[..., Any]] = staticmethod(receive_small)
+
+    def __init__(
+        self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
+    ) -> None:
+        me = home.port.rank
+        members = tuple(range(home.port.size) if members is None else members)
+        self._home = home
+        self._tally = home.tallies.open(name)
+        super().__init__(members.index(me), len(members), home.seed, name, members, home.sites)
+        self._records = home.trace
+        flow.comm = flow.comm or self
+        self._port = home.port
+        self._recorder = home.recorder
+        self._sends = home.recorder.sends if home.trace else None
+        self._receives = home.recorder.receives if home.trace else None
+        self._origin_s = home.origin_s
+        self._flow = flow
+        self._me = me
+        self._peers = [peer for peer in members if peer != me]
+        channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+        self._channel = channel & ~1
+        self._quiet_channel = channel | 1  # for what barrier, split and the like say to each other
+
+    def __del__(self) -> None:
+        """Say that what it has sent and received is all."""
+        self._home.tallies.end(self._tally)
+
+    @property
+    def _last_stamp(self) -> int:
+        return self._tally.last_stamp
+
+    @_last_stamp.setter
+    def _last_stamp(self, stamp: int) -> None:
+        self._tally.last_stamp = stamp
+
+    # Messages
+
+    def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
+        if self._flow.thread != get_ident():
+            self._refuse_thread("send")
+        to, posted_s = self._members[dst], perf_counter() - self._origin_s
+        if not self._send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
+            going = self._sending(data, sent, to, posted_s)
+            self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
+        self._record_send(sent, to, data.nbytes, posted_s)
+
+    def _recv(
+        self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
+    ) -> tuple[NDArray[Any], Envelope]:
+        if self._flow.thread != get_ident():
+            self._refuse_thread("recv")
+        return self._receive("recv", self._members[src], out, op, tag)
+
+    def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
+        if self._flow.thread != get_ident():
+            self._refuse_thread("recv_any")
+        call = Call("recv_any", ANYONE, NOBODY, None, self._peers, self.name)
+        src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
+        data, sent = self._receive("recv_any", src, None, None, None)
+        return self._members.index(src), data, sent
+
+    def _sendrecv(
+        self, data: NDArray[Any], sending: Envelope, dst: int, src: int,
+        out: NDArray[Any] | None, op: str | None,
+    ) -> tuple[NDArray[Any], Envelope]:  # fmt: skip
+        if self._flow.thread != get_ident():
+            self._refuse_thread("sendrecv")
+        to, from_ = self._members[dst], self._members[src]
+        posted_s = perf_counter() - self._origin_s
+        if self._send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
+            self._record_send(sending, to, data.nbytes, posted_s)
+            return self._receive("sendrecv", from_, out, op, None)
+        going = self._sending(data, sending, to, posted_s)
+        coming = self._receiving(from_, self._channel, out, op, None, self._stamp)
+        self._drive(Call("sendrecv", from_, to, None, (), self.name), going, coming)
+        self._record_send(sending, to, data.nbytes, posted_s)
+        return self._taken(from_, coming)
+
+    def _receive(
+        self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
+    ) -> tuple[NDArray[Any], Envelope]:
+        try:
+            small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
+                self._port, self._flow, from_, self._channel, out, op, tag, self
+            )
+        except Exception:  # what NumPy raises while it combines: the message is gone
+            self._record_receive(from_, waited=False)
+            raise
+        if small is None:
+            coming = self._receiving(from_, self._channel, out, op, tag, self._stamp)
+            self._drive(Call(verb, from_, NOBODY, tag, (), self.name), None, coming)
+            return self._taken(from_, coming)
+        self._record_receive(from_, waited=False)
+        return small
+
+    def _taken(self, from_: int, coming: Any) -> tuple[NDArray[Any], Envelope]:
+        """Return what has been received the general way, or raise why it was refused."""
+        self._record_receive(from_, waited=coming.waited)
+        refusal, coming.refusal = coming.refusal, None
+        if refusal is None:
+            return coming.result, coming.sent
+        try:
+            raise refusal
+        finally:
+            del refusal  # else it and this frame would hold each other
+
+    def _check_flow(self, verb: str) -> None:
+        if self._flow.thread != get_ident():
+            self._refuse_thread(verb)
+
+    def _refuse_thread(self, verb: str) -> NoReturn:
+        if self._flow.thread == NO_THREAD:
+            raise RuntimeError(
+                f"a copy of rank {self._me} (os.fork) called {verb}(); a copy is no rank, and can "
+                "neither send nor receive: run starts the workers"
+            )
+        raise RuntimeError(
+            f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
+            "than its own; one communicator belongs to one thread: a function given to start() "
+            "is to use the communicator that it is handed"
+        )
+
+    def _sending(
+        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
+    ) -> Any:
+        port = self._port
+        return Sending(
+            port.outlets[to], data, sent,
+            waits=not quietly and data.nbytes > self._home.eager_bytes,
+            beside=not quietly and len(port.flows) > 1, flow=self._flow.number,
+            channel=self._quiet_channel if quietly else self._channel,
+            number=next(port.numbers), posted_s=posted_s, stamp=0 if quietly else self._stamp,
+        )  # fmt: skip
+
+    def _receiving(
+        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
+        stamp: int,
+    ) -> Any:  # fmt: skip
+        return Receiving(
+            self._port.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
+            self._other_stamp,
+        )  # fmt: skip
+
+    def _drive(self, call: Call, going: Any, coming: Any) -> None:
+        try:
+            self._port.drive(self._flow, call, going, coming)
+        except PeerFinishedError:
+            if coming is not None and coming.done:  # it may be refused, which says what went wrong
+                self._taken(coming.src, coming)
+            raise
+        if self._flow.waits:
+            self._note_waits(call)
+
+    # Groups and what runs beside
+
+    def _barrier(self) -> None:
+        self._meet("barrier", np.empty(0, np.int64), np.concatenate)
+
+    def _split(self, color: int | None, key: int) -> Communicator | None:
+        mine = np.array([color is not None, color or 0, key], np.int64)
+        table = self._meet("split", mine, np.stack).tolist()
+        if color is None:
+            return None
+        joined = sorted(
+            (k, rank) for rank, (joins, c, k) in enumerate(table) if joins and c == color
+        )
+        name = f"{self.name}/split {self._n_splits} color {color}"
+        members = [self._members[rank] for _, rank in joined]
+        return type(self)(self._home, self._flow, name, members)
+
+    def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
+        self._check_flow("start")
+        name = f"{self.name}/start {self._n_started + 1}"
+
+        def body(flow: Flow) -> T:
+            return fn(type(self)(self._home, flow, name, self._members), *args)
+
+        started = start(self._port, name, body, self._home.fail)
+        self._n_started += 1  # what was refused does not count
+        return started
+
+    def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        self._check_flow("shared_array")
+        arena = self._home.arena
+        if arena is None:
+            raise RuntimeError(
+                f"rank {self._me} called shared_array(), which needs ranks that share memory: "
+                'use backend="processes", or "torch" without torchrun'
+            )
+        n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        start = place_of_array(self, arena, shape, dtype)
+        if n_bytes == 0:
+            return np.zeros(shape, dtype)
+        memory = arena.view(start, n_bytes, f"{self.name}-{start}")
+        return np.frombuffer(memory, dtype, n_bytes // dtype.itemsize).reshape(shape)
+
+    def _meet(
+        self, verb: str, mine: NDArray[Any], conclude: Callable[[list[NDArray[Any]]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        self._check_flow(verb)
+        return meet(self, verb, mine, conclude)
+
+    def _quietly_send(
+        self, verb: str, data: NDArray[Any], to: int, told: str | None = None
+    ) -> None:
+        sent = envelope(told or verb, data.dtype, data.shape, "numpy")
+        going = self._sending(data, sent, to, self._clock(), quietly=True)
+        self._drive(Call(verb, NOBODY, to, None, (), self.name), going, None)
+
+    def _quietly_receive(
+        self, verb: str, from_: int, awaited: Sequence[int]
+    ) -> tuple[str, NDArray[Any]]:
+        coming = self._receiving(from_, self._quiet_channel, None, None, None, 0)
+        self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
+        return coming.sent.tag, coming.result  # what its sender calls it, and what it is
+
+    # The trace
+
+    def _record_send(self, sent: Envelope, to: int, n_bytes: int, posted_s: float) -> None:
+        if self._sends is None:  # then what nobody receives can only be counted
+            self._tally.sent[to] += 1
+            self._tally.last_tags[to].append(sent.tag)
+            return
+        tag, dtype, shape, _ = sent
+        now_s = perf_counter() - self._origin_s
+        self._sends.append((self.name, to, tag, dtype, shape, n_bytes, posted_s, now_s))
+
+    def _record_receive(self, from_: int, *, waited: bool) -> None:
+        if self._receives is None:
+            self._tally.received[from_] += 1
+            return
+        now_s = perf_counter() - self._origin_s
+        # A message that did not wait lay ready in the ring when its sender had copied it.
+        self._receives.append((self.name, from_, now_s if waited else None, now_s))
+
+    def _note_waits(self, call: Call) -> None:
+        awaited = call.dst if call.src == NOBODY else call.src
+        peer = awaited if awaited >= 0 else None
+        if self._home.trace:
+            origin_s = self._origin_s
+            for start_s, end_s in self._flow.waits:
+                self._recorder.waits.append(
+                    (call.verb, peer, start_s - origin_s, end_s - origin_s, self.name)
+                )
+        self._flow.waits.clear()
+
+    def _computed(self, label: str, flops: float, started_s: float) -> None:
+        if self._home.trace:
+            self._recorder.computes.append((label, flops, started_s, self._clock()))
+
+    def _note(self, name: str, value: Any) -> None:
+        if self._home.trace:
+            self._recorder.notes.append((name, value, self._clock()))
+
+    def _collective(self, name: str, number: int, entered_s: float) -> None:
+        left_s = perf_counter() - self._origin_s
+        self._recorder.collectives.append((name, number, entered_s, left_s, self.name))
+
+    def _clock(self) -> float:
+        return perf_counter() - self._origin_s

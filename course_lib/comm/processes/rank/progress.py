@@ -1,0 +1,307 @@
+"""Everything of one rank that goes out or comes in: it moves messages on, or waits for news.
+
+A rank has one port. Its communicators share the rings, and the flows of control that it has started
+share the port: one flow at a time moves messages, and of those that wait one sleeps on the rank's
+bell and wakes the others when it rings. A flow takes messages of its own communicator; if one of
+another communicator is in the way, and nobody waits for that, it is set aside.
+"""
+
+import time
+from collections.abc import Iterable
+from itertools import count
+
+from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.processes.memory.layout import Channels
+from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.memory.rings import Inlet
+from course_lib.comm.processes.memory.transfers import Receiving, Sending
+from course_lib.comm.processes.rank.flow import Call, Flow
+from course_lib.comm.processes.rank.flows import Crew
+
+__all__ = ["POLL_S", "Port"]
+
+POLL_S = 100e-6
+"""How long a rank stays awake for news: a few times what waking up would take."""
+
+
+class Port(Crew):
+    """A rank's ends of all rings, its mailbox, and its flows.
+
+    Parameters
+    ----------
+    rank : int
+        Who it belongs to.
+    channels : Channels
+        The run's rings and mailboxes.
+
+    Attributes
+    ----------
+    numbers : iterator of int
+        Of the rank's messages.
+    """
+
+    def __init__(self, rank: int, channels: Channels) -> None:
+        super().__init__(rank, channels.size, channels.board)
+        self.outlets = channels.outlets(rank)
+        self.inlets = channels.inlets(rank)
+        self.numbers = count(1)
+        self._mailboxes = channels.mailboxes
+        self.mailbox = channels.mailboxes[rank]
+        self._watcher: Flow | None = None  # of several flows the one that sleeps on the bell
+        self._n_finished = 0
+        # Of several flows those that are in a verb, by what they wait for.
+        peers = [peer for peer in range(channels.size) if peer != rank]
+        self._readers: dict[int, dict[int, Flow]] = {src: {} for src in peers}
+        self._senders: dict[int, dict[Flow, Sending]] = {dst: {} for dst in peers}
+        self._listeners: dict[Flow, None] = {}
+        self._parked: dict[Flow, None] = {}
+
+    def finish(self) -> None:
+        """Tell all others that this rank will neither send nor receive any more."""
+        for peer in self.outlets:
+            self._mailboxes[peer].tell_finished(self.rank)
+
+    # Messages
+
+    def drive(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> None:
+        """Move both messages on, a step of each in turn, and wait while neither can move."""
+        if going is not None:
+            with self.turn:
+                going.advance(0)
+            if going.done and coming is None:
+                return  # copied into the ring at once, as most small messages are
+        if len(self.flows) == 1:  # nobody can be started before this is over
+            while not self._step(flow, call, going, coming):
+                pass
+            return
+        self._enter_verb(flow, going, coming)
+        try:
+            while not self._step(flow, call, going, coming):
+                pass
+        finally:
+            self._leave_verb(flow, going, coming)
+
+    def _step(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> bool:
+        """Move both a step on, or wait for news; return whether both are done."""
+        src = NOBODY if coming is None or coming.done else coming.inlet.src
+        dst = NOBODY if going is None or going.done else going.outlet.dst
+        with self.turn:
+            news, head, tail, stalled = self.mailbox.look(src, dst)
+            moved, done = False, True
+            if going is not None and dst >= 0:
+                going.outlet.tail = tail
+                accepted = self._board.accepted(self.rank, flow.number)
+                moved, done = going.advance(accepted), going.done
+            if coming is not None and src >= 0:
+                coming.inlet.head = head
+                moved = coming.advance(self._readers[src].keys()) or moved
+                if coming.done:
+                    self._readers[src].pop(coming.channel, None)
+                done = done and coming.done
+            if moved or done:
+                self._went_on(flow)
+                self._share()
+            elif stalled:
+                self._make_room()
+            else:
+                if going is not None and dst >= 0:
+                    going.ask_for_room()
+                begun = coming is not None and coming.header is not None and not coming.done
+                self._rest(flow, call.still(src, dst), news, begun=begun)
+        return done
+
+    def first_arrived(self, flow: Flow, call: Call, channel: int, members: Iterable[int]) -> int:
+        """Wait for a message from any of ``members``; return who sent the first."""
+        with self.turn:
+            self._listeners[flow] = None
+        try:
+            while True:
+                with self.turn:
+                    news, stalled = self._look_everywhere()
+                    src = self._earliest(channel, members)
+                    self._share()
+                    if src is not None:
+                        self._went_on(flow)
+                        return src
+                    if stalled:
+                        self._make_room()
+                    else:
+                        self._rest(flow, call, news)
+        finally:
+            self._leave_verb(flow, None, None)
+
+    def _earliest(self, channel: int, members: Iterable[int]) -> int | None:
+        arrived = []
+        for src in members:
+            inlet = self.inlets[src]
+            while not inlet.parcels.get(channel) and not inlet.busy:
+                header = inlet.peek() if inlet.between_messages else None
+                if header is not None and header.channel == channel:
+                    arrived.append((header.posted_s, src))
+                    break
+                if header is not None and header.channel in self._readers[src]:
+                    break
+                if not inlet.set_aside():
+                    break
+            if parcels := inlet.parcels.get(channel):
+                arrived.append((parcels[0].header.posted_s, src))
+        return min(arrived)[1] if arrived else None
+
+    def _look_everywhere(self) -> tuple[int, bool]:
+        """Note how far all rings are; return (count of news, stalled)."""
+        news, heads, tails, n_finished, stalled = self.mailbox.look_everywhere()
+        for peer, inlet in self.inlets.items():
+            inlet.head = heads[peer]
+            self.outlets[peer].tail = tails[peer]
+        if n_finished != self._n_finished:
+            self._n_finished = n_finished
+            self._wake_all()
+        return news, stalled
+
+    def _make_room(self) -> None:
+        """Set messages aside that lie in the way of ranks that want to send more.
+
+        A large message stays if its sender has nothing else to do than to wait for its receive.
+        """
+        self.mailbox.take_stalled()
+        self._look_everywhere()  # whoever stalls from now on says so again
+        for inlet in self.inlets.values():
+            while not inlet.busy:
+                header = inlet.peek() if inlet.between_messages else None
+                if header is not None and header.waits and not header.beside:
+                    break
+                if not inlet.set_aside():
+                    break
+            inlet.publish(0)
+        self._wake_all()
+
+    # Several flows
+
+    def _enter_verb(
+        self, flow: Flow, going: Sending | None, coming: Receiving | None
+    ) -> None:  # fmt: skip
+        with self.turn:
+            if coming is not None:
+                self._readers[coming.inlet.src][coming.channel] = flow
+            if going is not None and not going.done:
+                self._senders[going.dst][flow] = going
+
+    def _leave_verb(
+        self, flow: Flow, going: Sending | None, coming: Receiving | None
+    ) -> None:  # fmt: skip
+        """Let another flow listen for news, if it was this one that did."""
+        with self.turn:
+            if coming is not None:
+                self._readers[coming.inlet.src].pop(coming.channel, None)
+            if going is not None:
+                self._senders[going.dst].pop(flow, None)
+            self._listeners.pop(flow, None)
+            if self._parked and self._watcher is None:
+                self._wake(next(iter(self._parked)))
+
+    def _share(self) -> None:
+        """Wake those flows that can go on, as far as this rank has looked."""
+        if not self._parked and self._watcher is None:
+            return
+        for src, readers in self._readers.items():
+            if readers:
+                self._wake_reader(self.inlets[src], readers)
+        for senders in self._senders.values():
+            for flow, going in senders.items():
+                if going.can_advance(self._board.accepted(self.rank, flow.number)):
+                    self._wake(flow)
+        if self._listeners and any(i.parcels or not i.is_empty for i in self.inlets.values()):
+            for flow in self._listeners:
+                self._wake(flow)
+        if self._n_finished:
+            for flow in self.flows.values():
+                if flow.call is not None and self._gone(flow.call):
+                    self._wake(flow)  # to say so itself
+
+    def _wake_reader(self, inlet: Inlet, readers: dict[int, Flow]) -> None:
+        """Wake the flow that the next bytes in a ring are for, or one that sets them aside."""
+        for channel in readers.keys() & inlet.parcels.keys():
+            if inlet.parcels[channel][0].whole:
+                self._wake(readers[channel])
+        readable = inlet.readable()
+        if readable in readers:
+            self._wake(readers[readable])
+        elif readable is not None and not inlet.busy:
+            for reader in readers.values():
+                if reader in self._parked or reader is self._watcher:
+                    return self._wake(reader)
+
+    def _wake(self, flow: Flow) -> None:
+        if flow is self._watcher:
+            self.mailbox.tell_owner()
+        self._parked.pop(flow, None)
+        super()._wake(flow)
+
+    def _wake_all(self) -> None:
+        if self._watcher is not None:
+            self._wake(self._watcher)
+        super()._wake_all()
+
+    # Waiting
+
+    def _rest(self, flow: Flow, call: Call, news: int, *, begun: bool = False) -> None:
+        """Wait for something new since ``news``: awake for a moment, then asleep.
+
+        What it has ``begun`` to receive comes to its end, whoever else has returned.
+        """
+        if not flow.idle_since_s:
+            flow.idle_since_s = time.perf_counter()
+        if not flow.polled and len(self.flows) == 1:
+            flow.polled = not self.mailbox.poll(news, POLL_S)
+            return  # to look once more, under the lock, before falling asleep
+        if (
+            not begun
+            and (gone := self._gone(call))
+            and self.mailbox.look(NOBODY, NOBODY)[0] == news
+        ):
+            text = call.explain_gone(self.rank, gone, flow.entered())
+            raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
+        flow.call = call
+        self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
+        if len(self.flows) == 1:
+            self.mailbox.sleep(news, call.src, call.dst)
+        elif self._watcher is not None:
+            self._parked[flow] = None
+            self._doze(flow)
+        else:
+            self._watch(flow, news)
+        flow.call = None
+        self._board.goes_on(self.rank, flow.number)
+
+    def _watch(self, flow: Flow, news: int) -> None:
+        """Sleep on the bell for all flows, unless there is more than ``news`` already."""
+        if self._hear() != news:
+            return
+        self._watcher = flow
+        self.turn.release()
+        self.mailbox.sleep(news, ANYONE, ANYONE)
+        self.turn.acquire()
+        self._watcher = None
+        self._hear()
+
+    def _hear(self) -> int:
+        """Wake those whom the news concern; return the count of them."""
+        news, _ = self._look_everywhere()
+        self._share()
+        return news
+
+    def _gone(self, call: Call) -> list[int]:
+        """List the ranks that have returned, and left nothing, without which it cannot end."""
+        if call.src == ANYONE:
+            peers = list(call.missing)
+        else:
+            peers = [peer for peer in (call.src, *call.missing) if peer >= 0]
+        if call.dst >= 0:  # first it sends, if it can: then that has been sent
+            return self.mailbox.finished([call.dst])
+        # What is still in a ring may stand behind a message that another flow is receiving.
+        left = [peer for peer in self.mailbox.finished(peers) if self.inlets[peer].is_empty]
+        return [] if call.src == ANYONE and len(left) < len(peers) else left

@@ -1,0 +1,107 @@
+"""What a rank has started beside its function: one thread for each, at once.
+
+Nothing waits in a queue: a function that has not begun could be the one that all others wait for.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from course_lib.comm.limits import start_thread
+from course_lib.comm.pending import Pending
+from course_lib.comm.processes.rank.flow import Flow
+from course_lib.comm.processes.rank.flows import Crew
+from course_lib.comm.wait_graph import quoted
+
+__all__ = ["Started", "start"]
+
+T = TypeVar("T")
+
+
+class Started(Pending[T]):
+    """A function that runs beside its rank.
+
+    Parameters
+    ----------
+    port : Crew
+        The rank's port.
+    flow : Flow
+        What runs it.
+    body : callable
+        Calls it.
+    """
+
+    def __init__(self, port: Crew, flow: Flow, body: Callable[[Flow], T]) -> None:
+        self._port = port
+        self._flow = flow
+        self._body = body
+        self._value: T
+
+    def wait(self) -> T:
+        """Wait until the function has returned; return what it returned, however often asked."""
+        waiter = self._port.this_flow()
+        if waiter is not None and waiter.comm is not None:
+            waiter.comm._no_compute("wait")
+        if not self._flow.over:
+            if waiter is None:
+                raise RuntimeError(
+                    f"wait() for {quoted(self._flow.name)} was called in a thread that run has not "
+                    "started; call it where the result is needed, in the rank's function"
+                )
+            self._port.wait_for(waiter, self._flow)
+        return self._value
+
+    def live(self, fail: Callable[[BaseException], None]) -> None:
+        """Run the function, in the thread of its flow."""
+        self._port.enter(self._flow)
+        try:
+            self._value = self._body(self._flow)
+        except BaseException as error:  # sys.exit and the like are failures too
+            fail(error)
+            return  # the flow stays open: nobody is to go on as if it had returned
+        del self._body  # what it holds goes now, not with the last reference to the result
+        self._port.close_flow(self._flow)
+
+
+def start(
+    port: Crew, name: str, body: Callable[[Flow], T], fail: Callable[[BaseException], None]
+) -> Started[T]:
+    """Run a function in a thread of its own.
+
+    Parameters
+    ----------
+    port : Crew
+        The rank's port.
+    name : str
+        The communicator it is given.
+    body : callable
+        Calls it, in the thread of the flow that it is handed.
+    fail : callable
+        Told of an exception that leaves it; the run ends then.
+
+    Returns
+    -------
+    Started
+        Its result, which is still to come.
+
+    Raises
+    ------
+    RuntimeError
+        If the operating system lets the process have no more threads.
+    """
+    flow = port.open_flow(name)
+    started = Started(port, flow, body)
+    thread = threading.Thread(target=started.live, args=(fail,), name=name, daemon=True)
+    try:
+        start_thread(thread)
+    except (RuntimeError, MemoryError) as error:
+        port.close_flow(flow)
+        n_open = len(port.flows) - 1
+        raise RuntimeError(
+            f"rank {port.rank} could not start {quoted(name)} beside the {n_open:,} functions that "
+            "it has started and that still run: the operating system let it have no more threads "
+            f"({error}); "
+            "wait() for some of them before you start more, close other programs, or raise the "
+            "limits on processes and memory (ulimit -a, or the container's, shows them)"
+        ) from error
+    return started

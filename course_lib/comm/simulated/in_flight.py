@@ -1,0 +1,70 @@
+"""What lies in a letter box: a message, from the moment it is posted until it is read."""
+
+import math
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from numpy.typing import NDArray
+
+from course_lib.comm.messages import OPS, Envelope
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.fault_injector import Fate
+
+__all__ = ["ANY", "Letter"]
+
+ANY = -1
+"""In place of a source: whoever comes first."""
+
+
+class Letter:
+    """A message on its way: a copy of the data, who sent it, when, and when it will be there.
+
+    ``data`` is the receiver's own array as soon as the message has been put into that.
+    ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
+    ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
+    was sent in. ``trouble`` is what NumPy raised when it was combined. ``fate`` is there only in a
+    run with faults, from when it has been decided.
+    """
+
+    __slots__ = (
+        "arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp", "trouble",
+    )  # fmt: skip
+    fate: "Fate"
+    trouble: Exception | None
+
+    def __init__(
+        self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
+    ) -> None:
+        self.data = data
+        self.sent = sent
+        self.sender = sender
+        self.stamp = sender._stamp
+        self.posted_s = posted_s
+        self.arrived_s = math.inf
+        self.number = -1
+
+    def fits(self, out: NDArray[Any]) -> bool:
+        """Say quickly whether it fits into ``out``; False only means to look more closely."""
+        return self.data.dtype is out.dtype and self.data.shape == out.shape
+
+    def put_into(self, out: NDArray[Any], op: str | None) -> None:
+        """Write the data into ``out``, or combine it with what is there."""
+        if op is None:
+            out[...] = self.data
+        else:
+            self.trouble = None
+            try:
+                OPS[op](out, self.data, out=out)
+            except Exception as error:  # np.errstate(over="raise"), for one: told on arrival
+                self.trouble = error
+        self.data = out
+
+    def raise_trouble(self) -> NoReturn:
+        """Raise what NumPy raised."""
+        trouble, self.trouble = self.trouble, None
+        assert trouble is not None
+        try:
+            raise trouble
+        finally:
+            del trouble  # else it and this frame would hold each other

@@ -1,0 +1,84 @@
+"""What ranks write to each other: one short letter for everything, a small message's data in it.
+
+A letter has a fixed part and, for a message, what ``processes`` puts in front of one too: its
+dtype, shape and tag, as plain numbers and text.
+"""
+
+import struct
+from typing import NamedTuple
+
+from course_lib.comm.communicator import EAGER_BYTES
+from course_lib.comm.messages import Envelope
+from course_lib.comm.processes.memory.header import LARGEST_HEADER, describe, understand
+
+__all__ = ["LONGEST", "Kind", "Letter", "note", "pack", "unpack"]
+
+_FIXED = struct.Struct("<BBHiqQQQ")
+LONGEST = _FIXED.size + LARGEST_HEADER + EAGER_BYTES
+"""Bytes of the longest letter."""
+
+_WAITS, _ON_DEVICE = 1, 2
+
+
+class Kind:
+    """What a letter is about."""
+
+    MESSAGE = 0
+    """There is a message; the letter holds it, or its sender waits until it is asked for it."""
+    ACCEPT = 1
+    """The message ``number`` is being received: send it."""
+    FINISHED = 2
+    """The last one: the sender has returned, and writes no more."""
+    FAILED = 3
+    """The sender has failed; the letter holds how."""
+    RETURNED = 4
+    """Its function has returned; under torchrun it still reports that."""
+
+
+class Letter(NamedTuple):
+    """A letter as the receiver reads it."""
+
+    kind: int
+    src: int
+    number: int
+    """Of the message, among those of the rank that sends it."""
+    channel: int
+    """Which communicator it belongs to."""
+    n_bytes: int
+    waits: bool
+    """Whether the data comes later, when it has been asked for."""
+    on_device: bool
+    """Whether it comes from one GPU to another."""
+    stamp: int
+    """The collective it belongs to; see ``course_lib.comm.collective_order``."""
+    sent: Envelope | None
+    data: bytes
+    """All of a message that does not wait."""
+
+
+def pack(
+    src: int, number: int, channel: int, stamp: int, sent: Envelope, n_bytes: int,
+    data: bytes | None, *, on_device: bool,
+) -> bytearray:  # fmt: skip
+    """Write the letter that announces a message, or is one (``data``)."""
+    description = describe(sent)
+    flags = (data is None) * _WAITS + on_device * _ON_DEVICE
+    fixed = _FIXED.pack(Kind.MESSAGE, flags, len(description), src, number, channel, n_bytes, stamp)
+    return bytearray(b"".join((fixed, description, data or b"")))
+
+
+def note(kind: int, src: int, number: int = 0, data: bytes = b"") -> bytearray:
+    """Write a letter of another kind."""
+    return bytearray(_FIXED.pack(kind, 0, 0, src, number, 0, len(data), 0) + data)
+
+
+def unpack(view: memoryview) -> Letter:
+    """Read a letter."""
+    kind, flags, n_description, src, number, channel, n_bytes, stamp = _FIXED.unpack_from(view)
+    start = _FIXED.size + n_description
+    sent = understand(bytes(view[_FIXED.size : start]))[0] if n_description else None
+    waits = bool(flags & _WAITS)
+    data = b"" if waits else bytes(view[start : start + n_bytes])
+    return Letter(
+        kind, src, number, channel, n_bytes, waits, bool(flags & _ON_DEVICE), stamp, sent, data
+    )  # fmt: skip

@@ -1,0 +1,312 @@
+"""A rank's end of all connections: a thread takes every letter that comes, flows wait for them.
+
+A message of up to ``EAGER_BYTES`` is a letter. A larger one is announced by a letter; when its
+receive is posted, the receiver asks for it by another, and the listening thread of the sender
+begins to send, whatever the sender's flows do meanwhile. So nobody ever waits for a flow that is
+not in the verb that is waited for.
+
+On one computer a letter that is under way is announced in its receiver's mailbox, in shared memory:
+a rank is asleep on the board only if it has read all that has been written to it.
+"""
+
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import torch
+
+from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY, Mailbox
+from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.rank.flow import Call, Flow
+from course_lib.comm.processes.rank.flows import Crew
+from course_lib.comm.torch_backend.groups import Wires
+from course_lib.comm.torch_backend.packets import LONGEST, Kind, Letter, note, unpack
+from course_lib.comm.torch_backend.transfers import Coming, Going
+
+__all__ = ["REPORTS", "TorchPort"]
+
+REPORTS = "reports"
+"""The communicator on which ranks that have returned say so to rank 0, under torchrun."""
+
+
+class TorchPort(Crew):
+    """A rank's connections, and its flows.
+
+    Parameters
+    ----------
+    rank, size : int
+        Whose they are, of how many.
+    board : Board
+        Where is written what its flows wait for.
+    mailboxes : sequence of Mailbox
+        Where letters are announced, by rank; empty if the ranks share no memory.
+    meet : callable
+        Connects the ranks.
+
+    Attributes
+    ----------
+    wires : Wires
+        The connections, once there are any.
+    numbers : iterator of int
+        Of the rank's messages.
+    """
+
+    wires: Wires
+
+    def __init__(
+        self, rank: int, size: int, board: Board, mailboxes: Sequence[Mailbox],
+        meet: Callable[[], Wires],
+    ) -> None:  # fmt: skip
+        super().__init__(rank, size, board)
+        self.numbers = count(1)
+        self._mailboxes = mailboxes
+        self._meet = meet
+        self._peers = [peer for peer in range(size) if peer != rank]
+        self._letters: dict[tuple[int, int], deque[tuple[int, Letter]]] = defaultdict(deque)
+        self._asking = [threading.Lock() for _ in range(size)]
+        self._going: dict[int, tuple[Going, Flow]] = {}
+        self._awaiting: dict[tuple[int, int], Flow] = {}  # by source and channel
+        self._word = threading.Condition(self.turn)  # a rank has returned, or failed
+        self._n_heard = 0
+        self._finished: set[int] = set()
+        self._returned: set[int] = set()
+        self._stop: BaseException | None = None
+
+    # Life
+
+    def connect(self) -> None:
+        """Meet the others, and take all letters from now on."""
+        self.wires = self._meet()
+        if self._peers:
+            threading.Thread(target=self._listen, name="letters", daemon=True).start()
+
+    def finish(self) -> None:
+        """Tell all others that this rank will neither send nor receive any more."""
+        for peer in self._peers:
+            self._post(peer, note(Kind.FINISHED, self.rank))
+        self.wires.flush(self._left_s())
+
+    def stop(self, error: BaseException) -> None:
+        """Let whatever waits here raise ``error``."""
+        with self.turn:
+            self._stop = self._stop or error
+            self._wake_all()
+            self._word.notify_all()
+
+    def close(self) -> None:
+        """Wait until nobody will write any more; then close what a program that goes on need not.
+
+        A process that ends does without: whoever waits for it in a collective of the default group
+        is to hear that at once, and its connections end with it.
+        """
+        with self.turn:
+            while len(self._finished) < len(self._peers):
+                if self._stop is not None:
+                    raise self._stop
+                self._word.wait(self._left_s())
+                self._check_deadline("until all ranks have returned")
+        self.wires.close()
+
+    def is_consequence(self, error: BaseException) -> bool:
+        """Tell whether an exception says that a connection has broken, or timed out."""
+        return any(map(_tells_of_connection, _chain(error)))
+
+    # What comes in
+
+    def _listen(self) -> None:
+        buffer = torch.empty(LONGEST, dtype=torch.uint8)
+        view = buffer.numpy().data
+        try:
+            while len(self._finished) < len(self._peers):
+                self.wires.next_letter(buffer)
+                self._hear(unpack(view))
+        except Exception as error:
+            self.stop(error)
+
+    def _hear(self, letter: Letter) -> None:
+        with self.turn:
+            self._n_heard += 1
+            if letter.kind == Kind.MESSAGE:
+                self._letters[letter.src, letter.channel].append((self._n_heard, letter))
+                for src in (letter.src, ANYONE):
+                    if (src, letter.channel) in self._awaiting:
+                        self._wake(self._awaiting[src, letter.channel])
+            elif letter.kind == Kind.ACCEPT:
+                going, flow = self._going.pop(letter.number)
+                going.work = self.wires.send(
+                    going.payload, going.dst, going.number, on_device=going.on_device
+                )
+                self._wake(flow)
+            else:
+                if letter.kind == Kind.FAILED:
+                    self._hear_failure(letter)
+                else:
+                    self._returned.add(letter.src)
+                    if letter.kind == Kind.FINISHED:
+                        self._finished.add(letter.src)
+                self._wake_all()
+                self._word.notify_all()
+            self._lie_down()
+
+    def _lie_down(self) -> None:
+        """Say on the board that all letters have been read; who is woken says so itself."""
+        if self._mailboxes:
+            self._mailboxes[self.rank].lie_down(self._n_heard)
+
+    def _hear_failure(self, letter: Letter) -> None:
+        """Take what a rank that has failed tells all others, where no launcher does."""
+
+    # What goes out
+
+    def _post(self, dst: int, letter: bytearray) -> None:
+        if self._mailboxes:
+            self._mailboxes[dst].announce()
+        self.wires.post(letter, dst)
+
+    def _ask(self, coming: Coming, letter: Letter) -> None:
+        # NCCL has no tags: what is asked for first is received first.
+        with self._asking[coming.src]:
+            self._post(coming.src, note(Kind.ACCEPT, self.rank, letter.number))
+            coming.work = self.wires.receive(
+                coming.room, coming.src, letter.number, on_device=letter.on_device
+            )
+
+    # Messages
+
+    def drive(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> None:
+        """Send and receive, and wait until both are done."""
+        if going is not None:
+            if going.waits:
+                self._going[going.number] = going, flow
+            self._post(going.dst, going.letter)
+            if coming is None and not going.waits:
+                return
+        try:
+            while self._step(flow, call, going, coming):
+                if coming is not None and coming.letter is not None and coming.may_be_asked_for:
+                    self._ask(coming, coming.letter)
+        except PeerFinishedError:  # what it has begun to receive comes to its end
+            self._take_back(going)
+            if coming is not None and coming.letter is not None:
+                self._await(coming.work, call, flow)
+                coming.finish()
+            raise
+        # First what goes: a message that comes may be refused, and this one is sent all the same.
+        if going is not None:
+            self._await(going.work, call, flow)
+        if coming is not None:
+            self._await(coming.work, call, flow)
+            coming.finish()
+
+    def _take_back(self, going: Going | None) -> None:
+        if going is not None:
+            self._going.pop(going.number, None)
+
+    def _step(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> bool:
+        """Go on as far as letters allow; return whether there is more to ask or to wait for."""
+        with self.turn:
+            if coming is not None and coming.letter is None:
+                self._open(coming)
+            src = NOBODY if coming is None or coming.letter is not None else coming.src
+            unasked = going is not None and going.waits and going.work is None
+            dst = going.dst if going is not None and unasked else NOBODY
+            if coming is not None and coming.may_be_asked_for:
+                self._went_on(flow)
+                return True
+            if src == NOBODY and dst == NOBODY:
+                self._went_on(flow)
+                return False
+            channel = 0 if coming is None else coming.channel
+            self._rest(flow, call.still(src, dst), channel)
+            return True
+
+    def _open(self, coming: Coming) -> None:
+        letters = self._letters.get((coming.src, coming.channel))
+        if letters:
+            coming.open(letters[0][1])
+            letters.popleft()
+
+    def first_arrived(self, flow: Flow, call: Call, channel: int, members: Iterable[int]) -> int:
+        """Wait for a message from any of ``members``; return who sent the first."""
+        with self.turn:
+            while True:
+                waiting = ((self._letters.get((src, channel)), src) for src in members)
+                arrived = [(letters[0][0], src) for letters, src in waiting if letters]
+                if arrived:
+                    self._went_on(flow)
+                    return min(arrived)[1]
+                self._rest(flow, call, channel)
+
+    # Waiting
+
+    def _rest(self, flow: Flow, call: Call, channel: int) -> None:
+        """Wait until a letter comes, or another flow has moved something."""
+        flow.idle_since_s = flow.idle_since_s or time.perf_counter()
+        if gone := self._gone(call, channel):
+            text = call.explain_gone(self.rank, gone, flow.entered())
+            raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
+        flow.call = call
+        self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
+        if call.src != NOBODY:
+            self._awaiting[call.src, channel] = flow
+        self._doze(flow)
+        self._awaiting.pop((call.src, channel), None)
+        flow.call = None
+        self._board.goes_on(self.rank, flow.number)
+
+    def _doze(self, flow: Flow) -> None:
+        if self._stop is not None:
+            raise self._stop
+        self._lie_down()
+        self._dozing[flow] = None
+        flow.woken.wait(self._left_s())
+        self._dozing.pop(flow, None)  # where the time is up
+        if flow.call is not None:
+            self._check_deadline(f"in {flow.call.written(flow.name)}")
+
+    def _await(self, work: Any, call: Call, flow: Flow) -> None:  # noqa: ARG002
+        """Wait for bytes that are under way; the launcher ends us if they never come."""
+        if work is not None:
+            work.wait()
+
+    def _left_s(self) -> float | None:
+        """Return how long may be waited; None for ever, where the launcher sees to it."""
+        return None
+
+    def _check_deadline(self, where: str) -> None:
+        """Raise if no more time is left."""
+
+    def _gone(self, call: Call, channel: int) -> list[int]:
+        """List the ranks that have returned, and left nothing, without which it cannot end."""
+        if call.comm == REPORTS:  # which come after that
+            return []
+        if call.dst != NOBODY:  # first it sends, if it can: then that has been sent
+            return [call.dst] * (call.dst in self._returned)
+        sources = list(call.missing) or [call.src]
+        left = [
+            src for src in sources
+            if src in self._returned and not self._letters.get((src, channel))
+        ]  # fmt: skip
+        return left if call.src != ANYONE or len(left) == len(sources) else []
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it was raised from, each once: they may go in a circle."""
+    met: set[int] = set()
+    seen: BaseException | None = error
+    while seen is not None and id(seen) not in met:
+        yield seen
+        met.add(id(seen))
+        seen = seen.__cause__ or seen.__context__
+
+
+def _tells_of_connection(error: BaseException) -> bool:
+    if isinstance(error, torch.distributed.DistError):
+        return True
+    # Only torch's own text is looked at: that of a learner's exception may not even be made.
+    text = error.args[0] if type(error) is RuntimeError and error.args else None
+    return type(text) is str and ("gloo/transport" in text or "caused pair closure" in text)

@@ -1,0 +1,155 @@
+"""A rank's end of all connections where no launcher sees to it: under torchrun.
+
+Ranks tell each other of their failures, look at the clock themselves, and hear of ranks that
+cannot tell anything any more (``lookout``).
+"""
+
+import threading
+import time
+from typing import Any
+
+from course_lib.comm.errors import LaunchTimeout, RunError
+from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.rank.flow import Call, Flow
+from course_lib.comm.torch_backend.groups import Wires
+from course_lib.comm.torch_backend.packets import Kind, Letter, note
+from course_lib.comm.torch_backend.progress import TorchPort
+
+__all__ = ["RemotePort"]
+
+_LAST_WORDS_S = 2.0
+_LATE_S = 1.0
+
+
+class RemotePort(TorchPort):
+    """The connections and the flows of a rank under torchrun.
+
+    Parameters
+    ----------
+    rank, size : int
+        Whose they are, of how many.
+    board : Board
+        Where is written what its flows wait for; nobody else reads it.
+    wires : Wires
+        The connections.
+    time_limit_s : float
+        How long its flows may wait in all, from now on.
+
+    Attributes
+    ----------
+    told : bytes or None
+        How another rank has failed, pickled, in its own words.
+    lost : RunError or None
+        How another rank has failed that could not tell it.
+    """
+
+    def __init__(
+        self, rank: int, size: int, board: Board, wires: Wires, time_limit_s: float
+    ) -> None:  # fmt: skip
+        super().__init__(rank, size, board, (), lambda: wires)
+        self.wires = wires
+        self.told: bytes | None = None
+        self.lost: RunError | None = None
+        self._deadline_s = time.monotonic() + time_limit_s
+
+    def tell_returned(self) -> None:
+        """Tell all others that this rank's function, and all that it had started, has returned."""
+        for peer in self._peers:
+            self._post(peer, note(Kind.RETURNED, self.rank))
+
+    def await_word(self, limit_s: float) -> None:
+        """Wait for a moment until a rank that has failed says so."""
+        with self.turn:
+            self._word.wait_for(lambda: self.told or self.lost, limit_s)
+
+    def tell_failure(self, data: bytes) -> None:
+        """Tell all others that this rank has failed, and how."""
+        for peer in self._peers:
+            self._post(peer, note(Kind.FAILED, self.rank, data=data))
+        self.wires.flush(_LAST_WORDS_S)
+
+    def lose(self, rank: int, error: RunError) -> None:
+        """Hear how a rank has failed that cannot tell it; let whatever waits here raise that."""
+        with self.turn:
+            if rank in self._finished or self.told is not None:
+                return
+            self.lost = error
+            self._stop = self._stop or ConnectionAbortedError(f"rank {rank} is lost")
+            self._wake_all()
+            self._word.notify_all()
+        self.wires.abort()
+
+    def end_at_deadline(self) -> threading.Timer:
+        """Break off what still waits below Python, where no flow can look at the clock.
+
+        Returns
+        -------
+        Timer
+            To be cancelled when the run is over.
+        """
+        timer = threading.Timer(self._left_s() + _LATE_S, self._break_off)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _break_off(self) -> None:
+        self.stop(
+            LaunchTimeout(
+                f"rank {self.rank} was in the middle of a message when the time limit passed; look "
+                "for a rank that has stopped, or raise time_limit_s",
+                rank=self.rank,
+            )
+        )
+        self.wires.abort()
+
+    def cause_of(self, error: BaseException) -> BaseException:
+        """Return why a connection has broken, if this rank has broken it, else what broke."""
+        broken_here = self.is_consequence(error) and isinstance(self._stop, LaunchTimeout)
+        return self._stop if broken_here and self._stop is not None else error
+
+    def _hear_failure(self, letter: Letter) -> None:
+        if self.lost is None:
+            self.told = self.told or letter.data
+        self._stop = self._stop or ConnectionAbortedError(f"rank {letter.src} has failed")
+
+    def _await(self, work: Any, call: Call, flow: Flow) -> None:
+        """Wait for bytes that are under way, but not longer than we may.
+
+        A wait of gloo's cannot be broken off while part of a message is in a connection. So a
+        thread waits, and is left behind if the message never comes.
+        """
+        if work is None:
+            return
+        ended: list[BaseException | None] = []
+
+        def wait() -> None:
+            try:
+                work.wait()
+                outcome = None
+            except BaseException as error:
+                outcome = error
+            with self.turn:
+                ended.append(outcome)
+                self._word.notify_all()
+
+        threading.Thread(target=wait, name="transfer", daemon=True).start()
+        with self.turn:
+            while not ended:
+                if self._stop is not None:
+                    raise self._stop
+                self._word.wait(self._left_s())
+                if not ended:
+                    self._check_deadline(f"in {call.written(flow.name)}")
+        if ended[0] is not None:
+            raise ended[0]
+
+    def _left_s(self) -> float:
+        return max(self._deadline_s - time.monotonic(), 0)
+
+    def _check_deadline(self, where: str) -> None:
+        if self._left_s() == 0:
+            raise LaunchTimeout(
+                f"rank {self.rank} still waits {where} when the time limit passes; look for a rank "
+                "that does not do its part, or raise time_limit_s",
+                rank=self.rank,
+            )

@@ -1,1 +1,0 @@
-"""What the commands of ``python -m course_lib`` share: options, tables, progress."""

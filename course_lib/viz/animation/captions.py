@@ -1,0 +1,112 @@
+"""The sentence that says what happens now, and the words it is made of.
+
+The player's JavaScript says the same; a test compares the two.
+"""
+
+from typing import TYPE_CHECKING
+
+from course_lib.viz.animation.scene import Scene
+
+if TYPE_CHECKING:
+    from course_lib.viz.animation.snapshot import Token, Worker
+
+__all__ = ["caption", "down", "tag_words"]
+
+_LISTED = 4
+_SENTENCES = 2
+
+
+def tag_words(tag: int | str | None) -> str:
+    """Put a message's label in words: numbers are chunks."""
+    return "" if tag is None else f"chunk {tag}" if isinstance(tag, int) else tag
+
+
+def down(scene: Scene, tick: float) -> dict[int, str]:
+    """List the ranks that have failed, and how; not those that have been started again."""
+    down: dict[int, str] = {}
+    for rank, at, kind in scene.faults:
+        if at <= tick and kind == "Restart":
+            down.pop(rank, None)
+        elif at <= tick:
+            down[rank] = kind
+    return down
+
+
+def caption(scene: Scene, tick: float, workers: "list[Worker]", tokens: "list[Token]") -> str:
+    """Say in a sentence what happens at a time.
+
+    Parameters
+    ----------
+    scene : Scene
+        A trace on a layout.
+    tick : float
+        The time.
+    workers : list of Worker
+        What every rank does then.
+    tokens : list of Token
+        Where every message is then.
+
+    Returns
+    -------
+    str
+        Parts joined by semicolons.
+    """
+    failed = [f"rank {rank} has failed ({kind})" for rank, kind in down(scene, tick).items()]
+    if tick >= scene.end:
+        return "; ".join([f"the run is over: {scene.total}", *failed])
+    moving = [token for token in tokens if token.state == "moving"]
+    parts = _moving(moving, "of those drawn, " if scene.thinned else "")
+    parts += _resting(sum(token.state == "arrived" for token in tokens), "arrived")
+    parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
+    for kind in ("compute", "wait"):
+        parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
+    return "; ".join([*parts, *failed]) or "no rank computes, sends or waits"
+
+
+def _moving(moving: "list[Token]", drawn: str) -> list[str]:
+    if len(moving) <= _SENTENCES:
+        return [f"rank {t.src} sends {_named(t)} to rank {t.dst}" for t in moving]
+    loads = {token.load for token in moving}
+    each = f", each with {loads.pop()}" if len(loads) == 1 and "" not in loads else ""
+    listed = ", ".join(
+        f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
+    )
+    more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
+    return [f"{drawn}{len(moving)} messages are on their way{each}: {listed}{more}"]
+
+
+def _named(token: "Token") -> str:
+    """Name what a message is: "chunk 2 (2 of 4 contributions), 16 KB,"."""
+    what = f"{token.label} ({token.load})" if token.label and token.load else ""
+    what = what or token.label or token.load
+    return f"{what}, {token.size}," if what else token.size
+
+
+def _resting(count: int, state: str) -> list[str]:
+    if count == 0:
+        return []
+    messages, verb, have = ("1 message", "is", "has") if count == 1 else (
+        f"{count} messages", "are", "have"
+    )  # fmt: skip
+    if state == "arrived":
+        return [f"{messages} {have} arrived and {verb} not yet received"]
+    return [f"{messages} {verb} never received"]
+
+
+def _doing(scene: Scene, kind: str, workers: "list[Worker]") -> list[str]:
+    groups: dict[int, list[int]] = {}
+    for worker in workers:
+        groups.setdefault(worker.doing, []).append(worker.rank)
+    if len(groups) > _SENTENCES:
+        return [f"{len(workers)} ranks {kind}"]
+    parts = []
+    for number, ranks in groups.items():
+        doing = scene.doings[number]
+        if len(ranks) == 1:
+            parts.append(f"rank {ranks[0]} {doing.one}")
+        elif len(ranks) <= _LISTED:
+            listed = ", ".join(str(rank) for rank in ranks[:-1])
+            parts.append(f"ranks {listed} and {ranks[-1]} {doing.many}")
+        else:
+            parts.append(f"{len(ranks)} ranks {doing.many}")
+    return parts

@@ -1,0 +1,192 @@
+// The stage: workers as boxes, messages as tokens on bent edges.
+
+const SVG = "http://www.w3.org/2000/svg";
+const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"];
+const BOXES = [[150, 76], [116, 64], [100, 58], [80, 50], [60, 42], [44, 34], [32, 26], [22, 19], [15, 14]];
+const STRIP_BOXES = [[190, 108], [160, 100], [128, 84], [104, 70], [84, 58], [64, 48], [48, 40], [36, 32], [26, 26], [18, 18], [14, 14]];
+
+function draw(name, attributes, parent, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  parent?.append(node);
+  return node;
+}
+
+function html(name, attributes, parent, text) {
+  const node = document.createElement(name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  parent?.append(node);
+  return node;
+}
+
+const fit = (text, width, letter) => {
+  const most = Math.floor(width / letter);
+  return text.length <= most ? text : most < 3 ? "" : text.slice(0, most - 1) + "…";
+};
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+function chooseBox(scene, width, height, k) {
+  const fits = ([w, h]) => {
+    const gap = w > 70 ? 0.3 * w : 5;
+    if (w * k > width / (scene.goals.length ? 4.8 : 5) && w > 80) return false;
+    const at = place(scene, width, height, [w * k, h * k]);
+    return at.every((a, i) => at.slice(i + 1).every((b) =>
+      Math.abs(a.x - b.x) >= (w + gap) * k || Math.abs(a.y - b.y) >= (h + gap) * k));
+  };
+  const boxes = scene.goals.length ? STRIP_BOXES : BOXES;
+  return (boxes.find(fits) ?? boxes.at(-1)).map((side) => side * k);
+}
+
+const place = (scene, width, height, [w, h]) => scene.places.map(([x, y]) => ({
+  x: 14 + w / 2 + x * (width - 28 - w), y: 14 + h / 2 + y * (height - 28 - h) }));
+
+// A bent edge between two boxes: its point at u (0 and 1 are the middles of the boxes), and the
+// part of it that lies outside both. A token with cells begins in the one and ends in the other box's,
+// "off" their middles.
+function makeEdge(a, b, bend, [w, h], pad) {
+  const cx = (a.x + b.x) / 2 + bend * (b.y - a.y), cy = (a.y + b.y) / 2 - bend * (b.x - a.x);
+  const point = (u) => ({
+    x: (1 - u) ** 2 * a.x + 2 * u * (1 - u) * cx + u * u * b.x,
+    y: (1 - u) ** 2 * a.y + 2 * u * (1 - u) * cy + u * u * b.y });
+  const inside = (p, o) => Math.abs(p.x - o.x) < w / 2 + pad && Math.abs(p.y - o.y) < h / 2 + pad;
+  let from = 0, to = 1;
+  while (from < 0.5 && inside(point(from), a)) from += 0.01;
+  while (to > 0.5 && inside(point(to), b)) to -= 0.01;
+  const path = `M${a.x} ${a.y}Q${cx} ${cy} ${b.x} ${b.y}`, p = point(from), q = point(to);
+  return { path, length: Math.hypot(p.x - q.x, p.y - q.y), at(position, off) {
+    const u = off ? position : from + (to - from) * position, near = off ? (2 * u - 1) ** 2 : 0;
+    const p = point(u), q = point(u + 0.01), o = point(u - 0.01);
+    if (off) { p.x += near * off.x; p.y += near * off.y; }
+    const length = Math.hypot(q.x - o.x, q.y - o.y) || 1;
+    return { ...p, dx: (q.x - o.x) / length, dy: (q.y - o.y) / length };
+  } };
+}
+
+// As edge_bend in course_lib/viz/animation/layouts.py: long edges of a line stay on the stage.
+function bendOf(scene, a, b, height) {
+  const rows = new Set(scene.places.map((p) => p[1])).size, length = Math.hypot(a.x - b.x, a.y - b.y);
+  return scene.layout === "line" ? Math.min(scene.bend, (rows === 1 ? 0.62 : 0.2) * height / length) : scene.bend;
+}
+
+function makeStage(svg, scene, width, k, hatch) {
+  svg.replaceChildren();
+  const rows = new Set(scene.places.map((p) => p[1])).size, n = scene.size;
+  const n_cells = scene.goals.length, more = n_cells ? 80 : 0;
+  const height = Math.round(k * (rows === 1 ? 210 + more / 2 : (n <= 8 ? 300 : n <= 20 ? 380 : 470) + more));
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const box = chooseBox(scene, width, height, k), [w, h] = box, noted = w >= 80 * k && n <= (width < 700 * k ? 5 : 8);
+  const spots = place(scene, width, height, box), strip = n_cells ? stripIn(box, n_cells, k) : null;
+  drawHosts(svg, scene, spots, box, k);
+  const thick = strip ? clamp(strip.high * 0.7, 9 * k, 22 * k) : clamp(h * 0.32, 9 * k, 22 * k), edges = new Map();
+  for (const { src, dst } of scene.messages)
+    if (!edges.has(src * n + dst))
+      edges.set(src * n + dst, makeEdge(spots[src], spots[dst], bendOf(scene, spots[src], spots[dst], height), box, thick * 0.6));
+  const longest = clamp(0.55 * Math.min(...[...edges.values()].map((edge) => edge.length)), 1.2 * thick, 2.8 * thick);
+  draw("path", { class: "lm-edge", d: [...edges.values()].map((edge) => edge.path).join("") }, svg);
+  const layer = draw("g", {}, svg), shown = new Map();
+  const boxes = spots.map((spot, rank) => makeBox(svg, scene, rank, spot, box, k, hatch, strip));
+  if (strip && !strip.ground) svg.append(layer);  // a token is seen leaving its cell
+
+  function makeToken(m) {
+    const [tag, , cells = []] = scene.labels[m.label], [size, share] = scene.sizes[m.size];
+    const g = draw("g", { class: "lm-token", "data-index": m.index }, layer);
+    const length = Math.max(thick * 1.2, share * longest), bar = draw("g", {}, g), colours = coloursOf(m);
+    colours.forEach((colour, i) => draw("rect", { x: -length / 2 + i * length / colours.length, y: -thick / 2,
+      width: length / colours.length, height: thick, rx: colours.length > 1 ? 0 : thick / 4, fill: COLOURS[colour] }, bar));
+    const part = length / colours.length;
+    if (colours.length > 1 && part >= 11) colours.forEach((colour, i) => draw("text", { class: "lm-number", x: (i + 0.5) * part - length / 2,
+      "font-size": Math.min(thick, part) * 0.74, style: `fill: ${colour === 4 ? "#fff" : "#1a1a1a"}` }, bar, cells[i]));
+    const number = typeof tag === "number" && thick >= 11 ? String(tag) : "";
+    if (number) draw("text", { class: "lm-number", "font-size": thick * (number.length > 2 ? 0.5 : 0.74),
+      style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
+    const text = [number || colours.length > 1 ? "" : words(tag), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
+    const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
+    return { g, bar, note, length, off: strip && !strip.ground && cells.length ? offsetOf(strip, cells, n_cells) : null };
+  }
+  function coloursOf(m) {
+    const [, colour, cells = []] = scene.labels[m.label];
+    return cells.length > 1 ? cells.map((cell) => colourOf(scene, cell)) : [colour];
+  }
+
+  return { height, update({ workers, tokens }) {
+    const queued = new Map(), here = new Set();
+    const taken = spots.map((spot) => [spot.x, spot.y, w, h]), notes = [];
+    for (const { m, position, state } of tokens) {
+      here.add(m.index);
+      let token = shown.get(m.index);
+      if (!token) shown.set(m.index, token = makeToken(m));
+      let along = position;
+      if (state === "arrived") {
+        const key = m.src * n + m.dst, before = queued.get(key) ?? 0;
+        queued.set(key, before + 1);
+        along = Math.max(0.3, 1 - 0.1 * before);
+      }
+      const p = edges.get(m.src * n + m.dst).at(along, state === "moving" && token.off);
+      token.g.setAttribute("transform", `translate(${p.x.toFixed(1)} ${p.y.toFixed(1)})`);
+      const turn = p.dx < 0 ? -1 : 1;  // its cells stay in order from left to right
+      token.bar.setAttribute("transform", `rotate(${(Math.atan2(turn * p.dy, turn * p.dx) * 180 / Math.PI).toFixed(1)})`);
+      token.g.classList.toggle("lm-lost", state === "lost");
+      const [wide, high] = [Math.abs(p.dx) * token.length + Math.abs(p.dy) * thick, Math.abs(p.dy) * token.length + Math.abs(p.dx) * thick];
+      taken.push([p.x, p.y, wide, high]);
+      if (token.note) notes.push({ ...token, p, wide, high, resting: state === "arrived" });
+    }
+    for (const note of notes) placeNote(note, taken, [width, height], thick, k);
+    for (const [index, token] of shown) if (!here.has(index)) { token.g.remove(); shown.delete(index); }
+    for (const worker of workers) boxes[worker.rank](worker);
+  } };
+}
+
+// A token's note stands beside its bar, on the outer side of the edge, where nothing else is.
+function placeNote({ note, p, wide, length, resting }, taken, [right, low], thick, k) {
+  const nx = p.dy, ny = -p.dx, side = Math.abs(nx) > Math.abs(ny), room = note.textContent.length * 6.6 * k;
+  const slope = Math.min(Math.abs(nx / ny), Math.abs(ny / nx)), high = 14 * k;
+  // How far a slanted bar reaches beyond its middle line where the note begins.
+  const reach = thick / 2 * Math.hypot(1, slope) + slope * Math.min(length, side ? high : Math.min(room, wide)) / 2;
+  const x = side ? Math.sign(nx) * (reach + 5 * k) : 0, y = side ? 0 : Math.sign(ny) * (reach + 8 * k);
+  const cx = p.x + x + (side ? Math.sign(nx) * room / 2 : 0), cy = p.y + y;
+  const inside = cx > room / 2 && cx < right - room / 2 && cy > high / 2 && cy < low - high / 2;
+  const free = !resting && inside && taken.every(([bx, by, w, h]) => (bx === p.x && by === p.y) ||
+    Math.abs(bx - cx) >= (w + room) / 2 || Math.abs(by - cy) >= (h + high) / 2);
+  if (free) taken.push([cx, cy, room, high]);
+  note.setAttribute("visibility", free ? "visible" : "hidden");
+  note.setAttribute("x", x.toFixed(1));
+  note.setAttribute("y", y.toFixed(1));
+  note.setAttribute("text-anchor", !side ? "middle" : nx > 0 ? "start" : "end");
+}
+
+function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
+  const role = scene.roles[rank], g = draw("g", { class: "lm-box", transform: `translate(${spot.x} ${spot.y})` }, svg);
+  const shape = (inset, name, fill) => draw("rect", { class: name, x: -w / 2 + inset, y: -h / 2 + inset,
+    width: w - 2 * inset, height: h - 2 * inset, rx: role ? 2 : Math.min(10 * k, h / 4), ...fill }, g);
+  shape(0, "lm-ground");
+  shape(0, "lm-hatch", { fill: `url(#${hatch})` });
+  if (role && w > 40) shape(4, "lm-inner");
+  const roomy = w >= 80 * k, big = w >= 100 * k;
+  const fill = strip && makeStrip(g, scene, strip, k), tall = strip && !strip.ground;
+  const name = draw("text", { class: "lm-rank", y: tall ? strip.name : roomy ? -h * 0.13 : 0,
+    "font-size": tall ? h * (strip.counts || h >= 56 * k ? 0.22 : 0.36) : roomy ? h * 0.36 : Math.min(h * 0.62, w * 0.55) }, g);
+  if (big) {
+    if (!role) draw("tspan", { class: "lm-small", "font-size": 13 * k }, name, "rank ");
+    draw("tspan", {}, name, rank);
+    if (role) draw("tspan", { class: "lm-small", "font-size": 13 * k }, name, ` ${fit(role, w - h * 0.6, 7 * k)}`);
+  } else name.textContent = rank;
+  const letter = (big ? 13 : 11) * k;
+  const told = strip ? strip.word !== null && !strip.ground : roomy;
+  const word = told ? draw("text", { class: "lm-word", y: strip ? strip.word : h * 0.27, "font-size": letter }, g) : null;
+  const bar = draw("rect", { class: "lm-progress", x: -w / 2 + 3, y: h / 2 - 6 * Math.min(k, h / 30),
+    height: 3 * Math.min(k, h / 30), width: 0 }, g);
+  draw("path", { class: "lm-cross", d: `M${-w / 2} ${-h / 2}L${w / 2} ${h / 2}M${-w / 2} ${h / 2}L${w / 2} ${-h / 2}` }, g);
+  let now = "";
+  return ({ state, word: text, progress, cells }) => {
+    fill?.(cells);
+    if (now !== state + text) {
+      now = state + text;
+      g.setAttribute("data-state", state);
+      if (word) word.textContent = fit(text, w - 6 * k, letter * 0.54);
+    }
+    bar.setAttribute("width", (progress * (w - 6)).toFixed(1));
+  };
+}

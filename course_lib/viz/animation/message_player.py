@@ -1,0 +1,162 @@
+"""The message player: a widget that shows a trace in motion.
+
+It plays wholly in the browser (the folder ``js``); Python hands it the scene and hears of the time
+where the motion stops.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from course_lib.viz.animation.build_scene import check_size, make_scene
+from course_lib.viz.animation.script import read_css, read_esm
+from course_lib.viz.charts.curves import Curve, check_curves, pack_curves
+
+if TYPE_CHECKING:
+    from course_lib.trace.contributions import Contributions
+    from course_lib.trace.trace import Trace
+
+__all__ = ["Player", "player"]
+
+
+class Player(anywidget.AnyWidget):
+    """A trace in motion; make one with ``player(trace)``.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    still : dict
+        What ``filmstrip`` is called with for the still picture.
+    **traits
+        The attributes.
+
+    Attributes
+    ----------
+    scene : dict
+        What is drawn, see ``course_lib.viz.animation.scene``.
+    curves : list of dict
+        Curves under the same clock.
+    title : str
+        What stands above it.
+    time_s : float
+        Where the playhead rests, in seconds of the trace; may be set.
+    even_steps, large, critical_path : bool
+        How the switches stand at first.
+    """
+
+    _esm = read_esm()
+    _css = read_css()
+    scene = traitlets.Dict().tag(sync=True)
+    curves: Any = traitlets.List().tag(sync=True)
+    title = traitlets.Unicode("").tag(sync=True)
+    time_s = traitlets.Float(0.0).tag(sync=True)
+    even_steps = traitlets.Bool(False).tag(sync=True)
+    large = traitlets.Bool(False).tag(sync=True)
+    critical_path = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, trace: "Trace", still: dict[str, Any], **traits: Any) -> None:
+        super().__init__(**traits)
+        self._trace = trace
+        self._still = still
+        self._png: str | None = None
+
+    def __repr__(self) -> str:
+        """Summarise in one line that is the same for every run of a deterministic algorithm."""
+        trace = self._trace
+        layout = self.scene["layout"]
+        return f"Player({trace.size} ranks, {layout}: {trace.traffic}, {trace.clock} time)"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Add the still picture, for wherever no widget can be shown."""
+        bundle: Any = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        if self._png is None:
+            from course_lib.viz.stills.stills import filmstrip
+
+            self._png = base64.b64encode(filmstrip(self._trace, **self._still).to_png()).decode()
+        return {**data, "text/plain": repr(self), "image/png": self._png}, metadata
+
+
+def player(
+    trace: "Trace",
+    layout: str | None = None,
+    curves: Mapping[str, Curve] | None = None,
+    title: str | None = None,
+    *,
+    center: int = 0,
+    hosts: Sequence[Sequence[int]] = (),
+    roles: dict[int, str] | None = None,
+    contributions: "Contributions | None" = None,
+    even_steps: bool = False,
+    large: bool = False,
+    critical_path: bool = False,
+    moments: int = 6,
+) -> Player:
+    """Play a trace: messages run along the edges, a timeline and curves share the clock.
+
+    Keys, while the player has the focus: space plays and pauses, the arrows step, Home and End
+    jump, + and - change the speed.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    layout : {"ring", "star", "line", "tree", "grid", "hosts"} or None, default: None
+        Where the workers stand; None chooses by who sends to whom.
+    curves : dict of str to list of (float, float) or None, default: None
+        Seconds and value, by the curve's name: ``{"loss": loss_curve(trace, "loss_partial")}``.
+    title : str or None, default: None
+        What stands above it.
+    center : int, default: 0
+        The rank in the middle of a star, or at the top of a tree.
+    hosts : sequence of sequence of int, default: ()
+        The ranks of each host; without them they are read off from the communicators, else each
+        half of the ranks is one.
+    roles : dict of int to str or None, default: None
+        What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    contributions : Contributions or None, default: None
+        Whose numbers were where; with it, every box shows its buffer. ``course_lib.watch`` makes a
+        run that has them.
+    even_steps : bool, default: False
+        Begin with every step as long as the next, instead of by the clock. A switch changes it.
+    large : bool, default: False
+        Begin with larger type, for a lecture room. A switch changes it.
+    critical_path : bool, default: False
+        Begin with the chain of messages marked that the run had to wait for. A switch changes it.
+    moments : int, default: 6
+        How many moments the still picture shows at most, 1 to 6; each takes some kilobytes.
+
+    Returns
+    -------
+    Player
+        A widget; where none can be shown, its still picture and its text.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``layout``, ``center``, ``hosts``, ``roles``, ``contributions`` or ``curves`` is
+        unusable, or there are more than 128 ranks.
+    """
+    check_size(trace.size)
+    on_stage: dict[str, Any] = {
+        "layout": layout,
+        "center": center,
+        "hosts": hosts,
+        "roles": roles,
+        "contributions": contributions,
+    }
+    scene = make_scene(trace, **on_stage)
+    return Player(
+        trace,
+        {**on_stage, "curves": check_curves(curves), "title": title, "moments": moments},
+        scene=scene.to_json(),
+        curves=pack_curves(curves, scene.tick_s),
+        title=title or "",
+        even_steps=even_steps,
+        large=large,
+        critical_path=critical_path,
+    )

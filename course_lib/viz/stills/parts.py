@@ -1,0 +1,198 @@
+"""The parts of still pictures that have axes: the timeline and curves."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course_lib.viz.animation.scene import Scene
+from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO
+
+__all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_curves",
+           "draw_timeline"]  # fmt: skip
+
+INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
+_DPI = 100
+_DASHES = ("-", "--", ":")
+
+
+class Still(Figure):
+    """A figure on white that shows itself in a notebook and has a repr that says what it is."""
+
+    def __init__(self, what: str, inches: tuple[float, float]) -> None:
+        super().__init__(figsize=inches, dpi=_DPI, facecolor="white")
+        self._what = what
+        FigureCanvasAgg(self)
+
+    def put(self, left: float, low: float, width: float, height: float) -> Axes:
+        """Add axes at a place given in inches from the lower left corner."""
+        w, h = self.get_size_inches()
+        return self.add_axes((left / w, low / h, width / w, height / h))
+
+    def to_png(self) -> bytes:
+        """Write the picture as PNG, with a palette: a third of the bytes, and no eye sees it."""
+        canvas: Any = FigureCanvasAgg(self)
+        canvas.draw()
+        picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+        buffer = io.BytesIO()
+        ours = picture.quantize(palette=_palette(), dither=Image.Dither.NONE)
+        ours.save(buffer, "png", optimize=True)
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        """Say what it shows."""
+        return f"<{self._what}>"
+
+    def _repr_png_(self) -> bytes:
+        return self.to_png()
+
+
+def _palette() -> Image.Image:
+    """List the colours that occur: each of ours in eight steps to white, some in three to black."""
+    wanted = []
+    for colour in (*OKABE_ITO, INK, WORK):
+        tone = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)])
+        ink = np.array([26, 26, 26])
+        wanted += [tone + (255 - tone) * k // 8 for k in range(9)]
+        wanted += [tone + (ink - tone) * k // 4 for k in range(1, 4)]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.array(wanted, dtype=np.uint8).tobytes())
+    return palette
+
+
+def draw_timeline(axes: Axes, scene: Scene, marks: Sequence[float] = ()) -> None:
+    """Draw the lanes, and numbered marks at the moments of a filmstrip.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    scene : Scene
+        What to draw.
+    marks : sequence of float, default: ()
+        Times in seconds.
+    """
+    unit_s, unit = scene.unit
+    scale, n = scene.tick_s / unit_s, scene.size
+    end = max(scene.end * scale, 1e-9)
+    axes.set_xlim(-0.005 * end, 1.005 * end)
+    axes.set_ylim(n - 0.5, -0.5)
+    _lanes(axes, scene, scale)
+    _messages(axes, scene, scale)
+    every = 1 if n <= 20 else 8
+    size = 8.5 if n <= 8 else 7
+    axes.set_yticks(range(0, n, every), [_lane_name(rank, n) for rank in range(0, n, every)])
+    axes.tick_params(length=2.5, labelsize=size, colors=INK)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(f"{scene.clock} {unit}", fontsize=8.5, color=INK, labelpad=2)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    if n <= 20 and any(computed for computed, _ in scene.shares):
+        for rank, (computed, _) in enumerate(scene.shares):
+            axes.text(
+                1.01, 1 - (rank + 0.5) / n, f"{computed:.0%} busy", transform=axes.transAxes,
+                fontsize=size, va="center", color=INK,
+            )  # fmt: skip
+    for number, time_s in enumerate(marks, start=1):
+        axes.axvline(time_s / unit_s, color=INK, linewidth=0.8, linestyle=(0, (2, 2)))
+        axes.text(time_s / unit_s, 1.0, str(number), transform=axes.get_xaxis_transform(),
+                  fontsize=8, fontweight="bold", ha="center", va="bottom", color=INK)  # fmt: skip
+
+
+def _lane_name(rank: int, size: int) -> str:
+    return f"rank {rank}" if size <= 20 else str(rank)
+
+
+def _lanes(axes: Axes, scene: Scene, scale: float) -> None:
+    axes.hlines(range(scene.size), 0, scene.end * scale, color=LINE, linewidth=0.7, zorder=0)
+    corners: dict[str, list[Any]] = {"compute": [], "wait": []}
+    inches = axes.get_position().width * axes.get_figure().get_size_inches()[0]  # type: ignore[union-attr]
+    names = 0
+    for span in scene.spans:
+        doing = scene.doings[span.doing]
+        start, end = span.start * scale, span.end * scale
+        low, high = span.rank - 0.31, span.rank + 0.31
+        corners[doing.kind].append([(start, low), (end, low), (end, high), (start, high)])
+        room = (end - start) / max(scene.end * scale, 1e-9) * inches / 0.075
+        if doing.kind == "compute" and scene.size <= 20 and room >= 3 and names < 200:
+            names += 1
+            size = 7.5 if scene.size <= 8 else 6
+            axes.text((start + end) / 2, span.rank, cut(doing.word, room), color="white",
+                      fontsize=size, ha="center", va="center_baseline", zorder=3)  # fmt: skip
+    axes.add_collection(PolyCollection(corners["compute"], facecolor=WORK, linewidth=0, zorder=1))
+    # Too many small hatched boxes look like noise; there waiting is a pale grey.
+    style: dict[str, Any] = (
+        {"facecolor": "none", "edgecolor": "#9aa3ad", "hatch": "//////", "linewidth": 0.3}
+        if scene.size <= 20 and len(scene.spans) <= 240
+        else {"facecolor": "#e3e6e9", "linewidth": 0}
+    )
+    axes.add_collection(PolyCollection(corners["wait"], zorder=0.5, **style))
+
+
+def _messages(axes: Axes, scene: Scene, scale: float) -> None:
+    lines: list[list[tuple[float, float]]] = []
+    colours: list[str] = []
+    for m in scene.messages:
+        start, way = m.posted * scale, 1 if m.dst > m.src else -1
+        colour = OKABE_ITO[scene.labels[m.label].colour]
+        lines.append([(start, m.src - 0.36), (start, m.src + 0.36)])
+        colours.append(colour)
+        if m.arrived >= 0:
+            end = m.arrived * scale
+            lines.append([(start, m.src + 0.36 * way), (end, m.dst - 0.36 * way),
+                          (end, m.dst + 0.36 * way)])  # fmt: skip
+            colours.append(colour)
+    width = 1.5 if len(lines) <= 400 else 0.7
+    axes.add_collection(LineCollection(lines, colors=colours, linewidths=width, zorder=2))
+
+
+def draw_critical_path(axes: Axes, scene: Scene) -> None:
+    """Mark the chain of messages that the run had to wait for, and the rank's time between them.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        A timeline.
+    scene : Scene
+        What is drawn there.
+    """
+    scale = scene.tick_s / scene.unit[0]
+    path: list[tuple[float, float]] = []
+    for src, dst, posted, received in scene.critical:
+        path += [(posted * scale, src), (received * scale, dst)]
+    if path:
+        path = [(0.0, path[0][1]), *path]
+        axes.plot(*zip(*path, strict=True), color=INK, linewidth=2.2, zorder=4)
+
+
+def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> None:
+    """Draw curves with their names.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    curves : dict of str to list of (float, float)
+        The points of each, by name.
+    """
+    for index, (name, points) in enumerate(curves.items()):
+        axes.plot(
+            [x for x, _ in points], [y for _, y in points], label=name, linewidth=1.8,
+            color=OKABE_ITO[CURVE_COLOURS[index % 7]], linestyle=_DASHES[index % 3],
+        )  # fmt: skip
+    axes.tick_params(length=2.5, labelsize=8, colors=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color=LINE, linewidth=0.5)
+    if curves:
+        axes.legend(fontsize=8, frameon=False, loc="best")
+
+
+def cut(text: str, room: float) -> str:
+    """Shorten a text to a number of letters, with an ellipsis."""
+    most = int(room)
+    return text if len(text) <= most else text[: most - 1] + "…" if most >= 3 else ""

@@ -1,0 +1,206 @@
+"""Still pictures of a trace: its timeline, a filmstrip of telling moments, curves.
+
+All are drawn from the same scene as the player. They stand on opaque white, so that they can be
+read on a dark page and in print.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+
+from course_lib.viz.animation.build_scene import check_size, make_scene
+from course_lib.viz.animation.scene import Scene
+from course_lib.viz.animation.snapshot import telling_moments, what_is_where
+from course_lib.viz.charts.curves import Curve, check_curves
+from course_lib.viz.stills.parts import Still, draw_critical_path, draw_curves, draw_timeline
+from course_lib.viz.stills.stage import draw_stage
+
+if TYPE_CHECKING:
+    from course_lib.trace.contributions import Contributions
+    from course_lib.trace.trace import Trace
+
+__all__ = ["curve", "filmstrip", "timeline"]
+
+_WIDTH = 9.0  # inches; at 100 dots an inch as wide as a notebook's column
+_MOST_EVENTS = 6000
+_COLUMNS = 3
+
+
+def timeline(trace: "Trace", *, title: str | None = None, critical_path: bool = False) -> Still:
+    """Draw what every rank did when: a lane a rank, a line a message.
+
+    Compute spans are solid with their label, waiting is hatched, sending and receiving are ticks
+    joined by a line of the colour of the message's label.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    title : str or None, default: None
+        What stands above it; None says how many messages and bytes there were.
+    critical_path : bool, default: False
+        Whether to mark the chain of messages that the run had to wait for.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A figure that no global state knows of; it shows itself in a notebook.
+
+    Notes
+    -----
+    Of a trace of more than 6,000 events a part is drawn, and the title says so; the shares at the
+    right are those of the whole.
+    """
+    scene = make_scene(trace, "line", critical=critical_path, max_events=_MOST_EVENTS)
+    lanes = _lanes_height(scene)
+    figure = Still(f"timeline of {trace!r}", (_WIDTH, lanes + 0.85))
+    axes = figure.put(0.75, 0.5, _WIDTH - 1.65, lanes)
+    draw_timeline(axes, scene)
+    if critical_path:
+        draw_critical_path(axes, scene)
+    note = f"; {scene.thinned}" if scene.thinned else ""
+    axes.set_title(title or f"{scene.total}{note}", fontsize=9, loc="left")
+    return figure
+
+
+def filmstrip(
+    trace: "Trace",
+    layout: str | None = None,
+    moments: int = 6,
+    *,
+    center: int = 0,
+    hosts: Sequence[Sequence[int]] = (),
+    roles: dict[int, str] | None = None,
+    contributions: "Contributions | None" = None,
+    curves: Mapping[str, Curve] | None = None,
+    title: str | None = None,
+) -> Still:
+    """Draw a few telling moments of a run above its timeline.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    layout : {"ring", "star", "line", "tree", "grid", "hosts"} or None, default: None
+        Where the workers stand; None chooses by who sends to whom.
+    moments : int, default: 6
+        How many moments at most, 1 to 6.
+    center : int, default: 0
+        The rank in the middle of a star, or at the top of a tree.
+    hosts : sequence of sequence of int, default: ()
+        The ranks of each host; without them they are read off from the communicators, else each
+        half of the ranks is one.
+    roles : dict of int to str or None, default: None
+        What some ranks are besides workers, ``{0: "combiner"}``.
+    contributions : Contributions or None, default: None
+        Whose numbers were where; with it, every box shows its buffer.
+    curves : dict of str to list of (float, float) or None, default: None
+        Seconds and value, by the curve's name, to be drawn below the timeline.
+    title : str or None, default: None
+        What stands above it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A figure that no global state knows of; it shows itself in a notebook.
+
+    Raises
+    ------
+    ValueError
+        If ``moments`` is not 1 to 6, there are more than 128 ranks, or ``layout``, ``center``,
+        ``hosts``, ``roles`` or ``contributions`` is unusable.
+    """
+    if moments not in range(1, 7):
+        raise ValueError(f"moments must be an int from 1 to 6, got {moments!r}")
+    check_size(trace.size)
+    scene = make_scene(
+        trace, layout, center=center, hosts=hosts, roles=roles,
+        contributions=contributions, critical=False, max_events=_MOST_EVENTS,
+    )  # fmt: skip
+    many_cells = scene.size > 8 and len(scene.goals) > 1  # they need wide panels
+    times = telling_moments(scene, min(moments, 4) if many_cells else moments)
+    columns = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2
+    rows = -(-len(times) // columns)
+    panel = min(4.4, (_WIDTH - 0.1) / columns)
+    tall = _stage_height(scene, columns)
+    says = 0.62 if scene.goals else 0.5  # room for the caption
+    lanes, graph = _lanes_height(scene), 1.0 if curves else 0.0
+    foot = 0.5 + lanes + (graph + 0.3 if graph else 0)
+    head = 0.3 if title else 0.08
+    height = foot + 0.2 + rows * (tall + says) + head
+    figure = Still(f"filmstrip of {trace!r}, {scene.layout}", (_WIDTH, height))
+    if title:
+        figure.text(0.012, 1 - 0.2 / height, title, fontsize=11, fontweight="bold", va="center")
+    for index, time_s in enumerate(times):
+        row, column = divmod(index, columns)
+        left = (_WIDTH - columns * panel) / 2 + column * panel + 0.05
+        low = height - head - (row + 1) * (tall + says) + says - 0.08
+        axes = figure.put(left, low, panel - 0.1, tall)
+        draw_stage(axes, scene, what_is_where(scene, time_s), index + 1)
+    axes = figure.put(0.75, foot - lanes, _WIDTH - 1.65, lanes)
+    draw_timeline(axes, scene, times)
+    if curves:
+        below = figure.put(0.75, 0.45, _WIDTH - 1.65, graph)
+        _curves_below(axes, below, scene, curves)
+    return figure
+
+
+def curve(
+    curves: Mapping[str, Curve],
+    *,
+    title: str | None = None,
+    x_label: str = "step",
+    y_label: str = "loss",
+) -> Still:
+    """Draw curves in one frame, told apart by colour and by dashes.
+
+    Parameters
+    ----------
+    curves : dict of str to sequence of (float, float)
+        The points of each curve, by its name.
+    title : str or None, default: None
+        What stands above it.
+    x_label, y_label : str
+        What the axes show, with the unit.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A figure that no global state knows of; it shows itself in a notebook.
+    """
+    checked = check_curves(curves)
+    figure = Still(f"curves: {', '.join(checked) or 'none'}", (_WIDTH * 0.7, 2.9))
+    axes = figure.put(0.8, 0.5, _WIDTH * 0.7 - 0.95, 2.1)
+    draw_curves(axes, checked)
+    if (legend := axes.get_legend()) is not None:
+        legend.set_loc("best")  # where it covers the least of the curves
+    axes.set_xlabel(x_label, fontsize=9)
+    axes.set_ylabel(y_label, fontsize=9)
+    axes.set_title(title or "", fontsize=10, loc="left")
+    return figure
+
+
+def _curves_below(above: Axes, below: Axes, scene: Scene, curves: Mapping[str, Curve]) -> None:
+    unit_s = scene.unit[0]
+    in_unit = {
+        name: [(time_s / unit_s, value) for time_s, value in points]
+        for name, points in check_curves(curves).items()
+    }
+    draw_curves(below, in_unit)
+    below.set_xlim(above.get_xlim())
+    below.set_xlabel(above.get_xlabel(), fontsize=8.5)
+    above.set_xlabel("")
+
+
+def _lanes_height(scene: Scene) -> float:
+    lane = 0.27 if scene.size <= 8 else 0.17 if scene.size <= 20 else 0.055
+    return min(6.0, max(0.5, scene.size * lane))
+
+
+def _stage_height(scene: Scene, columns: int) -> float:
+    if scene.layout == "line" and scene.size <= 12:
+        return 1.6 if scene.goals else 1.25
+    tall = 2.05 if columns == 3 else 2.3
+    more = 1.0 if scene.size > 8 and columns < 3 else 0.5
+    return tall + more if scene.goals else tall
