@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course_lib.comm.communicator import Communicator
-    from course_lib.comm.launch import Result, run
+    from course_lib.comm.launch import run
+    from course_lib.comm.result import Result
     from course_lib.comm.simulated import faults, networks
     from course_lib.trace.trace import Trace
 
@@ -21,7 +22,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Communicator": ("course_lib.comm.communicator", "Communicator"),
     "run": ("course_lib.comm.launch", "run"),
-    "Result": ("course_lib.comm.launch", "Result"),
+    "Result": ("course_lib.comm.result", "Result"),
     "Trace": ("course_lib.trace.trace", "Trace"),
     "faults": ("course_lib.comm.simulated.faults", None),
     "networks": ("course_lib.comm.simulated.networks", None),

@@ -21,6 +21,7 @@ from course_lib.checks.task import Case, Task
 from course_lib.comm.communicator import EAGER_BYTES, Communicator
 from course_lib.comm.errors import RunError, WorkerError
 from course_lib.comm.job import Job
+from course_lib.comm.settings import Settings
 from course_lib.comm.shipping import load_call
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
@@ -158,11 +159,9 @@ def _observe(
     from course_lib.comm.simulated import launcher
 
     room[:] = [(packed, task, case, originals, os.getpid())]
-    job = Job(
-        fn=attempt, args=(), workers=case.workers, trace=True,
-        eager_bytes=0 if case.rendezvous else EAGER_BYTES,
-        time_limit_s=limit_s, seed=case.seed % 2**32,
-    )  # fmt: skip
+    eager_bytes = 0 if case.rendezvous else EAGER_BYTES
+    settings = Settings(eager_bytes, seed=case.seed % 2**32, trace=True)
+    job = Job(fn=attempt, args=(), workers=case.workers, settings=settings, time_limit_s=limit_s)
     paper = _Paper()
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(paper):

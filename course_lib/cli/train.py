@@ -12,7 +12,8 @@ from course_lib.cli.outputs import say, tell
 from course_lib.cli.train_arguments import Arguments, read_arguments
 from course_lib.comm.errors import RunError
 from course_lib.comm.job import torchrun_size
-from course_lib.comm.launch import Result, run
+from course_lib.comm.launch import run
+from course_lib.comm.result import Result
 from course_lib.train.checkpoint import Row, read_index
 from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown

@@ -11,6 +11,7 @@ from typing import Any
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
 from course_lib.comm.memory import in_words, worker_bytes
+from course_lib.comm.settings import Settings
 
 __all__ = ["MOST_WORKERS", "USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
 
@@ -40,23 +41,17 @@ class Job:
         What every rank calls, after its communicator.
     workers : int
         How many ranks.
-    eager_bytes : int
-        Up to what size ``send`` returns after copying.
-    trace : bool
-        Whether to record what happens.
+    settings : Settings
+        What they go by.
     time_limit_s : float
         Wall seconds after which the run is ended.
-    seed : int
-        For the ranks' random generators.
     """
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     workers: int
-    eager_bytes: int
-    trace: bool
+    settings: Settings
     time_limit_s: float
-    seed: int
 
 
 def check_job(
@@ -85,10 +80,12 @@ def check_job(
         fn=fn,
         args=args,
         workers=_check_workers(workers, backend, max_workers),
-        eager_bytes=0 if _check_flag("rendezvous", rendezvous) else EAGER_BYTES,
-        trace=_check_flag("trace", trace),
+        settings=Settings(
+            eager_bytes=0 if _check_flag("rendezvous", rendezvous) else EAGER_BYTES,
+            seed=_check_seed(seed),
+            trace=_check_flag("trace", trace),
+        ),
         time_limit_s=_check_limit(time_limit_s),
-        seed=_check_seed(seed),
     )
 
 

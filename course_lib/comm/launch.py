@@ -1,10 +1,8 @@
 """``run``: the only way to start workers."""
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,59 +10,15 @@ from course_lib.comm.errors import NestedLaunchError, told_briefly
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import USUAL_WORKERS, Job, check_job, torchrun_size
 from course_lib.comm.limits import MemoryReserve
-from course_lib.trace.trace import Trace
+from course_lib.comm.result import WORKER_VARIABLE, Result, runs_ranks
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.faults import Faults
     from course_lib.comm.simulated.network import Network
 
-__all__ = ["WORKER_VARIABLE", "Result", "run"]
-
-WORKER_VARIABLE = "COURSE_LIB_WORKER"
-"""The environment variable that marks a worker process; its value is the rank."""
+__all__ = ["Result", "run"]
 
 _START_METHODS = (None, "forkserver", "spawn")
-_here = threading.local()
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run gave back.
-
-    Attributes
-    ----------
-    values : list
-        What each rank's function returned, by rank.
-    elapsed_s : float
-        How long it took: wall seconds, or virtual seconds on the simulator.
-    backend : str
-        The world it ran in.
-    recorded : Trace or None
-        The trace, or None where the run was made with ``trace=False``.
-    """
-
-    values: list[Any]
-    elapsed_s: float
-    backend: str
-    recorded: Trace | None
-
-    @property
-    def trace(self) -> Trace:
-        """Messages and compute spans of all ranks, on one clock.
-
-        Raises
-        ------
-        ValueError
-            If the run was made with ``trace=False``.
-        """
-        if self.recorded is None:
-            raise ValueError("this run was made with trace=False: run it again with trace=True")
-        return self.recorded
-
-    def __repr__(self) -> str:
-        """Summarise without any time, so that two runs of the same code print the same."""
-        traffic = "" if self.recorded is None else f": {self.recorded.traffic}"
-        return f"Result({len(self.values)} ranks, {self.backend}{traffic})"
 
 
 def run(
@@ -207,32 +161,6 @@ def _whole_imports() -> Iterator[None]:
         yield
     if (error := interrupts.outcome(None, "its world was being loaded")) is not None:
         raise error
-
-
-@contextmanager
-def inside_worker(rank: int) -> Iterator[None]:
-    """Mark this thread as running workers, so that a nested ``run`` is refused.
-
-    Parameters
-    ----------
-    rank : int
-        A rank that runs in this thread.
-
-    Yields
-    ------
-    None
-        While the workers run.
-    """
-    _here.rank = rank
-    try:
-        yield
-    finally:
-        _here.rank = None
-
-
-def runs_ranks() -> bool:
-    """Tell whether this thread is running simulated ranks."""
-    return getattr(_here, "rank", None) is not None
 
 
 def _refuse_nested() -> None:

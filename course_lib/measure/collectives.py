@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.launch import Result, run
+from course_lib.comm.launch import run
+from course_lib.comm.result import Result
 from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.trace.trace import Trace
 

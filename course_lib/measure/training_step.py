@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.launch import Result, run
+from course_lib.comm.launch import run
+from course_lib.comm.result import Result
 from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.comm.simulated.topologies import TwoLevel
 from course_lib.models.model import Model

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.launch import Result, run
+from course_lib.comm.launch import run
+from course_lib.comm.result import Result
 from course_lib.shards import split_evenly
 from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.trace import Trace

@@ -5,7 +5,7 @@ import pytest
 from course_lib.comm.processes.memory.layout import prepare, read_board, total_bytes
 from course_lib.comm.processes.memory.mailbox import NOBODY, mailbox_words
 from course_lib.comm.processes.memory.shared_arrays import Arena
-from course_lib.comm.processes.memory.wait_board import Board, Waiting
+from course_lib.comm.processes.memory.wait_board import WaitBoard, Waiting
 
 SIZE = 3
 N_FLOWS = 200  # some pages more than are there from the start
@@ -20,7 +20,9 @@ def arena():
 
 def board_in(memory, arena):
     start = 8 * SIZE * mailbox_words(SIZE)
-    return Board(memoryview(memory)[start : start + 8 * SIZE * Board.WORDS].cast("q"), arena)
+    return WaitBoard(
+        memoryview(memory)[start : start + 8 * SIZE * WaitBoard.WORDS].cast("q"), arena
+    )
 
 
 def receiving(number):
@@ -71,7 +73,7 @@ def test_who_waits_for_its_own_rank_alone_listens_to_no_bell(arena):
 
 
 def test_where_no_other_process_reads_it_the_board_needs_no_shared_memory():
-    board = Board(memoryview(bytearray(8 * Board.WORDS)).cast("q"), None)
+    board = WaitBoard(memoryview(bytearray(8 * WaitBoard.WORDS)).cast("q"), None)
     for number in range(N_FLOWS):
         board.open(0, number)
     board.accept(0, N_FLOWS - 1, 7)

@@ -9,7 +9,7 @@ import pytest
 
 from course_lib import run
 from course_lib.collectives import allreduce_direct
-from course_lib.comm.processes.rank.tallies import FORGOTTEN, Tallies
+from course_lib.comm.processes.rank.rank_context import FORGOTTEN, Tallies
 
 MANY = 1_000
 

@@ -8,7 +8,7 @@ from course_lib import run
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.torch_backend.arrays import OnDevice, check_out, overlap, store, to_data, wrap
-from course_lib.comm.torch_backend.transfers import Coming, Going
+from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
 
 def exchange(comm, dtype, device):
@@ -88,9 +88,9 @@ def test_what_lies_on_a_device_is_staged_on_its_way(waits, into, op):
 
     data = on_device([1.0, 2.0, 3.0])
     sent = envelope(None, data.dtype, data.shape, "device")
-    going = Going(0, 1, data, sent, waits=waits, number=1, channel=2, stamp=0, on_device=False)
+    going = Sending(0, 1, data, sent, waits=waits, number=1, channel=2, stamp=0, on_device=False)
     out = {"device": on_device([10.0, 10.0, 10.0]), "cpu": np.full(3, 10, "f4"), None: None}[into]
-    coming = Coming(0, 1, 2, out, op, None, "world", "cpu", 0, print)
+    coming = Receiving(0, 1, 2, out, op, None, "world", "cpu", 0, print)
     coming.open(unpack(going.letter))
     assert coming.may_be_asked_for == waits
     if waits:

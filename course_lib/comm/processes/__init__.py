@@ -12,20 +12,22 @@ A rank whose small message finds its ring full asks the receiver to make room, a
 waits for somebody else then moves such messages into memory of its own: small messages are
 never the reason for a deadlock.
 
-**Ports.** All that a rank sends and receives goes through its *port*. The communicators of a rank
-(``world``, its groups, those of functions it has started) share the rings; each message carries the
-number of its communicator. Functions that a rank has started run in threads, its *flows*, up to 15
-at once; one at a time moves messages, and of those that wait one sleeps on the bell. A message of a
-communicator that nobody waits on, and that is in somebody's way, is set aside in memory of our own.
-A barrier, a split and the like are made of such messages too, on a quiet channel of the
-communicator that is neither counted nor recorded. A rank that waits stays awake for a tenth of a
-millisecond before it sleeps: a small message takes a few microseconds, waking up takes many.
+**Progress.** All that a rank sends and receives goes through its *progress engine*. The
+communicators of a rank (``world``, its groups, those of functions it has started) share the rings;
+each message carries the number of its communicator. Functions that a rank has started run in
+threads, its *flows*; one at a time moves messages, and of those that wait one sleeps on the bell. A
+message of a communicator that nobody waits on, and that is in somebody's way, is set aside in
+memory of our own (*unexpected*). A barrier, a split and the like are made of such messages too, on
+a quiet channel of the communicator that is neither counted nor recorded. A rank that waits stays
+awake for a tenth of a millisecond before it sleeps: a small message takes a few microseconds,
+waking up takes many.
 
-The files, from the bottom up: ``segment`` (memory and semaphores), ``mailbox``, ``header``,
-``parcels`` and ``rings``, ``channels`` (how the memory is divided), ``transfers`` (one message out,
-one in), ``flows``, ``crew`` (a rank's flows in any world) and ``port``, ``small`` (the short way of
-small messages), ``started``, ``arena`` (shared arrays), ``tallies`` (of communicators that are
-over), ``home`` and ``communicator`` (the verbs).
+The files of ``memory``, from the bottom up: ``shared_memory`` (memory and semaphores), ``mailbox``,
+``header``, ``unexpected`` and ``rings``, ``wait_board``, ``shared_arrays``, ``layout`` (how the
+memory is divided), ``transfers`` (one message out, one in). Of ``rank``: ``flow`` and ``flows`` (in
+any world of real processes), ``progress``, ``eager`` (the short way of small messages),
+``started``, ``meetings``, ``rank_context`` (what its communicators share) and ``communicator`` (the
+verbs); ``transport`` says in what such worlds differ (``torch_backend`` is another).
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook
@@ -38,32 +40,34 @@ after half a second by force, with the processes they have started), and named i
 The shared memory has no name on Linux, and for a moment elsewhere; names of semaphores are gone as
 soon as all workers are attached, so a computer that dies in the middle keeps nothing.
 
-The files: ``transport`` (in what worlds of real processes differ: ``torch_backend`` is another),
-``contexts`` (how processes start), ``setup`` and ``worker`` (a worker's life),
-``records`` (what is reported), ``member`` (one worker as the launcher sees it), ``team`` (all of
-them), ``launcher``, ``reports`` (the sentences), ``output`` (what workers print), ``interrupts``.
+The files of ``worker``: ``setup`` (what it is born with), ``worker_main``, ``worker`` (its life),
+``control`` (what it and the launcher tell each other), ``guards``. Of ``launcher``:
+``start_methods`` (how processes start), ``worker_handle`` (one worker as the launcher sees it),
+``supervisor`` (all of them), ``launcher``, ``pipes``, ``explain`` (the sentences), ``output`` (what
+workers print), ``interrupts``.
 
 **Watch.** A thread in every worker waits for questions of the launcher; when the line breaks, the
 launcher is gone and the worker ends. It also answers where the main thread is. If compiled code
 holds Python's lock, the fault handler answers in its place, and on Linux the kernel ends the worker
-with its parent (``watch``).
+with its parent (``guards``).
 
-What a rank waits for stands on a *board* in the shared memory, which the launcher reads ten times a
-second; that costs the workers nothing. A rank that waits for one which has returned gets a
+What a rank waits for stands on a *wait board* in the shared memory, which the launcher reads ten
+times a second; that costs the workers nothing. A rank that waits for one which has returned gets a
 ``PeerFinishedError`` at once. Ranks that wait for each other are found by asking who can go on:
 those at work, then those that wait for them, and so on. If a circle is left over, and in three
 looks none of its ranks has moved, the run ends with a ``DeadlockError`` that names the circle
-(``deadlock``): after a quarter of a second, also while ranks outside of the circle are at work.
-A process that the system has stopped cannot be told from a slow one by its messages, so once a
-second the system is asked; after five seconds the run ends with ``WorkerStalled`` (``stalls``).
-The time in which the launcher itself is stopped, or the computer asleep, counts for none of this,
-nor for the time limit.
+(``deadlock``): after a quarter of a second, also while ranks outside of the circle are at work. A
+process that the system has stopped cannot be told from a slow one by its messages, so once a second
+the system is asked; after five seconds the run ends with ``WorkerStalled`` (``stalls``). The time
+in which the launcher itself is stopped, or the computer asleep, counts for none of this, nor for
+the time limit.
 
 **What is left behind** is nothing, also of processes that workers start: those below a worker are
 ended with it, and those whose worker has died are known by an environment variable, or are copies
-of it and end by themselves (``offspring``). The fork server and ``multiprocess``'s resource tracker
-stay while the program does, with a folder for the server's socket (``sockets``, ``tidy``). Names
-that a program leaves which is killed with all its helpers are removed when the next one starts.
+of it and end by themselves (``process_tree``). The fork server and ``multiprocess``'s resource
+tracker stay while the program does, with a folder for the server's socket (``fork_server_folder``,
+``tidy``). Names that a program leaves which is killed with all its helpers are removed when the
+next one starts.
 
 **What is not covered.** On macOS and Windows a worker whose compiled code holds Python's lock
 outlives a killed launcher until that code returns. On Windows the stack of a crash in compiled code

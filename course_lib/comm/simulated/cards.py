@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from greenlet import greenlet
 
-from course_lib.comm.simulated.in_flight import Letter
+from course_lib.comm.simulated.in_flight import InFlight
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
-    from course_lib.comm.simulated.event_loop import World
+    from course_lib.comm.simulated.event_loop import EventLoop
 
 __all__ = ["Card"]
 
@@ -32,13 +32,13 @@ class Card:
 
     __slots__ = ("_queue", "_rank", "_world", "receives_free_s", "sends_free_s")
 
-    def __init__(self, rank: int, world: "World") -> None:
+    def __init__(self, rank: int, world: "EventLoop") -> None:
         self._rank = rank
         self._world = world
-        self._queue: deque[tuple[Letter, SimulatedCommunicator]] = deque()
+        self._queue: deque[tuple[InFlight, SimulatedCommunicator]] = deque()
         self.sends_free_s = self.receives_free_s = 0.0
 
-    def enqueue(self, letter: Letter, receiver: "SimulatedCommunicator") -> None:
+    def enqueue(self, letter: InFlight, receiver: "SimulatedCommunicator") -> None:
         """Keep a message, in an open part of its sender's verb, until those before it have left."""
         if not self._queue:
             self._serve_at(self.sends_free_s)

@@ -17,11 +17,11 @@ from course_lib.comm.messages import Envelope, Tag, check_match
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
-from course_lib.comm.simulated.in_flight import ANY, Letter
+from course_lib.comm.simulated.in_flight import ANY, InFlight
 from course_lib.comm.simulated.started import Started
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.event_loop import World
+    from course_lib.comm.simulated.event_loop import EventLoop
 
 __all__ = ["SimulatedCommunicator"]
 
@@ -53,7 +53,7 @@ class SimulatedCommunicator(Communicator):
     flow: Flow
     wanted: NDArray[Any] | None  # where a sendrecv puts what it receives
 
-    def __init__(self, group: Group, rank: int, world: "World") -> None:
+    def __init__(self, group: Group, rank: int, world: "EventLoop") -> None:
         super().__init__(
             rank, len(group.members), world.seed, group.name, group.members, world.sites
         )
@@ -68,8 +68,8 @@ class SimulatedCommunicator(Communicator):
         self.sends_to: int | None = None
         self.awaited_by: dict[SimulatedCommunicator, None] = {}
         self.n_refused = 0
-        self.inbox: defaultdict[int, deque[Letter]] = defaultdict(deque)
-        self.letter: Letter | None = None
+        self.inbox: defaultdict[int, deque[InFlight]] = defaultdict(deque)
+        self.letter: InFlight | None = None
 
     def _check_flow(self, verb: str) -> None:
         if getcurrent() is not self.flow.caller:
@@ -77,7 +77,7 @@ class SimulatedCommunicator(Communicator):
 
     # Messages
 
-    def _post_send(self, letter: Letter, receiver: "SimulatedCommunicator", now_s: float) -> None:
+    def _post_send(self, letter: InFlight, receiver: "SimulatedCommunicator", now_s: float) -> None:
         flow, card = self.flow, self.card
         if card.sends_free_s > now_s:  # another flow of this rank is sending
             card.enqueue(letter, receiver)
@@ -123,7 +123,9 @@ class SimulatedCommunicator(Communicator):
         if letter.arrived_s > flow.done_s:
             flow.done_s = letter.arrived_s
 
-    def _transfer(self, letter: Letter, receiver: "SimulatedCommunicator", start_s: float) -> float:
+    def _transfer(
+        self, letter: InFlight, receiver: "SimulatedCommunicator", start_s: float
+    ) -> float:
         """Let a message leave, from this rank: return when its card is free again."""
         n_bytes = letter.data.nbytes
         world, card, mail = self.world, receiver.card, self.mail
@@ -174,7 +176,7 @@ class SimulatedCommunicator(Communicator):
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         flow = self.flow
         flow.begin(self, "send", sent.tag)
-        letter = Letter(data.copy(), sent, self, flow.now_s)
+        letter = InFlight(data.copy(), sent, self, flow.now_s)
         self._post_send(letter, self.peers[dst], flow.now_s)
         flow.end(self._members[dst])
 
@@ -200,7 +202,7 @@ class SimulatedCommunicator(Communicator):
         flow = self.flow
         flow.begin(self, "sendrecv", sending.tag)
         self.wanted = out
-        letter = Letter(data.copy(), sending, self, flow.now_s)
+        letter = InFlight(data.copy(), sending, self, flow.now_s)
         self._post_send(letter, self.peers[dst], flow.now_s)
         self._post_recv(src)
         self._open_early(out, op)
@@ -228,7 +230,7 @@ class SimulatedCommunicator(Communicator):
         data, sent = self._take(None, None, None)
         return src, data, sent
 
-    def _first(self) -> Letter | None:
+    def _first(self) -> InFlight | None:
         """Find the message that arrives first, or was posted first if none has started."""
         heads = [letters[0] for letters in self.inbox.values() if letters]
         on_their_way = [head for head in heads if head.arrived_s < math.inf]

@@ -7,7 +7,7 @@ two kernels would read the same messages from the browser. Importing this sees t
 import os
 import warnings
 
-from course_lib.comm.launch import runs_ranks
+from course_lib.comm.result import runs_ranks
 
 __all__: list[str] = []
 

@@ -14,7 +14,7 @@ from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.wait_graph import MOST_LINES, quoted, unread_note
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.event_loop import World
+    from course_lib.comm.simulated.event_loop import EventLoop
 
 __all__ = ["call", "name", "others", "spot", "unread", "where"]
 
@@ -39,7 +39,7 @@ def where(flow: Flow) -> str:
     return f"it was at {spot(flow)}"
 
 
-def others(world: "World", named: Collection[Flow] = ()) -> list[str]:
+def others(world: "EventLoop", named: Collection[Flow] = ()) -> list[str]:
     """Say in one line each where the flows were that an error does not name; at most ten lines."""
     known = set(named)
     at_work = {flow.rank for flow in world.flows.values() if not flow.finished}

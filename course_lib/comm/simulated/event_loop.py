@@ -34,15 +34,15 @@ from course_lib.comm.simulated.switching import switch
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.fault_injector import Mishaps
+    from course_lib.comm.simulated.fault_injector import FaultInjector
 
-__all__ = ["World"]
+__all__ = ["EventLoop"]
 
 _MOST_REFUSALS = 1_000
 _MUCH_BYTES = 100 * 2**20
 
 
-class World:
+class EventLoop:
     """All ranks of one run, their flows of control, and the heap of those that can go on.
 
     Attributes
@@ -62,7 +62,7 @@ class World:
         The first exception that left a function.
     routes : Routes or None
         The ways of messages, where the network is no plain star or there are faults.
-    mishaps : Mishaps or None
+    mishaps : FaultInjector or None
         The faults, if there are any.
     surroundings : Surroundings
         What ranks find around them; there while the world runs.
@@ -81,14 +81,14 @@ class World:
 
     def __init__(self, job: Job, network: Network, faults: Faults | None = None) -> None:
         self.size = job.workers
-        self.seed = job.seed
-        self.eager_bytes = job.eager_bytes
-        self.log = Log() if job.trace else None
+        self.seed = job.settings.seed
+        self.eager_bytes = job.settings.eager_bytes
+        self.log = Log() if job.settings.trace else None
         self.alpha_s = network.latency_s
         self.beta_s_per_byte = network.beta_s_per_byte
         self.flops_per_s = network.speeds(job.workers)
         self.routes: Routes | None = None
-        self.mishaps: Mishaps | None = None
+        self.mishaps: FaultInjector | None = None
         self._kind = SimulatedCommunicator
         if faults is not None or not network.is_star:
             slow = [] if faults is None else faults.events

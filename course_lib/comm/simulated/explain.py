@@ -14,7 +14,7 @@ from course_lib.comm.errors import (
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.messages import mismatch_of
 from course_lib.comm.simulated import describe
-from course_lib.comm.simulated.event_loop import World
+from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.partings import has_crashed, peer_finished, waits_for
 from course_lib.comm.wait_graph import WaitingRank
@@ -25,7 +25,7 @@ _MOST_DRAWN = 32  # ranks; of larger worlds an error carries the circles alone
 _MOST_SEARCHED = 1024  # flows, for more than one circle: whom each waits for takes a look at all
 
 
-def stuck(world: World) -> RunError:
+def stuck(world: EventLoop) -> RunError:
     """Explain why nothing can go on: circles of flows, or one that has returned too early."""
     waiting = [flow for flow in world.flows.values() if not flow.finished]
     if len(waiting) > _MOST_SEARCHED:
@@ -47,7 +47,7 @@ def stuck(world: World) -> RunError:
     return _deadlock(world, circles)
 
 
-def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
+def _deadlock(world: EventLoop, circles: list[list[Flow]]) -> RunError:
     known = {flow for circle in circles for flow in circle}
     for circle in circles:
         entered = [_entered(flow) for flow in circle if flow.verb != "wait"]
@@ -62,7 +62,7 @@ def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
     )
 
 
-def _told(world: World, circle: list[Flow]) -> list[WaitingRank]:
+def _told(world: EventLoop, circle: list[Flow]) -> list[WaitingRank]:
     # A flow that waits for a started function is told together with that function.
     before = [circle[-1], *circle]
     told = [flow for waiter, flow in zip(before, circle, strict=False) if waiter.verb != "wait"]
@@ -75,7 +75,7 @@ def _entered(flow: Flow) -> Entered:
     return flow.comm._entered() or Entered(flow.rank, "", instead=describe.call(flow), frame=frame)
 
 
-def _waiting(world: World, flow: Flow) -> WaitingRank:
+def _waiting(world: EventLoop, flow: Flow) -> WaitingRank:
     if flow.verb == "wait" and flow.comm.flow.verb != "wait":
         started = _waiting(world, flow.comm.flow)
         return replace(started, call=f"{describe.call(flow)}, which waits in {started.call}")
@@ -91,7 +91,7 @@ def _waiting(world: World, flow: Flow) -> WaitingRank:
     )
 
 
-def _refused(world: World, flow: Flow) -> RunError | None:
+def _refused(world: EventLoop, flow: Flow) -> RunError | None:
     """Say what a ``sendrecv`` has received that it would refuse, if it ended."""
     comm, letter = flow.comm, flow.comm.letter
     if flow.verb != "sendrecv" or letter is None:
@@ -106,7 +106,7 @@ def _refused(world: World, flow: Flow) -> RunError | None:
     return None
 
 
-def _peer_finished(world: World, flow: Flow, peer: Flow) -> RunError:
+def _peer_finished(world: EventLoop, flow: Flow, peer: Flow) -> RunError:
     """Say it of a function that has returned, of a rank that is still there."""
     if refusal := _refused(world, flow):
         return refusal
@@ -115,7 +115,7 @@ def _peer_finished(world: World, flow: Flow, peer: Flow) -> RunError:
     return error
 
 
-def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:
+def _peer_crashed(world: EventLoop, flow: Flow, peer: Flow) -> WorkerKilled:
     assert world.mishaps is not None
     died_s = world.mishaps.died_s.get(peer.rank)
     text = f"rank {flow.rank} waits in {describe.call(flow)}, at {describe.spot(flow)}"
@@ -131,12 +131,12 @@ def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:
     )
 
 
-def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> LaunchTimeout:
+def timed_out(world: EventLoop, limit_s: float, frames: tuple[Frame, ...]) -> LaunchTimeout:
     """Say where every rank was when the wall time was over.
 
     Parameters
     ----------
-    world : World
+    world : EventLoop
         The run.
     limit_s : float
         Its limit in wall seconds.
@@ -161,12 +161,12 @@ def timed_out(world: World, limit_s: float, frames: tuple[Frame, ...]) -> Launch
     )
 
 
-def storm(world: World, most: int, frames: tuple[Frame, ...]) -> SimulationError:
+def storm(world: EventLoop, most: int, frames: tuple[Frame, ...]) -> SimulationError:
     """Say where every rank was when more had happened than a computer's memory has room for.
 
     Parameters
     ----------
-    world : World
+    world : EventLoop
         The run.
     most : int
         How many events it may have.
@@ -191,12 +191,12 @@ def storm(world: World, most: int, frames: tuple[Frame, ...]) -> SimulationError
     )
 
 
-def interrupted(world: World, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
+def interrupted(world: EventLoop, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
     """Say where every rank was when the user pressed Ctrl-C.
 
     Parameters
     ----------
-    world : World
+    world : EventLoop
         The run.
     frames : tuple of Frame
         Where the rank was that was running.
@@ -213,7 +213,7 @@ def interrupted(world: World, frames: tuple[Frame, ...]) -> KeyboardInterrupt:
     )
 
 
-def _running(world: World, frames: tuple[Frame, ...]) -> dict[Flow, str]:
+def _running(world: EventLoop, frames: tuple[Frame, ...]) -> dict[Flow, str]:
     """Say of the flow whose turn it was where it was."""
     can_go_on = {entry[3] for entry in world.heap}
     lines = {}

@@ -19,16 +19,16 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
-from course_lib.comm.simulated.event_loop import World
+from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_events import Crash, Delay, Drop, Duplicate, Partition
 from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
-from course_lib.comm.simulated.in_flight import ANY, Letter
+from course_lib.comm.simulated.in_flight import ANY, InFlight
 from course_lib.comm.simulated.topologies import SlowLink
 from course_lib.trace.events import Fault
 
-__all__ = ["Fate", "Mishaps"]
+__all__ = ["Fate", "FaultInjector"]
 
 _MOST_TOLD = 10
 
@@ -41,7 +41,7 @@ class Fate(NamedTuple):
     late_s: float = 0.0
 
 
-class Mishaps:
+class FaultInjector:
     """The faults of one run: those to come, and those that have happened.
 
     Attributes
@@ -54,7 +54,7 @@ class Mishaps:
         Ranks that have been started again.
     """
 
-    def __init__(self, world: World, faults: Faults) -> None:
+    def __init__(self, world: EventLoop, faults: Faults) -> None:
         self._world = world
         self._faults = faults
         self.happened: list[Fault] = []
@@ -86,7 +86,7 @@ class Mishaps:
         self,
         sender: SimulatedCommunicator,
         receiver: SimulatedCommunicator,
-        letter: Letter,
+        letter: InFlight,
         now_s: float,
     ) -> Fate:
         """Decide what happens to a message that is being sent; each is asked about once."""
@@ -216,7 +216,7 @@ def _listens(flow: Flow, src: int) -> bool:
     return heard is not None and (heard == ANY or comm.group.members[heard] == src)
 
 
-def _forget(group: Group, rank: int, world: World) -> int:
+def _forget(group: Group, rank: int, world: EventLoop) -> int:
     """Take out of a group what a dead rank had in its memory; return how many messages it had."""
     if rank not in group.members:
         return 0

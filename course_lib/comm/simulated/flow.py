@@ -20,7 +20,7 @@ from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
-    from course_lib.comm.simulated.event_loop import World
+    from course_lib.comm.simulated.event_loop import EventLoop
 
 __all__ = ["Flow"]
 
@@ -71,7 +71,7 @@ class Flow(greenlet):  # type: ignore[misc]
         now_s: float = 0.0,
     ) -> None:
         super().__init__(parent=comm.world.loop)
-        self.world: World = comm.world
+        self.world: EventLoop = comm.world
         self.heap = self.world.heap
         self.waits = None if self.world.log is None else self.world.log.waits
         self.rank = comm.run_rank

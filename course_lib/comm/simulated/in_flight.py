@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
     from course_lib.comm.simulated.fault_injector import Fate
 
-__all__ = ["ANY", "Letter"]
+__all__ = ["ANY", "InFlight"]
 
 ANY = -1
 """In place of a source: whoever comes first."""
 
 
-class Letter:
+class InFlight:
     """A message on its way: a copy of the data, who sent it, when, and when it will be there.
 
     ``data`` is the receiver's own array as soon as the message has been put into that.

@@ -8,10 +8,10 @@ from course_lib.comm.errors import PeerFinishedError, RunError
 from course_lib.comm.failures import frames_of, to_error
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
-from course_lib.comm.launch import Result, inside_worker
+from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.simulated import copies, describe, explain, networks  # noqa: F401
-from course_lib.comm.simulated.event_loop import World
-from course_lib.comm.simulated.fault_injector import Mishaps
+from course_lib.comm.simulated.event_loop import EventLoop
+from course_lib.comm.simulated.fault_injector import FaultInjector
 from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.network import Network
@@ -67,14 +67,14 @@ def launch(
     _check_faults(faults, job.workers)
     most = MOST_EVENTS if max_events is None else max_events
     whole("max_events", most, least=1)
-    world = World(job, network, faults)
+    world = EventLoop(job, network, faults)
     if faults is not None:
-        world.mishaps = Mishaps(world, faults)
+        world.mishaps = FaultInjector(world, faults)
     try:
         with (
             Interrupts() as world.interrupts,
             inside_worker(0),
-            surroundings(job.seed, n_threads=1) as world.surroundings,
+            surroundings(job.settings.seed, n_threads=1) as world.surroundings,
         ):
             failure = _run(world, job.time_limit_s, most, world.interrupts)
         error = world.interrupts.outcome(failure, "its ranks were ending")
@@ -101,7 +101,7 @@ def _check_faults(faults: Faults | None, workers: int) -> None:
 
 
 def _run(
-    world: World, time_limit_s: float, max_events: int, interrupts: Interrupts
+    world: EventLoop, time_limit_s: float, max_events: int, interrupts: Interrupts
 ) -> RunError | KeyboardInterrupt | None:
     """Run the world to its end; explain a bad end; end the ranks that are left."""
     error: RunError | KeyboardInterrupt | None = None
@@ -139,13 +139,13 @@ def _run(
     return error
 
 
-def _named(world: World, error: RunError) -> list[Flow]:
+def _named(world: EventLoop, error: RunError) -> list[Flow]:
     """List whom an error names already, besides the rank that raised it."""
     peer = error.peer if isinstance(error, PeerFinishedError) else None
     return [flow for flow in world.flows.values() if flow.rank == peer]
 
 
-def _end(world: World, interrupts: Interrupts) -> None:
+def _end(world: EventLoop, interrupts: Interrupts) -> None:
     """End the ranks that are left; one that will not end in a second is left behind."""
     if all(flow.dead for flow in world.flows.values()):
         return
@@ -153,7 +153,7 @@ def _end(world: World, interrupts: Interrupts) -> None:
         Watchdog(_GRACE_S, lambda: None, None, interrupts).call(world.end, lets_in=False)
 
 
-def _faults(world: World) -> list[Fault]:
+def _faults(world: EventLoop) -> list[Fault]:
     return [] if world.mishaps is None else sorted(world.mishaps.happened, key=_time)
 
 
@@ -161,7 +161,7 @@ def _time(fault: Fault) -> float:
     return fault.time_s
 
 
-def _trace(world: World, error: RunError) -> Trace | None:
+def _trace(world: EventLoop, error: RunError) -> Trace | None:
     """Make the trace of a run that failed, with the failure and what ranks still wait for."""
     log, end_s = world.log, world.virtual_time_s()
     if log is None:

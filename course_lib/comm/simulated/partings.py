@@ -19,17 +19,17 @@ from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.wait_graph import GROUP_VERBS, quoted
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.event_loop import World
+    from course_lib.comm.simulated.event_loop import EventLoop
 
 __all__ = ["has_crashed", "look", "peer_finished", "tell", "waits_for"]
 
 
-def tell(world: "World", rank: int, now_s: float) -> None:
+def tell(world: "EventLoop", rank: int, now_s: float) -> None:
     """Let everybody raise who waits for a rank that has just returned.
 
     Parameters
     ----------
-    world : World
+    world : EventLoop
         The run.
     rank : int
         Who has returned.
@@ -56,12 +56,12 @@ def _waiting_for(group: Group, gone: SimulatedCommunicator) -> list[SimulatedCom
     return [*listening, *sending, *to_anybody, *group.meeting.inside]
 
 
-def look(world: "World", flow: Flow, now_s: float) -> None:
+def look(world: "EventLoop", flow: Flow, now_s: float) -> None:
     """Let a flow raise if what it waits for will never come, because a rank has returned.
 
     Parameters
     ----------
-    world : World
+    world : EventLoop
         The run.
     flow : Flow
         One that is in a verb, with open parts.
@@ -150,7 +150,7 @@ def _user(comm: SimulatedCommunicator) -> Flow:
     return comm.flow
 
 
-def peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
+def peer_finished(world: "EventLoop", flow: Flow, peer: Flow) -> PeerFinishedError:
     """Say that a flow waits for one that has returned."""
     comm = flow.comm
     entered = comm._entered()

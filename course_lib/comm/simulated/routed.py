@@ -13,7 +13,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
-from course_lib.comm.simulated.in_flight import Letter
+from course_lib.comm.simulated.in_flight import InFlight
 from course_lib.comm.simulated.routes import Route
 
 __all__ = ["RoutedCommunicator"]
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class RoutedCommunicator(SimulatedCommunicator):
     """The end of a communicator whose messages take routes and may meet with faults."""
 
-    def _post_send(self, letter: Letter, receiver: SimulatedCommunicator, now_s: float) -> None:
+    def _post_send(self, letter: InFlight, receiver: SimulatedCommunicator, now_s: float) -> None:
         receiver = self.peers[receiver.rank]  # it may have been started again in the meantime
         mishaps = self.world.mishaps
         if mishaps is not None and self.card.sends_free_s <= now_s and not hasattr(letter, "fate"):
@@ -34,14 +34,14 @@ class RoutedCommunicator(SimulatedCommunicator):
                 return
         super()._post_send(letter, receiver, now_s)
 
-    def _lose(self, letter: Letter, receiver: SimulatedCommunicator, start_s: float) -> None:
+    def _lose(self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float) -> None:
         """Let a message leave that will never arrive."""
         free_s = start_s + self._route(receiver).out_s(letter.data.nbytes)
         self.card.sends_free_s = free_s
         self.flow.done_s = max(self.flow.done_s, free_s)
         self._log_message(letter, receiver, free_s, math.inf)
 
-    def _transfer(self, letter: Letter, receiver: SimulatedCommunicator, start_s: float) -> float:
+    def _transfer(self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float) -> float:
         mishaps = self.world.mishaps
         late_s = 0.0
         if mishaps is not None:
@@ -53,7 +53,7 @@ class RoutedCommunicator(SimulatedCommunicator):
         return free_s
 
     def _carry(
-        self, letter: Letter, receiver: SimulatedCommunicator, start_s: float, late_s: float
+        self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
     ) -> float:
         route = self._route(receiver)
         free_s, letter.arrived_s = route.carry(letter.data.nbytes, start_s, late_s)
@@ -61,10 +61,10 @@ class RoutedCommunicator(SimulatedCommunicator):
         return free_s
 
     def _deliver_again(
-        self, letter: Letter, receiver: SimulatedCommunicator, start_s: float, late_s: float
+        self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
     ) -> None:
         """Put a copy of a message, which has just started, right behind it."""
-        copy = Letter(letter.data.copy(), letter.sent, self, letter.posted_s)
+        copy = InFlight(letter.data.copy(), letter.sent, self, letter.posted_s)
         copy.fate, copy.stamp = letter.fate, letter.stamp
         self._carry(copy, receiver, start_s, late_s)
         # Nothing can be behind it: its sender is in this very verb.
@@ -75,7 +75,7 @@ class RoutedCommunicator(SimulatedCommunicator):
         return self.world.routes.between(self.run_rank, receiver.run_rank)
 
     def _log_message(
-        self, letter: Letter, receiver: SimulatedCommunicator, free_s: float, arrived_s: float
+        self, letter: InFlight, receiver: SimulatedCommunicator, free_s: float, arrived_s: float
     ) -> None:
         if self.mail is not None:
             letter.number = self.mail.add(

@@ -8,7 +8,7 @@ functions do. A message of up to ``EAGER_BYTES`` is one letter: what it says abo
 shape, tag: gloo would abort the process where they do not match), then its bytes. A larger one is
 announced by a letter; when its receive is posted, the receiver asks for it, and the listening
 thread of the sender sends it. So ``recv_any``, order, tags and ``rendezvous`` are those of every
-world, and no small message ever waits for a receive. (``letters``, ``transfers``, ``port``)
+world, and no small message ever waits for a receive. (``letters``, ``transfers``, ``progress``)
 
 **Tensors.** What NumPy knows travels as NumPy; bfloat16 as pairs of bytes; a tensor on a GPU by
 NCCL where each rank has a GPU of its own, else through memory. It arrives on the receiver's GPU, or

@@ -8,7 +8,7 @@ from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.messages import Array, Envelope, Tag
 from course_lib.comm.processes.rank.communicator import ProcessCommunicator
 from course_lib.comm.torch_backend.arrays import check_out, overlap, to_data, wrap
-from course_lib.comm.torch_backend.transfers import Coming, Going
+from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
 __all__ = ["TorchCommunicator"]
 
@@ -28,7 +28,7 @@ class TorchCommunicator(ProcessCommunicator):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.device = self._port.wires.device
+        self.device = self._progress.wires.device
 
     def quietly_report(self, data: NDArray[Any]) -> None:
         """Send rank 0 what no function has sent."""
@@ -43,20 +43,20 @@ class TorchCommunicator(ProcessCommunicator):
 
     def _sending(
         self, data: NDArray[Any], sent: Envelope, to: int, _: float, quietly: bool = False
-    ) -> Going:
-        most = EAGER_BYTES if quietly else self._home.eager_bytes
-        return Going(
-            self._me, to, data, sent, waits=data.nbytes > most, number=next(self._port.numbers),
+    ) -> Sending:
+        most = EAGER_BYTES if quietly else self._context.settings.eager_bytes
+        return Sending(
+            self._me, to, data, sent, waits=data.nbytes > most, number=next(self._progress.numbers),
             channel=self._quiet_channel if quietly else self._channel,
             stamp=0 if quietly else self._stamp,
-            on_device=self._port.wires.between_gpus,
+            on_device=self._progress.wires.between_gpus,
         )  # fmt: skip
 
     def _receiving(
         self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
         stamp: int,
-    ) -> Coming:  # fmt: skip
-        return Coming(
+    ) -> Receiving:  # fmt: skip
+        return Receiving(
             from_, self._me, channel, out, op, tag, self.name, self.device, stamp,
             self._other_stamp,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-define
 
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
 
-__all__ = ["TIMEOUT", "Wires", "join", "meet", "own_device"]
+__all__ = ["TIMEOUT", "Groups", "join", "meet", "own_device"]
 
 TIMEOUT = timedelta(seconds=20)
 """How long a collective of the default group waits for a rank; torch would wait half an hour."""
@@ -50,7 +50,7 @@ def _start_default_group(**where: Any) -> None:
     dist.init_process_group(backend, timeout=TIMEOUT, **where)
 
 
-def meet(rank: int, size: int, folder: str, interface: str) -> "Wires":
+def meet(rank: int, size: int, folder: str, interface: str) -> "Groups":
     """Connect the ranks of one computer, through a file that they find each other by.
 
     Parameters
@@ -64,7 +64,7 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Wires":
 
     Returns
     -------
-    Wires
+    Groups
         The rank's ends of all connections.
     """
     for library in ("GLOO", "NCCL", "TP"):
@@ -74,19 +74,19 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Wires":
     _start_default_group(store=PrefixStore("default", store), rank=rank, world_size=size)
     # A group of its own making, which the learner's destroy_process_group() leaves alone.
     own = dist.ProcessGroupGloo(PrefixStore("messages", store), rank, size, _FOR_EVER)
-    return Wires(own, rank)
+    return Groups(own, rank)
 
 
-def join() -> "Wires":
+def join() -> "Groups":
     """Join the group that torchrun has started, or that this program has."""
     if not dist.is_initialized():
         _start_default_group()
         # Threads of a group that nobody has closed abort a program that ends.
         atexit.register(_leave_default_group)
-    return Wires(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
+    return Groups(dist.new_group(backend="gloo", timeout=_FOR_EVER), dist.get_rank())
 
 
-class Wires:
+class Groups:
     """A rank's ends of all connections.
 
     Parameters

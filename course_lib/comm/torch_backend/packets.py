@@ -11,7 +11,7 @@ from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.messages import Envelope
 from course_lib.comm.processes.memory.header import LARGEST_HEADER, describe, understand
 
-__all__ = ["LONGEST", "Kind", "Letter", "note", "pack", "unpack"]
+__all__ = ["LONGEST", "Kind", "Packet", "note", "pack", "unpack"]
 
 _FIXED = struct.Struct("<BBHiqQQQ")
 LONGEST = _FIXED.size + LARGEST_HEADER + EAGER_BYTES
@@ -35,7 +35,7 @@ class Kind:
     """Its function has returned; under torchrun it still reports that."""
 
 
-class Letter(NamedTuple):
+class Packet(NamedTuple):
     """A letter as the receiver reads it."""
 
     kind: int
@@ -72,13 +72,13 @@ def note(kind: int, src: int, number: int = 0, data: bytes = b"") -> bytearray:
     return bytearray(_FIXED.pack(kind, 0, 0, src, number, 0, len(data), 0) + data)
 
 
-def unpack(view: memoryview) -> Letter:
+def unpack(view: memoryview) -> Packet:
     """Read a letter."""
     kind, flags, n_description, src, number, channel, n_bytes, stamp = _FIXED.unpack_from(view)
     start = _FIXED.size + n_description
     sent = understand(bytes(view[_FIXED.size : start]))[0] if n_description else None
     waits = bool(flags & _WAITS)
     data = b"" if waits else bytes(view[start : start + n_bytes])
-    return Letter(
+    return Packet(
         kind, src, number, channel, n_bytes, waits, bool(flags & _ON_DEVICE), stamp, sent, data
     )  # fmt: skip

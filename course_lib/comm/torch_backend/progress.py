@@ -20,27 +20,27 @@ import torch
 
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY, Mailbox
-from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
-from course_lib.comm.processes.rank.flows import Crew
-from course_lib.comm.torch_backend.groups import Wires
-from course_lib.comm.torch_backend.packets import LONGEST, Kind, Letter, note, unpack
-from course_lib.comm.torch_backend.transfers import Coming, Going
+from course_lib.comm.processes.rank.flows import Flows
+from course_lib.comm.torch_backend.groups import Groups
+from course_lib.comm.torch_backend.packets import LONGEST, Kind, Packet, note, unpack
+from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
-__all__ = ["REPORTS", "TorchPort"]
+__all__ = ["REPORTS", "TorchProgress"]
 
 REPORTS = "reports"
 """The communicator on which ranks that have returned say so to rank 0, under torchrun."""
 
 
-class TorchPort(Crew):
+class TorchProgress(Flows):
     """A rank's connections, and its flows.
 
     Parameters
     ----------
     rank, size : int
         Whose they are, of how many.
-    board : Board
+    board : WaitBoard
         Where is written what its flows wait for.
     mailboxes : sequence of Mailbox
         Where letters are announced, by rank; empty if the ranks share no memory.
@@ -49,26 +49,26 @@ class TorchPort(Crew):
 
     Attributes
     ----------
-    wires : Wires
+    wires : Groups
         The connections, once there are any.
     numbers : iterator of int
         Of the rank's messages.
     """
 
-    wires: Wires
+    wires: Groups
 
     def __init__(
-        self, rank: int, size: int, board: Board, mailboxes: Sequence[Mailbox],
-        meet: Callable[[], Wires],
+        self, rank: int, size: int, board: WaitBoard, mailboxes: Sequence[Mailbox],
+        meet: Callable[[], Groups],
     ) -> None:  # fmt: skip
         super().__init__(rank, size, board)
         self.numbers = count(1)
         self._mailboxes = mailboxes
         self._meet = meet
         self._peers = [peer for peer in range(size) if peer != rank]
-        self._letters: dict[tuple[int, int], deque[tuple[int, Letter]]] = defaultdict(deque)
+        self._letters: dict[tuple[int, int], deque[tuple[int, Packet]]] = defaultdict(deque)
         self._asking = [threading.Lock() for _ in range(size)]
-        self._going: dict[int, tuple[Going, Flow]] = {}
+        self._going: dict[int, tuple[Sending, Flow]] = {}
         self._awaiting: dict[tuple[int, int], Flow] = {}  # by source and channel
         self._word = threading.Condition(self.turn)  # a rank has returned, or failed
         self._n_heard = 0
@@ -127,7 +127,7 @@ class TorchPort(Crew):
         except Exception as error:
             self.stop(error)
 
-    def _hear(self, letter: Letter) -> None:
+    def _hear(self, letter: Packet) -> None:
         with self.turn:
             self._n_heard += 1
             if letter.kind == Kind.MESSAGE:
@@ -157,7 +157,7 @@ class TorchPort(Crew):
         if self._mailboxes:
             self._mailboxes[self.rank].lie_down(self._n_heard)
 
-    def _hear_failure(self, letter: Letter) -> None:
+    def _hear_failure(self, letter: Packet) -> None:
         """Take what a rank that has failed tells all others, where no launcher does."""
 
     # What goes out
@@ -167,7 +167,7 @@ class TorchPort(Crew):
             self._mailboxes[dst].announce()
         self.wires.post(letter, dst)
 
-    def _ask(self, coming: Coming, letter: Letter) -> None:
+    def _ask(self, coming: Receiving, letter: Packet) -> None:
         # NCCL has no tags: what is asked for first is received first.
         with self._asking[coming.src]:
             self._post(coming.src, note(Kind.ACCEPT, self.rank, letter.number))
@@ -177,7 +177,9 @@ class TorchPort(Crew):
 
     # Messages
 
-    def drive(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> None:
+    def drive(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> None:
         """Send and receive, and wait until both are done."""
         if going is not None:
             if going.waits:
@@ -202,11 +204,13 @@ class TorchPort(Crew):
             self._await(coming.work, call, flow)
             coming.finish()
 
-    def _take_back(self, going: Going | None) -> None:
+    def _take_back(self, going: Sending | None) -> None:
         if going is not None:
             self._going.pop(going.number, None)
 
-    def _step(self, flow: Flow, call: Call, going: Going | None, coming: Coming | None) -> bool:
+    def _step(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> bool:
         """Go on as far as letters allow; return whether there is more to ask or to wait for."""
         with self.turn:
             if coming is not None and coming.letter is None:
@@ -224,7 +228,7 @@ class TorchPort(Crew):
             self._rest(flow, call.still(src, dst), channel)
             return True
 
-    def _open(self, coming: Coming) -> None:
+    def _open(self, coming: Receiving) -> None:
         letters = self._letters.get((coming.src, coming.channel))
         if letters:
             coming.open(letters[0][1])

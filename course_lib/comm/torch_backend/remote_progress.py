@@ -9,28 +9,28 @@ import time
 from typing import Any
 
 from course_lib.comm.errors import LaunchTimeout, RunError
-from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
-from course_lib.comm.torch_backend.groups import Wires
-from course_lib.comm.torch_backend.packets import Kind, Letter, note
-from course_lib.comm.torch_backend.progress import TorchPort
+from course_lib.comm.torch_backend.groups import Groups
+from course_lib.comm.torch_backend.packets import Kind, Packet, note
+from course_lib.comm.torch_backend.progress import TorchProgress
 
-__all__ = ["RemotePort"]
+__all__ = ["RemoteProgress"]
 
 _LAST_WORDS_S = 2.0
 _LATE_S = 1.0
 
 
-class RemotePort(TorchPort):
+class RemoteProgress(TorchProgress):
     """The connections and the flows of a rank under torchrun.
 
     Parameters
     ----------
     rank, size : int
         Whose they are, of how many.
-    board : Board
+    board : WaitBoard
         Where is written what its flows wait for; nobody else reads it.
-    wires : Wires
+    wires : Groups
         The connections.
     time_limit_s : float
         How long its flows may wait in all, from now on.
@@ -44,7 +44,7 @@ class RemotePort(TorchPort):
     """
 
     def __init__(
-        self, rank: int, size: int, board: Board, wires: Wires, time_limit_s: float
+        self, rank: int, size: int, board: WaitBoard, wires: Groups, time_limit_s: float
     ) -> None:  # fmt: skip
         super().__init__(rank, size, board, (), lambda: wires)
         self.wires = wires
@@ -107,7 +107,7 @@ class RemotePort(TorchPort):
         broken_here = self.is_consequence(error) and isinstance(self._stop, LaunchTimeout)
         return self._stop if broken_here and self._stop is not None else error
 
-    def _hear_failure(self, letter: Letter) -> None:
+    def _hear_failure(self, letter: Packet) -> None:
         if self.lost is None:
             self.told = self.told or letter.data
         self._stop = self._stop or ConnectionAbortedError(f"rank {letter.src} has failed")

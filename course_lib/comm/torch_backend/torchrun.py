@@ -21,18 +21,18 @@ from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import RunError
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.job import Job
-from course_lib.comm.launch import Result, inside_worker
 from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
-from course_lib.comm.processes.memory.wait_board import Board
-from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.memory.wait_board import WaitBoard
+from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.worker.control import Done
 from course_lib.comm.processes.worker.worker import done
+from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
-from course_lib.comm.torch_backend.groups import Wires, join
+from course_lib.comm.torch_backend.groups import Groups, join
 from course_lib.comm.torch_backend.lookout import Lookout
 from course_lib.comm.torch_backend.progress import REPORTS
-from course_lib.comm.torch_backend.remote_progress import RemotePort
+from course_lib.comm.torch_backend.remote_progress import RemoteProgress
 from course_lib.comm.unreceived import warn_unreceived
 from course_lib.trace.recorder import Recorder, assemble
 
@@ -62,57 +62,58 @@ def take_part(job: Job) -> Result:
         If this rank fails, or another has: then on every rank.
     """
     rank, size = int(os.environ["RANK"]), job.workers
-    board = Board(memoryview(bytearray(8 * Board.WORDS * size)).cast("q"), None)
+    board = WaitBoard(memoryview(bytearray(8 * WaitBoard.WORDS * size)).cast("q"), None)
     lookout = Lookout(rank)
     wires = join()
-    port = RemotePort(rank, size, board, wires, job.time_limit_s)
+    progress = RemoteProgress(rank, size, board, wires, job.time_limit_s)
     address = lookout.address() if rank == 0 else ""
-    lookout.watch(_of_rank_0(address, wires, rank, size), port.lose)
+    lookout.watch(_of_rank_0(address, wires, rank, size), progress.lose)
     origin_s = _common_origin_s(wires, rank, size)
-    port.connect()
-    timer = port.end_at_deadline()
+    progress.connect()
+    timer = progress.end_at_deadline()
     try:
-        home = Home(
-            port, None, job.eager_bytes, job.seed, job.trace, origin_s, fail=port.stop,
-            sites=Sites(),
+        context = RankContext(
+            progress, None, job.settings, origin_s, fail=progress.stop, sites=Sites()
         )  # fmt: skip
-        with inside_worker(rank), surroundings(job.seed) as around:
+        with inside_worker(rank), surroundings(job.settings.seed) as around:
             fn, args = load_call(pack_call(job.fn, job.args), rank)  # as every rank anywhere
             around.seed_again()  # loading may have drawn
-            reports = _call(fn, args, home)
-        port.finish()
-        port.close()
+            reports = _call(fn, args, context)
+        progress.finish()
+        progress.close()
     except BaseException as error:
-        raise _told(error, port, time.perf_counter() - origin_s) from None
+        raise _told(error, progress, time.perf_counter() - origin_s) from None
     finally:
         timer.cancel()
         lookout.end()
     return _result(job, reports)
 
 
-def _call(fn: Callable[..., Any], args: tuple[Any, ...], home: Home) -> list[Done | None]:
+def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -> list[Done | None]:
     """Call the function; return what is known of how each rank ended."""
-    port: RemotePort = home.port
-    flow = port.open_flow(WORLD)
-    port.enter(flow)
-    comm = TorchCommunicator(home, flow)
+    progress: RemoteProgress = context.progress
+    flow = progress.open_flow(WORLD)
+    progress.enter(flow)
+    comm = TorchCommunicator(context, flow)
     # NumPy's errstate, decimal's precision and the like are as in a new process, and stay here.
     value = Context().run(fn, comm, *args)
-    port.wait_for_all(flow)
-    mine = done(home, pack_value(value, port.rank), home.clock())
-    port.tell_returned()
+    progress.wait_for_all(flow)
+    mine = done(context, pack_value(value, progress.rank), context.clock())
+    progress.tell_returned()
     # Another communicator: nobody who still waits for this rank is to take a report for its answer.
-    comm = TorchCommunicator(home, flow, REPORTS)
-    reports: list[Done | None] = [mine if rank == port.rank else None for rank in range(port.size)]
-    if port.rank != 0:
+    comm = TorchCommunicator(context, flow, REPORTS)
+    reports: list[Done | None] = [
+        mine if rank == progress.rank else None for rank in range(progress.size)
+    ]
+    if progress.rank != 0:
         comm.quietly_report(np.frombuffer(pickle.dumps(mine), np.uint8))
     else:
-        for rank in range(1, port.size):
+        for rank in range(1, progress.size):
             reports[rank] = pickle.loads(comm.quietly_hear(rank).tobytes())
     return reports
 
 
-def _of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
+def _of_rank_0(text: str, wires: Groups, rank: int, size: int) -> str:
     """Return a short text of rank 0's on every rank."""
     payload = torch.zeros(_ADDRESS_BYTES, dtype=torch.uint8)
     if rank != 0:
@@ -127,7 +128,7 @@ def _of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
     return text
 
 
-def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
+def _common_origin_s(wires: Groups, rank: int, size: int) -> float:
     """Return the run's time 0, a moment of rank 0, on this rank's clock.
 
     Each rank asks rank 0 for its time, as often as it takes for one answer to be quick.
@@ -151,28 +152,28 @@ def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
     return _hear(wires, 0) + min(answers)[1]
 
 
-def _say(wires: Wires, dst: int, time_s: float) -> None:
+def _say(wires: Groups, dst: int, time_s: float) -> None:
     payload = torch.tensor([time_s], dtype=torch.float64)
     wires.send(payload, dst, 0, on_device=False).wait()
 
 
-def _hear(wires: Wires, src: int) -> float:
+def _hear(wires: Groups, src: int) -> float:
     room = torch.empty(1, dtype=torch.float64)
     wires.receive(room, src, 0, on_device=False).wait()
     return float(room)
 
 
-def _told(error: BaseException, port: RemotePort, time_s: float) -> BaseException:
+def _told(error: BaseException, progress: RemoteProgress, time_s: float) -> BaseException:
     """Return what to raise for an exception: if another rank has failed, that rank's failure."""
-    error = port.cause_of(error)
-    if port.is_consequence(error):
-        port.await_word(_ANOTHER_FIRST_S)
-    if port.told is not None:
-        return to_error(pickle.loads(port.told))
-    if port.lost is not None:
-        return port.lost
-    failure = Failure.of(error, port.rank, time_s)
-    port.tell_failure(pickle.dumps(failure))
+    error = progress.cause_of(error)
+    if progress.is_consequence(error):
+        progress.await_word(_ANOTHER_FIRST_S)
+    if progress.told is not None:
+        return to_error(pickle.loads(progress.told))
+    if progress.lost is not None:
+        return progress.lost
+    failure = Failure.of(error, progress.rank, time_s)
+    progress.tell_failure(pickle.dumps(failure))
     if isinstance(error, RunError | KeyboardInterrupt):
         return error
     return to_error(failure)
@@ -186,7 +187,7 @@ def _result(job: Job, reports: list[Done | None]) -> Result:
     ]
     elapsed_s = max(report.ended_s for report in known.values())
     trace = None
-    if job.trace:
+    if job.settings.trace:
         recorders = [
             Recorder(rank) if report is None else report.recorder
             for rank, report in enumerate(reports)

@@ -11,12 +11,12 @@ from course_lib.comm.errors import CollectiveMismatchError
 from course_lib.comm.messages import Envelope, Tag, mismatch_of
 from course_lib.comm.processes.memory.unexpected import new_array
 from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
-from course_lib.comm.torch_backend.packets import Letter, pack
+from course_lib.comm.torch_backend.packets import Packet, pack
 
-__all__ = ["Coming", "Going"]
+__all__ = ["Receiving", "Sending"]
 
 
-class Going:
+class Sending:
     """A message on its way out.
 
     Parameters
@@ -62,7 +62,7 @@ class Going:
         )  # fmt: skip
 
 
-class Coming:
+class Receiving:
     """A message on its way in.
 
     Parameters
@@ -88,7 +88,7 @@ class Coming:
 
     Attributes
     ----------
-    letter : Letter or None
+    letter : Packet or None
         What the sender wrote, once it is here.
     refusal : Exception or None
         Why it is not what was wanted, or could not be combined; then what follows is received all
@@ -111,7 +111,7 @@ class Coming:
     ) -> None:  # fmt: skip
         self.src = src
         self.channel = channel
-        self.letter: Letter | None = None
+        self.letter: Packet | None = None
         self.work: Any = None
         self.done = False
         self._rank = rank
@@ -134,7 +134,7 @@ class Coming:
         """Whether its sender waits to be asked for the rest."""
         return self.waited and self.work is None
 
-    def open(self, letter: Letter) -> None:
+    def open(self, letter: Packet) -> None:
         """Compare what the sender wrote with what is wanted, and make room."""
         assert letter.sent is not None, "a message says what it is"
         out: Any = self._out

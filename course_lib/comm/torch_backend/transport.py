@@ -12,8 +12,8 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.processes.memory.layout import Channels, front_bytes
 from course_lib.comm.processes.rank.flow import Flow
-from course_lib.comm.processes.rank.flows import Crew
-from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.rank.flows import Flows
+from course_lib.comm.processes.rank.rank_context import RankContext
 
 __all__ = ["Distributed"]
 
@@ -25,7 +25,7 @@ class Distributed:
 
     backend: ClassVar[str] = "torch"
     preload: ClassVar[tuple[str, ...]] = (
-        "torch", f"{_HERE}.communicator", f"{_HERE}.port", f"{_HERE}.transport"
+        "torch", f"{_HERE}.communicator", f"{_HERE}.progress", f"{_HERE}.transport"
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -46,22 +46,22 @@ class Distributed:
         """Return how much shared memory ``size`` ranks need: mailboxes and the board, no rings."""
         return front_bytes(size)
 
-    def port(self, rank: int, channels: Channels) -> Crew:
-        """Make a rank's port, in its process."""
+    def progress(self, rank: int, channels: Channels) -> Flows:
+        """Make a rank's progress, in its process."""
         from course_lib.comm.torch_backend.groups import meet
-        from course_lib.comm.torch_backend.progress import TorchPort
+        from course_lib.comm.torch_backend.progress import TorchProgress
 
         size, folder, interface = channels.size, self._folder, self._interface
-        return TorchPort(
+        return TorchProgress(
             rank, size, channels.board, channels.mailboxes,
             lambda: meet(rank, size, folder, interface),
         )  # fmt: skip
 
-    def communicator(self, home: Home, flow: Flow) -> Communicator:
+    def communicator(self, context: RankContext, flow: Flow) -> Communicator:
         """Make the communicator that the rank's function gets."""
         from course_lib.comm.torch_backend.communicator import TorchCommunicator
 
-        return TorchCommunicator(home, flow)
+        return TorchCommunicator(context, flow)
 
 
 def _loopback() -> str:

@@ -20,8 +20,8 @@ from course_lib.comm.failures import Frame, place, render, to_error, user_frame
 from course_lib.comm.limits import no_room_for
 from course_lib.comm.processes.launcher import stalls
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch, Link, awaited
-from course_lib.comm.processes.launcher.worker_handle import Member, Phase
-from course_lib.comm.processes.memory.wait_board import Board, call_text
+from course_lib.comm.processes.launcher.worker_handle import Phase, WorkerHandle
+from course_lib.comm.processes.memory.wait_board import WaitBoard, call_text
 from course_lib.comm.processes.worker.guards import LINE_CLOSED
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, quoted
 
@@ -38,14 +38,14 @@ _MOST_STARTED = 3
 """How many of the functions that a rank has started are told in a line each."""
 
 
-def explain_failure(members: list[Member], board: Board, origin_s: float) -> RunError:
+def explain_failure(workers: list[WorkerHandle], board: WaitBoard, origin_s: float) -> RunError:
     """Return the error for the rank that failed first, once all are gone.
 
     Parameters
     ----------
-    members : list of Member
+    workers : list of WorkerHandle
         All ranks.
-    board : Board
+    board : WaitBoard
         What each waited for.
     origin_s : float
         The run's time 0, on the clock that all processes share.
@@ -55,37 +55,37 @@ def explain_failure(members: list[Member], board: Board, origin_s: float) -> Run
     RunError
         The error to raise, with a line for every other rank.
     """
-    for member in members:
-        if member.n_refused is not None:
-            return no_room_for(member.rank, member.n_refused, _others(members, member, board))
-    failed = [m for m in members if m.failure is not None or (not m.done and _went_by_itself(m))]
-    first = min(failed, key=lambda member: _failed_at(member, origin_s))
-    others = _others(members, first, board)
+    for worker in workers:
+        if worker.n_refused is not None:
+            return no_room_for(worker.rank, worker.n_refused, _others(workers, worker, board))
+    failed = [m for m in workers if m.failure is not None or (not m.done and _went_by_itself(m))]
+    first = min(failed, key=lambda worker: _failed_at(worker, origin_s))
+    others = _others(workers, first, board)
     if first.failure is not None:
-        return _with_sender(to_error(first.failure.failure, others), members)
+        return _with_sender(to_error(first.failure.failure, others), workers)
     return _explain_death(first, others)
 
 
-def _went_by_itself(member: Member) -> bool:
-    return member.cut_off or not member.ended_by_us
+def _went_by_itself(worker: WorkerHandle) -> bool:
+    return worker.cut_off or not worker.ended_by_us
 
 
-def _closed_line(member: Member, consequences: tuple[str, ...]) -> WorkerExited:
+def _closed_line(worker: WorkerHandle, consequences: tuple[str, ...]) -> WorkerExited:
     return WorkerExited(
-        f"rank {member.rank} closed its line to the launcher and was ended; "
+        f"rank {worker.rank} closed its line to the launcher and was ended; "
         "do not close file descriptors that you have not opened, and start another program with "
         "subprocess: os.exec and the like put it in the place of the rank",
-        rank=member.rank,
+        rank=worker.rank,
         consequences=consequences,
     )
 
 
-def _with_sender(error: RunError, members: list[Member]) -> RunError:
+def _with_sender(error: RunError, workers: list[WorkerHandle]) -> RunError:
     """Add, to what a rank says of a collective's message, where its sender had called that."""
     if not isinstance(error, CollectiveMismatchError):
         return error
     mine, theirs = error.entered
-    sender = members[theirs.rank]
+    sender = workers[theirs.rank]
     frames = sender.frames if sender.failure is None else sender.failure.failure.frames
     theirs = theirs._replace(
         site=collective_order.site_of(sender.sites, error.stamp),
@@ -94,29 +94,29 @@ def _with_sender(error: RunError, members: list[Member]) -> RunError:
     return collective_order.mismatch([mine, theirs], consequences=error.consequences)
 
 
-def explain_timeout(members: list[Member], board: Board, limit_s: float) -> RunError:
+def explain_timeout(workers: list[WorkerHandle], board: WaitBoard, limit_s: float) -> RunError:
     """Return the error for a time limit that passed: where each rank was, what each waited for."""
-    if any(member.phase < Phase.RUNNING for member in members):
-        late = [str(m.rank) for m in members if m.phase < Phase.LOADED]
+    if any(worker.phase < Phase.RUNNING for worker in workers):
+        late = [str(m.rank) for m in workers if m.phase < Phase.LOADED]
         return LaunchTimeout(
             f"rank {', '.join(late)} did not load its function within {limit_s:g} s; "
             "look at what is imported and at the size of the arguments"
         )
     lines = [f"the run did not end within {limit_s:g} s (time_limit_s):"]
-    lines += [f"  rank {m.rank} {_state(m, board, now=True)}" for m in members]
-    running = [m for m in members if m.done is None and _call(m, board) is None]
-    for member in running[:_MOST_STACKS]:
-        frames = member.frames or member.crash
+    lines += [f"  rank {m.rank} {_state(m, board, now=True)}" for m in workers]
+    running = [m for m in workers if m.done is None and _call(m, board) is None]
+    for worker in running[:_MOST_STACKS]:
+        frames = worker.frames or worker.crash
         if frames:
             lines.append(
-                f"\nStack of rank {member.rank} (most recent call last):\n{render(frames)}"
+                f"\nStack of rank {worker.rank} (most recent call last):\n{render(frames)}"
             )
     lines.append("look for a loop that does not end, or raise time_limit_s")
     return LaunchTimeout("\n".join(lines))
 
 
 def explain_deadlock(
-    members: list[Member], board: Board, watch: DeadlockWatch, eager_bytes: int
+    workers: list[WorkerHandle], board: WaitBoard, watch: DeadlockWatch, eager_bytes: int
 ) -> DeadlockError | CollectiveMismatchError:
     """Return the error for ranks that wait for each other in a circle, or in several.
 
@@ -124,9 +124,9 @@ def explain_deadlock(
 
     Parameters
     ----------
-    members : list of Member
+    workers : list of WorkerHandle
         All ranks.
-    board : Board
+    board : WaitBoard
         What each waited for.
     watch : DeadlockWatch
         What has found the circles.
@@ -138,19 +138,19 @@ def explain_deadlock(
     DeadlockError or CollectiveMismatchError
         With the circles, every rank's call and place, and the graph.
     """
-    told = [_told(circle, members, watch) for circle in watch.circles]
+    told = [_told(circle, workers, watch) for circle in watch.circles]
     ranks = {link.rank for circle in watch.circles for link in circle}
     outside = [
-        _waiting(member, entry, watch)
-        for member in members
-        for entry in range(len(watch.states[member.rank].waiting))
-        if member.rank not in ranks and not watch.states[member.rank].at_work
+        _waiting(worker, entry, watch)
+        for worker in workers
+        for entry in range(len(watch.states[worker.rank].waiting))
+        if worker.rank not in ranks and not watch.states[worker.rank].at_work
     ]
-    rest = [f"rank {m.rank} {_fate(m, board)}" for m in members if m.rank not in ranks]
+    rest = [f"rank {m.rank} {_fate(m, board)}" for m in workers if m.rank not in ranks]
     if len(rest) > MOST_LINES:
         rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
     for circle in watch.circles:
-        entered = [_entered(members[link.rank], link.entry, watch) for link in circle]
+        entered = [_entered(workers[link.rank], link.entry, watch) for link in circle]
         if collective_order.apart(entered):
             return collective_order.mismatch(entered, consequences=rest)
     return wait_graph.deadlock(
@@ -162,49 +162,53 @@ def explain_deadlock(
     )
 
 
-def _told(circle: list[Link], members: list[Member], watch: DeadlockWatch) -> list[WaitingRank]:
+def _told(
+    circle: list[Link], workers: list[WorkerHandle], watch: DeadlockWatch
+) -> list[WaitingRank]:
     told = []
     for link, following in zip(circle, [*circle[1:], circle[0]], strict=True):
-        waiting = _waiting(members[link.rank], link.entry, watch)
+        waiting = _waiting(workers[link.rank], link.entry, watch)
         others = (peer for peer in waiting.waits_for if peer != following.rank)
         told.append(replace(waiting, waits_for=(following.rank, *others)))
     return told
 
 
-def _waiting(member: Member, entry: int, watch: DeadlockWatch) -> WaitingRank:
+def _waiting(worker: WorkerHandle, entry: int, watch: DeadlockWatch) -> WaitingRank:
     """Say what a rank that cannot go on says of an entry of the board, or what the board does."""
-    state = watch.states[member.rank]
+    state = watch.states[worker.rank]
     waiting = state.waiting[entry]
-    call, frames = call_text(*waiting), member.frames or member.crash
-    flows = [("", frames, member.call, None), *member.beside]
+    call, frames = call_text(*waiting), worker.frames or worker.crash
+    flows = [("", frames, worker.call, None), *worker.beside]
     started = ""
     if len(flows) == len(state.waiting):  # else it has not answered
         started, frames, said, _ = flows[entry]
         call = (said or call) + (f" in {quoted(started)}" if started else "")
     return WaitingRank(
-        rank=member.rank,
+        rank=worker.rank,
         verb=waiting.verb,
         call=call,
         place=place(user_frame(frames)) if frames else "a place that it did not tell",
-        waits_for=tuple(awaited(member.rank, waiting, len(watch.states))),
+        waits_for=tuple(awaited(worker.rank, waiting, len(watch.states))),
         started=started,
     )
 
 
-def _entered(member: Member, entry: int, watch: DeadlockWatch) -> Entered:
+def _entered(worker: WorkerHandle, entry: int, watch: DeadlockWatch) -> Entered:
     """Say in which collective a rank of a circle is, or in what else it waits."""
-    waiting = watch.states[member.rank].waiting
-    nowhere = Entered(member.rank, "", instead=call_text(*waiting[entry]))
-    flows = [(member.frames, member.entered), *((f, e) for _, f, _, e in member.beside)]
+    waiting = watch.states[worker.rank].waiting
+    nowhere = Entered(worker.rank, "", instead=call_text(*waiting[entry]))
+    flows = [(worker.frames, worker.entered), *((f, e) for _, f, _, e in worker.beside)]
     if len(flows) != len(waiting):  # it has not answered
         return nowhere
     frames, entered = flows[entry]
     return entered or nowhere._replace(frame=user_frame(frames) if frames else None)
 
 
-def explain_stall(members: list[Member], board: Board, stalled: Sequence[int]) -> WorkerStalled:
+def explain_stall(
+    workers: list[WorkerHandle], board: WaitBoard, stalled: Sequence[int]
+) -> WorkerStalled:
     """Return the error for a rank that was stopped for too long; others may be stopped too."""
-    first, more = members[stalled[0]], sorted(stalled[1:])
+    first, more = workers[stalled[0]], sorted(stalled[1:])
     verb = "is" if len(more) == 1 else "are"
     also = f"; rank {', '.join(map(str, more))} {verb} stopped too" if more else ""
     return WorkerStalled(
@@ -212,24 +216,24 @@ def explain_stall(members: list[Member], board: Board, stalled: Sequence[int]) -
         f"(SIGSTOP, Ctrl-Z or the like){_where(first)}{also}\n"
         "continue in time what you stop, or stop the launcher with it: then no time counts",
         rank=first.rank,
-        consequences=_others(members, first, board),
+        consequences=_others(workers, first, board),
     )
 
 
-def explain_interrupt(members: list[Member], board: Board) -> KeyboardInterrupt:
+def explain_interrupt(workers: list[WorkerHandle], board: WaitBoard) -> KeyboardInterrupt:
     """Return the exception for Ctrl-C, saying where each rank was."""
     lines = ["the run was interrupted and all its workers have ended"]
-    lines += [f"  rank {m.rank} {_state(m, board)}" for m in members]
+    lines += [f"  rank {m.rank} {_state(m, board)}" for m in workers]
     return KeyboardInterrupt("\n".join(lines))
 
 
-def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
-    rank, code = member.rank, member.exit_code
-    if code == LINE_CLOSED or member.ended_by_us:
-        return _closed_line(member, consequences)
-    printed = f"\nIts last words:\n{member.printer.tail}" if member.printer.tail else ""
-    if member.phase < Phase.LOADED:
-        doing = "loading the function" if member.phase is Phase.ATTACHED else "starting"
+def _explain_death(worker: WorkerHandle, consequences: tuple[str, ...]) -> RunError:
+    rank, code = worker.rank, worker.exit_code
+    if code == LINE_CLOSED or worker.ended_by_us:
+        return _closed_line(worker, consequences)
+    printed = f"\nIts last words:\n{worker.printer.tail}" if worker.printer.tail else ""
+    if worker.phase < Phase.LOADED:
+        doing = "loading the function" if worker.phase is Phase.ATTACHED else "starting"
         return WorkerStartError(
             f"the worker of rank {rank} ended while {doing} ({_how(code)}), before it could call "
             f"the function{printed}",
@@ -238,14 +242,14 @@ def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
         )
     if code is not None and code < 0:
         stack = ""
-        if member.crash:
-            stack = f"\n\nStack of rank {rank} (most recent call last):\n{render(member.crash)}"
-        at = f" at {place(user_frame(member.crash))}" if member.crash else ""
+        if worker.crash:
+            stack = f"\n\nStack of rank {rank} (most recent call last):\n{render(worker.crash)}"
+        at = f" at {place(user_frame(worker.crash))}" if worker.crash else ""
         hint = ""
         if -code == getattr(signal, "SIGKILL", 9):
             hint = "; often: the computer ran out of memory"
-            if member.resident_bytes is not None:
-                hint += f" (it held {member.resident_bytes / 2**20:,.0f} MiB when last seen)"
+            if worker.resident_bytes is not None:
+                hint += f" (it held {worker.resident_bytes / 2**20:,.0f} MiB when last seen)"
         return WorkerKilled(
             f"rank {rank} was killed by {_signal_name(-code)}{at}{hint}{stack}",
             rank=rank,
@@ -259,43 +263,43 @@ def _explain_death(member: Member, consequences: tuple[str, ...]) -> RunError:
     )
 
 
-def _others(members: list[Member], first: Member, board: Board) -> tuple[str, ...]:
-    return tuple(f"rank {m.rank} {_fate(m, board)}" for m in members if m is not first)
+def _others(workers: list[WorkerHandle], first: WorkerHandle, board: WaitBoard) -> tuple[str, ...]:
+    return tuple(f"rank {m.rank} {_fate(m, board)}" for m in workers if m is not first)
 
 
-def _fate(member: Member, board: Board) -> str:
-    if member.failure is not None:
-        failure = member.failure.failure
+def _fate(worker: WorkerHandle, board: WaitBoard) -> str:
+    if worker.failure is not None:
+        failure = worker.failure.failure
         text = failure.text.splitlines()[0] if failure.text else ""
         return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
-    unheard = member.done is None and member.n_refused is None
-    if unheard and not member.ended_by_us and not _went_on(member):
-        return f"{_how(member.exit_code)} too"
-    return _state(member, board)
+    unheard = worker.done is None and worker.n_refused is None
+    if unheard and not worker.ended_by_us and not _went_on(worker):
+        return f"{_how(worker.exit_code)} too"
+    return _state(worker, board)
 
 
-def _went_on(member: Member) -> bool:
+def _went_on(worker: WorkerHandle) -> bool:
     """Tell whether it has left well, after the verdict: a rank that was stopped was let go on."""
-    return member.too_late and member.exit_code == 0
+    return worker.too_late and worker.exit_code == 0
 
 
-def _state(member: Member, board: Board, *, now: bool = False) -> str:
-    if member.done is not None or member.n_refused is not None:
+def _state(worker: WorkerHandle, board: WaitBoard, *, now: bool = False) -> str:
+    if worker.done is not None or worker.n_refused is not None:
         return "has returned" if now else "had returned"
-    if member.failure is not None:
-        return f"had failed: {member.failure.failure.type_name}"
-    if member.phase < Phase.RUNNING:
+    if worker.failure is not None:
+        return f"had failed: {worker.failure.failure.type_name}"
+    if worker.phase < Phase.RUNNING:
         return "was starting"
-    call, waits = _call(member, board), "waits" if now else "waited"
+    call, waits = _call(worker, board), "waits" if now else "waited"
     if call is None:
-        return f"{'is' if now else 'was'} running{_where(member)}"
-    return f"{waits} in {call}{_where(member)}{''.join(_started(member, now=now))}"
+        return f"{'is' if now else 'was'} running{_where(worker)}"
+    return f"{waits} in {call}{_where(worker)}{''.join(_started(worker, now=now))}"
 
 
-def _started(member: Member, *, now: bool) -> list[str]:
+def _started(worker: WorkerHandle, *, now: bool) -> list[str]:
     """Say where the functions are that a rank has started: first those that run, then the rest."""
     waits, runs = ("waits", "is running") if now else ("waited", "was running")
-    beside = sorted(member.beside, key=_what_holds_up)
+    beside = sorted(worker.beside, key=_what_holds_up)
     told = [
         f"; {quoted(name)} {f'{waits} in {said}' if said else runs}, at {place(user_frame(frames))}"
         for name, frames, said, _ in beside[:_MOST_STARTED]
@@ -312,16 +316,16 @@ def _what_holds_up(beside: tuple[str, tuple[Frame, ...], str | None, Entered | N
     return 2 if said.startswith("wait(") else 1  # for one of the others
 
 
-def _call(member: Member, board: Board) -> str | None:
+def _call(worker: WorkerHandle, board: WaitBoard) -> str | None:
     # What it said itself belongs to the place it named; the board knows of those that are silent.
-    return member.call if member.frames is not None else board.call(member.rank)
+    return worker.call if worker.frames is not None else board.call(worker.rank)
 
 
-def _where(member: Member) -> str:
-    frames = member.frames or member.crash
+def _where(worker: WorkerHandle) -> str:
+    frames = worker.frames or worker.crash
     if frames:
         return f", at {place(user_frame(frames))}"
-    return " (it did not say where)" if member.frames is None else ""
+    return " (it did not say where)" if worker.frames is None else ""
 
 
 def _how(code: int | None) -> str:
@@ -339,8 +343,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _failed_at(member: Member, origin_s: float) -> tuple[bool, float]:
+def _failed_at(worker: WorkerHandle, origin_s: float) -> tuple[bool, float]:
     """Say when a rank failed; those that only tell of another's failure come last."""
-    if member.failure is not None:
-        return member.failure.is_consequence, member.failure.failure.time_s
-    return False, member.gone_s - origin_s
+    if worker.failure is not None:
+        return worker.failure.is_consequence, worker.failure.failure.time_s
+    return False, worker.gone_s - origin_s

@@ -10,18 +10,18 @@ from typing import Any
 from course_lib.comm import collective_order
 from course_lib.comm.errors import LaunchError, RunError
 from course_lib.comm.job import Job
-from course_lib.comm.launch import Result
 from course_lib.comm.limits import what_to_do
 from course_lib.comm.memory import warn_of_memory
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes.launcher import explain, fork_server_folder, start_methods
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
-from course_lib.comm.processes.launcher.supervisor import Ending, Team
-from course_lib.comm.processes.launcher.worker_handle import Member, Phase
+from course_lib.comm.processes.launcher.supervisor import Ending, Supervisor
+from course_lib.comm.processes.launcher.worker_handle import Phase, WorkerHandle
 from course_lib.comm.processes.memory import shared_memory
-from course_lib.comm.processes.rank.tallies import FORGOTTEN
+from course_lib.comm.processes.rank.rank_context import FORGOTTEN
 from course_lib.comm.processes.rank.transport import SharedMemory, Transport
 from course_lib.comm.processes.worker.control import Done
+from course_lib.comm.result import Result
 from course_lib.comm.shipping import load_value, pack_call
 from course_lib.comm.unreceived import warn_unreceived
 from course_lib.comm.warn import warn_caller
@@ -75,52 +75,54 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
         transport,
         _context(method, transport.preload) as context,
     ):
-        team = Team(job, context, interrupts, transport)
-        members = team.members
-        error = _run(team, job, call)
+        supervisor = Supervisor(job, context, interrupts, transport)
+        workers = supervisor.workers
+        error = _run(supervisor, job, call)
     error = interrupts.outcome(error, "its workers were leaving")
     if error is not None:
-        if isinstance(error, RunError) and job.trace:
-            error.trace = _trace(members, transport.backend, _faults(error, members))
+        if isinstance(error, RunError) and job.settings.trace:
+            error.trace = _trace(workers, transport.backend, _faults(error, workers))
         raise error from None
-    result = _result(job, members, transport.backend)
-    _warn_of_late_crashes(members)
-    reports = {m.rank: m.done for m in members if m.done is not None}
+    result = _result(job, workers, transport.backend)
+    _warn_of_late_crashes(workers)
+    reports = {m.rank: m.done for m in workers if m.done is not None}
     warn_unreceived(unreceived(result, reports), out_of_step(reports))
     return result
 
 
-def _run(team: Team, job: Job, call: bytes) -> BaseException | None:
+def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
     """Take the workers through their phases; end them all; return what went wrong."""
     ending, limit_s, leave_s = Ending.FAILURE, START_LIMIT_S, 0.0
     try:
-        team.start(job, call, dict(os.environ))
-        ending = team.wait(Phase.ATTACHED, limit_s)
+        supervisor.start(job, call, dict(os.environ))
+        ending = supervisor.wait(Phase.ATTACHED, limit_s)
         if ending is Ending.WELL:
-            team.forget_names()
-            ending = team.wait(Phase.LOADED, limit_s)
+            supervisor.forget_names()
+            ending = supervisor.wait(Phase.LOADED, limit_s)
         if ending is Ending.WELL:
-            team.go()
+            supervisor.go()
             limit_s = job.time_limit_s
-            ending = team.wait(Phase.DONE, limit_s)
+            ending = supervisor.wait(Phase.DONE, limit_s)
         leave_s = _LEAVE_S if ending is Ending.WELL else 0.0
-        recall = job.trace and ending is not Ending.INTERRUPT
-        board = team.locate(recall=recall) if leave_s == 0 else None
+        recall = job.settings.trace and ending is not Ending.INTERRUPT
+        board = supervisor.locate(recall=recall) if leave_s == 0 else None
     except RunError as error:
         return error
     finally:
-        team.end(leave_s)
+        supervisor.end(leave_s)
     if board is None:
         return None
     if ending is Ending.FAILURE:
-        return explain.explain_failure(team.members, board, team.origin_s)
+        return explain.explain_failure(supervisor.workers, board, supervisor.origin_s)
     if ending is Ending.DEADLOCK:
-        return explain.explain_deadlock(team.members, board, team.deadlock, job.eager_bytes)
+        return explain.explain_deadlock(
+            supervisor.workers, board, supervisor.deadlock, job.settings.eager_bytes
+        )
     if ending is Ending.STALL:
-        return explain.explain_stall(team.members, board, team.stalled)
+        return explain.explain_stall(supervisor.workers, board, supervisor.stalled)
     if ending is Ending.TIMEOUT:
-        return explain.explain_timeout(team.members, board, limit_s)
-    return explain.explain_interrupt(team.members, board)
+        return explain.explain_timeout(supervisor.workers, board, limit_s)
+    return explain.explain_interrupt(supervisor.workers, board)
 
 
 @contextmanager
@@ -151,30 +153,30 @@ def _context(method: str, preload: tuple[str, ...]) -> Iterator[Any]:
             _n_running -= 1
 
 
-def _result(job: Job, members: list[Member], backend: str) -> Result:
+def _result(job: Job, workers: list[WorkerHandle], backend: str) -> Result:
     values, elapsed_s = [], 0.0
-    for member in members:
-        assert member.done is not None
-        elapsed_s = max(elapsed_s, member.done.ended_s)
-        values.append(load_value(member.done.value, member.rank))
-    trace = _trace(members, backend, []) if job.trace else None
+    for worker in workers:
+        assert worker.done is not None
+        elapsed_s = max(elapsed_s, worker.done.ended_s)
+        values.append(load_value(worker.done.value, worker.rank))
+    trace = _trace(workers, backend, []) if job.settings.trace else None
     return Result(values, elapsed_s, backend, trace)
 
 
-def _trace(members: list[Member], backend: str, faults: list[Fault]) -> Trace:
-    recorders = [member.recorder or Recorder(member.rank) for member in members]
+def _trace(workers: list[WorkerHandle], backend: str, faults: list[Fault]) -> Trace:
+    recorders = [worker.recorder or Recorder(worker.rank) for worker in workers]
     return assemble(recorders, backend=backend, clock="measured", faults=faults)
 
 
-def _faults(error: RunError, members: list[Member]) -> list[Fault]:
+def _faults(error: RunError, workers: list[WorkerHandle]) -> list[Fault]:
     """Tell the trace of the failure, and of the ranks whose records nobody has any more."""
-    time_s = min((m.failure.failure.time_s for m in members if m.failure is not None), default=0.0)
+    time_s = min((m.failure.failure.time_s for m in workers if m.failure is not None), default=0.0)
     summary = str(error.args[0]).splitlines()[0]
     faults = [Fault(error.rank, type(error).__name__, summary, time_s)]
-    for member in members:
-        if member.recorder is None and member.phase >= Phase.RUNNING:
-            text = f"what rank {member.rank} had recorded was lost with it"
-            faults.append(Fault(member.rank, NO_RECORD, text, time_s))
+    for worker in workers:
+        if worker.recorder is None and worker.phase >= Phase.RUNNING:
+            text = f"what rank {worker.rank} had recorded was lost with it"
+            faults.append(Fault(worker.rank, NO_RECORD, text, time_s))
     return faults
 
 
@@ -222,10 +224,10 @@ def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
     return map(collective_order.out_of_step, entered.values())
 
 
-def _warn_of_late_crashes(members: list[Member]) -> None:
-    for member in members:
-        if member.exit_code and not member.ended_by_us:
+def _warn_of_late_crashes(workers: list[WorkerHandle]) -> None:
+    for worker in workers:
+        if worker.exit_code and not worker.ended_by_us:
             warn_caller(
-                f"rank {member.rank} returned its result and then ended with exit code "
-                f"{member.exit_code}; the result is kept"
+                f"rank {worker.rank} returned its result and then ended with exit code "
+                f"{worker.exit_code}; the result is kept"
             )

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["Inbox", "Tap"]
+__all__ = ["LauncherPipes", "Tap"]
 
 _CHUNK = 1024 * 1024
 _FULL = 64 * 1024
@@ -68,7 +68,7 @@ class Tap:
             self.pipe.close()
 
 
-class Inbox:
+class LauncherPipes:
     """The records that a worker sends, taken apart as they arrive.
 
     ``Connection.recv`` would wait for the rest of a record that a stopped worker never sends; so

@@ -27,16 +27,16 @@ from course_lib.comm.processes.launcher.process_tree import (
 )
 from course_lib.comm.processes.launcher.stalls import StallWatch, WakingClock, resume
 from course_lib.comm.processes.launcher.start_methods import fork_server_has_ended
-from course_lib.comm.processes.launcher.worker_handle import REST_S, Member, Phase
+from course_lib.comm.processes.launcher.worker_handle import REST_S, Phase, WorkerHandle
 from course_lib.comm.processes.memory.layout import prepare, rank_states, read_board
 from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.processes.memory.shared_memory import Segment, new_semaphore
-from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.worker.control import Call, Go, Locate, Recall
-from course_lib.comm.processes.worker.setup import Setup
+from course_lib.comm.processes.worker.setup import Setup, Shared
 
-__all__ = ["Ending", "Team"]
+__all__ = ["Ending", "Supervisor"]
 
 _ANSWER_S = 0.3
 _LEAVE_S = 0.5
@@ -56,7 +56,7 @@ class Ending(enum.Enum):
     INTERRUPT = "the user has interrupted"
 
 
-class Team:
+class Supervisor:
     """The workers of one run and what they share.
 
     Parameters
@@ -72,7 +72,7 @@ class Team:
 
     Attributes
     ----------
-    members : list of Member
+    workers : list of WorkerHandle
         By rank.
     deadlock : DeadlockWatch
         Which circle of ranks it has found.
@@ -93,19 +93,18 @@ class Team:
         self._name = f"{os.getpid()}-{next(_runs)}"
         self._interrupts = interrupts
         self._transport = pickle.dumps(transport)
-        self._locks: list[Any] = []
-        self._bells: list[Any] = []
         with ExitStack() as undo:
-            self._segment = Segment(transport.n_bytes(self.size))
-            undo.callback(self._segment.close)
-            self._arena = Arena()
-            undo.callback(self._arena.close)
+            segment = Segment(transport.n_bytes(self.size))
+            undo.callback(segment.close)
+            arena = Arena()
+            undo.callback(arena.close)
+            self._shared = Shared(segment, arena, [], [])
             undo.callback(self.forget_names)
             for _ in range(self.size):  # a lock starts free, a bell starts silent
-                self._locks.append(new_semaphore(1, context))
-                self._bells.append(new_semaphore(0, context))
-            prepare(self._segment.memory, self.size)
-            self.members = [Member(rank, context) for rank in range(self.size)]
+                self._shared.locks.append(new_semaphore(1, context))
+                self._shared.bells.append(new_semaphore(0, context))
+            prepare(segment.memory, self.size)
+            self.workers = [WorkerHandle(rank, context) for rank in range(self.size)]
             undo.pop_all()
         self.deadlock = DeadlockWatch()
         self.stalled: list[int] = []
@@ -116,23 +115,22 @@ class Team:
     def start(self, job: Job, call: bytes, environment: dict[str, str]) -> None:
         """Start all workers and hand them the function."""
         environment = {**environment, RUN_VARIABLE: self._name}
-        for member in self.members:
+        for worker in self.workers:
             if self._interrupts.error is not None:
                 return
             try:
                 setup = Setup(
-                    member.rank, self.size, job.eager_bytes, job.seed, job.trace, environment,
-                    self._segment, self._arena, self._locks, self._bells, member.open_pipes(),
+                    worker.rank, job.settings, environment, self._shared, worker.open_pipes(),
                     self._transport,
                 )  # fmt: skip
-                member.start(setup)
+                worker.start(setup)
             except (ConnectionError, EOFError) as error:
-                raise fork_server_has_ended(member.rank, self.size) from error
+                raise fork_server_has_ended(worker.rank, self.size) from error
             except OSError as error:
                 raise LaunchError(
-                    f"the operating system did not let worker {member.rank} of {self.size} start: "
+                    f"the operating system did not let worker {worker.rank} of {self.size} start: "
                     f"{error}; {what_to_do(error)}",
-                    rank=member.rank,
+                    rank=worker.rank,
                 ) from error
         # In a thread: a function with large arguments does not fit into a pipe at once, and a
         # worker that is stuck would otherwise hold up the launcher.
@@ -147,20 +145,20 @@ class Team:
         self._feeder = feeder
 
     def _feed(self, request: bytes) -> None:
-        for member in self.members:
-            member.send(request)
+        for worker in self.workers:
+            worker.send(request)
 
     def forget_names(self) -> None:
         """Remove the names of the semaphores; every worker has them open now."""
-        self._locks.clear()  # a semaphore's name goes with the launcher's last reference
-        self._bells.clear()
+        self._shared.locks.clear()  # a semaphore's name goes with the launcher's last reference
+        self._shared.bells.clear()
 
     def go(self) -> None:
         """Let all ranks call the function; this is the run's time 0."""
         self.origin_s = time.perf_counter()
-        for member in self.members:
-            member.ask(Go(self.origin_s))
-            member.phase = Phase.RUNNING
+        for worker in self.workers:
+            worker.ask(Go(self.origin_s))
+            worker.phase = Phase.RUNNING
 
     def wait(self, phase: Phase, limit_s: float) -> Ending:
         """Wait until every rank has come to ``phase``, showing what they print meanwhile."""
@@ -171,13 +169,13 @@ class Team:
         while True:
             if self._interrupts.error is not None:
                 return Ending.INTERRUPT
-            if any(member.failed for member in self.members):
+            if any(worker.failed for worker in self.workers):
                 return Ending.FAILURE
-            if all(member.phase >= phase for member in self.members):
+            if all(worker.phase >= phase for worker in self.workers):
                 return Ending.WELL
             if ending := self._look_after(now_s) or (now_s >= deadline and Ending.TIMEOUT):
-                for member in self.members:
-                    member.too_late = True
+                for worker in self.workers:
+                    worker.too_late = True
                 return ending
             patience_s = min(deadline - now_s, _LOOK_EVERY_S)
             self._listen(patience_s)
@@ -188,12 +186,12 @@ class Team:
         if now_s < self._next_look_s:
             return None
         self._next_look_s = now_s + _LOOK_EVERY_S
-        for member in self.members:
-            member.look()
-        working = [m for m in self.members if not m.done and not m.gone]
-        if all(member.phase >= Phase.RUNNING for member in self.members):
-            states = rank_states(self._segment.memory, self.size, self._arena)
-            returned = [member.rank for member in self.members if member.done]
+        for worker in self.workers:
+            worker.look()
+        working = [m for m in self.workers if not m.done and not m.gone]
+        if all(worker.phase >= Phase.RUNNING for worker in self.workers):
+            states = rank_states(self._shared.segment.memory, self.size, self._shared.arena)
+            returned = [worker.rank for worker in self.workers if worker.done]
             if self.deadlock.look(states, returned, now_s):
                 return Ending.DEADLOCK
         self.stalled = self._stalls.look({m.rank: m.pid for m in working}, now_s)
@@ -201,16 +199,16 @@ class Team:
 
     def _listen(self, limit_s: float) -> None:
         sources = [self._interrupts.wake] if self._interrupts.error is None else []
-        for member in self.members:
-            if member.rests:
+        for worker in self.workers:
+            if worker.rests:
                 limit_s = min(limit_s, REST_S)
-            sources += member.sources()
+            sources += worker.sources()
         with suppress(InterruptedError):  # Ctrl-C on Windows; the next look sees it
             ready = connection.wait(sources, max(limit_s, 0))
-            for member in self.members:
-                member.listen(ready)
+            for worker in self.workers:
+                worker.listen(ready)
 
-    def locate(self, *, recall: bool) -> Board:
+    def locate(self, *, recall: bool) -> WaitBoard:
         """Ask every running rank where it is; return what each waits for.
 
         Parameters
@@ -220,29 +218,29 @@ class Team:
 
         Returns
         -------
-        Board
+        WaitBoard
             What each rank waits for.
         """
-        asked = [m for m in self.members if m.phase is Phase.RUNNING and not (m.gone or m.cut_off)]
-        for member in asked:
-            member.ask(Locate("where are you?"))
+        asked = [m for m in self.workers if m.phase is Phase.RUNNING and not (m.gone or m.cut_off)]
+        for worker in asked:
+            worker.ask(Locate("where are you?"))
             if recall:
-                member.ask(Recall("what has happened?"))
-            if member.rank in self.stalled:
-                resume(member.pid)  # so that it can answer; what it does from now on is our doing
-                member.ended_by_us = True
+                worker.ask(Recall("what has happened?"))
+            if worker.rank in self.stalled:
+                resume(worker.pid)  # so that it can answer; what it does from now on is our doing
+                worker.ended_by_us = True
         self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
-        board = read_board(self._segment.memory, self.size, self._arena)
+        board = read_board(self._shared.segment.memory, self.size, self._shared.arena)
         silent = [m for m in asked if m.frames is None and not m.gone]
         if silent and sys.platform != "win32":
             # Compiled code holds Python's lock there; the fault handler does not need it. The
             # signal may end a sleep in that code, so what they say afterwards does not count.
-            for member in silent:
-                member.silent = True
-                member.signal(signal.SIGUSR1)
+            for worker in silent:
+                worker.silent = True
+                worker.signal(signal.SIGUSR1)
             self._listen_until(lambda: all(m.crash or m.gone for m in silent), _ANSWER_S)
         if recall:
-            told = [member for member in asked if not member.silent]
+            told = [worker for worker in asked if not worker.silent]
             self._listen_until(lambda: all(m.recorder or m.gone for m in told), _ANSWER_S)
         return board
 
@@ -261,35 +259,35 @@ class Team:
 
     def _bury(self, leave_s: float) -> None:
         self._listen_until(self._all_gone, leave_s)
-        left = [member for member in self.members if not member.gone]
+        left = [worker for worker in self.workers if not worker.gone]
         if left:
-            offspring = descendants([member.pid for member in left])
-            for member in left:
-                member.terminate()
+            offspring = descendants([worker.pid for worker in left])
+            for worker in left:
+                worker.terminate()
             self._listen_until(self._all_gone, _LEAVE_S)
-            for member in left:
-                member.kill()
+            for worker in left:
+                worker.kill()
             end_processes(offspring)
             self._listen_until(self._all_gone, _BURIAL_S)
-        if not all(member.left_well for member in self.members):
+        if not all(worker.left_well for worker in self.workers):
             end_processes(marked(self._name))
 
     def _let_go(self) -> None:
         self.forget_names()
         if self._feeder is not None:
             self._feeder.join()
-        for member in self.members:
-            member.kill()
-            member.close()
-        self._segment.close()
-        self._arena.close()
+        for worker in self.workers:
+            worker.kill()
+            worker.close()
+        self._shared.segment.close()
+        self._shared.arena.close()
 
     def _all_gone(self) -> bool:
-        return all(member.gone for member in self.members)
+        return all(worker.gone for worker in self.workers)
 
     def _listen_until(self, met: Callable[[], bool], limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         while not met() and (left_s := deadline - time.monotonic()) > 0:
             self._listen(min(left_s, _LOOK_EVERY_S))
-            for member in self.members:
-                member.look()
+            for worker in self.workers:
+                worker.look()

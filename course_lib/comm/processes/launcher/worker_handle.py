@@ -14,7 +14,7 @@ from multiprocess import connection
 from course_lib.comm.collective_order import Entered, Site
 from course_lib.comm.failures import Frame, frames_of_dump
 from course_lib.comm.processes.launcher.output import Printer
-from course_lib.comm.processes.launcher.pipes import Inbox, Tap
+from course_lib.comm.processes.launcher.pipes import LauncherPipes, Tap
 from course_lib.comm.processes.launcher.resident import resident_bytes
 from course_lib.comm.processes.launcher.start_methods import PROCESS_LOCK, start_process
 from course_lib.comm.processes.worker.control import (
@@ -26,10 +26,11 @@ from course_lib.comm.processes.worker.control import (
     Output,
     Recalled,
 )
-from course_lib.comm.processes.worker.setup import Pipes, Setup, enter
+from course_lib.comm.processes.worker.setup import Setup, WorkerPipes
+from course_lib.comm.processes.worker.worker_main import enter
 from course_lib.trace.recorder import Recorder
 
-__all__ = ["REST_S", "Member", "Phase"]
+__all__ = ["REST_S", "Phase", "WorkerHandle"]
 
 # On Windows one can wait for 63 things at most, so there the output travels with the records.
 _OUTPUTS = () if sys.platform == "win32" else ("stdout", "stderr", "crash")
@@ -52,7 +53,7 @@ class Phase(enum.IntEnum):
     DONE = 4
 
 
-class Member:
+class WorkerHandle:
     """One worker.
 
     Parameters
@@ -123,7 +124,7 @@ class Member:
         self._context = context
         self._process: Any = None
         self._crash = b""
-        self._inbox: Inbox | None = None
+        self._inbox: LauncherPipes | None = None
         self._taps: dict[str, Tap] = {}
         self._heard_s = 0.0
         self._failed_s = 0.0
@@ -162,19 +163,19 @@ class Member:
         """The stack that the fault handler wrote."""
         return frames_of_dump(self._crash.decode("utf-8", "replace"))
 
-    def open_pipes(self) -> Pipes:
+    def open_pipes(self) -> WorkerPipes:
         """Make the pipes; return the worker's ends of them."""
         requests, self._requests = self._pipe()
         self._worker_ends.append(requests)  # at once, so that it is closed if there are no more
         records, worker_records = self._pipe()
         self._worker_ends.append(worker_records)
-        self._inbox = Inbox(records)
+        self._inbox = LauncherPipes(records)
         outputs = {}
         for name in _OUTPUTS:
             pipe, outputs[name] = self._pipe()
             self._worker_ends.append(outputs[name])
             self._taps[name] = Tap(pipe)
-        return Pipes(requests, worker_records, outputs)
+        return WorkerPipes(requests, worker_records, outputs)
 
     def _pipe(self) -> tuple[Any, Any]:
         read, write = self._context.Pipe(duplex=False)
@@ -241,7 +242,7 @@ class Member:
         if ended:
             self._end(self._inbox)
 
-    def _end(self, inbox: Inbox) -> None:
+    def _end(self, inbox: LauncherPipes) -> None:
         self.gone = True
         if not self.cut_off:
             self.gone_s = time.perf_counter()

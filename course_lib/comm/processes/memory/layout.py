@@ -18,7 +18,7 @@ from course_lib.comm.processes.memory.mailbox import Mailbox, Slots, awake, is_a
 from course_lib.comm.processes.memory.rings import Inlet, Outlet
 from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.processes.memory.unexpected import Bytes
-from course_lib.comm.processes.memory.wait_board import Board, RankState
+from course_lib.comm.processes.memory.wait_board import RankState, WaitBoard
 
 __all__ = [
     "Channels", "front_bytes", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes",
@@ -39,7 +39,7 @@ def ring_bytes(size: int) -> int:
 
 def front_bytes(size: int) -> int:
     """Return how much memory the mailboxes and the board of ``size`` ranks need."""
-    words = size * mailbox_words(size) + size * Board.WORDS
+    words = size * mailbox_words(size) + size * WaitBoard.WORDS
     return -(-8 * words // _PAGE) * _PAGE
 
 
@@ -73,7 +73,7 @@ class Channels:
             for rank in range(self.size)
         ]
         board = self.size * step
-        self.board = Board(front[board : board + self.size * Board.WORDS], arena)
+        self.board = WaitBoard(front[board : board + self.size * WaitBoard.WORDS], arena)
         self._rings = np.frombuffer(memory, np.uint8, offset=front_bytes(self.size))
 
     def outlets(self, rank: int) -> dict[int, Outlet]:
@@ -102,21 +102,21 @@ def prepare(memory: memoryview, size: int) -> None:
             awake(words, rank * mailbox_words(size))
 
 
-def read_board(memory: memoryview, size: int, arena: Arena) -> Board:
+def read_board(memory: memoryview, size: int, arena: Arena) -> WaitBoard:
     """Return a copy of the board as it is now."""
-    board = Board(_board_words(memory, size), arena)
+    board = WaitBoard(_board_words(memory, size), arena)
     pages = {
         (rank, number): memoryview(bytes(page)).cast("q")
         for rank in range(size)
         for number, page in enumerate(board.pages(rank), start=1)
     }
     # The stamps come last: where they are the old ones, so is what has been read before them.
-    return Board(_board_words(memory, size) if pages else board.words, None, pages)
+    return WaitBoard(_board_words(memory, size) if pages else board.words, None, pages)
 
 
 def _board_words(memory: memoryview, size: int) -> memoryview:
     start = 8 * size * mailbox_words(size)
-    return memoryview(bytes(memory[start : start + 8 * size * Board.WORDS])).cast("q")
+    return memoryview(bytes(memory[start : start + 8 * size * WaitBoard.WORDS])).cast("q")
 
 
 def rank_states(memory: memoryview, size: int, arena: Arena) -> list[RankState]:

@@ -24,8 +24,8 @@ from course_lib.comm.processes.memory.header import (
     unpack,
 )
 from course_lib.comm.processes.memory.mailbox import Mailbox
-from course_lib.comm.processes.memory.unexpected import Bytes, Parcel
-from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.memory.unexpected import Bytes, Unexpected
+from course_lib.comm.processes.memory.wait_board import WaitBoard
 
 __all__ = ["Inlet", "Outlet"]
 
@@ -137,7 +137,7 @@ class Inlet:
         Whether somebody is in the middle of receiving a message from it.
     ring : numpy.ndarray of uint8
         Its memory.
-    parcels : dict of deque of Parcel
+    parcels : dict of deque of Unexpected
         Messages taken out of the ring before they were asked for, by channel, in order.
     """
 
@@ -147,15 +147,15 @@ class Inlet:
     )  # fmt: skip
 
     def __init__(
-        self, rank: int, src: int, ring: Bytes, mailbox: Mailbox, board: Board
+        self, rank: int, src: int, ring: Bytes, mailbox: Mailbox, board: WaitBoard
     ) -> None:  # fmt: skip
         self.src = src
         self.head = 0
         self.tail = 0
         self.busy = False
-        self.parcels: dict[int, deque[Parcel]] = defaultdict(deque)
+        self.parcels: dict[int, deque[Unexpected]] = defaultdict(deque)
         self._next: Header | None = None
-        self._unfinished: Parcel | None = None
+        self._unfinished: Unexpected | None = None
         self._rank = rank
         self.ring = ring
         self._view = ring.data
@@ -253,7 +253,7 @@ class Inlet:
             header = self.peek()
             if header is None:
                 return False
-            parcel = self._unfinished = Parcel(header, self.peek_sent(header))
+            parcel = self._unfinished = Unexpected(header, self.peek_sent(header))
             self.begin(header)
             self.parcels[header.channel].append(parcel)
             moved = True

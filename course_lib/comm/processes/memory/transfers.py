@@ -16,7 +16,7 @@ from course_lib.comm.errors import CollectiveMismatchError
 from course_lib.comm.messages import OPS, Envelope, Tag, mismatch_of
 from course_lib.comm.processes.memory.header import ALIGNMENT, FIXED, Header, aligned, describe
 from course_lib.comm.processes.memory.rings import Inlet, Outlet
-from course_lib.comm.processes.memory.unexpected import Parcel, flat_bytes, new_array
+from course_lib.comm.processes.memory.unexpected import Unexpected, flat_bytes, new_array
 
 __all__ = ["Receiving", "Sending"]
 
@@ -274,7 +274,7 @@ class Receiving:
         except Exception as error:  # np.errstate(over="raise"), for one
             self.refusal = self.refusal or error
 
-    def _open(self, parcel: Parcel) -> None:
+    def _open(self, parcel: Unexpected) -> None:
         """Take a message that has been set aside."""
         self._begin(parcel.header, parcel.sent)
         self.inlet.accept(parcel.header)

@@ -11,12 +11,12 @@ from course_lib.comm.processes.memory.header import Header
 if TYPE_CHECKING:
     from course_lib.comm.processes.memory.rings import Inlet
 
-__all__ = ["Bytes", "Parcel", "flat_bytes", "new_array"]
+__all__ = ["Bytes", "Unexpected", "flat_bytes", "new_array"]
 
 Bytes = NDArray[np.uint8]
 
 
-class Parcel:
+class Unexpected:
     """A message that is taken out of its ring before anybody has asked for it.
 
     Attributes

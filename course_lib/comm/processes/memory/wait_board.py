@@ -17,7 +17,7 @@ from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.wait_graph import GROUP_VERBS
 
-__all__ = ["Board", "RankState", "Waiting", "call_text"]
+__all__ = ["RankState", "WaitBoard", "Waiting", "call_text"]
 
 VERBS = ("", "go on", "send", "recv", "recv_any", "sendrecv", "wait", *GROUP_VERBS)
 _NO_FLOW, _GOES_ON = 0, 1
@@ -62,7 +62,7 @@ class RankState(NamedTuple):
     """Another number as soon as anything has moved."""
 
 
-class Board:
+class WaitBoard:
     """The entries of all ranks, over shared memory.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The communicator of one real worker: the verbs, over the rank's port."""
+"""The communicator of one real worker: the verbs, over the rank's progress."""
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -18,7 +18,7 @@ from course_lib.comm.processes.memory.transfers import Receiving, Sending
 from course_lib.comm.processes.rank.eager import receive_small, send_small
 from course_lib.comm.processes.rank.flow import NO_THREAD, Call, Flow
 from course_lib.comm.processes.rank.meetings import meet, place_of_array
-from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.rank.started import start
 
 __all__ = ["ProcessCommunicator"]
@@ -34,8 +34,8 @@ class ProcessCommunicator(Communicator):
 
     Parameters
     ----------
-    home : Home
-        The rank's port and settings.
+    context : RankContext
+        The rank's progress and settings.
     flow : Flow
         Whose verbs it serves.
     name : str, default: "world"
@@ -48,20 +48,26 @@ class ProcessCommunicator(Communicator):
     _receive_small: ClassVar[Callable[..., Any]] = staticmethod(receive_small)
 
     def __init__(
-        self, home: Home, flow: Flow, name: str = WORLD, members: Sequence[int] | None = None
+        self,
+        context: RankContext,
+        flow: Flow,
+        name: str = WORLD,
+        members: Sequence[int] | None = None,
     ) -> None:
-        me = home.port.rank
-        members = tuple(range(home.port.size) if members is None else members)
-        self._home = home
-        self._tally = home.tallies.open(name)
-        super().__init__(members.index(me), len(members), home.seed, name, members, home.sites)
-        self._records = home.trace
+        me = context.progress.rank
+        members = tuple(range(context.progress.size) if members is None else members)
+        self._context = context
+        self._tally = context.tallies.open(name)
+        super().__init__(
+            members.index(me), len(members), context.settings.seed, name, members, context.sites
+        )
+        self._records = context.settings.trace
         flow.comm = flow.comm or self
-        self._port = home.port
-        self._recorder = home.recorder
-        self._sends = home.recorder.sends if home.trace else None
-        self._receives = home.recorder.receives if home.trace else None
-        self._origin_s = home.origin_s
+        self._progress = context.progress
+        self._recorder = context.recorder
+        self._sends = context.recorder.sends if context.settings.trace else None
+        self._receives = context.recorder.receives if context.settings.trace else None
+        self._origin_s = context.origin_s
         self._flow = flow
         self._me = me
         self._peers = [peer for peer in members if peer != me]
@@ -71,7 +77,7 @@ class ProcessCommunicator(Communicator):
 
     def __del__(self) -> None:
         """Say that what it has sent and received is all."""
-        self._home.tallies.end(self._tally)
+        self._context.tallies.end(self._tally)
 
     @property
     def _last_stamp(self) -> int:
@@ -87,7 +93,9 @@ class ProcessCommunicator(Communicator):
         if self._flow.thread != get_ident():
             self._refuse_thread("send")
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
-        if not self._send_small(self._home, data, sent, to, self._channel, posted_s, self._stamp):
+        if not self._send_small(
+            self._context, data, sent, to, self._channel, posted_s, self._stamp
+        ):
             going = self._sending(data, sent, to, posted_s)
             self._drive(Call("send", NOBODY, to, sent.tag, (), self.name), going, None)
         self._record_send(sent, to, data.nbytes, posted_s)
@@ -103,7 +111,7 @@ class ProcessCommunicator(Communicator):
         if self._flow.thread != get_ident():
             self._refuse_thread("recv_any")
         call = Call("recv_any", ANYONE, NOBODY, None, self._peers, self.name)
-        src = self._port.first_arrived(self._flow, call, self._channel, self._peers)
+        src = self._progress.first_arrived(self._flow, call, self._channel, self._peers)
         data, sent = self._receive("recv_any", src, None, None, None)
         return self._members.index(src), data, sent
 
@@ -115,7 +123,7 @@ class ProcessCommunicator(Communicator):
             self._refuse_thread("sendrecv")
         to, from_ = self._members[dst], self._members[src]
         posted_s = perf_counter() - self._origin_s
-        if self._send_small(self._home, data, sending, to, self._channel, posted_s, self._stamp):
+        if self._send_small(self._context, data, sending, to, self._channel, posted_s, self._stamp):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
@@ -129,7 +137,7 @@ class ProcessCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:
         try:
             small: tuple[NDArray[Any], Envelope] | None = self._receive_small(
-                self._port, self._flow, from_, self._channel, out, op, tag, self
+                self._progress, self._flow, from_, self._channel, out, op, tag, self
             )
         except Exception:  # what NumPy raises while it combines: the message is gone
             self._record_receive(from_, waited=False)
@@ -171,13 +179,13 @@ class ProcessCommunicator(Communicator):
     def _sending(
         self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
     ) -> Any:
-        port = self._port
+        progress = self._progress
         return Sending(
-            port.outlets[to], data, sent,
-            waits=not quietly and data.nbytes > self._home.eager_bytes,
-            beside=not quietly and len(port.flows) > 1, flow=self._flow.number,
+            progress.outlets[to], data, sent,
+            waits=not quietly and data.nbytes > self._context.settings.eager_bytes,
+            beside=not quietly and len(progress.flows) > 1, flow=self._flow.number,
             channel=self._quiet_channel if quietly else self._channel,
-            number=next(port.numbers), posted_s=posted_s, stamp=0 if quietly else self._stamp,
+            number=next(progress.numbers), posted_s=posted_s, stamp=0 if quietly else self._stamp,
         )  # fmt: skip
 
     def _receiving(
@@ -185,13 +193,13 @@ class ProcessCommunicator(Communicator):
         stamp: int,
     ) -> Any:  # fmt: skip
         return Receiving(
-            self._port.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
+            self._progress.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
             self._other_stamp,
         )  # fmt: skip
 
     def _drive(self, call: Call, going: Any, coming: Any) -> None:
         try:
-            self._port.drive(self._flow, call, going, coming)
+            self._progress.drive(self._flow, call, going, coming)
         except PeerFinishedError:
             if coming is not None and coming.done:  # it may be refused, which says what went wrong
                 self._taken(coming.src, coming)
@@ -214,22 +222,22 @@ class ProcessCommunicator(Communicator):
         )
         name = f"{self.name}/split {self._n_splits} color {color}"
         members = [self._members[rank] for _, rank in joined]
-        return type(self)(self._home, self._flow, name, members)
+        return type(self)(self._context, self._flow, name, members)
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
         self._check_flow("start")
         name = f"{self.name}/start {self._n_started + 1}"
 
         def body(flow: Flow) -> T:
-            return fn(type(self)(self._home, flow, name, self._members), *args)
+            return fn(type(self)(self._context, flow, name, self._members), *args)
 
-        started = start(self._port, name, body, self._home.fail)
+        started = start(self._progress, name, body, self._context.fail)
         self._n_started += 1  # what was refused does not count
         return started
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         self._check_flow("shared_array")
-        arena = self._home.arena
+        arena = self._context.arena
         if arena is None:
             raise RuntimeError(
                 f"rank {self._me} called shared_array(), which needs ranks that share memory: "
@@ -284,7 +292,7 @@ class ProcessCommunicator(Communicator):
     def _note_waits(self, call: Call) -> None:
         awaited = call.dst if call.src == NOBODY else call.src
         peer = awaited if awaited >= 0 else None
-        if self._home.trace:
+        if self._context.settings.trace:
             origin_s = self._origin_s
             for start_s, end_s in self._flow.waits:
                 self._recorder.waits.append(
@@ -293,11 +301,11 @@ class ProcessCommunicator(Communicator):
         self._flow.waits.clear()
 
     def _computed(self, label: str, flops: float, started_s: float) -> None:
-        if self._home.trace:
+        if self._context.settings.trace:
             self._recorder.computes.append((label, flops, started_s, self._clock()))
 
     def _note(self, name: str, value: Any) -> None:
-        if self._home.trace:
+        if self._context.settings.trace:
             self._recorder.notes.append((name, value, self._clock()))
 
     def _collective(self, name: str, number: int, entered_s: float) -> None:

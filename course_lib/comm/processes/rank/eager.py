@@ -2,8 +2,8 @@
 
 Almost every small message finds room, and almost every receive of one finds it as the next thing in
 its ring, or a moment later. These two functions do that and nothing else; where anything else is
-the case they have done nothing, and ``port`` and ``transfers`` go the general way, which gives the
-same result. That way also goes a message that is not what was wanted.
+the case they have done nothing, and ``progress`` and ``transfers`` go the general way, which gives
+the same result. That way also goes a message that is not what was wanted.
 """
 
 from typing import Any
@@ -17,35 +17,35 @@ from course_lib.comm.messages import OPS, Envelope, Tag, mismatch_of
 from course_lib.comm.processes.memory.header import describe
 from course_lib.comm.processes.memory.rings import Outlet
 from course_lib.comm.processes.rank.flow import Flow
-from course_lib.comm.processes.rank.progress import POLL_S, Port
-from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.rank.progress import POLL_S, ProgressEngine
+from course_lib.comm.processes.rank.rank_context import RankContext
 
 __all__ = ["receive_small", "send_small"]
 
 
 def send_small(
-    home: Home, data: NDArray[Any], sent: Envelope, to: int, channel: int, posted_s: float,
-    stamp: int,
+    context: RankContext, data: NDArray[Any], sent: Envelope, to: int, channel: int,
+    posted_s: float, stamp: int,
 ) -> bool:  # fmt: skip
     """Send a message that does not wait to rank ``to``; return whether that is done."""
-    port = home.port
-    if not 0 < data.nbytes <= home.eager_bytes or len(port.flows) > 1:
+    progress = context.progress
+    if not 0 < data.nbytes <= context.settings.eager_bytes or len(progress.flows) > 1:
         return False
-    outlet: Outlet = port.outlets[to]
-    number = next(port.numbers)
+    outlet: Outlet = progress.outlets[to]
+    number = next(progress.numbers)
     return outlet.put_small(data.tobytes(), describe(sent), channel, number, posted_s, stamp)
 
 
 def receive_small(
-    port: Port, flow: Flow, from_: int, channel: int, out: NDArray[Any] | None, op: str | None,
-    tag: Tag, comm: Communicator,
+    progress: ProgressEngine, flow: Flow, from_: int, channel: int, out: NDArray[Any] | None,
+    op: str | None, tag: Tag, comm: Communicator,
 ) -> tuple[NDArray[Any], Envelope] | None:  # fmt: skip
     """Receive a small message if it comes now; None if another way has to be gone."""
-    if len(port.flows) > 1:
+    if len(progress.flows) > 1:
         return None
-    inlet = port.inlets[from_]
+    inlet = progress.inlets[from_]
     if inlet.head == inlet.tail:
-        inlet.head = port.mailbox.await_head(from_, inlet.head, POLL_S)
+        inlet.head = progress.mailbox.await_head(from_, inlet.head, POLL_S)
         if inlet.head == inlet.tail:
             flow.polled = True
             return None
@@ -57,7 +57,7 @@ def receive_small(
         return None  # it will be refused
     fits = out is None or (out.dtype is dtype and out.shape == sent.shape)
     if (tag is not None or not fits) and mismatch_of(
-        sent, from_, port.rank, tag, out, comm.name
+        sent, from_, progress.rank, tag, out, comm.name
     ) is not None:
         return None
     message: NDArray[Any] = np.ndarray(sent.shape, dtype, inlet.ring, start)

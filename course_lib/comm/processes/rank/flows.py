@@ -14,16 +14,16 @@ from typing import Any
 
 from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.processes.memory.mailbox import NOBODY
-from course_lib.comm.processes.memory.wait_board import Board
+from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.wait_graph import WaitingRank, deadlock, quoted
 
-__all__ = ["Crew"]
+__all__ = ["Flows"]
 
 _WORTH_NOTING_S = 1e-4
 
 
-class Crew(ABC):
+class Flows(ABC):
     """A rank's function and what it has started: one of them at a time moves messages.
 
     How messages move is for the world to say, in the class that derives from this one.
@@ -32,7 +32,7 @@ class Crew(ABC):
     ----------
     rank, size : int
         Whose they are, and how many ranks there are.
-    board : Board
+    board : WaitBoard
         Where is written what they wait for.
 
     Attributes
@@ -43,7 +43,7 @@ class Crew(ABC):
         By number; more than one only while something that was started still runs.
     """
 
-    def __init__(self, rank: int, size: int, board: Board) -> None:
+    def __init__(self, rank: int, size: int, board: WaitBoard) -> None:
         self.rank = rank
         self.size = size
         self.turn = threading.Lock()

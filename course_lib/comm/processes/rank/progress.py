@@ -1,9 +1,10 @@
 """Everything of one rank that goes out or comes in: it moves messages on, or waits for news.
 
-A rank has one port. Its communicators share the rings, and the flows of control that it has started
-share the port: one flow at a time moves messages, and of those that wait one sleeps on the rank's
-bell and wakes the others when it rings. A flow takes messages of its own communicator; if one of
-another communicator is in the way, and nobody waits for that, it is set aside.
+A rank has one progress engine. Its communicators share the rings, and the flows of control that it
+has started share the engine: one flow at a time moves messages, and of those that wait one sleeps
+on the rank's bell and wakes the others when it rings. A flow takes messages of its own
+communicator; if one of another communicator is in the way, and nobody waits for that, it is set
+aside.
 """
 
 import time
@@ -16,15 +17,15 @@ from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.memory.rings import Inlet
 from course_lib.comm.processes.memory.transfers import Receiving, Sending
 from course_lib.comm.processes.rank.flow import Call, Flow
-from course_lib.comm.processes.rank.flows import Crew
+from course_lib.comm.processes.rank.flows import Flows
 
-__all__ = ["POLL_S", "Port"]
+__all__ = ["POLL_S", "ProgressEngine"]
 
 POLL_S = 100e-6
 """How long a rank stays awake for news: a few times what waking up would take."""
 
 
-class Port(Crew):
+class ProgressEngine(Flows):
     """A rank's ends of all rings, its mailbox, and its flows.
 
     Parameters

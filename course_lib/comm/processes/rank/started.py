@@ -10,7 +10,7 @@ from typing import TypeVar
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.rank.flow import Flow
-from course_lib.comm.processes.rank.flows import Crew
+from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.wait_graph import quoted
 
 __all__ = ["Started", "start"]
@@ -23,23 +23,23 @@ class Started(Pending[T]):
 
     Parameters
     ----------
-    port : Crew
-        The rank's port.
+    progress : Flows
+        The rank's progress.
     flow : Flow
         What runs it.
     body : callable
         Calls it.
     """
 
-    def __init__(self, port: Crew, flow: Flow, body: Callable[[Flow], T]) -> None:
-        self._port = port
+    def __init__(self, progress: Flows, flow: Flow, body: Callable[[Flow], T]) -> None:
+        self._progress = progress
         self._flow = flow
         self._body = body
         self._value: T
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
-        waiter = self._port.this_flow()
+        waiter = self._progress.this_flow()
         if waiter is not None and waiter.comm is not None:
             waiter.comm._no_compute("wait")
         if not self._flow.over:
@@ -48,30 +48,30 @@ class Started(Pending[T]):
                     f"wait() for {quoted(self._flow.name)} was called in a thread that run has not "
                     "started; call it where the result is needed, in the rank's function"
                 )
-            self._port.wait_for(waiter, self._flow)
+            self._progress.wait_for(waiter, self._flow)
         return self._value
 
     def live(self, fail: Callable[[BaseException], None]) -> None:
         """Run the function, in the thread of its flow."""
-        self._port.enter(self._flow)
+        self._progress.enter(self._flow)
         try:
             self._value = self._body(self._flow)
         except BaseException as error:  # sys.exit and the like are failures too
             fail(error)
             return  # the flow stays open: nobody is to go on as if it had returned
         del self._body  # what it holds goes now, not with the last reference to the result
-        self._port.close_flow(self._flow)
+        self._progress.close_flow(self._flow)
 
 
 def start(
-    port: Crew, name: str, body: Callable[[Flow], T], fail: Callable[[BaseException], None]
+    progress: Flows, name: str, body: Callable[[Flow], T], fail: Callable[[BaseException], None]
 ) -> Started[T]:
     """Run a function in a thread of its own.
 
     Parameters
     ----------
-    port : Crew
-        The rank's port.
+    progress : Flows
+        The rank's progress.
     name : str
         The communicator it is given.
     body : callable
@@ -89,18 +89,18 @@ def start(
     RuntimeError
         If the operating system lets the process have no more threads.
     """
-    flow = port.open_flow(name)
-    started = Started(port, flow, body)
+    flow = progress.open_flow(name)
+    started = Started(progress, flow, body)
     thread = threading.Thread(target=started.live, args=(fail,), name=name, daemon=True)
     try:
         start_thread(thread)
     except (RuntimeError, MemoryError) as error:
-        port.close_flow(flow)
-        n_open = len(port.flows) - 1
+        progress.close_flow(flow)
+        n_open = len(progress.flows) - 1
         raise RuntimeError(
-            f"rank {port.rank} could not start {quoted(name)} beside the {n_open:,} functions that "
-            "it has started and that still run: the operating system let it have no more threads "
-            f"({error}); "
+            f"rank {progress.rank} could not start {quoted(name)} beside the {n_open:,} functions "
+            "that it has started and that still run: the operating system let it have no more "
+            f"threads ({error}); "
             "wait() for some of them before you start more, close other programs, or raise the "
             "limits on processes and memory (ulimit -a, or the container's, shows them)"
         ) from error

@@ -6,9 +6,9 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.processes.memory.layout import Channels, total_bytes
 from course_lib.comm.processes.rank.communicator import ProcessCommunicator
 from course_lib.comm.processes.rank.flow import Flow
-from course_lib.comm.processes.rank.flows import Crew
-from course_lib.comm.processes.rank.progress import Port
-from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.rank.flows import Flows
+from course_lib.comm.processes.rank.progress import ProgressEngine
+from course_lib.comm.processes.rank.rank_context import RankContext
 
 __all__ = ["SharedMemory", "Transport"]
 
@@ -33,10 +33,10 @@ class Transport(Protocol):
     def n_bytes(self, size: int) -> int:
         """Return how much shared memory ``size`` ranks need."""
 
-    def port(self, rank: int, channels: Channels) -> Crew:
-        """Make a rank's port, in its process."""
+    def progress(self, rank: int, channels: Channels) -> Flows:
+        """Make a rank's progress, in its process."""
 
-    def communicator(self, home: Home, flow: Flow) -> Communicator:
+    def communicator(self, context: RankContext, flow: Flow) -> Communicator:
         """Make the communicator that the rank's function gets."""
 
 
@@ -56,10 +56,10 @@ class SharedMemory:
         """Return how much shared memory ``size`` ranks need."""
         return total_bytes(size)
 
-    def port(self, rank: int, channels: Channels) -> Crew:
-        """Make a rank's port, in its process."""
-        return Port(rank, channels)
+    def progress(self, rank: int, channels: Channels) -> Flows:
+        """Make a rank's progress, in its process."""
+        return ProgressEngine(rank, channels)
 
-    def communicator(self, home: Home, flow: Flow) -> Communicator:
+    def communicator(self, context: RankContext, flow: Flow) -> Communicator:
         """Make the communicator that the rank's function gets."""
-        return ProcessCommunicator(home, flow)
+        return ProcessCommunicator(context, flow)

@@ -24,7 +24,7 @@ from course_lib.comm.collective_order import Sites
 from course_lib.comm.failures import frames_of, frames_of_stack
 from course_lib.comm.processes.rank.flow import Flow
 from course_lib.comm.processes.worker.control import Locate, Located, Output, Recall, Recalled
-from course_lib.comm.processes.worker.setup import Pipes
+from course_lib.comm.processes.worker.setup import WorkerPipes
 from course_lib.trace.recorder import Recorder
 
 __all__ = ["LINE_CLOSED", "Line", "Pump", "die_with_launcher", "watch_for_crashes"]
@@ -41,7 +41,7 @@ class Line:
 
     Parameters
     ----------
-    pipes : Pipes
+    pipes : WorkerPipes
         The worker's ends.
     flows : dict of Flow
         What runs in the worker, its function first.
@@ -56,7 +56,7 @@ class Line:
         What is recorded, if anything is.
     """
 
-    def __init__(self, pipes: Pipes, flows: dict[int, Flow], sites: Sites) -> None:
+    def __init__(self, pipes: WorkerPipes, flows: dict[int, Flow], sites: Sites) -> None:
         self._flows = flows
         self._sites = sites
         self.error: BaseException | None = None
@@ -188,7 +188,7 @@ def die_with_launcher() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def watch_for_crashes(pipes: Pipes) -> None:
+def watch_for_crashes(pipes: WorkerPipes) -> None:
     """Write the Python stack of a crash to its own pipe; on POSIX also when asked by a signal."""
     crash = pipes.outputs.get("crash")
     if crash is None:

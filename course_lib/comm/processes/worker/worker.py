@@ -16,19 +16,19 @@ from course_lib.comm.ambient.generators import seed_generators
 from course_lib.comm.collective_order import Sites
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.failures import Failure
-from course_lib.comm.launch import WORKER_VARIABLE
 from course_lib.comm.processes.launcher.process_tree import (
     descendants,
     end_processes,
     let_forks_end_with_the_run,
 )
 from course_lib.comm.processes.memory.layout import Channels
-from course_lib.comm.processes.rank.flows import Crew
-from course_lib.comm.processes.rank.rank_context import Home
+from course_lib.comm.processes.rank.flows import Flows
+from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.worker.control import Attached, Done, Failed, Loaded
 from course_lib.comm.processes.worker.guards import Line, Pump, die_with_launcher, watch_for_crashes
 from course_lib.comm.processes.worker.setup import Setup
+from course_lib.comm.result import WORKER_VARIABLE
 from course_lib.comm.shipping import load_call, no_room, pack_value
 
 __all__ = ["done", "work"]
@@ -46,13 +46,14 @@ def work(setup: Setup) -> None:
     watch_for_crashes(setup.pipes)
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     transport: Transport = pickle.loads(setup.transport)
-    channels = Channels(setup.segment.memory, setup.locks, setup.bells, setup.arena)
-    port = transport.port(setup.rank, channels)
-    let_forks_end_with_the_run(port.flows)
+    shared = setup.shared
+    channels = Channels(shared.segment.memory, shared.locks, shared.bells, shared.arena)
+    progress = transport.progress(setup.rank, channels)
+    let_forks_end_with_the_run(progress.flows)
     sites = Sites()
-    line = Line(setup.pipes, port.flows, sites)
+    line = Line(setup.pipes, progress.flows, sites)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, transport, port, line, sites)
+    _live(setup, transport, progress, line, sites)
     _end_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
@@ -71,15 +72,15 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sites) -> None:
-    home: Home | None = None
+def _live(setup: Setup, transport: Transport, progress: Flows, line: Line, sites: Sites) -> None:
+    context: RankContext | None = None
     origin_s = time.perf_counter()
 
     def failed(error: BaseException) -> Failed:
         now_s = time.perf_counter() - origin_s
-        recorder = home.recorder if home is not None else None
+        recorder = context.recorder if context is not None else None
         failure = Failure.of(error, setup.rank, now_s, _PATIENCE_S)
-        return Failed(failure, recorder, tuple(sites.known), port.is_consequence(error))
+        return Failed(failure, recorder, tuple(sites.known), progress.is_consequence(error))
 
     try:
         line.report(Attached(setup.rank))
@@ -88,43 +89,43 @@ def _live(setup: Setup, transport: Transport, port: Crew, line: Line, sites: Sit
         except MemoryError as error:
             raise no_room(setup.rank) from error
         fn, args = load_call(call, setup.rank)
-        seed_generators(setup.seed)
+        seed_generators(setup.settings.seed)
         # A trace is many small objects that stay: the collector would look at them again and again.
         gc.freeze()
         gc.set_threshold(_COLLECT_EVERY, 10, 10)
-        port.connect()
+        progress.connect()
         line.report(Loaded(setup.rank))
         origin_s = line.next_request().origin_s
-        home = Home(
-            port, setup.arena, setup.eager_bytes, setup.seed, setup.trace, origin_s,
+        context = RankContext(
+            progress, setup.shared.arena, setup.settings, origin_s,
             fail=lambda error: line.report(failed(error)), sites=sites,
         )  # fmt: skip
-        line.recorder = home.recorder if setup.trace else None
-        flow = port.open_flow(WORLD)
-        port.enter(flow)
+        line.recorder = context.recorder if setup.settings.trace else None
+        flow = progress.open_flow(WORLD)
+        progress.enter(flow)
         me = os.getpid()
         try:
-            value = fn(transport.communicator(home, flow), *args)
+            value = fn(transport.communicator(context, flow), *args)
         finally:
             if os.getpid() != me:  # in a copy (os.fork): the rank reports for itself
                 os._exit(0)
-        port.wait_for_all(flow)
-        ended_s = home.clock()
-        record: Any = done(home, pack_value(value, setup.rank), ended_s)
-        port.finish()
+        progress.wait_for_all(flow)
+        ended_s = context.clock()
+        record: Any = done(context, pack_value(value, setup.rank), ended_s)
+        progress.finish()
     except BaseException as error:  # sys.exit and the like are failures too
         line.error = error
         record = failed(error)
     line.report(record)
 
 
-def done(home: Home, value: bytes, ended_s: float) -> Done:
+def done(context: RankContext, value: bytes, ended_s: float) -> Done:
     """Return the report of a rank whose function has returned, with what it sent and received."""
     sent, received, last_tags, last_stamps = {}, {}, {}, {}
-    for tally in home.tallies:
+    for tally in context.tallies:
         sent.update({(tally.name, dst): n for dst, n in tally.sent.items()})
         received.update({(tally.name, src): n for src, n in tally.received.items()})
         last_tags.update({(tally.name, dst): tuple(tags) for dst, tags in tally.last_tags.items()})
         last_stamps[tally.name] = tally.last_stamp
-    sites = tuple(home.sites.known)
-    return Done(value, ended_s, home.recorder, sent, received, last_tags, sites, last_stamps)
+    sites = tuple(context.sites.known)
+    return Done(value, ended_s, context.recorder, sent, received, last_tags, sites, last_stamps)

@@ -1,0 +1,82 @@
+"""What a run gives back, and how a worker is known: what every world imports of ``run``."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.trace.trace import Trace
+
+__all__ = ["WORKER_VARIABLE", "Result", "inside_worker", "runs_ranks"]
+
+WORKER_VARIABLE = "COURSE_LIB_WORKER"
+"""The environment variable that marks a worker process; its value is the rank."""
+
+_here = threading.local()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave back.
+
+    Attributes
+    ----------
+    values : list
+        What each rank's function returned, by rank.
+    elapsed_s : float
+        How long it took: wall seconds, or virtual seconds on the simulator.
+    backend : str
+        The world it ran in.
+    recorded : Trace or None
+        The trace, or None where the run was made with ``trace=False``.
+    """
+
+    values: list[Any]
+    elapsed_s: float
+    backend: str
+    recorded: Trace | None
+
+    @property
+    def trace(self) -> Trace:
+        """Messages and compute spans of all ranks, on one clock.
+
+        Raises
+        ------
+        ValueError
+            If the run was made with ``trace=False``.
+        """
+        if self.recorded is None:
+            raise ValueError("this run was made with trace=False: run it again with trace=True")
+        return self.recorded
+
+    def __repr__(self) -> str:
+        """Summarise without any time, so that two runs of the same code print the same."""
+        traffic = "" if self.recorded is None else f": {self.recorded.traffic}"
+        return f"Result({len(self.values)} ranks, {self.backend}{traffic})"
+
+
+@contextmanager
+def inside_worker(rank: int) -> Iterator[None]:
+    """Mark this thread as running workers, so that a nested ``run`` is refused.
+
+    Parameters
+    ----------
+    rank : int
+        A rank that runs in this thread.
+
+    Yields
+    ------
+    None
+        While the workers run.
+    """
+    _here.rank = rank
+    try:
+        yield
+    finally:
+        _here.rank = None
+
+
+def runs_ranks() -> bool:
+    """Tell whether this thread is running simulated ranks."""
+    return getattr(_here, "rank", None) is not None
