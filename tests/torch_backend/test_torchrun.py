@@ -91,6 +91,21 @@ class Draws:
 rank, given = int(os.environ["RANK"]), np.zeros(2)
 tally, *rest = run(change, given, backend="torch").values[rank]
 assert type(tally) is Tally
+for other in run(change, given, backend="torch").values:
+    assert other is None or type(other[0]) is Tally, other
+
+class Planned(Exception):
+    pass
+
+def plan(comm):
+    if comm.rank == 1:
+        raise Planned("as planned")
+
+try:
+    run(plan, backend="torch")
+except RunError as error:
+    assert type(error.original) is Planned, error.original
+    say("planned", rank)
 say("changed", rest, given.tolist(), Tally.count, KEPT["by"])
 draws = Draws()
 draws.state = 1
@@ -139,7 +154,22 @@ def miss(comm):
         comm.barrier()
     return LARGE
 
+def function_returned(comm):
+    def listen(child):
+        try:
+            return child.recv(src=1)
+        except PeerFinishedError as error:
+            return error.peer, str(error).count("from 'world/start ")
+
+    def leave(child):
+        pass
+
+    heard = [comm.start(leave if comm.rank else listen).wait() for _ in range(2)]
+    comm.sendrecv(LARGE, dst=1 - comm.rank, src=1 - comm.rank)
+    return heard
+
 rank = int(os.environ["RANK"])
+say("functions", rank, run(function_returned, backend="torch").values[rank])
 for who in (0, 1):
     value = run(leave_early, who, backend="torch").values[rank]
     say("early", who, rank, value if rank != who else value.size)
@@ -198,6 +228,7 @@ def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
         changed = [3, rank, [rank + 1.0] * 2]
         assert f"changed {changed} [0.0, 0.0] 0 the caller" in printed.splitlines(), printed
         assert "divided (inf, 29) 3 raise" in printed.splitlines(), printed
+    assert {"planned 0", "planned 1"} <= set(printed.splitlines()), printed
     assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
 
 
@@ -205,7 +236,9 @@ def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(tmp_path):
     codes, printed = texts(tmp_path, EARLY, "--standalone", "--nproc-per-node=2")
     assert set(codes) == {0}, printed
     early = {f"early {who} {1 - who} {[who] * 5}" for who in (0, 1)}
-    assert early | {"early 0 0 100000", "early 1 1 100000"} <= set(printed.splitlines()), printed
+    early |= {"early 0 0 100000", "early 1 1 100000"}
+    early |= {"functions 0 [(1, 1), (1, 1)]", "functions 1 [None, None]"}
+    assert early <= set(printed.splitlines()), printed
     error = (
         r"PeerFinishedError .*rank 0 waits in barrier\(\) for rank 1, which has already returned"
     )

@@ -33,12 +33,14 @@ from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.processes.memory.shared_memory import Segment, new_semaphore
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.transport import Transport
-from course_lib.comm.processes.worker.control import Call, Go, Locate, Recall
+from course_lib.comm.processes.returned import waiting_in_vain
+from course_lib.comm.processes.worker.control import Call, Compare, GiveUp, Go, Locate, Recall
 from course_lib.comm.processes.worker.setup import Setup, Shared
 
 __all__ = ["Ending", "Supervisor"]
 
 _ANSWER_S = 0.3
+_COMPARED_S = 2.0
 _LEAVE_S = 0.5
 _BURIAL_S = 5.0
 _LOOK_EVERY_S = 0.1
@@ -193,9 +195,27 @@ class Supervisor:
             states = rank_states(self._shared.segment.memory, self.size, self._shared.arena)
             returned = [worker.rank for worker in self.workers if worker.done]
             if self.deadlock.look(states, returned, now_s):
-                return Ending.DEADLOCK
+                if not self._tell_in_vain(returned):
+                    return Ending.DEADLOCK
+                self.deadlock = DeadlockWatch()
         self.stalled = self._stalls.look({m.rank: m.pid for m in working}, now_s)
         return Ending.STALL if self.stalled else None
+
+    def _tell_in_vain(self, returned: list[int]) -> bool:
+        """Tell those, of ranks that are stuck, who wait for functions that have returned.
+
+        A rank that has returned is known to all; that only a function of it has, to nobody else.
+        """
+        stuck = [self.workers[rank] for rank in self.deadlock.stuck]
+        for worker in stuck:
+            worker.progress = None
+            worker.ask(Compare("who waits in vain?"))
+        self._listen_until(lambda: all(m.progress or m.gone for m in stuck), _COMPARED_S)
+        known = {m.rank: m.progress for m in stuck if m.progress is not None}
+        found = waiting_in_vain(known, returned)
+        for each in found:
+            self.workers[each.rank].ask(GiveUp(each.flow, each.gone))
+        return len(found) > 0
 
     def _listen(self, limit_s: float) -> None:
         sources = [self._interrupts.wake] if self._interrupts.error is None else []

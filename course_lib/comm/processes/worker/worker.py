@@ -51,7 +51,7 @@ def work(setup: Setup) -> None:
     progress = transport.progress(setup.rank, channels)
     let_forks_end_with_the_run(progress.flows)
     sites = Sites()
-    line = Line(setup.pipes, progress.flows, sites)
+    line = Line(setup.pipes, progress, sites)
     pump = None if setup.pipes.outputs else Pump(line)
     _live(setup, transport, progress, line, sites)
     _end_children()
