@@ -63,7 +63,9 @@ class Communicator(ABC):
     ``PeerFinishedError`` in the verb that waits, when all that it had sent has been received, and
     may catch it. ``recv_any`` raises it when all other ranks have returned. A ``sendrecv`` still
     sends, if it can. A message of up to ``EAGER_BYTES`` to such a rank may be sent, and is lost.
-    What all ranks enter together can never be again; all that enter it get the error.
+    What all ranks enter together can never be again; all that enter it get the error. Where only
+    the function has returned that used this communicator there, and its rank lives on, who waits
+    for it is told at the latest when no rank can go on otherwise.
 
     Autograd ends at a message: what is received, or returned by a collective, never requires grad
     and has no graph, and an ``out`` that requires grad is refused.

@@ -113,6 +113,17 @@ def test_large_messages_that_wait_for_each_other_are_told_as_two_collectives(wor
     assert "rank 0 is in broadcast_tree #0, rank 1 in allreduce_ring #0" in apart(world, work)
 
 
+def test_two_collectives_are_told_where_one_also_waits_for_a_rank_that_has_returned(world):
+    def work(comm):
+        if comm.rank == 1:
+            allreduce_ring(comm, np.zeros(2047, np.uint8))  # from rank 0 and to rank 2 at once
+        elif comm.rank == 2:
+            reduce_tree(comm, np.zeros(2047, np.uint8), op="min", root=4)
+
+    with pytest.raises(CollectiveMismatchError, match=r"rank 1 is in .*, rank 2 in reduce_tree"):
+        world(work, workers=5, rendezvous=True)
+
+
 def test_what_is_said_in_other_words_is_no_other_collective(world):
     def work(comm):
         x, root = np.arange(4.0), 0

@@ -193,3 +193,79 @@ def test_uncaught_it_ends_the_run_and_says_who_where_and_whom(world):
         world(work)
     assert (raised.value.rank, raised.value.peer) == (0, 1)
     assert str(raised.value).count("test_peers_that_have_returned.py, line") == 1
+
+
+IN_VAIN = {
+    "recv": lambda child: child.recv(src=1),
+    "large send": lambda child: child.send(LARGE, dst=1),
+    "large sendrecv": lambda child: child.sendrecv(LARGE, dst=1, src=1),
+    "recv_any": lambda child: child.recv_any(),
+    "barrier": lambda child: child.barrier(),
+    "collective": lambda child: broadcast_tree(child, SMALL, root=1),
+    "of a split": lambda child: child.split(0).recv(src=1),
+    "started fewer": None,
+}
+
+
+@pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
+def test_who_waits_for_a_function_that_has_returned_is_told_while_the_rank_lives_on(world):
+    def leave(child, verb):
+        if verb == "of a split":
+            child.split(0)
+
+    def told(child, verb):
+        try:
+            IN_VAIN[verb](child)
+        except PeerFinishedError as error:
+            return error.rank, error.peer, "from 'world/start " in str(error)
+
+    def below(child):
+        try:
+            return child.recv(src=1)
+        except PeerFinishedError as error:
+            return error.rank, error.peer, "from 'world/start " in str(error)
+
+    def work(comm):
+        heard = []
+        for verb in IN_VAIN:
+            if comm.rank == 1:
+                comm.start(leave, verb).wait()
+                heard.append(comm.recv(src=0).size)
+            elif verb == "started fewer":
+                heard.append(comm.start(lambda child: child.start(below).wait()).wait())
+                comm.send(LARGE, dst=1)
+            else:
+                heard.append(comm.start(told, verb).wait())
+                comm.send(LARGE, dst=1)
+        return heard
+
+    values = world(work).values
+    assert values == [[(0, 1, True)] * len(IN_VAIN), [LARGE.size] * len(IN_VAIN)]
+
+
+def test_uncaught_it_says_which_function_has_returned(world):
+    def work(comm):
+        comm.start(lambda child: child.recv(src=1) if child.rank == 0 else None).wait()
+        comm.sendrecv(SMALL, dst=1 - comm.rank, src=1 - comm.rank)
+
+    says = r"rank 0 waits in recv.*rank 1.*has already returned from 'world/start 1'"
+    with pytest.raises(PeerFinishedError, match=says) as raised:
+        world(work)
+    assert (raised.value.rank, raised.value.peer) == (0, 1)
+
+
+def test_the_function_of_a_rank_has_returned_while_what_it_has_started_waits(world):
+    def answer(child):
+        return child.recv(src=0).size if child.rank == 1 else child.send(LARGE, dst=1)
+
+    def work(comm):
+        if comm.rank == 1:
+            comm.start(answer)
+            return None
+        try:
+            comm.send(LARGE, dst=1)
+        except PeerFinishedError as error:
+            comm.start(answer).wait()
+            return error.peer
+
+    assert world(work).values[0] == 1

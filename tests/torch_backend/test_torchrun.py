@@ -139,7 +139,22 @@ def miss(comm):
         comm.barrier()
     return LARGE
 
+def function_returned(comm):
+    def listen(child):
+        try:
+            return child.recv(src=1)
+        except PeerFinishedError as error:
+            return error.peer, str(error).count("from 'world/start ")
+
+    def leave(child):
+        pass
+
+    heard = [comm.start(leave if comm.rank else listen).wait() for _ in range(2)]
+    comm.sendrecv(LARGE, dst=1 - comm.rank, src=1 - comm.rank)
+    return heard
+
 rank = int(os.environ["RANK"])
+say("functions", rank, run(function_returned, backend="torch").values[rank])
 for who in (0, 1):
     value = run(leave_early, who, backend="torch").values[rank]
     say("early", who, rank, value if rank != who else value.size)
@@ -205,7 +220,9 @@ def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(tmp_path):
     codes, printed = texts(tmp_path, EARLY, "--standalone", "--nproc-per-node=2")
     assert set(codes) == {0}, printed
     early = {f"early {who} {1 - who} {[who] * 5}" for who in (0, 1)}
-    assert early | {"early 0 0 100000", "early 1 1 100000"} <= set(printed.splitlines()), printed
+    early |= {"early 0 0 100000", "early 1 1 100000"}
+    early |= {"functions 0 [(1, 1), (1, 1)]", "functions 1 [None, None]"}
+    assert early <= set(printed.splitlines()), printed
     error = (
         r"PeerFinishedError .*rank 0 waits in barrier\(\) for rank 1, which has already returned"
     )

@@ -218,14 +218,11 @@ class ProcessCommunicator(Communicator):
 
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
         self._check_flow("start")
-        name = f"{self.name}/start {self._n_started + 1}"
 
         def body(flow: Flow) -> T:
-            return fn(type(self)(self._home, flow, name, self._members), *args)
+            return fn(type(self)(self._home, flow, flow.name, self._members), *args)
 
-        started = start(self._port, name, body, self._home.fail)
-        self._n_started += 1  # what was refused does not count
-        return started
+        return start(self._port, self._flow, self.name, body, self._home.fail)
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         self._check_flow("shared_array")

@@ -16,6 +16,7 @@ from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.mailbox import NOBODY
+from course_lib.comm.processes.progress import Progress
 from course_lib.comm.wait_graph import WaitingRank, deadlock, quoted
 
 __all__ = ["Crew"]
@@ -70,6 +71,17 @@ class Crew(ABC):
     def connect(self) -> None:  # noqa: B027 - most worlds have nothing to do
         """Meet the others, before the function is called."""
 
+    @abstractmethod
+    def give_up(self, number: int, gone: dict[int, str]) -> None:
+        """Tell a flow that waits which functions have returned of the ranks that it waits for."""
+
+    def progress(self) -> Progress:
+        """Say which functions run, and what they wait for; another thread may ask."""
+        flows = list(self.flows.values())
+        calls = {flow.number: flow.call for flow in flows if flow.call is not None}
+        started = {name: n for flow in flows for name, n in flow.started.copy().items()}
+        return Progress({flow.name: flow.over for flow in flows}, started, calls)
+
     def is_consequence(self, error: BaseException) -> bool:  # noqa: ARG002
         """Tell whether an exception only shows that another rank has failed."""
         return False
@@ -118,8 +130,9 @@ class Crew(ABC):
             flow.awaits = None
 
     def wait_for_all(self, flow: Flow) -> None:
-        """Let ``flow``, the rank's function, wait until all others are over."""
+        """Let ``flow``, the rank's function, which has returned, wait until all others are over."""
         with self.turn:
+            flow.over = True
             self._wait_until(flow, "", lambda: len(self.flows) == 1)
 
     def _refuse_circle(self, flow: Flow) -> None:

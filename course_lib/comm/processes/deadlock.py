@@ -147,6 +147,8 @@ class DeadlockWatch:
     ----------
     states : list of RankState
         What was seen last.
+    stuck : frozenset of int
+        The ranks that cannot go on, once there are circles.
     circles : list of list of Link
         The circles, once there are any.
     all_wait : bool
@@ -155,6 +157,7 @@ class DeadlockWatch:
 
     def __init__(self) -> None:
         self.states: list[RankState] = []
+        self.stuck: frozenset[int] = frozenset()
         self.circles: list[list[Link]] = []
         self.all_wait = False
         self._stamps: dict[int, int] = {}
@@ -171,6 +174,7 @@ class DeadlockWatch:
         self._n_looks += 1
         if self._n_looks < _LEAST_LOOKS or now_s - self._since_s < PATIENCE_S:
             return False
-        self.states, self.circles = states, find_circles(states, self._stamps)
+        self.states, self.stuck = states, stuck
+        self.circles = find_circles(states, stuck)
         self.all_wait = len(stuck) + len(returned) == len(states)
         return bool(self.circles)

@@ -44,8 +44,13 @@ class Call(NamedTuple):
         on = "" if self.comm == known else f" on {quoted(self.comm)}"
         return call_text(self.verb, self.src, self.dst, self.tag) + on
 
-    def explain_gone(self, rank: int, gone: list[int], entered: Entered | None) -> str:
-        """Say that ``rank`` waits in it, perhaps in a collective, for ranks that have returned."""
+    def explain_gone(
+        self, rank: int, gone: list[int], entered: Entered | None, function: str = ""
+    ) -> str:
+        """Say that ``rank`` waits in it, perhaps in a collective, for ranks that have returned.
+
+        ``function`` names what has returned, if the rank lives on.
+        """
         peer = min(gone)
         hint = "check that every send has its recv, on all ranks and in every step"
         if self.verb in GROUP_VERBS:
@@ -65,9 +70,10 @@ class Call(NamedTuple):
             hint = f"every rank must call start() equally often; {hint}"
         on = "" if self.comm == WORLD else f" on {quoted(self.comm)}"
         who = "but every other rank" if self.src == ANYONE else "which"
+        from_ = f" from {quoted(function)}" if function not in ("", WORLD) else ""
         return (
-            f"rank {rank} waits in {self.verb}(){on}{within} {whom}, {who} has already returned "
-            f"{how}; {hint}"
+            f"rank {rank} waits in {self.verb}(){on}{within} {whom}, {who} has already returned"
+            f"{from_} {how}; {hint}"
         )
 
 
@@ -109,11 +115,15 @@ class Flow:
         Those that wait for this one.
     over : bool
         Whether its function has returned.
+    started : dict of str to int
+        How many functions it has started, by the communicator.
+    gone : dict of int to str
+        The ranks whose partner of this flow has returned, and the function that has; what is known.
     """
 
     __slots__ = (
-        "awaits", "call", "coming", "comm", "going", "idle_since_s", "name", "number", "over",
-        "polled", "thread", "waiters", "waits", "woken",
+        "awaits", "call", "coming", "comm", "going", "gone", "idle_since_s", "name", "number",
+        "over", "polled", "started", "thread", "waiters", "waits", "woken",
     )  # fmt: skip
 
     def __init__(self, number: int, name: str, turn: threading.Lock) -> None:
@@ -131,6 +141,8 @@ class Flow:
         self.awaits: Flow | None = None
         self.waiters: list[Flow] = []
         self.over = False
+        self.started: dict[str, int] = {}
+        self.gone: dict[int, str] = {}
 
     def entered(self) -> Entered | None:
         """Say in which collective it is; another thread may ask."""

@@ -16,6 +16,7 @@ from course_lib.comm.order import Entered, Site
 from course_lib.comm.processes.contexts import PROCESS_LOCK, start_process
 from course_lib.comm.processes.inbox import Inbox, Tap
 from course_lib.comm.processes.output import Printer
+from course_lib.comm.processes.progress import Progress
 from course_lib.comm.processes.records import (
     Attached,
     Done,
@@ -23,6 +24,7 @@ from course_lib.comm.processes.records import (
     Loaded,
     Located,
     Output,
+    Progressed,
     Recalled,
 )
 from course_lib.comm.processes.resident import resident_bytes
@@ -80,6 +82,8 @@ class Member:
         All three, after a name, of everything that it had started.
     sites : tuple of Site
         The places at which it had called collectives when it last reported.
+    progress : Progress or None
+        Which functions run in it, if it has answered to that.
     recorder : Recorder or None
         What it had recorded when it last reported, if it was traced.
     gone : bool
@@ -110,6 +114,7 @@ class Member:
         self.entered: Entered | None = None
         self.beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...] = ()
         self.sites: tuple[Site, ...] = ()
+        self.progress: Progress | None = None
         self.recorder: Recorder | None = None
         self.gone = True
         self.gone_s = 0.0
@@ -280,6 +285,8 @@ class Member:
                 self.phase = Phase.LOADED
             case Located() if not self.silent:
                 self.frames, self.call, self.entered, self.beside, self.sites = record
+            case Progressed():
+                self.progress = record.progress
             case Recalled():
                 self.recorder = record.recorder
             case Output():

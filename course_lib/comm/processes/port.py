@@ -15,6 +15,7 @@ from course_lib.comm.processes.channels import Channels
 from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY
+from course_lib.comm.processes.progress import in_vain
 from course_lib.comm.processes.rings import Inlet
 from course_lib.comm.processes.transfers import Receiving, Sending
 
@@ -55,6 +56,7 @@ class Port(Crew):
         self._senders: dict[int, dict[Flow, Sending]] = {dst: {} for dst in peers}
         self._listeners: dict[Flow, None] = {}
         self._parked: dict[Flow, None] = {}
+        self._given_up: dict[int, Sending] = {}
 
     def finish(self) -> None:
         """Tell all others that this rank will neither send nor receive any more."""
@@ -72,16 +74,32 @@ class Port(Crew):
                 going.advance(0)
             if going.done and coming is None:
                 return  # copied into the ring at once, as most small messages are
-        if len(self.flows) == 1:  # nobody can be started before this is over
-            while not self._step(flow, call, going, coming):
-                pass
-            return
-        self._enter_verb(flow, going, coming)
         try:
-            while not self._step(flow, call, going, coming):
-                pass
-        finally:
-            self._leave_verb(flow, going, coming)
+            if len(self.flows) == 1:  # nobody can be started before this is over
+                while not self._step(flow, call, going, coming):
+                    pass
+                return
+            self._enter_verb(flow, going, coming)
+            try:
+                while not self._step(flow, call, going, coming):
+                    pass
+            finally:
+                self._leave_verb(flow, going, coming)
+        except PeerFinishedError:
+            if going is not None and going.is_half_way:
+                self._given_up[going.dst] = going
+            raise
+
+    def give_up(self, number: int, gone: dict[int, str]) -> None:
+        """Tell a flow that waits which functions have returned of the ranks that it waits for.
+
+        Without the turn, which a flow that is alone keeps while it sleeps.
+        """
+        flow = self.flows.get(number)
+        if flow is not None:
+            flow.gone = gone
+            self._n_finished = -1  # as if it were news that a rank has returned: all look again
+            self.mailbox.tell_owner()
 
     def _step(
         self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
@@ -94,6 +112,7 @@ class Port(Crew):
             moved, done = False, True
             if going is not None and dst >= 0:
                 going.outlet.tail = tail
+                self._push_on(dst)
                 accepted = self._board.accepted(self.rank, flow.number)
                 moved, done = going.advance(accepted), going.done
             if coming is not None and src >= 0:
@@ -157,10 +176,19 @@ class Port(Crew):
         for peer, inlet in self.inlets.items():
             inlet.head = heads[peer]
             self.outlets[peer].tail = tails[peer]
+        for dst in list(self._given_up):
+            self._push_on(dst)
         if n_finished != self._n_finished:
             self._n_finished = n_finished
             self._wake_all()
         return news, stalled
+
+    def _push_on(self, dst: int) -> None:
+        """Put the rest of a message into its ring that was given up half-way: others follow it."""
+        if self._given_up and dst in self._given_up:
+            self._given_up[dst].advance(0)
+            if not self._given_up[dst].is_half_way:
+                del self._given_up[dst]
 
     def _make_room(self) -> None:
         """Set messages aside that lie in the way of ranks that want to send more.
@@ -265,6 +293,11 @@ class Port(Crew):
         ):
             text = call.explain_gone(self.rank, gone, flow.entered())
             raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
+        if flow.gone:
+            known, flow.gone = flow.gone, {}
+            if gone := in_vain(call, known):
+                text = call.explain_gone(self.rank, gone, flow.entered(), known[min(gone)])
+                raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
         if len(self.flows) == 1:

@@ -8,18 +8,22 @@ from typing import NamedTuple
 from course_lib.comm.failures import Failure, Frame
 from course_lib.comm.messages import Tag
 from course_lib.comm.order import Entered, Site
+from course_lib.comm.processes.progress import Progress
 from course_lib.trace.recorder import Recorder
 
 __all__ = [
     "Attached",
     "Call",
+    "Compare",
     "Done",
     "Failed",
+    "GiveUp",
     "Go",
     "Loaded",
     "Locate",
     "Located",
     "Output",
+    "Progressed",
     "Recall",
     "Recalled",
 ]
@@ -49,6 +53,19 @@ class Recall(NamedTuple):
     reason: str
 
 
+class Compare(NamedTuple):
+    """To a worker that waits: say which functions run in it, and what they wait for."""
+
+    reason: str
+
+
+class GiveUp(NamedTuple):
+    """To a worker: a flow of it waits for functions that have returned, on ranks that live on."""
+
+    flow: int
+    gone: dict[int, str]
+
+
 class Attached(NamedTuple):
     """From a worker: it has the shared memory and the semaphores."""
 
@@ -73,6 +90,12 @@ class Located(NamedTuple):
     entered: Entered | None
     beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...]
     sites: tuple[Site, ...]
+
+
+class Progressed(NamedTuple):
+    """From a worker: the answer to ``Compare``."""
+
+    progress: Progress
 
 
 class Recalled(NamedTuple):

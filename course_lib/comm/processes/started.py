@@ -64,16 +64,19 @@ class Started(Pending[T]):
 
 
 def start(
-    port: Crew, name: str, body: Callable[[Flow], T], fail: Callable[[BaseException], None]
-) -> Started[T]:
+    port: Crew, parent: Flow, comm: str, body: Callable[[Flow], T],
+    fail: Callable[[BaseException], None],
+) -> Started[T]:  # fmt: skip
     """Run a function in a thread of its own.
 
     Parameters
     ----------
     port : Crew
         The rank's port.
-    name : str
-        The communicator it is given.
+    parent : Flow
+        What starts it.
+    comm : str
+        The communicator from which it is started.
     body : callable
         Calls it, in the thread of the flow that it is handed.
     fail : callable
@@ -89,12 +92,15 @@ def start(
     RuntimeError
         If the operating system lets the process have no more threads.
     """
+    name = f"{comm}/start {parent.started.get(comm, 0) + 1}"
     flow = port.open_flow(name)
     started = Started(port, flow, body)
+    parent.started[comm] = parent.started.get(comm, 0) + 1
     thread = threading.Thread(target=started.live, args=(fail,), name=name, daemon=True)
     try:
         start_thread(thread)
     except (RuntimeError, MemoryError) as error:
+        parent.started[comm] -= 1  # what was refused does not count
         port.close_flow(flow)
         n_open = len(port.flows) - 1
         raise RuntimeError(

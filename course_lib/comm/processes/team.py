@@ -30,7 +30,8 @@ from course_lib.comm.processes.offspring import (
     end_processes,
     marked,
 )
-from course_lib.comm.processes.records import Call, Go, Locate, Recall
+from course_lib.comm.processes.progress import waiting_in_vain
+from course_lib.comm.processes.records import Call, Compare, GiveUp, Go, Locate, Recall
 from course_lib.comm.processes.segment import Segment, new_semaphore
 from course_lib.comm.processes.setup import Setup
 from course_lib.comm.processes.stalls import StallWatch, WakingClock, resume
@@ -39,6 +40,7 @@ from course_lib.comm.processes.transport import Transport
 __all__ = ["Ending", "Team"]
 
 _ANSWER_S = 0.3
+_COMPARED_S = 2.0
 _LEAVE_S = 0.5
 _BURIAL_S = 5.0
 _LOOK_EVERY_S = 0.1
@@ -195,9 +197,27 @@ class Team:
             states = rank_states(self._segment.memory, self.size, self._arena)
             returned = [member.rank for member in self.members if member.done]
             if self.deadlock.look(states, returned, now_s):
-                return Ending.DEADLOCK
+                if not self._tell_in_vain(returned):
+                    return Ending.DEADLOCK
+                self.deadlock = DeadlockWatch()
         self.stalled = self._stalls.look({m.rank: m.pid for m in working}, now_s)
         return Ending.STALL if self.stalled else None
+
+    def _tell_in_vain(self, returned: list[int]) -> bool:
+        """Tell those, of ranks that are stuck, who wait for functions that have returned.
+
+        A rank that has returned is known to all; that only a function of it has, to nobody else.
+        """
+        stuck = [self.members[rank] for rank in self.deadlock.stuck]
+        for member in stuck:
+            member.progress = None
+            member.ask(Compare("who waits in vain?"))
+        self._listen_until(lambda: all(m.progress or m.gone for m in stuck), _COMPARED_S)
+        known = {m.rank: m.progress for m in stuck if m.progress is not None}
+        found = waiting_in_vain(known, returned)
+        for each in found:
+            self.members[each.rank].ask(GiveUp(each.flow, each.gone))
+        return len(found) > 0
 
     def _listen(self, limit_s: float) -> None:
         sources = [self._interrupts.wake] if self._interrupts.error is None else []

@@ -99,6 +99,11 @@ class Sending:
             self.done = not self._waits or accepted == self._header.number
         return moved or self.done
 
+    @property
+    def is_half_way(self) -> bool:
+        """Whether the ring has some of its bytes, and no other message may follow them."""
+        return self.begun and self._next < len(self._bytes)
+
     def can_advance(self, accepted: int) -> bool:
         """Tell whether ``advance`` would do something, or more room has to be asked for."""
         outlet = self.outlet

@@ -22,8 +22,17 @@ from multiprocess import connection
 
 from course_lib.comm.failures import frames_of, frames_of_stack
 from course_lib.comm.order import Sites
-from course_lib.comm.processes.flows import Flow
-from course_lib.comm.processes.records import Locate, Located, Output, Recall, Recalled
+from course_lib.comm.processes.crew import Crew
+from course_lib.comm.processes.records import (
+    Compare,
+    GiveUp,
+    Locate,
+    Located,
+    Output,
+    Progressed,
+    Recall,
+    Recalled,
+)
 from course_lib.comm.processes.setup import Pipes
 from course_lib.trace.recorder import Recorder
 
@@ -43,8 +52,8 @@ class Line:
     ----------
     pipes : Pipes
         The worker's ends.
-    flows : dict of Flow
-        What runs in the worker, its function first.
+    port : Crew
+        What runs in the worker.
     sites : Sites
         The places at which it has called collectives.
 
@@ -56,8 +65,8 @@ class Line:
         What is recorded, if anything is.
     """
 
-    def __init__(self, pipes: Pipes, flows: dict[int, Flow], sites: Sites) -> None:
-        self._flows = flows
+    def __init__(self, pipes: Pipes, port: Crew, sites: Sites) -> None:
+        self._port = port
         self._sites = sites
         self.error: BaseException | None = None
         self.recorder: Recorder | None = None
@@ -105,6 +114,10 @@ class Line:
                 self.report(self._locate())
             elif isinstance(request, Recall):
                 self._recall()
+            elif isinstance(request, Compare):
+                self.report(Progressed(self._port.progress()))
+            elif isinstance(request, GiveUp):
+                self._port.give_up(request.flow, request.gone)
             else:
                 self._arrived.put(request)
 
@@ -124,7 +137,7 @@ class Line:
     def _locate(self) -> Located:
         stacks = sys._current_frames()
         mine, mine_in, beside = None, None, []
-        for _, flow in sorted(self._flows.copy().items()):  # in the order of the board
+        for _, flow in sorted(self._port.flows.copy().items()):  # in the order of the board
             call = flow.call.written(flow.name) if flow.call is not None else None
             entered = flow.entered()
             if flow.thread == self._worker:

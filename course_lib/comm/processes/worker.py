@@ -50,7 +50,7 @@ def work(setup: Setup) -> None:
     port = transport.port(setup.rank, channels)
     let_forks_end_with_the_run(port.flows)
     sites = Sites()
-    line = Line(setup.pipes, port.flows, sites)
+    line = Line(setup.pipes, port, sites)
     pump = None if setup.pipes.outputs else Pump(line)
     _live(setup, transport, port, line, sites)
     _end_children()

@@ -51,7 +51,6 @@ class SimulatedCommunicator(Communicator):
     """
 
     flow: Flow
-    wanted: NDArray[Any] | None  # where a sendrecv puts what it receives
 
     def __init__(self, group: Group, rank: int, world: "World") -> None:
         super().__init__(
@@ -199,7 +198,6 @@ class SimulatedCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:
         flow = self.flow
         flow.begin(self, "sendrecv", sending.tag)
-        self.wanted = out
         letter = Letter(data.copy(), sending, self, flow.now_s)
         self._post_send(letter, self.peers[dst], flow.now_s)
         self._post_recv(src)

@@ -5,17 +5,15 @@ from dataclasses import replace
 from course_lib.comm import order, wait_graph
 from course_lib.comm.errors import (
     LaunchTimeout,
-    MessageMismatchError,
     RunError,
     SimulationError,
     WorkerKilled,
 )
 from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
-from course_lib.comm.messages import mismatch_of
 from course_lib.comm.order import Entered
 from course_lib.comm.simulated import telling
 from course_lib.comm.simulated.flow import Flow
-from course_lib.comm.simulated.partings import has_crashed, peer_finished, waits_for
+from course_lib.comm.simulated.partings import has_crashed, waits_for
 from course_lib.comm.simulated.world import World
 from course_lib.comm.wait_graph import WaitingRank
 
@@ -26,7 +24,7 @@ _MOST_SEARCHED = 1024  # flows, for more than one circle: whom each waits for ta
 
 
 def stuck(world: World) -> RunError:
-    """Explain why nothing can go on: circles of flows, or one that has returned too early."""
+    """Explain why nothing can go on: circles of flows, or one that has crashed."""
     waiting = [flow for flow in world.flows.values() if not flow.finished]
     if len(waiting) > _MOST_SEARCHED:
         waiting = waiting[:1]
@@ -36,15 +34,19 @@ def stuck(world: World) -> RunError:
         path: dict[Flow, int] = {}  # in the order of who waits for whom
         while not (flow.finished or has_crashed(flow) or flow in path or flow in seen):
             path[flow] = len(path)
-            flow = waits_for(flow)[0]
+            flow = _next(flow)
         if has_crashed(flow) and not circles:
             return _peer_crashed(world, list(path)[-1], flow)
-        if flow.finished and not circles:
-            return _peer_finished(world, list(path)[-1], flow)
         if flow in path:
             circles.append(list(path)[path[flow] :])
         seen |= path.keys()
     return _deadlock(world, circles)
+
+
+def _next(flow: Flow) -> Flow:
+    """Follow who waits for whom: to one that has crashed, else to one that has not returned."""
+    awaited = waits_for(flow)
+    return next((peer for peer in awaited if not peer.finished), awaited[0])
 
 
 def _deadlock(world: World, circles: list[list[Flow]]) -> RunError:
@@ -89,30 +91,6 @@ def _waiting(world: World, flow: Flow) -> WaitingRank:
         unread=tuple(telling.unread(flow.comm)),
         started=flow.group.name if flow.number else "",
     )
-
-
-def _refused(world: World, flow: Flow) -> RunError | None:
-    """Say what a ``sendrecv`` has received that it would refuse, if it ended."""
-    comm, letter = flow.comm, flow.comm.letter
-    if flow.verb != "sendrecv" or letter is None:
-        return None
-    src, others = letter.sender.run_rank, telling.others(world, [flow])
-    if order.differ(letter.stamp, comm._stamp):
-        told = comm._other_stamp(src, letter.stamp, world.sites.known)
-        return order.mismatch(told.entered, stamp=letter.stamp, consequences=others)
-    if error := mismatch_of(letter.sent, src, flow.rank, None, comm.wanted, comm.name):
-        text = f"rank {flow.rank}, {telling.spot(flow)}: {error.args[0]}"
-        return MessageMismatchError(text, rank=flow.rank, consequences=others)
-    return None
-
-
-def _peer_finished(world: World, flow: Flow, peer: Flow) -> RunError:
-    """Say it of a function that has returned, of a rank that is still there."""
-    if refusal := _refused(world, flow):
-        return refusal
-    error = peer_finished(world, flow, peer)
-    error.consequences = tuple(telling.others(world, [flow, peer]))
-    return error
 
 
 def _peer_crashed(world: World, flow: Flow, peer: Flow) -> WorkerKilled:

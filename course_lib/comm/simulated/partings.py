@@ -4,6 +4,9 @@ A rank has returned when its function has, and all that it had started. Whoever 
 gets ``PeerFinishedError`` at that very moment of virtual time, and whoever begins to wait for it
 later gets it at once. In what all ranks enter together the first rank of the communicator is the
 one that misses it, and all others get the same error, as on real processes.
+
+Where only the function has returned that a communicator was given to, and its rank lives on, those
+who wait for it there are told when nothing else can go on, as by the launcher of real processes.
 """
 
 import math
@@ -21,7 +24,7 @@ from course_lib.comm.wait_graph import GROUP_VERBS, quoted
 if TYPE_CHECKING:
     from course_lib.comm.simulated.world import World
 
-__all__ = ["has_crashed", "look", "peer_finished", "tell", "waits_for"]
+__all__ = ["has_crashed", "look", "tell", "tell_of_functions", "waits_for"]
 
 
 def tell(world: "World", rank: int, now_s: float) -> None:
@@ -48,6 +51,31 @@ def tell(world: "World", rank: int, now_s: float) -> None:
             look(world, flow, now_s)
 
 
+def tell_of_functions(world: "World") -> bool:
+    """Let everybody raise who waits for a function that has returned, as nothing can go on.
+
+    Parameters
+    ----------
+    world : World
+        The run.
+
+    Returns
+    -------
+    bool
+        Whether that has woken anybody.
+    """
+    now_s = world.virtual_time_s()
+    over: dict[Group, set[int]] = {}
+    for flow in list(world.flows.values()):
+        if not flow.open_parts or has_crashed(flow):
+            continue
+        group = flow.comm.group
+        if group not in over:
+            over[group] = {comm.run_rank for comm in group.comms if _user(comm).finished}
+        _look(world, flow, over[group], now_s)
+    return len(world.heap) > 0
+
+
 def _waiting_for(group: Group, gone: SimulatedCommunicator) -> list[SimulatedCommunicator]:
     """List who might wait for a rank of a group."""
     listening = [comm for comm in gone.awaited_by if comm.listens_to == gone.rank]
@@ -68,13 +96,17 @@ def look(world: "World", flow: Flow, now_s: float) -> None:
     now_s : float
         The time.
     """
-    if not _in_vain(flow, world.returned):
+    _look(world, flow, world.returned, now_s)
+
+
+def _look(world: "World", flow: Flow, returned: set[int], now_s: float) -> None:
+    if not _in_vain(flow, returned):
         return
-    gone = [peer for peer in waits_for(flow) if peer.rank in world.returned]
+    gone = [peer for peer in waits_for(flow) if peer.rank in returned]
     peer = next((peer for peer in gone if not has_crashed(peer)), None)
     if peer is None:  # it was started again, but what it had to do with that is lost
         return
-    error, comm = peer_finished(world, flow, peer), flow.comm
+    error, comm = _peer_finished(world, flow, peer), flow.comm
     if flow.verb not in GROUP_VERBS:
         _withdraw(comm)
         flow.give_up(error, now_s)
@@ -137,8 +169,10 @@ def waits_for(flow: Flow) -> list[Flow]:
     elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
         flows = [_user(peer) for peer in comm.peers if peer is not comm]
         return sorted(flows, key=lambda flow: (flow.finished, has_crashed(flow)))
-    else:
-        peers = [comm.peers[rank] for rank in (comm.listens_to, comm.sends_to) if rank is not None]
+    else:  # first it sends, if it can: what it is to receive comes after that
+        ranks = (comm.sends_to, comm.listens_to)
+        flows = [_user(comm.peers[rank]) for rank in ranks if rank is not None]
+        return sorted(flows, key=lambda flow: not has_crashed(flow))
     return sorted(map(_user, peers), key=lambda flow: (not has_crashed(flow), not flow.finished))
 
 
@@ -150,15 +184,14 @@ def _user(comm: SimulatedCommunicator) -> Flow:
     return comm.flow
 
 
-def peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
+def _peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
     """Say that a flow waits for one that has returned."""
     comm = flow.comm
     entered = comm._entered()
     within = f" of {entered.told()}" if entered else ""
     what = f"rank {flow.rank} waits in {telling.call(flow)}{within}, at {telling.spot(flow)}"
-    returned = f"{what}, but rank {peer.rank} has already returned"
-    if peer.number:
-        returned += f" from {quoted(peer.group.name)}"
+    from_ = f" from {quoted(peer.group.name)}" if peer.number else ""
+    returned = f"{what}, but rank {peer.rank} has already returned{from_}"
     if not any(hasattr(c, "flow") for c in comm.peers if c.run_rank == peer.rank):
         text = f"{returned} without having started {quoted(comm.group.name)}"
         hint = "every rank must call start() equally often"
@@ -169,7 +202,7 @@ def peer_finished(world: "World", flow: Flow, peer: Flow) -> PeerFinishedError:
         text = returned
         hint = f"every rank must call {entered.site.name}() equally often"
     elif comm.listens_to == ANY:
-        text = f"{what}, but all other ranks have already returned"
+        text = f"{what}, but all other ranks have already returned{from_}"
         hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
     elif comm.sends_to is not None and _user(comm.peers[comm.sends_to]) is peer:
         text = f"{returned} without receiving it"

@@ -156,7 +156,7 @@ class World:
             flow.switch()  # begin all of them from here: their stacks must not pile up
         self.heap += [(0.0, rank, 0, self.flows[rank, 0]) for rank in range(self.size)]
         heapify(self.heap)  # faults may be there already
-        while self.heap and self.failure is None:
+        while self.failure is None and (self.heap or partings.tell_of_functions(self)):
             heappop(self.heap)[3].switch()
             while self.newborn:
                 self.newborn.pop().switch()

@@ -33,6 +33,10 @@ class Kind:
     """The sender has failed; the letter holds how."""
     RETURNED = 4
     """Its function has returned; under torchrun it still reports that."""
+    ASKED = 5
+    """The sender has waited long for a function, and wants to know when it has returned."""
+    OVER = 6
+    """It has; the letter holds its name, and that of the one that would have had to start it."""
 
 
 class Letter(NamedTuple):

@@ -23,6 +23,7 @@ from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.crew import Crew
 from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.mailbox import ANYONE, NOBODY, Mailbox
+from course_lib.comm.processes.progress import in_vain
 from course_lib.comm.torch_backend.letters import LONGEST, Kind, Letter, note, unpack
 from course_lib.comm.torch_backend.transfers import Coming, Going
 from course_lib.comm.torch_backend.wires import Wires
@@ -111,6 +112,14 @@ class TorchPort(Crew):
                 self._check_deadline("until all ranks have returned")
         self.wires.close()
 
+    def give_up(self, number: int, gone: dict[int, str]) -> None:
+        """Tell a flow that waits which functions have returned of the ranks that it waits for."""
+        with self.turn:
+            flow = self.flows.get(number)
+            if flow is not None:
+                flow.gone |= gone
+                self._wake(flow)
+
     def is_consequence(self, error: BaseException) -> bool:
         """Tell whether an exception says that a connection has broken, or timed out."""
         return any(map(_tells_of_connection, _chain(error)))
@@ -141,6 +150,8 @@ class TorchPort(Crew):
                     going.payload, going.dst, going.number, on_device=going.on_device
                 )
                 self._wake(flow)
+            elif letter.kind in (Kind.ASKED, Kind.OVER):
+                self._hear_of_function(letter)
             else:
                 if letter.kind == Kind.FAILED:
                     self._hear_failure(letter)
@@ -159,6 +170,9 @@ class TorchPort(Crew):
 
     def _hear_failure(self, letter: Letter) -> None:
         """Take what a rank that has failed tells all others, where no launcher does."""
+
+    def _hear_of_function(self, letter: Letter) -> None:
+        """Take what ranks tell each other of functions of theirs, where no launcher does."""
 
     # What goes out
 
@@ -246,8 +260,9 @@ class TorchPort(Crew):
     def _rest(self, flow: Flow, call: Call, channel: int) -> None:
         """Wait until a letter comes, or another flow has moved something."""
         flow.idle_since_s = flow.idle_since_s or time.perf_counter()
-        if gone := self._gone(call, channel):
-            text = call.explain_gone(self.rank, gone, flow.entered())
+        if gone := self._gone(flow, call, channel):
+            function = "" if min(gone) in self._returned else flow.gone[min(gone)]
+            text = call.explain_gone(self.rank, gone, flow.entered(), function)
             raise PeerFinishedError(text, rank=self.rank, peer=min(gone))
         flow.call = call
         self._board.waits(self.rank, flow.number, call.verb, call.src, call.dst)
@@ -280,18 +295,14 @@ class TorchPort(Crew):
     def _check_deadline(self, where: str) -> None:
         """Raise if no more time is left."""
 
-    def _gone(self, call: Call, channel: int) -> list[int]:
+    def _gone(self, flow: Flow, call: Call, channel: int) -> list[int]:
         """List the ranks that have returned, and left nothing, without which it cannot end."""
         if call.comm == REPORTS:  # which come after that
             return []
-        if call.dst != NOBODY:  # first it sends, if it can: then that has been sent
-            return [call.dst] * (call.dst in self._returned)
-        sources = list(call.missing) or [call.src]
-        left = [
-            src for src in sources
-            if src in self._returned and not self._letters.get((src, channel))
-        ]  # fmt: skip
-        return left if call.src != ANYONE or len(left) == len(sources) else []
+        gone = self._returned | flow.gone.keys()
+        if call.dst == NOBODY:
+            gone = {src for src in gone if not self._letters.get((src, channel))}
+        return in_vain(call, gone)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

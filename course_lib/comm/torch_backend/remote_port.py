@@ -11,14 +11,18 @@ from typing import Any
 from course_lib.comm.errors import LaunchTimeout, RunError
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.flows import Call, Flow
+from course_lib.comm.processes.mailbox import NOBODY
+from course_lib.comm.processes.progress import owner
 from course_lib.comm.torch_backend.letters import Kind, Letter, note
-from course_lib.comm.torch_backend.port import TorchPort
+from course_lib.comm.torch_backend.port import REPORTS, TorchPort
 from course_lib.comm.torch_backend.wires import Wires
 
 __all__ = ["RemotePort"]
 
 _LAST_WORDS_S = 2.0
 _LATE_S = 1.0
+_PATIENCE_S = 0.5
+"""How long a flow waits before it asks whether the other's function has returned."""
 
 
 class RemotePort(TorchPort):
@@ -51,6 +55,9 @@ class RemotePort(TorchPort):
         self.told: bytes | None = None
         self.lost: RunError | None = None
         self._deadline_s = time.monotonic() + time_limit_s
+        self._asked: dict[str, set[int]] = {}  # by function, who wants to know when it has returned
+        self._asked_for: set[tuple[str, int]] = set()
+        self._telling = threading.Lock()
 
     def tell_returned(self) -> None:
         """Tell all others that this rank's function, and all that it had started, has returned."""
@@ -111,6 +118,69 @@ class RemotePort(TorchPort):
         if self.lost is None:
             self.told = self.told or letter.data
         self._stop = self._stop or ConnectionAbortedError(f"rank {letter.src} has failed")
+
+    # Functions that have returned, of ranks that live on
+
+    def finish(self) -> None:
+        """Tell all others that this rank will neither send nor receive any more."""
+        with self._telling:
+            self._asked.clear()
+            super().finish()
+
+    def close_flow(self, flow: Flow) -> None:
+        """Forget a flow that is over, and wake or tell those that wait for that."""
+        super().close_flow(flow)
+        self._tell_over()
+
+    def wait_for_all(self, flow: Flow) -> None:
+        """Let ``flow``, the rank's function, which has returned, wait until all others are over."""
+        flow.over = True
+        self._tell_over()
+        super().wait_for_all(flow)
+
+    def _doze(self, flow: Flow) -> None:
+        """Sleep until somebody wakes this flow; after a while ask what has become of the others."""
+        call = flow.call
+        if call is None or call.verb == "wait" or call.comm == REPORTS:
+            super()._doze(flow)
+            return
+        function = owner(call.comm)
+        peers = [call.dst] if call.dst != NOBODY else call.missing or [call.src]
+        unasked = {(function, peer) for peer in peers} - self._asked_for
+        if not unasked:
+            super()._doze(flow)
+            return
+        self._dozing[flow] = None
+        woken = flow.woken.wait(min(_PATIENCE_S, self._left_s()))
+        self._dozing.pop(flow, None)
+        if not woken:
+            self._asked_for |= unasked
+            for _, peer in unasked:
+                self._post(peer, note(Kind.ASKED, self.rank, data=function.encode()))
+
+    def _hear_of_function(self, letter: Letter) -> None:
+        if letter.kind == Kind.ASKED:
+            self._asked.setdefault(letter.data.decode(), set()).add(letter.src)
+            # In a thread: the one that listens must not wait for room for an answer.
+            threading.Thread(target=self._tell_over, name="answer", daemon=True).start()
+            return
+        function, returned = letter.data.decode().split("\n")
+        for flow in self.flows.values():
+            if flow.name == function:
+                flow.gone[letter.src] = returned
+                self._wake(flow)
+
+    def _tell_over(self) -> None:
+        """Answer those who have asked for functions that have returned meanwhile."""
+        if not self._asked:
+            return
+        with self._telling:
+            progress = self.progress()
+            for function in list(self._asked):
+                if returned := progress.returned(function):
+                    data = f"{function}\n{returned}".encode()
+                    for peer in self._asked.pop(function):
+                        self._post(peer, note(Kind.OVER, self.rank, data=data))
 
     def _await(self, work: Any, call: Call, flow: Flow) -> None:
         """Wait for bytes that are under way, but not longer than we may.
