@@ -4,9 +4,11 @@
 import _thread
 import asyncio
 import contextlib
+import gc
 import io
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -69,6 +71,12 @@ def loop():
     return asyncio._get_running_loop()
 
 
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def enter(block):
     ENTERED.append(block)
     block.__enter__()
@@ -91,7 +99,19 @@ CHANGES = {
     "the global generator of numpy.random": (
         lambda: np.random.randn(), lambda: str(np.random.get_state())
     ),
+    "what is done with an exception that nobody catches": (
+        lambda: setattr(sys, "excepthook", None), lambda: sys.excepthook
+    ),
     "the working directory": (lambda: os.chdir("/"), os.getcwd),
+    "where modules are found": (lambda: sys.path.append("a rank's own"), lambda: list(sys.path)),
+    "whether garbage is collected": (gc.disable, gc.isenabled),
+    "when garbage is collected": (lambda: gc.set_threshold(12_345), gc.get_threshold),
+    "how deep calls may go": (lambda: sys.setrecursionlimit(5_432), sys.getrecursionlimit),
+    "how often threads switch": (lambda: sys.setswitchinterval(0.5), sys.getswitchinterval),
+    "who may read new files": (lambda: os.umask(0o277), umask),
+    "what signals do": (
+        lambda: signal.signal(signal.SIGTERM, print), lambda: signal.getsignal(signal.SIGTERM)
+    ),
     "inference mode": (
         lambda: enter(torch.inference_mode()), lambda: (gradient(), torch.is_grad_enabled())
     ),
@@ -132,9 +152,22 @@ CHANGES = {
         lambda: torch.autograd.set_multithreading_enabled(False),
         torch._C._is_multithreading_enabled,
     ),
+    "how tensors are printed": (
+        lambda: torch.set_printoptions(precision=1), lambda: str(torch.tensor([0.123]))
+    ),
     "the running event loop": (lambda: asyncio._set_running_loop(object()), lambda: id(loop())),
 }  # fmt: skip
-SHARED = {"the working directory", "how exactly torch multiplies", "whether backward uses threads"}
+if sys.platform != "win32":
+    CHANGES["timers that send signals"] = (
+        lambda: signal.setitimer(signal.ITIMER_PROF, 3600),
+        lambda: signal.getitimer(signal.ITIMER_PROF) > (0, 0),
+    )
+SHARED = {
+    "the working directory", "where modules are found", "whether garbage is collected",
+    "when garbage is collected", "how deep calls may go", "how often threads switch",
+    "who may read new files", "what signals do",
+    "how exactly torch multiplies", "whether backward uses threads", "timers that send signals",
+}  # fmt: skip
 
 
 def simulate(fn, *args, workers=2, **options):
@@ -157,7 +190,9 @@ def change_and_wait(comm, what):
 def test_there_is_a_case_for_all_that_is_on_the_list():
     with surroundings(0) as ours:
         assert {entry.what for entry in ours.entries} == set(CHANGES)
-        assert {entry.what for entry in ours.entries if entry.whose == "run"} == SHARED
+        assert {entry.what for entry in ours.entries if entry.whose == "run"} == SHARED & set(
+            CHANGES
+        )
         names = {(name, id(what)) for entry in ours.entries for name, what in entry.names.items()}
     assert len(names) == len(dict(names))  # they stand in one expression
 
@@ -181,6 +216,9 @@ OTHER_CHANGES = {
         torch.is_deterministic_algorithms_warn_only_enabled,
     ),
     "autocast without a block": (lambda: torch.set_autocast_enabled("cpu", True), product),
+    "how arrays are printed": (
+        lambda: np.set_printoptions(precision=1), lambda: str(np.array([0.123]))
+    ),
     "bits of another kind": (
         lambda: np.random.set_bit_generator(np.random.SFC64(1)),
         lambda: (type(np.random.get_bit_generator()), str(np.random.get_bit_generator().state)),
@@ -206,6 +244,36 @@ def test_other_ways_to_change_it_are_seen_too(what):
     assert one[2] == one[1], "whoever changed it keeps it"
     assert other == (one[0], one[0], one[0])
     assert look() == callers
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no time.tzset")
+def test_each_rank_has_its_own_time_zone_and_the_caller_gets_its_own_back():
+    def hour(comm):
+        if comm.rank < 2:
+            os.environ["TZ"] = f"RANK-{comm.rank + 5}"
+            time.tzset()
+        seen = []
+        for _ in range(3):
+            comm.barrier()
+            seen.append((time.localtime(0).tm_hour, time.tzname[0]))
+        return seen
+
+    callers = time.localtime(0).tm_hour, time.tzname[0]
+    values = simulate(hour, workers=3).values
+    assert values == [[(5, "RANK")] * 3, [(6, "RANK")] * 3, [callers] * 3]
+    assert (time.localtime(0).tm_hour, time.tzname[0]) == callers
+
+
+def test_a_rank_that_fails_leaves_the_list_of_places_where_modules_are_found():
+    def replace(comm):
+        sys.path = ["a rank's own"]
+        raise KeyError("planned")
+
+    callers, places = sys.path, list(sys.path)
+    with pytest.raises(WorkerError):
+        simulate(replace)
+    assert sys.path is callers
+    assert sys.path == places
 
 
 def test_a_started_function_shares_what_a_process_has_and_begins_with_what_a_thread_has():

@@ -8,7 +8,7 @@ has it, takes what was different with it, and puts it back when it wakes up.
 **The list** is in ``of_python`` and ``of_torch``: each entry says what is kept, whose it is, how to
 see that there is nothing to do, and how to put it aside and back (``entries``). A *flow* (a rank's
 function, or one that it has started) has what a thread has; a *rank* has what a process has. What
-only a *run* has is shared by its ranks and put back for the caller at the end.
+only a *run* has is shared by its ranks and put back for the caller at the end (``given_back``).
 
 **What it costs.** All checks are one compiled expression (``surroundings``), asked at every switch
 between ranks: 0.1 microseconds, and 0.4 more from when torch is loaded. Inside a collective of the
@@ -18,8 +18,8 @@ which warnings have been shown is written again where a change of filters made i
 (``registries``). Global generators of random numbers are too large to be moved each time: one word
 of their memory tells whether they were used (``generators``).
 
-**What is not on the list** is shared by simulated ranks: the working directory, generators of
-random numbers on CUDA devices, and whatever other modules keep in variables of their own.
+**What is not on the list** is shared by simulated ranks: generators of random numbers on CUDA
+devices, and whatever other modules keep in variables of their own.
 ``np.errstate``, ``np.printoptions`` and ``decimal`` need no entry: they are context variables, of
 which every flow has its own.
 """

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["NOTED", "NotingList", "Variables", "note_no_more", "note_variables"]
+__all__ = ["NOTED", "NotingList", "Variables", "note_no_more", "note_variables", "noting"]
 
 
 class Noted:
@@ -106,6 +106,11 @@ _CHANGES = {
 for _kind, _names in _CHANGES.items():
     for _name in _names:
         setattr(_kind, _name, _noting(getattr(_kind, _name)))
+
+
+def noting(kind: type) -> type:
+    """Return a class whose objects are of another, too, and note when a variable of them is set."""
+    return type(kind.__name__, (kind,), {"__setattr__": _noting(kind.__setattr__)})
 
 
 def note_variables(module: Any) -> bool:

@@ -2,11 +2,13 @@
 
 import os
 import sys
+import time
 import warnings
 from typing import Any, NamedTuple
 
 from course_lib.comm.ambient.entries import Entry, Setting
 from course_lib.comm.ambient.generators import generators
+from course_lib.comm.ambient.given_back import given_back
 from course_lib.comm.ambient.notes import (
     NOTED,
     NotingList,
@@ -27,13 +29,13 @@ def of_python(seed: int) -> list[Entry]:
         # What ranks print and warn of goes where the caller's does, as from real processes.
         Attribute("redirected output", sys, "stdout"),
         Attribute("redirected errors", sys, "stderr"),
+        Attribute("what is done with an exception that nobody catches", sys, "excepthook"),
         Warnings(),
         # Programs tell themselves by them who they are: os.environ["LOCAL_RANK"].
         Environment(),
         # Each rank seeds them, or not, and draws its own numbers.
         *generators(seed),
-        # Nothing tells cheaply that it has changed.
-        Setting("the working directory", "run", "cwd", _here, _go_to, None),
+        *given_back(),
     ]
 
 
@@ -156,7 +158,10 @@ class Warnings(Entry):
 
 
 class Environment(Entry):
-    """``os.environ``, through which all changes go that Python sees."""
+    """``os.environ``, through which all changes go that Python sees.
+
+    With ``TZ`` goes the time zone, as after ``time.tzset``.
+    """
 
     def __init__(self) -> None:
         self._variables: Any = os.environ
@@ -167,6 +172,8 @@ class Environment(Entry):
             {"variables": self._data, "noted": NOTED},
         )  # fmt: skip
         self.quick = _UNCHANGED
+        self._zone = self._variables.encodekey("TZ")
+        self._zone_names = time.tzname
 
     def begin(self) -> None:
         """Note changes from now on."""
@@ -177,6 +184,8 @@ class Environment(Entry):
         """Undo what ranks have changed, and note no more."""
         self.put_aside()
         self._variables._data = self._callers
+        if time.tzname is not self._zone_names:
+            _set_time_zone()
 
     def put_aside(self) -> dict[Any, Any]:
         """Set all variables to what the caller has; return what is different, None if removed."""
@@ -195,15 +204,10 @@ class Environment(Entry):
                 variables[variables.decodekey(key)] = variables.decodevalue(value)
             elif key in self._data:
                 del variables[variables.decodekey(key)]
+        if self._zone in own:
+            _set_time_zone()
 
 
-def _here() -> str | None:
-    try:
-        return os.getcwd()  # noqa: PTH109 - a path would be normalised
-    except OSError:  # it has been removed
-        return None
-
-
-def _go_to(folder: str | None) -> None:
-    if folder is not None and folder != _here():
-        os.chdir(folder)
+def _set_time_zone() -> None:
+    if sys.platform != "win32":  # where the variable changes nothing
+        time.tzset()

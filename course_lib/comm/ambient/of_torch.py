@@ -7,6 +7,7 @@ from typing import Any
 
 from course_lib.comm.ambient.entries import Entry, Setting, function_of
 from course_lib.comm.ambient.generators import TorchGenerator
+from course_lib.comm.ambient.notes import NOTED, noting
 from course_lib.comm.ambient.stacks_of_torch import (
     DispatchModes,
     FunctionModes,
@@ -57,6 +58,7 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
             "torch's search for anomalies", "rank", "anomalies", torch.is_anomaly_enabled,
             torch.set_anomaly_enabled, False,
         ),
+        PrintOptions(torch._tensor_str.PRINT_OPTS),
         TorchGenerator(torch),
         # No value depends on it, or hardly anybody sets it but as a part of what stands above.
         Setting(
@@ -243,6 +245,52 @@ class Deterministic(Setting):
             (False, False),
         )  # fmt: skip
         self.usual = "is_deterministic() == usual_is_deterministic"
+
+
+class PrintOptions(Entry):
+    """How tensors are printed, with ``torch.set_printoptions``.
+
+    Parameters
+    ----------
+    options : object
+        Where torch keeps that, in variables.
+    """
+
+    def __init__(self, options: Any) -> None:
+        usual = vars(type(options)()).copy()
+        super().__init__(
+            "how tensors are printed", "rank", "print_options == usual_print_options",
+            {"print_options": vars(options), "usual_print_options": usual, "noted": NOTED},
+        )  # fmt: skip
+        self.quick = "not noted.changed"
+        self._options = options
+        self._kind = type(options)
+        self._usual = usual
+
+    def begin(self) -> Any:
+        """Note changes from now on."""
+        self.begin_late()
+        return super().begin()
+
+    def begin_late(self) -> Any:
+        """Note changes from now on."""
+        self._options.__class__ = noting(self._kind)
+
+    def end(self, callers: Any) -> None:
+        """Give the caller back what it had, and note no more."""
+        super().end(callers)
+        self._options.__class__ = self._kind
+
+    def put_aside(self) -> Any:
+        """Print as a new process does."""
+        own = vars(self._options).copy()
+        self.put_back(self._usual)
+        return own
+
+    def put_back(self, own: Any) -> None:
+        """Print as before."""
+        for name, value in own.items():
+            setattr(self._options, name, value)
 
 
 class Threads(Setting):
