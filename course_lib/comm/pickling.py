@@ -7,10 +7,14 @@ two ways to load. ``load_anew`` is for a rank: it gets classes of its own. ``loa
 hears from ranks: what belongs to a class that is known here is of that class, which stays as it is.
 Classes that a rank has made itself count as unknown (``of_rank``), also where it runs in this
 process: in the simulator they stand on the rank's classes, and are to stand on the caller's.
+
+Programs that torchrun has started are of one text, and each has classes of its own. They give the
+same numbers to classes of the same name (``alike``), so that one knows those of the others.
 """
 
 import functools
 import io
+import itertools
 import pickle
 import sys
 from collections.abc import Callable
@@ -36,7 +40,7 @@ from a generator that nobody can see or seed."""
 _OWN = "attributes of members"  # a name in a pickle, of what cloudpickle leaves out
 
 
-def dump(value: Any, file: Any, *, of_rank: bool = False) -> None:
+def dump(value: Any, file: Any, *, of_rank: bool = False, alike: bool = False) -> None:
     """Pickle a value into a file.
 
     Parameters
@@ -47,14 +51,16 @@ def dump(value: Any, file: Any, *, of_rank: bool = False) -> None:
         Where to.
     of_rank : bool, default: False
         Whether a rank does it: the caller does not know the classes that it has made.
+    alike : bool, default: False
+        Whether other programs of the same text do it, too, and are to know each other's classes.
     """
-    _Pickler(file, pickle.HIGHEST_PROTOCOL, of_rank).dump(value)
+    _Pickler(file, pickle.HIGHEST_PROTOCOL, of_rank, alike).dump(value)
 
 
-def dumps(value: Any, *, of_rank: bool = False) -> bytes:
+def dumps(value: Any, *, of_rank: bool = False, alike: bool = False) -> bytes:
     """Pickle a value; see ``dump``."""
     buffer = io.BytesIO()
-    dump(value, buffer, of_rank=of_rank)
+    dump(value, buffer, of_rank=of_rank, alike=alike)
     return buffer.getvalue()
 
 
@@ -76,9 +82,10 @@ def brings_classes(data: bytes) -> bool:
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """What cloudpickle does, and for some kinds of objects what it does not."""
 
-    def __init__(self, file: Any, protocol: int, of_rank: bool) -> None:
+    def __init__(self, file: Any, protocol: int, of_rank: bool, alike: bool) -> None:
         super().__init__(file, protocol=protocol)
         self._of_rank = of_rank
+        self._alike = alike
         self._generators = {
             id(getattr(sys.modules[module], name)): (module, name)
             for module, name in _GLOBAL_GENERATORS
@@ -94,6 +101,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return _cached(obj)
         if type(obj) is functools.cached_property:  # it has a lock before Python 3.12
             return functools.cached_property, (obj.func,), {"attrname": obj.attrname}
+        if self._alike and isinstance(obj, type) and not internals._should_pickle_by_reference(obj):
+            _number_by_name(obj)
         is_new = self._of_rank and isinstance(obj, type) and obj not in _NUMBERS
         reduced = super().reducer_override(obj)
         if is_new:
@@ -107,6 +116,16 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             if NamedTuple not in bases:  # which brings its own
                 attributes["__slots__"] = obj.__slots__  # a class has them from the beginning
         return reduced
+
+
+def _number_by_name(cls: type) -> None:
+    """Give a class the number that it has in every program of this text."""
+    with internals._DYNAMIC_CLASS_TRACKER_LOCK:
+        for k in itertools.count():  # of classes of one name the k-th
+            number = f"{cls.__module__}.{cls.__qualname__} {k}"
+            if _KNOWN.setdefault(number, cls) is cls:
+                _NUMBERS[cls] = number
+                return
 
 
 def _can_be_imported(obj: Any) -> bool:

@@ -29,8 +29,20 @@ _FAILURES = (Exception, SystemExit)
 """What a learner's own packing and loading may raise; an interrupt is none of its doing."""
 
 
-def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+def pack_call(fn: Callable[..., Any], args: tuple[Any, ...], *, alike: bool = False) -> bytes:
     """Pack a function and its arguments, before any worker is started.
+
+    Parameters
+    ----------
+    fn, args : callable and tuple
+        What to pack.
+    alike : bool, default: False
+        Whether each rank's program packs its own, and all are to know each other's classes.
+
+    Returns
+    -------
+    bytes
+        For ``load_call``.
 
     Raises
     ------
@@ -38,7 +50,7 @@ def pack_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
         Naming the argument, or the variable that the function uses, that cannot travel.
     """
     try:
-        return dumps((fn, args))
+        return dumps((fn, args), alike=alike)
     except MemoryError as error:
         what, n_bytes = largest_part(fn, args)
         raise SerializationError(

@@ -91,6 +91,21 @@ class Draws:
 rank, given = int(os.environ["RANK"]), np.zeros(2)
 tally, *rest = run(change, given, backend="torch").values[rank]
 assert type(tally) is Tally
+for other in run(change, given, backend="torch").values:
+    assert other is None or type(other[0]) is Tally, other
+
+class Planned(Exception):
+    pass
+
+def plan(comm):
+    if comm.rank == 1:
+        raise Planned("as planned")
+
+try:
+    run(plan, backend="torch")
+except RunError as error:
+    assert type(error.original) is Planned, error.original
+    say("planned", rank)
 say("changed", rest, given.tolist(), Tally.count, KEPT["by"])
 draws = Draws()
 draws.state = 1
@@ -213,6 +228,7 @@ def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
         changed = [3, rank, [rank + 1.0] * 2]
         assert f"changed {changed} [0.0, 0.0] 0 the caller" in printed.splitlines(), printed
         assert "divided (inf, 29) 3 raise" in printed.splitlines(), printed
+    assert {"planned 0", "planned 1"} <= set(printed.splitlines()), printed
     assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
 
 

@@ -77,7 +77,8 @@ def take_part(job: Job) -> Result:
             sites=Sites(),
         )  # fmt: skip
         with inside_worker(rank), surroundings(job.seed) as around:
-            fn, args = load_call(pack_call(job.fn, job.args), rank)  # as every rank anywhere
+            # As every rank anywhere, and what it returns is of a class that rank 0 knows.
+            fn, args = load_call(pack_call(job.fn, job.args, alike=True), rank)
             around.seed_again()  # loading may have drawn
             reports = _call(fn, args, home)
         port.finish()
