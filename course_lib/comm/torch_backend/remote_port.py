@@ -14,7 +14,7 @@ from course_lib.comm.processes.flows import Call, Flow
 from course_lib.comm.processes.mailbox import NOBODY
 from course_lib.comm.processes.progress import owner
 from course_lib.comm.torch_backend.letters import Kind, Letter, note
-from course_lib.comm.torch_backend.port import REPORTS, TorchPort
+from course_lib.comm.torch_backend.port import REPORTS, TorchPort, told
 from course_lib.comm.torch_backend.wires import Wires
 
 __all__ = ["RemotePort"]
@@ -209,7 +209,7 @@ class RemotePort(TorchPort):
                     raise self._stop
                 self._word.wait(self._left_s())
                 if not ended:
-                    self._check_deadline(f"in {call.written(flow.name)}")
+                    self._check_deadline(told(call, flow))
         if ended[0] is not None:
             raise ended[0]
 
