@@ -26,6 +26,7 @@ class _Usual(int):
 USUAL_WORKERS = _Usual(4)
 """How many ranks there are where nobody says how many; under torchrun, all that it has started."""
 
+_START_METHODS = (None, "forkserver", "spawn")
 _BACKENDS = ("processes", "simulated", "torch")
 _MOST_PROCESSES = 61 if sys.platform == "win32" else 64
 MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
@@ -65,8 +66,15 @@ def check_job(
     time_limit_s: Any,
     seed: Any,
     max_workers: Any = None,
+    start_method: Any = None,
+    network: Any = None,
+    faults: Any = None,
+    max_events: Any = None,
 ) -> Job:
-    """Check the arguments of ``run`` that every world shares; they are described there.
+    """Check the arguments of ``run``, which describes them.
+
+    What only the simulator knows (``network``, ``faults``, ``max_events``) it checks itself; here
+    they are refused in other worlds.
 
     Raises
     ------
@@ -76,7 +84,7 @@ def check_job(
     if backend not in _BACKENDS:
         raise ValueError(f"backend must be one of {_BACKENDS}, got {backend!r}")
     check_function(fn, args)
-    return Job(
+    job = Job(
         fn=fn,
         args=args,
         workers=_check_workers(workers, backend, max_workers),
@@ -87,6 +95,30 @@ def check_job(
         ),
         time_limit_s=_check_limit(time_limit_s),
     )
+    _check_for_world(backend, start_method, network, faults, max_events)
+    return job
+
+
+def _check_for_world(
+    backend: str, start_method: Any, network: Any, faults: Any, max_events: Any
+) -> None:
+    """Refuse what is for another world."""
+    if start_method not in _START_METHODS:
+        raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
+    if backend == "simulated":
+        if start_method is not None:
+            raise ValueError('start_method is only for backend="processes" and "torch"')
+        return
+    if network is not None:
+        raise ValueError(
+            'network is only for backend="simulated"; real processes are what they are'
+        )
+    if faults is not None:
+        raise ValueError(
+            'faults is only for backend="simulated"; real processes fail by themselves'
+        )
+    if max_events is not None:
+        raise ValueError('max_events is only for backend="simulated"')
 
 
 def torchrun_size() -> int | None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "run"]
 
-_START_METHODS = (None, "forkserver", "spawn")
-
 
 def run(
     fn: Callable[..., Any],
@@ -107,21 +105,8 @@ def run(
         job = check_job(
             fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
             time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
+            start_method=start_method, network=network, faults=faults, max_events=max_events,
         )  # fmt: skip
-        if start_method not in _START_METHODS:
-            raise ValueError(f"start_method must be one of {_START_METHODS}, got {start_method!r}")
-        if start_method is not None and backend == "simulated":
-            raise ValueError('start_method is only for backend="processes" and "torch"')
-        if network is not None and backend != "simulated":
-            raise ValueError(
-                'network is only for backend="simulated"; real processes are what they are'
-            )
-        if faults is not None and backend != "simulated":
-            raise ValueError(
-                'faults is only for backend="simulated"; real processes fail by themselves'
-            )
-        if max_events is not None and backend != "simulated":
-            raise ValueError('max_events is only for backend="simulated"')
         _refuse_nested()
         launch = _launcher(job, backend, start_method, network, faults, max_events)
         return launch()

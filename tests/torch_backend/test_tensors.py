@@ -1,5 +1,7 @@
 """Tensors that NumPy does not know: bfloat16, and those on a GPU."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -84,14 +86,17 @@ def test_what_lies_on_a_device_is_staged_on_its_way(waits, into, op):
     if op is not None and into is None:
         return
     from course_lib.comm.messages import envelope
-    from course_lib.comm.torch_backend.packets import unpack
+    from course_lib.comm.processes.memory.transfers import Wanted
+    from course_lib.comm.torch_backend.packets import Kind, Packet, unpack
 
     data = on_device([1.0, 2.0, 3.0])
     sent = envelope(None, data.dtype, data.shape, "device")
-    going = Sending(0, 1, data, sent, waits=waits, number=1, channel=2, stamp=0, on_device=False)
+    packet = Packet(Kind.MESSAGE, 0, 1, 2, data.nbytes, waits, on_device=False, stamp=0, sent=sent)
+    going = Sending(1, data, packet)
     out = {"device": on_device([10.0, 10.0, 10.0]), "cpu": np.full(3, 10, "f4"), None: None}[into]
-    coming = Receiving(0, 1, 2, out, op, None, "world", "cpu", 0, print)
-    coming.open(unpack(going.letter))
+    receiver = SimpleNamespace(_me=1, name="world", device="cpu")
+    coming = Receiving(0, receiver, Wanted(channel=2, stamp=0, out=out, op=op))
+    coming.open(unpack(going.packed))
     assert coming.may_be_asked_for == waits
     if waits:
         coming.room.copy_(going.payload)  # what gloo does

@@ -5,9 +5,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import EAGER_BYTES
-from course_lib.comm.messages import Array, Envelope, Tag
+from course_lib.comm.messages import Array, Envelope
+from course_lib.comm.processes.memory.transfers import Wanted
 from course_lib.comm.processes.rank.communicator import ProcessCommunicator
 from course_lib.comm.torch_backend.arrays import check_out, overlap, to_data, wrap
+from course_lib.comm.torch_backend.packets import Kind, Packet
 from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
 __all__ = ["TorchCommunicator"]
@@ -45,18 +47,18 @@ class TorchCommunicator(ProcessCommunicator):
         self, data: NDArray[Any], sent: Envelope, to: int, _: float, quietly: bool = False
     ) -> Sending:
         most = EAGER_BYTES if quietly else self._context.settings.eager_bytes
-        return Sending(
-            self._me, to, data, sent, waits=data.nbytes > most, number=next(self._progress.numbers),
+        packet = Packet(
+            Kind.MESSAGE,
+            src=self._me,
+            number=next(self._progress.numbers),
             channel=self._quiet_channel if quietly else self._channel,
-            stamp=0 if quietly else self._stamp,
+            n_bytes=data.nbytes,
+            waits=data.nbytes > most,
             on_device=self._progress.wires.between_gpus,
-        )  # fmt: skip
+            stamp=0 if quietly else self._stamp,
+            sent=sent,
+        )
+        return Sending(to, data, packet)
 
-    def _receiving(
-        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
-        stamp: int,
-    ) -> Receiving:  # fmt: skip
-        return Receiving(
-            from_, self._me, channel, out, op, tag, self.name, self.device, stamp,
-            self._other_stamp,
-        )  # fmt: skip
+    def _receiving(self, from_: int, wanted: Wanted) -> Receiving:
+        return Receiving(from_, self, wanted)

@@ -92,7 +92,7 @@ class Groups:
     Parameters
     ----------
     own : ProcessGroup
-        For letters, and for all that lies in a computer's memory.
+        For packets, and for all that lies in a computer's memory.
     rank : int
         Who this is.
 
@@ -114,23 +114,23 @@ class Groups:
         self._posting = threading.Lock()
         self._on_the_way: deque[tuple[Any, torch.Tensor]] = deque()
 
-    def post(self, letter: bytearray, dst: int) -> None:
-        """Send a letter. Its receiver takes it whatever it does, so that this does not block.
+    def post(self, packet: bytearray, dst: int) -> None:
+        """Send a packet. Its receiver takes it whatever it does, so that this does not block.
 
-        If the receiver is gone, it has returned and needs no letter, or has died: others tell that.
+        If the receiver is gone, it has returned and needs no packet, or has died: others tell that.
         """
-        tensor = torch.frombuffer(letter, dtype=torch.uint8)
+        tensor = torch.frombuffer(packet, dtype=torch.uint8)
         with self._posting, suppress(RuntimeError):
             self._on_the_way.append((self._own.send([tensor], dst, _LETTERS), tensor))
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
                 self._on_the_way.popleft()[0].wait()
 
     def next_letter(self, buffer: torch.Tensor) -> None:
-        """Wait for a letter from anybody."""
+        """Wait for a packet from anybody."""
         self._own.recv_anysource([buffer], _LETTERS).wait()
 
     def flush(self, limit_s: float | None = None) -> None:
-        """Wait until all letters have been taken, for ``limit_s`` at most: who stops takes none."""
+        """Wait until all packets have been taken, for ``limit_s`` at most: who stops takes none."""
         if limit_s is None:
             self._flush()
         else:

@@ -1,11 +1,11 @@
-"""A rank's end of all connections: a thread takes every letter that comes, flows wait for them.
+"""A rank's end of all connections: a thread takes every packet that comes, flows wait for them.
 
-A message of up to ``EAGER_BYTES`` is a letter. A larger one is announced by a letter; when its
+A message of up to ``EAGER_BYTES`` is a packet. A larger one is announced by a packet; when its
 receive is posted, the receiver asks for it by another, and the listening thread of the sender
 begins to send, whatever the sender's flows do meanwhile. So nobody ever waits for a flow that is
 not in the verb that is waited for.
 
-On one computer a letter that is under way is announced in its receiver's mailbox, in shared memory:
+On one computer a packet that is under way is announced in its receiver's mailbox, in shared memory:
 a rank is asleep on the board only if it has read all that has been written to it.
 """
 
@@ -44,7 +44,7 @@ class TorchProgress(Flows):
     board : WaitBoard
         Where is written what its flows wait for.
     mailboxes : sequence of Mailbox
-        Where letters are announced, by rank; empty if the ranks share no memory.
+        Where packets are announced, by rank; empty if the ranks share no memory.
     meet : callable
         Connects the ranks.
 
@@ -67,7 +67,7 @@ class TorchProgress(Flows):
         self._mailboxes = mailboxes
         self._meet = meet
         self._peers = [peer for peer in range(size) if peer != rank]
-        self._letters: dict[tuple[int, int], deque[tuple[int, Packet]]] = defaultdict(deque)
+        self._packets: dict[tuple[int, int], deque[tuple[int, Packet]]] = defaultdict(deque)
         self._asking = [threading.Lock() for _ in range(size)]
         self._going: dict[int, tuple[Sending, Flow]] = {}
         self._awaiting: dict[tuple[int, int], Flow] = {}  # by source and channel
@@ -80,10 +80,10 @@ class TorchProgress(Flows):
     # Life
 
     def connect(self) -> None:
-        """Meet the others, and take all letters from now on."""
+        """Meet the others, and take all packets from now on."""
         self.wires = self._meet()
         if self._peers:
-            threading.Thread(target=self._listen, name="letters", daemon=True).start()
+            threading.Thread(target=self._listen, name="packets", daemon=True).start()
 
     def finish(self) -> None:
         """Tell all others that this rank will neither send nor receive any more."""
@@ -136,57 +136,57 @@ class TorchProgress(Flows):
         except Exception as error:
             self.stop(error)
 
-    def _hear(self, letter: Packet) -> None:
+    def _hear(self, packet: Packet) -> None:
         with self.turn:
             self._n_heard += 1
-            if letter.kind == Kind.MESSAGE:
-                self._letters[letter.src, letter.channel].append((self._n_heard, letter))
-                for src in (letter.src, ANYONE):
-                    if (src, letter.channel) in self._awaiting:
-                        self._wake(self._awaiting[src, letter.channel])
-            elif letter.kind == Kind.ACCEPT:
-                going, flow = self._going.pop(letter.number)
+            if packet.kind == Kind.MESSAGE:
+                self._packets[packet.src, packet.channel].append((self._n_heard, packet))
+                for src in (packet.src, ANYONE):
+                    if (src, packet.channel) in self._awaiting:
+                        self._wake(self._awaiting[src, packet.channel])
+            elif packet.kind == Kind.ACCEPT:
+                going, flow = self._going.pop(packet.number)
                 going.work = self.wires.send(
                     going.payload, going.dst, going.number, on_device=going.on_device
                 )
                 self._wake(flow)
-            elif letter.kind in (Kind.ASKED, Kind.OVER):
-                self._hear_of_function(letter)
+            elif packet.kind in (Kind.ASKED, Kind.OVER):
+                self._hear_of_function(packet)
             else:
-                if letter.kind == Kind.FAILED:
-                    self._hear_failure(letter)
+                if packet.kind == Kind.FAILED:
+                    self._hear_failure(packet)
                 else:
-                    self._returned.add(letter.src)
-                    if letter.kind == Kind.FINISHED:
-                        self._finished.add(letter.src)
+                    self._returned.add(packet.src)
+                    if packet.kind == Kind.FINISHED:
+                        self._finished.add(packet.src)
                 self._wake_all()
                 self._word.notify_all()
             self._lie_down()
 
     def _lie_down(self) -> None:
-        """Say on the board that all letters have been read; who is woken says so itself."""
+        """Say on the board that all packets have been read; who is woken says so itself."""
         if self._mailboxes:
             self._mailboxes[self.rank].lie_down(self._n_heard)
 
-    def _hear_failure(self, letter: Packet) -> None:
+    def _hear_failure(self, packet: Packet) -> None:
         """Take what a rank that has failed tells all others, where no launcher does."""
 
-    def _hear_of_function(self, letter: Packet) -> None:
+    def _hear_of_function(self, packet: Packet) -> None:
         """Take what ranks tell each other of functions of theirs, where no launcher does."""
 
     # What goes out
 
-    def _post(self, dst: int, letter: bytearray) -> None:
+    def _post(self, dst: int, packet: bytearray) -> None:
         if self._mailboxes:
             self._mailboxes[dst].announce()
-        self.wires.post(letter, dst)
+        self.wires.post(packet, dst)
 
-    def _ask(self, coming: Receiving, letter: Packet) -> None:
+    def _ask(self, coming: Receiving, packet: Packet) -> None:
         # NCCL has no tags: what is asked for first is received first.
         with self._asking[coming.src]:
-            self._post(coming.src, note(Kind.ACCEPT, self.rank, letter.number))
+            self._post(coming.src, note(Kind.ACCEPT, self.rank, packet.number))
             coming.work = self.wires.receive(
-                coming.room, coming.src, letter.number, on_device=letter.on_device
+                coming.room, coming.src, packet.number, on_device=packet.on_device
             )
 
     # Messages
@@ -198,16 +198,16 @@ class TorchProgress(Flows):
         if going is not None:
             if going.waits:
                 self._going[going.number] = going, flow
-            self._post(going.dst, going.letter)
+            self._post(going.dst, going.packed)
             if coming is None and not going.waits:
                 return
         try:
             while self._step(flow, call, going, coming):
-                if coming is not None and coming.letter is not None and coming.may_be_asked_for:
-                    self._ask(coming, coming.letter)
+                if coming is not None and coming.packet is not None and coming.may_be_asked_for:
+                    self._ask(coming, coming.packet)
         except PeerFinishedError:  # what it has begun to receive comes to its end
             self._take_back(going)
-            if coming is not None and coming.letter is not None:
+            if coming is not None and coming.packet is not None:
                 self._await(coming.work, call, flow)
                 coming.finish()
             raise
@@ -225,11 +225,11 @@ class TorchProgress(Flows):
     def _step(
         self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
     ) -> bool:
-        """Go on as far as letters allow; return whether there is more to ask or to wait for."""
+        """Go on as far as packets allow; return whether there is more to ask or to wait for."""
         with self.turn:
-            if coming is not None and coming.letter is None:
+            if coming is not None and coming.packet is None:
                 self._open(coming)
-            src = NOBODY if coming is None or coming.letter is not None else coming.src
+            src = NOBODY if coming is None or coming.packet is not None else coming.src
             unasked = going is not None and going.waits and going.work is None
             dst = going.dst if going is not None and unasked else NOBODY
             if coming is not None and coming.may_be_asked_for:
@@ -243,17 +243,17 @@ class TorchProgress(Flows):
             return True
 
     def _open(self, coming: Receiving) -> None:
-        letters = self._letters.get((coming.src, coming.channel))
-        if letters:
-            coming.open(letters[0][1])
-            letters.popleft()
+        packets = self._packets.get((coming.src, coming.channel))
+        if packets:
+            coming.open(packets[0][1])
+            packets.popleft()
 
     def first_arrived(self, flow: Flow, call: Call, channel: int, members: Iterable[int]) -> int:
         """Wait for a message from any of ``members``; return who sent the first."""
         with self.turn:
             while True:
-                waiting = ((self._letters.get((src, channel)), src) for src in members)
-                arrived = [(letters[0][0], src) for letters, src in waiting if letters]
+                waiting = ((self._packets.get((src, channel)), src) for src in members)
+                arrived = [(packets[0][0], src) for packets, src in waiting if packets]
                 if arrived:
                     self._went_on(flow)
                     return min(arrived)[1]
@@ -262,7 +262,7 @@ class TorchProgress(Flows):
     # Waiting
 
     def _rest(self, flow: Flow, call: Call, channel: int) -> None:
-        """Wait until a letter comes, or another flow has moved something."""
+        """Wait until a packet comes, or another flow has moved something."""
         flow.idle_since_s = flow.idle_since_s or time.perf_counter()
         if gone := self._gone(flow, call, channel):
             function = "" if min(gone) in self._returned else flow.gone[min(gone)]
@@ -305,7 +305,7 @@ class TorchProgress(Flows):
             return []
         gone = self._returned | flow.gone.keys()
         if call.dst == NOBODY:
-            gone = {src for src in gone if not self._letters.get((src, channel))}
+            gone = {src for src in gone if not self._packets.get((src, channel))}
         return in_vain(call, gone)
 
 

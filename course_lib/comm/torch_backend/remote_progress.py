@@ -114,10 +114,10 @@ class RemoteProgress(TorchProgress):
         broken_here = self.is_consequence(error) and isinstance(self._stop, LaunchTimeout)
         return self._stop if broken_here and self._stop is not None else error
 
-    def _hear_failure(self, letter: Packet) -> None:
+    def _hear_failure(self, packet: Packet) -> None:
         if self.lost is None:
-            self.told = self.told or letter.data
-        self._stop = self._stop or ConnectionAbortedError(f"rank {letter.src} has failed")
+            self.told = self.told or packet.data
+        self._stop = self._stop or ConnectionAbortedError(f"rank {packet.src} has failed")
 
     # Functions that have returned, of ranks that live on
 
@@ -158,16 +158,16 @@ class RemoteProgress(TorchProgress):
             for _, peer in unasked:
                 self._post(peer, note(Kind.ASKED, self.rank, data=function.encode()))
 
-    def _hear_of_function(self, letter: Packet) -> None:
-        if letter.kind == Kind.ASKED:
-            self._asked.setdefault(letter.data.decode(), set()).add(letter.src)
+    def _hear_of_function(self, packet: Packet) -> None:
+        if packet.kind == Kind.ASKED:
+            self._asked.setdefault(packet.data.decode(), set()).add(packet.src)
             # In a thread: the one that listens must not wait for room for an answer.
             threading.Thread(target=self._tell_over, name="answer", daemon=True).start()
             return
-        function, returned = letter.data.decode().split("\n")
+        function, returned = packet.data.decode().split("\n")
         for flow in self.flows.values():
             if flow.name == function:
-                flow.gone[letter.src] = returned
+                flow.gone[packet.src] = returned
                 self._wake(flow)
 
     def _tell_over(self) -> None:

@@ -1,17 +1,19 @@
 """One message on its way out, one on its way in."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from course_lib.comm.collective_order import differ
-from course_lib.comm.errors import CollectiveMismatchError
-from course_lib.comm.messages import Envelope, Tag, mismatch_of
+from course_lib.comm.messages import Envelope, mismatch_of
+from course_lib.comm.processes.memory.transfers import Wanted
 from course_lib.comm.processes.memory.unexpected import new_array
 from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
 from course_lib.comm.torch_backend.packets import Packet, pack
+
+if TYPE_CHECKING:
+    from course_lib.comm.torch_backend.communicator import TorchCommunicator
 
 __all__ = ["Receiving", "Sending"]
 
@@ -21,22 +23,16 @@ class Sending:
 
     Parameters
     ----------
-    src, dst : int
-        From whom to whom.
+    dst : int
+        To whom it goes.
     data : numpy.ndarray or OnDevice
         What to send.
-    sent : Envelope
-        What it says about itself.
-    waits : bool
-        Whether the sender waits until the receive is posted.
-    number, channel, stamp : int
-        Which of the rank's messages it is, of which communicator, and of which collective.
-    on_device : bool
-        Whether it goes from one GPU to another.
+    packet : Packet
+        What announces it.
 
     Attributes
     ----------
-    letter : bytearray
+    packed : bytearray
         What is written to the receiver first.
     payload : torch.Tensor
         The bytes that follow if it waits.
@@ -44,22 +40,17 @@ class Sending:
         Their sending, once the receiver has asked for them.
     """
 
-    def __init__(
-        self, src: int, dst: int, data: Data, sent: Envelope, *, waits: bool, number: int,
-        channel: int, stamp: int, on_device: bool,
-    ) -> None:  # fmt: skip
+    def __init__(self, dst: int, data: Data, packet: Packet) -> None:
         self.dst = dst
-        self.number = number
-        self.waits = waits
+        self.number = packet.number
+        self.waits = packet.waits
         self.work: Any = None
         self.payload = flat_bytes(data)
-        self.on_device = on_device and waits and self.payload.device.type != "cpu"
+        self.on_device = packet.on_device and self.waits and self.payload.device.type != "cpu"
         if not self.on_device:
             self.payload = self.payload.cpu()
-        whole = None if waits else self.payload.numpy().tobytes()
-        self.letter = pack(
-            src, number, channel, stamp, sent, data.nbytes, whole, on_device=self.on_device
-        )  # fmt: skip
+        whole = b"" if self.waits else self.payload.numpy().tobytes()
+        self.packed = pack(packet._replace(on_device=self.on_device, data=whole))
 
 
 class Receiving:
@@ -67,28 +58,16 @@ class Receiving:
 
     Parameters
     ----------
-    src, rank : int
-        From whom to whom.
-    channel : int
-        The communicator it belongs to.
-    out : numpy.ndarray or OnDevice or None
-        Where to put it; None makes a new array.
-    op : str or None
-        How to combine it into ``out``.
-    tag : int or str or None
-        The label it must carry.
-    comm : str
-        The communicator's name.
-    device : str
-        Where the rank's arrays live.
-    stamp : int
-        The collective that the receiver is in.
-    other_stamp : callable
-        Makes the error for a message of another one.
+    src : int
+        From whom it comes.
+    comm : TorchCommunicator
+        Who receives.
+    wanted : Wanted
+        What it asks for.
 
     Attributes
     ----------
-    letter : Packet or None
+    packet : Packet or None
         What the sender wrote, once it is here.
     refusal : Exception or None
         Why it is not what was wanted, or could not be combined; then what follows is received all
@@ -104,55 +83,43 @@ class Receiving:
     sent: Envelope
     result: Any
 
-    def __init__(
-        self, src: int, rank: int, channel: int, out: Data | None, op: str | None, tag: Tag,
-        comm: str, device: str, stamp: int,
-        other_stamp: Callable[[int, int], CollectiveMismatchError],
-    ) -> None:  # fmt: skip
+    def __init__(self, src: int, comm: "TorchCommunicator", wanted: Wanted) -> None:
         self.src = src
-        self.channel = channel
-        self.letter: Packet | None = None
+        self.channel = wanted.channel
+        self.packet: Packet | None = None
         self.work: Any = None
         self.done = False
-        self._rank = rank
-        self._out = out
-        self._op = op
-        self._tag = tag
         self._comm = comm
-        self._device = device
-        self._stamp = stamp
-        self._other_stamp = other_stamp
+        self._wanted = wanted
         self.refusal: Exception | None = None
 
     @property
     def waited(self) -> bool:
         """Whether its sender has waited for this receive."""
-        return self.letter is not None and self.letter.waits
+        return self.packet is not None and self.packet.waits
 
     @property
     def may_be_asked_for(self) -> bool:
         """Whether its sender waits to be asked for the rest."""
         return self.waited and self.work is None
 
-    def open(self, letter: Packet) -> None:
+    def open(self, packet: Packet) -> None:
         """Compare what the sender wrote with what is wanted, and make room."""
-        assert letter.sent is not None, "a message says what it is"
-        out: Any = self._out
-        self.letter, self.sent = letter, letter.sent
-        if differ(letter.stamp, self._stamp):
-            self.refusal = self._other_stamp(self.src, letter.stamp)
+        assert packet.sent is not None, "a message says what it is"
+        (_, stamp, tag, out, op), comm = self._wanted, self._comm
+        self.packet, self.sent = packet, packet.sent
+        if differ(packet.stamp, stamp):
+            self.refusal = comm._other_stamp(self.src, packet.stamp)
         else:
-            self.refusal = mismatch_of(
-                letter.sent, self.src, self._rank, self._tag, out, self._comm
-            )
+            self.refusal = mismatch_of(packet.sent, self.src, comm._me, tag, out, comm.name)
         if self.refusal is not None:
             out = None  # it goes nowhere
-        if letter.on_device:
-            self._message: Any = empty(self.sent.dtype, self.sent.shape, self._device)
-        elif not letter.waits:
+        if packet.on_device:
+            self._message: Any = empty(self.sent.dtype, self.sent.shape, comm.device)
+        elif not packet.waits:
             self._message = new_array(self.sent)
-            flat_bytes(self._message).numpy()[:] = np.frombuffer(letter.data, np.uint8)
-        elif isinstance(out, np.ndarray) and self._op is None and out.flags.c_contiguous:
+            flat_bytes(self._message).numpy()[:] = np.frombuffer(packet.data, np.uint8)
+        elif isinstance(out, np.ndarray) and op is None and out.flags.c_contiguous:
             self._message = out
         else:
             self._message = new_array(self.sent)
@@ -168,10 +135,11 @@ class Receiving:
         if self.refusal is not None:
             return
         self.result = self._message
-        if self._out is None or self._message is self._out:
+        out = self._wanted.out
+        if out is None or self._message is out:
             return
-        self.result = self._out
+        self.result = out
         try:
-            store(self._out, self._op, self._message)
+            store(out, self._wanted.op, self._message)
         except Exception as error:  # np.errstate(over="raise"), for one
             self.refusal = error

@@ -5,20 +5,37 @@ the sender copies the next. With ``op`` the receiver combines every part straigh
 into ``out``, which saves a pass over memory.
 """
 
-from collections.abc import Callable, Set
-from typing import Any
+from collections.abc import Set
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.collective_order import differ
-from course_lib.comm.errors import CollectiveMismatchError
 from course_lib.comm.messages import OPS, Envelope, Tag, mismatch_of
-from course_lib.comm.processes.memory.header import ALIGNMENT, FIXED, Header, aligned, describe
+from course_lib.comm.processes.memory.header import ALIGNMENT, FIXED, Header, aligned
 from course_lib.comm.processes.memory.rings import Inlet, Outlet
 from course_lib.comm.processes.memory.unexpected import Unexpected, flat_bytes, new_array
 
-__all__ = ["Receiving", "Sending"]
+if TYPE_CHECKING:
+    from course_lib.comm.processes.rank.communicator import ProcessCommunicator
+
+__all__ = ["Receiving", "Sending", "Wanted"]
+
+
+class Wanted(NamedTuple):
+    """What a receive asks for."""
+
+    channel: int
+    """The communicator the message has to belong to."""
+    stamp: int
+    """The collective that the receiver is in."""
+    tag: Tag = None
+    """The label it must carry."""
+    out: Any = None
+    """Where to put it; None makes a new array."""
+    op: str | None = None
+    """How to combine it into ``out``."""
 
 
 class Sending:
@@ -30,18 +47,10 @@ class Sending:
         The ring to put it into.
     data : numpy.ndarray
         What to send; copied first if its elements do not lie in one run.
-    sent : Envelope
-        What the message says about itself.
-    waits : bool
-        Whether the sender waits until the receive is posted.
-    beside : bool
-        Whether the sender has several flows.
-    flow, channel, number : int
-        Of the sender's flows which one this is, of its communicators, of its messages.
-    posted_s : float
-        The run's clock.
-    stamp : int
-        The collective it belongs to.
+    description : bytes
+        What the message says about itself, as ``describe`` writes it.
+    header : Header
+        What stands in front of that.
 
     Attributes
     ----------
@@ -57,9 +66,8 @@ class Sending:
     )  # fmt: skip
 
     def __init__(
-        self, outlet: Outlet, data: NDArray[Any], sent: Envelope, *, waits: bool, beside: bool,
-        flow: int, channel: int, number: int, posted_s: float, stamp: int,
-    ) -> None:  # fmt: skip
+        self, outlet: Outlet, data: NDArray[Any], description: bytes, header: Header
+    ) -> None:
         self.outlet = outlet
         self.dst = outlet.dst
         self.begun = False
@@ -67,12 +75,11 @@ class Sending:
         self._bytes = flat_bytes(np.ascontiguousarray(data)).data
         self._next = 0
         self._asked_at = -1  # the outlet's tail when room was asked for
-        self._waits = waits
-        self._description = description = describe(sent)
-        self._needed = FIXED + aligned(len(description)) + (0 if waits else aligned(data.nbytes))
-        self._header = Header(
-            len(description), waits, beside, flow, channel, number, data.nbytes, posted_s, stamp
-        )
+        self._waits = header.waits
+        self._description = description
+        at_once = 0 if header.waits else aligned(header.n_bytes)
+        self._needed = FIXED + aligned(len(description)) + at_once
+        self._header = header
 
     def advance(self, accepted: int) -> bool:
         """Put one step into the ring if there is room; return whether anything moved.
@@ -128,22 +135,10 @@ class Receiving:
     ----------
     inlet : Inlet
         The ring to take it out of.
-    channel : int
-        The communicator it belongs to.
-    rank : int
+    comm : ProcessCommunicator
         Who receives.
-    out : numpy.ndarray or None
-        Where to put it; None makes a new array.
-    op : str or None
-        How to combine it into ``out``.
-    tag : int or str or None
-        The label it must carry.
-    comm : str
-        The communicator's name.
-    stamp : int
-        The collective that the receiver is in.
-    other_stamp : callable
-        Makes the error for a message of another one.
+    wanted : Wanted
+        What it asks for.
 
     Attributes
     ----------
@@ -159,30 +154,21 @@ class Receiving:
     """
 
     __slots__ = (
-        "_comm", "_flat", "_fused", "_next", "_op", "_other_stamp", "_out", "_rank", "_stamp",
-        "_tag", "_target", "channel", "done", "header", "inlet", "refusal", "result", "sent",
+        "_comm", "_flat", "_fused", "_next", "_target", "_wanted", "channel", "done", "header",
+        "inlet", "refusal", "result", "sent",
     )  # fmt: skip
 
     result: NDArray[Any]
     sent: Envelope
     _flat: NDArray[Any] | None
 
-    def __init__(
-        self, inlet: Inlet, channel: int, rank: int, out: NDArray[Any] | None, op: str | None,
-        tag: Tag, comm: str, stamp: int,
-        other_stamp: Callable[[int, int], CollectiveMismatchError],
-    ) -> None:  # fmt: skip
+    def __init__(self, inlet: Inlet, comm: "ProcessCommunicator", wanted: Wanted) -> None:
         self.inlet = inlet
-        self.channel = channel
+        self.channel = wanted.channel
         self.header: Header | None = None
         self.done = False
-        self._rank = rank
-        self._out = out
-        self._op = op
-        self._tag = tag
         self._comm = comm
-        self._stamp = stamp
-        self._other_stamp = other_stamp
+        self._wanted = wanted
         self._next = 0
         self.refusal: Exception | None = None
 
@@ -229,12 +215,12 @@ class Receiving:
 
     def _begin(self, header: Header, sent: Envelope) -> None:
         """Compare the message with what is wanted, then choose where its bytes go."""
-        out, op, src = self._out, self._op, self.inlet.src
+        (_, stamp, tag, out, op), comm, src = self._wanted, self._comm, self.inlet.src
         self.header, self.sent = header, sent
-        if differ(header.stamp, self._stamp):
-            self.refusal = self._other_stamp(src, header.stamp)
+        if differ(header.stamp, stamp):
+            self.refusal = comm._other_stamp(src, header.stamp)
         else:
-            self.refusal = mismatch_of(sent, src, self._rank, self._tag, out, self._comm)
+            self.refusal = mismatch_of(sent, src, comm._me, tag, out, comm.name)
         self._flat = None
         if self.refusal is not None:
             return  # they go nowhere
@@ -275,7 +261,7 @@ class Receiving:
 
     def _combine(self, into: NDArray[Any], incoming: NDArray[Any]) -> None:
         try:
-            OPS[str(self._op)](into, incoming, out=into)
+            OPS[str(self._wanted.op)](into, incoming, out=into)
         except Exception as error:  # np.errstate(over="raise"), for one
             self.refusal = self.refusal or error
 
@@ -290,12 +276,12 @@ class Receiving:
         self.done = True
         if self.refusal is not None:
             return
-        out = self._out
+        out = self._wanted.out
         if out is None or out is self._target:
             self.result = self._target
             return
         self.result = out
-        if self._op is None:
+        if self._wanted.op is None:
             out[...] = self._target
         else:
             self._combine(out, self._target)

@@ -13,8 +13,9 @@ from course_lib.comm.communicator import WORLD, Communicator
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.messages import Envelope, Tag, envelope
 from course_lib.comm.pending import Pending
+from course_lib.comm.processes.memory.header import Header, describe
 from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
-from course_lib.comm.processes.memory.transfers import Receiving, Sending
+from course_lib.comm.processes.memory.transfers import Receiving, Sending, Wanted
 from course_lib.comm.processes.rank.eager import receive_small, send_small
 from course_lib.comm.processes.rank.flow import NO_THREAD, Call, Flow
 from course_lib.comm.processes.rank.meetings import meet, place_of_array
@@ -127,7 +128,7 @@ class ProcessCommunicator(Communicator):
             self._record_send(sending, to, data.nbytes, posted_s)
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
-        coming = self._receiving(from_, self._channel, out, op, None, self._stamp)
+        coming = self._receiving(from_, Wanted(self._channel, self._stamp, None, out, op))
         self._drive(Call("sendrecv", from_, to, None, (), self.name), going, coming)
         self._record_send(sending, to, data.nbytes, posted_s)
         return self._taken(from_, coming)
@@ -143,7 +144,7 @@ class ProcessCommunicator(Communicator):
             self._record_receive(from_, waited=False)
             raise
         if small is None:
-            coming = self._receiving(from_, self._channel, out, op, tag, self._stamp)
+            coming = self._receiving(from_, Wanted(self._channel, self._stamp, tag, out, op))
             self._drive(Call(verb, from_, NOBODY, tag, (), self.name), None, coming)
             return self._taken(from_, coming)
         self._record_receive(from_, waited=False)
@@ -179,23 +180,22 @@ class ProcessCommunicator(Communicator):
     def _sending(
         self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
     ) -> Any:
-        progress = self._progress
-        return Sending(
-            progress.outlets[to], data, sent,
+        progress, description = self._progress, describe(sent)
+        header = Header(
+            len(description),
             waits=not quietly and data.nbytes > self._context.settings.eager_bytes,
-            beside=not quietly and len(progress.flows) > 1, flow=self._flow.number,
+            beside=not quietly and len(progress.flows) > 1,
+            flow=self._flow.number,
             channel=self._quiet_channel if quietly else self._channel,
-            number=next(progress.numbers), posted_s=posted_s, stamp=0 if quietly else self._stamp,
-        )  # fmt: skip
+            number=next(progress.numbers),
+            n_bytes=data.nbytes,
+            posted_s=posted_s,
+            stamp=0 if quietly else self._stamp,
+        )
+        return Sending(progress.outlets[to], data, description, header)
 
-    def _receiving(
-        self, from_: int, channel: int, out: NDArray[Any] | None, op: str | None, tag: Tag,
-        stamp: int,
-    ) -> Any:  # fmt: skip
-        return Receiving(
-            self._progress.inlets[from_], channel, self._me, out, op, tag, self.name, stamp,
-            self._other_stamp,
-        )  # fmt: skip
+    def _receiving(self, from_: int, wanted: Wanted) -> Any:
+        return Receiving(self._progress.inlets[from_], self, wanted)
 
     def _drive(self, call: Call, going: Any, coming: Any) -> None:
         try:
@@ -263,7 +263,7 @@ class ProcessCommunicator(Communicator):
     def _quietly_receive(
         self, verb: str, from_: int, awaited: Sequence[int]
     ) -> tuple[str, NDArray[Any]]:
-        coming = self._receiving(from_, self._quiet_channel, None, None, None, 0)
+        coming = self._receiving(from_, Wanted(self._quiet_channel, stamp=0))
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         return coming.sent.tag, coming.result  # what its sender calls it, and what it is
 
