@@ -7,6 +7,7 @@ mpi4py and torch.distributed.
 """
 
 import operator
+import reprlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +44,8 @@ until their receive is posted. The same in every world; ``run(..., rendezvous=Tr
 
 WORLD = "world"
 """The name of the communicator that ``run`` hands out."""
+
+_MOST_DIMENSIONS = 64  # of an array of NumPy
 
 T = TypeVar("T")
 
@@ -421,11 +424,8 @@ class Communicator(ABC):
         [1, 2, 3]
         """
         self._no_compute("shared_array")
-        lengths = shape if isinstance(shape, Sequence) else [shape]
-        sizes = tuple(_whole("shape", length) for length in lengths)
-        if any(length < 0 for length in sizes):
-            raise ValueError(f"shape must have no negative number, got {shape!r}")
-        kind = np.dtype(dtype)
+        sizes = _lengths(shape)
+        kind = _dtype(dtype)
         if kind.kind not in "biufc":
             raise TypeError(f"dtype must be one of plain numbers, got {kind}")
         return self._shared_array(sizes, kind)
@@ -574,6 +574,46 @@ class Communicator(ABC):
     @abstractmethod
     def _collective(self, name: str, number: int, entered_s: float) -> None:
         """Put on the trace that this rank has just left the collective ``name``."""
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    """Check a shape; return its lengths."""
+    try:
+        lengths = tuple(shape) if np.iterable(shape) and not isinstance(shape, str) else (shape,)
+        sizes = tuple(_whole("shape", length) for length in lengths)
+    except TypeError:
+        raise TypeError(
+            "shape must be an int or a sequence of int, such as 3 or (2, 3), "
+            f"got {_short(shape)} ({type(shape).__name__})"
+        ) from None
+    if any(length < 0 for length in sizes):
+        raise ValueError(f"shape must have no negative number, got {_short(shape)}")
+    if len(sizes) > _MOST_DIMENSIONS:
+        raise ValueError(
+            f"shape must have at most {_MOST_DIMENSIONS} numbers, as every array of NumPy, got "
+            f"{len(sizes):,}"
+        )
+    if any(length >= 2**63 for length in sizes):
+        raise ValueError(f"shape must have numbers below 2**63, got {_short(shape)}")
+    return sizes
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    """Check a dtype of plain numbers."""
+    try:
+        kind: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(
+            f"dtype must be one of plain numbers, such as 'float64', got {_short(dtype)} "
+            f"({type(dtype).__name__})"
+        ) from None
+    if kind.kind not in "biufc":
+        raise TypeError(f"dtype must be one of plain numbers, got {kind}")
+    return kind
+
+
+def _short(value: Any) -> str:
+    return reprlib.repr(value)
 
 
 def _whole(argument: str, value: Any, or_what: str = "") -> int:

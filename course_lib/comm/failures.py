@@ -50,6 +50,7 @@ _LIBRARIES = (
     "<string>",  # what namedtuple and dataclass write
     *(sysconfig.get_path(name) for name in ("stdlib", "purelib")),
 )
+_OF_A_NEW_THREAD = ("_bootstrap", "_bootstrap_inner", "run")
 _LONGEST_TEXT = 2_000
 _MOST_FRAMES = 40
 _T = TypeVar("_T")
@@ -149,8 +150,9 @@ def _walk(frame: FrameType | None) -> Iterable[tuple[FrameType, int]]:
 def _without_launcher(frames: list[Frame]) -> tuple[Frame, ...]:
     kept = [frame for frame in frames if not frame[0].startswith(_COMM)]
     start = 0  # below the learner's function lies only what started it
-    for index, (name, _, _) in enumerate(kept):
-        if "multiprocess" in name or "runpy" in name or "greenlet" in name:
+    for index, (name, _, function) in enumerate(kept):
+        begins_thread = name == threading.__file__ and function in _OF_A_NEW_THREAD
+        if begins_thread or any(what in name for what in ("multiprocess", "runpy", "greenlet")):
             start = index + 1
     return tuple(kept[start:][-_MOST_FRAMES:])
 

@@ -5,7 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from course_lib.collectives import allreduce_ring, allreduce_two_level, broadcast_tree, reduce_tree
+from course_lib.collectives import (
+    allreduce_direct,
+    allreduce_ring,
+    allreduce_two_level,
+    broadcast_tree,
+    reduce_tree,
+)
 from course_lib.comm.errors import CollectiveMismatchError, UnreceivedMessagesWarning
 from tests.source_lines import line_of
 
@@ -111,6 +117,19 @@ def test_large_messages_that_wait_for_each_other_are_told_as_two_collectives(wor
         return allreduce_ring(comm, x) if comm.rank else broadcast_tree(comm, x, root=1)
 
     assert "rank 0 is in broadcast_tree #0, rank 1 in allreduce_ring #0" in apart(world, work)
+
+
+def test_a_collective_is_told_that_waits_for_what_it_has_started(world):
+    def work(comm):
+        if comm.rank == 0:
+            allreduce_direct(comm, np.zeros(8))  # rank 0
+        else:
+            allreduce_ring(comm, np.zeros(8))  # rank 1
+
+    text = apart(world, work)
+    assert "rank 0 is in allreduce_direct #0, rank 1 in allreduce_ring #0" in text
+    for rank, name in enumerate(["allreduce_direct", "allreduce_ring"]):
+        assert f"rank {rank} called {name}, at {line_of(work, f'# rank {rank}')}" in text
 
 
 def test_two_collectives_are_told_where_one_also_waits_for_a_rank_that_has_returned(world):

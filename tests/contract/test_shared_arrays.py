@@ -112,8 +112,24 @@ def test_a_mismatch_names_both_sides(world, asked, words):
 def test_unusable_shapes_and_dtypes_are_refused(world):
     cases = {
         "no negative number, got -1": (ValueError, (-1,)),
-        "shape must be an int, got 2.0": (TypeError, (2.0,)),
-        "shape must be an int, got None": (TypeError, ((2, None),)),
+        "no negative number, got (2, -3)": (ValueError, ((2, -3),)),
+        "shape must be an int or a sequence of int, such as 3 or (2, 3), got 2.0 (float)": (
+            TypeError,
+            (2.0,),
+        ),
+        "sequence of int, such as 3 or (2, 3), got (2, None) (tuple)": (TypeError, ((2, None),)),
+        "sequence of int, such as 3 or (2, 3), got (2, (3,)) (tuple)": (TypeError, ((2, (3,)),)),
+        "sequence of int, such as 3 or (2, 3), got '23' (str)": (TypeError, ("23",)),
+        "sequence of int, such as 3 or (2, 3), got None": (TypeError, (None,)),
+        "shape must have at most 64 numbers, as every array of NumPy, got 65": (
+            ValueError,
+            ((1,) * 65,),
+        ),
+        "shape must have numbers below 2**63, got (2, ": (ValueError, ((2, 10**50),)),
+        "dtype must be one of plain numbers, such as 'float64', got 'flaot' (str)": (
+            TypeError,
+            (2, "flaot"),
+        ),
         "plain numbers, got object": (TypeError, (2, object)),
         "plain numbers, got <U3": (TypeError, (2, "U3")),
     }

@@ -145,7 +145,7 @@ def differences(world: str, expected: Outcome, got: Outcome) -> list[Problem]:
         return []  # told by ``wrong_in_itself``
     found = []
     for rank, (wanted, came) in enumerate(zip(expected.logs, got.logs, strict=True)):
-        if wanted != came:
+        if not _same(wanted, came):
             text = f"rank {rank} saw {_first_difference(wanted, came)}"
             found.append(Problem(world, "log", text))
     for pair in sorted({*expected.messages, *got.messages}):
@@ -155,11 +155,15 @@ def differences(world: str, expected: Outcome, got: Outcome) -> list[Problem]:
     return found
 
 
+def _same(wanted: Any, came: Any) -> bool:
+    return wanted == came or repr(wanted) == repr(came)  # of numbers that are none
+
+
 def _first_difference(wanted: Any, came: Any) -> str:
     both = (list, tuple)
     if isinstance(wanted, both) and isinstance(came, both):
         for one, other in zip(wanted, came, strict=False):
-            if one != other:
+            if not _same(one, other):
                 return _first_difference(one, other)
         return f"{len(came)} entries instead of {len(wanted)}"
     if isinstance(wanted, dict) and isinstance(came, dict):

@@ -42,6 +42,10 @@ def wait_in_vain(comm):
         comm.recv(src=1)
     time.sleep(2)
 
+def return_late(comm):
+    sys.excepthook = None
+    time.sleep(4 * comm.rank)
+
 def share(comm):
     return comm.shared_array(3)
 
@@ -128,6 +132,8 @@ BADLY = """
 refused(lambda: run(fail, backend="torch"))
 refused(lambda: run(wait_in_vain, backend="torch", time_limit_s=1))
 refused(lambda: run(share, backend="torch"))
+refused(lambda: run(return_late, backend="torch", time_limit_s=1))
+assert sys.excepthook is not None
 say("again", run(work, 3, backend="torch").values[int(os.environ["RANK"])])
 """
 
@@ -216,6 +222,7 @@ def test_run_joins_the_ranks_of_one_machine_and_tells_all_of_them_what_goes_wron
         r"WorkerError rank 1 failed at script.py, line \d+: KeyError: 'planned'",
         r"LaunchTimeout .*rank 0 still waits in recv\(src=1\) when the time limit passes",
         r"WorkerError rank \d failed at .*: rank \d called shared_array\(\), which needs",
+        r"LaunchTimeout .*rank 0 still waits until the function of rank 1 has returned when",
     ):
         assert told(printed, error) == {0, 1}, printed
     assert {"again (0, 3.0, 3.0, 2)", "again (1, 3.0, 3.0, 2)"} <= set(printed.splitlines())

@@ -74,7 +74,18 @@ def _told(world: EventLoop, circle: list[Flow]) -> list[WaitingRank]:
 def _entered(flow: Flow) -> Entered:
     """Say in which collective a flow is, or in what else it waits."""
     frame = user_frame(frames_of_stack(flow.gr_frame))
-    return flow.comm._entered() or Entered(flow.rank, "", instead=describe.call(flow), frame=frame)
+    entered = flow.comm._entered() or _that_waits_for(flow)
+    return entered or Entered(flow.rank, "", instead=describe.call(flow), frame=frame)
+
+
+def _that_waits_for(flow: Flow) -> Entered | None:
+    """Find the collective that has started a function and waits for it, if one does."""
+    parent = flow.own.group.parent
+    if flow.number == 0 or parent is None:
+        return None
+    starter = parent.comms[flow.own.rank]
+    waits = starter.flow.verb == "wait" and starter.flow.comm is flow.own
+    return starter._entered() if waits else None
 
 
 def _waiting(world: EventLoop, flow: Flow) -> WaitingRank:

@@ -28,7 +28,7 @@ from course_lib.comm.torch_backend.groups import Groups
 from course_lib.comm.torch_backend.packets import LONGEST, Kind, Packet, note, unpack
 from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
-__all__ = ["REPORTS", "TorchProgress"]
+__all__ = ["REPORTS", "TorchProgress", "told"]
 
 REPORTS = "reports"
 """The communicator on which ranks that have returned say so to rank 0, under torchrun."""
@@ -285,7 +285,7 @@ class TorchProgress(Flows):
         flow.woken.wait(self._left_s())
         self._dozing.pop(flow, None)  # where the time is up
         if flow.call is not None:
-            self._check_deadline(f"in {flow.call.written(flow.name)}")
+            self._check_deadline(told(flow.call, flow))
 
     def _await(self, work: Any, call: Call, flow: Flow) -> None:  # noqa: ARG002
         """Wait for bytes that are under way; the launcher ends us if they never come."""
@@ -307,6 +307,15 @@ class TorchProgress(Flows):
         if call.dst == NOBODY:
             gone = {src for src in gone if not self._packets.get((src, channel))}
         return in_vain(call, gone)
+
+
+def told(call: Call, flow: Flow) -> str:
+    """Say what a flow waits in, or for."""
+    if call.comm != REPORTS:
+        return f"in {call.written(flow.name)}"
+    if call.src != NOBODY:
+        return f"until the function of rank {call.src} has returned"
+    return f"until rank {call.dst} takes what its function has returned"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

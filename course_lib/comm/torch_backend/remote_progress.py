@@ -15,7 +15,7 @@ from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import owner
 from course_lib.comm.torch_backend.groups import Groups
 from course_lib.comm.torch_backend.packets import Kind, Packet, note
-from course_lib.comm.torch_backend.progress import REPORTS, TorchProgress
+from course_lib.comm.torch_backend.progress import REPORTS, TorchProgress, told
 
 __all__ = ["RemoteProgress"]
 
@@ -209,7 +209,7 @@ class RemoteProgress(TorchProgress):
                     raise self._stop
                 self._word.wait(self._left_s())
                 if not ended:
-                    self._check_deadline(f"in {call.written(flow.name)}")
+                    self._check_deadline(told(call, flow))
         if ended[0] is not None:
             raise ended[0]
 

@@ -201,7 +201,16 @@ def _entered(worker: WorkerHandle, entry: int, watch: DeadlockWatch) -> Entered:
     if len(flows) != len(waiting):  # it has not answered
         return nowhere
     frames, entered = flows[entry]
+    if entered is None and entry > 0:
+        entered = _that_waits_for(worker, worker.beside[entry - 1][0])
     return entered or nowhere._replace(frame=user_frame(frames) if frames else None)
+
+
+def _that_waits_for(worker: WorkerHandle, started: str) -> Entered | None:
+    """Find the collective that has started a function and waits for it, if one does."""
+    waits = f"wait() for its started function {quoted(started)}"
+    flows = [(worker.call, worker.entered), *((call, e) for _, _, call, e in worker.beside)]
+    return next((entered for call, entered in flows if call == waits), None)
 
 
 def explain_stall(
