@@ -1,6 +1,7 @@
 """Exceptions, endless loops, interrupts, foreign threads: a run ends, and the next one works."""
 
 import _thread
+import contextlib
 import gc
 import os
 import subprocess
@@ -12,10 +13,11 @@ import weakref
 
 import numpy as np
 import pytest
-from greenlet import greenlet
+from greenlet import getcurrent, greenlet
 
 from course_lib import networks, run
-from course_lib.comm.errors import LaunchTimeout, SimulationError, WorkerError
+from course_lib.comm.errors import LaunchTimeout, RunError, SimulationError, WorkerError
+from course_lib.comm.simulated.faults import Crash, Faults
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from tests import worlds
 
@@ -484,3 +486,39 @@ def test_torch_has_one_thread_as_in_a_worker_and_afterwards_as_many_as_before():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def fail_in_a_collective(comm):
+    comm.start(lambda child: child.recv(src=1 - child.rank))
+    if comm.rank == 1:
+        raise KeyError("planned")
+    comm.send(np.zeros(10_000), dst=1)
+
+
+def wait_for_each_other(comm):
+    comm.recv(src=1 - comm.rank)
+
+
+def meet_too_few(comm):
+    if comm.rank == 0:
+        raise ValueError("planned")
+    comm.barrier()
+
+
+@pytest.mark.parametrize("fn", [fail_in_a_collective, wait_for_each_other, meet_too_few])
+@pytest.mark.parametrize("faults", [None, Faults([Crash(rank=1, at_s=0.5)])])
+def test_greenlets_are_freed_by_the_thread_that_has_made_them(fn, faults):
+    def greenlets():
+        return sum(issubclass(type(each), greenlet) for each in gc.get_objects())
+
+    getcurrent()  # the thread's own is there from now on
+    gc.collect()
+    before = greenlets()
+    gc.disable()
+    try:
+        with contextlib.suppress(RunError):
+            simulate(fn, faults=faults)
+        left = greenlets()
+    finally:
+        gc.enable()
+    assert left <= before

@@ -187,7 +187,11 @@ class Group:
 
     def close(self) -> None:
         """Let go of all communicators, here and below: they and this refer to each other."""
+        for comm in self.comms:
+            comm.awaited_by.clear()
+            comm.inbox.clear()
         self.comms.clear()
         self.listeners.clear()
+        self.meeting = Meeting()
         for child in self.children.values():
             child.close()

@@ -248,9 +248,17 @@ class World:
             self.log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
 
     def forget(self) -> None:
-        """Break the circles of references: what the ranks hold is freed now, not later."""
+        """Break the circles of references: what the ranks hold is freed now, not later.
+
+        Greenlets go in the thread that has made them, while it lives. Left to the garbage
+        collector, they and the thread's own, their ``parent``, would be freed in whatever thread
+        that runs next, perhaps when theirs has ended.
+        """
         self.flows.clear()
+        self.heap.clear()
+        self.newborn.clear()
         self.everybody.close()
+        del self.loop
         call = self.packed_call
         if self.size * len(call) > _MUCH_BYTES and brings_classes(call):
             gc.collect()  # a class is a circle, and its methods hold all globals that came with it
