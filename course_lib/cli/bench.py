@@ -23,7 +23,6 @@ from course_lib.cli.options import (
 from course_lib.cli.outputs import say, tell
 from course_lib.cli.progress import Progress
 from course_lib.cli.sizes import read_size
-from course_lib.cli.tables import as_text, in_bytes, in_seconds
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.comm.simulated import networks
@@ -39,6 +38,8 @@ from course_lib.measure.allreduce import (
     predicted_in_seconds,
 )
 from course_lib.measure.messages import SIZES, message_times
+from course_lib.words.tables import as_text
+from course_lib.words.units import in_bytes, in_seconds
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network

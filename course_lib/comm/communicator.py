@@ -6,7 +6,6 @@ methods whose names begin with an underscore. ``docs/from_mpi_and_torch.md`` has
 mpi4py and torch.distributed.
 """
 
-import operator
 import reprlib
 import sys
 from abc import ABC, abstractmethod
@@ -35,6 +34,7 @@ from course_lib.comm.messages import (
 )
 from course_lib.comm.notes import plain
 from course_lib.comm.pending import Pending
+from course_lib.words.whole import whole
 
 __all__ = ["EAGER_BYTES", "WORLD", "Array", "Communicator"]
 
@@ -312,8 +312,8 @@ class Communicator(ABC):
         """
         self._no_compute("split")
         if color is not None:
-            color = _in_64_bits("color", _whole("color", color, " or None"))
-        key = _in_64_bits("key", _whole("key", key))
+            color = _in_64_bits("color", whole("color", color, or_what=" or None"))
+        key = _in_64_bits("key", whole("key", key))
         self._n_splits += 1
         try:
             group = self._split(color, key)
@@ -580,7 +580,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
     """Check a shape; return its lengths."""
     try:
         lengths = tuple(shape) if np.iterable(shape) and not isinstance(shape, str) else (shape,)
-        sizes = tuple(_whole("shape", length) for length in lengths)
+        sizes = tuple(whole("shape", length) for length in lengths)
     except TypeError:
         raise TypeError(
             "shape must be an int or a sequence of int, such as 3 or (2, 3), "
@@ -614,14 +614,6 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
 
 def _short(value: Any) -> str:
     return reprlib.repr(value)
-
-
-def _whole(argument: str, value: Any, or_what: str = "") -> int:
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise TypeError(
-            f"{argument} must be an int{or_what}, got {value!r} ({type(value).__name__})"
-        )
-    return operator.index(value)
 
 
 def _in_64_bits(argument: str, number: int) -> int:

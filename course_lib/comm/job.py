@@ -1,7 +1,6 @@
 """A call of ``run``, checked: every argument is refused by name before anything is started."""
 
 import math
-import operator
 import os
 import sys
 from collections.abc import Callable
@@ -10,8 +9,10 @@ from typing import Any
 
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
-from course_lib.comm.memory import in_words, worker_bytes
+from course_lib.comm.memory import worker_bytes
 from course_lib.comm.settings import Settings
+from course_lib.words.units import in_bytes
+from course_lib.words.whole import whole
 
 __all__ = ["MOST_WORKERS", "USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
 
@@ -90,7 +91,7 @@ def check_job(
         workers=_check_workers(workers, backend, max_workers),
         settings=Settings(
             eager_bytes=0 if _check_flag("rendezvous", rendezvous) else EAGER_BYTES,
-            seed=_check_seed(seed),
+            seed=whole("seed", seed, least=0),
             trace=_check_flag("trace", trace),
         ),
         time_limit_s=_check_limit(time_limit_s),
@@ -151,18 +152,19 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
     most = MOST_WORKERS[backend]
     if max_workers is not None:
         most = _check_most(max_workers, backend)
-    n_workers = _whole("workers", workers, most)
-    if 1 <= n_workers <= most:
-        return n_workers
-    problem = f"workers must be an int from 1 to {most:,}, got {n_workers:,}"
-    if n_workers < 1 or backend == "simulated":
-        raise ValueError(problem)
-    memory = in_words(n_workers * worker_bytes(USUAL_METHOD))
-    allowed = "" if sys.platform == "win32" else f"max_workers={n_workers} allows it all the same, "
-    raise ValueError(
-        f"{problem}: each one is a process, together they would take about {memory} of memory "
-        f'before they have any data; {allowed}backend="simulated" goes to 10,000'
-    )
+    try:
+        return whole("workers", workers, 1, most)
+    except ValueError as problem:
+        if workers < 1 or backend == "simulated":
+            raise
+        memory = in_bytes(workers * worker_bytes(USUAL_METHOD))
+        allowed = (
+            "" if sys.platform == "win32" else f"max_workers={workers} allows it all the same, "
+        )
+        raise ValueError(
+            f"{problem}: each one is a process, together they would take about {memory} of memory "
+            f'before they have any data; {allowed}backend="simulated" goes to 10,000'
+        ) from None
 
 
 def _check_most(max_workers: Any, backend: str) -> int:
@@ -170,17 +172,7 @@ def _check_most(max_workers: Any, backend: str) -> int:
         raise ValueError('max_workers is only for backend="processes" and "torch"')
     if sys.platform == "win32":
         raise ValueError("max_workers cannot be raised on Windows: a program waits for 63 things")
-    most = _whole("max_workers", max_workers)
-    if most < 1:
-        raise ValueError(f"max_workers must be an int of 1 or more, got {most:,}")
-    return most
-
-
-def _whole(name: str, value: Any, most: int | None = None) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        allowed = "of 1 or more" if most is None else f"from 1 to {most}"
-        raise TypeError(f"{name} must be an int {allowed}, got {value!r} ({type(value).__name__})")
-    return int(operator.index(value))
+    return whole("max_workers", max_workers, least=1)
 
 
 def _check_flag(name: str, value: Any) -> bool:
@@ -198,12 +190,3 @@ def _check_limit(limit_s: Any) -> float:
     if not (limit_s > 0 and math.isfinite(limit_s)):
         raise ValueError(f"time_limit_s must be above 0 and finite, got {limit_s!r}")
     return float(limit_s)
-
-
-def _check_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"seed must be an int of 0 or more, got {seed!r} ({type(seed).__name__})")
-    seed = operator.index(seed)
-    if seed < 0:
-        raise ValueError(f"seed must be an int of 0 or more, got {seed}")
-    return int(seed)

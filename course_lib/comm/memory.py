@@ -6,8 +6,9 @@ from typing import Any
 
 from course_lib.comm.shipping import largest_part
 from course_lib.comm.warn import warn_caller
+from course_lib.words.units import in_bytes
 
-__all__ = ["MUCH_BYTES", "available_bytes", "in_words", "warn_of_memory", "worker_bytes"]
+__all__ = ["MUCH_BYTES", "available_bytes", "warn_of_memory", "worker_bytes"]
 
 MUCH_BYTES = 256 * 2**20
 """Copies that are larger in total are worth a word: from here on they cost a second and more."""
@@ -45,20 +46,6 @@ def available_bytes() -> int:
     return int(psutil.virtual_memory().available)
 
 
-def in_words(n_bytes: int) -> str:
-    """Write a number of bytes with its unit, ``"1.5 GB"``.
-
-    Examples
-    --------
-    >>> in_words(1_500_000_000), in_words(20_000_000), in_words(5_000)
-    ('1.5 GB', '20 MB', '5 kB')
-    """
-    for unit, name in ((10**9, "GB"), (10**6, "MB")):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:.3g} {name}"
-    return f"{n_bytes / 1000:.3g} kB"
-
-
 def warn_of_memory(
     fn: Callable[..., Any], args: tuple[Any, ...], n_call_bytes: int, workers: int, method: str
 ) -> None:
@@ -83,12 +70,12 @@ def warn_of_memory(
     if n_copied > MUCH_BYTES:
         what, n_bytes = largest_part(fn, args)
         warn_caller(
-            f"the function and its arguments are {in_words(n_call_bytes)}, which are copied to "
-            f"each of {workers} workers: {in_words(n_copied)} in all; the largest part is "
-            f"{what} ({in_words(n_bytes)}): let each rank make or load its own part, if it can"
+            f"the function and its arguments are {in_bytes(n_call_bytes)}, which are copied to "
+            f"each of {workers} workers: {in_bytes(n_copied)} in all; the largest part is "
+            f"{what} ({in_bytes(n_bytes)}): let each rank make or load its own part, if it can"
         )
     if 2 * n_taken > n_available:
         warn_caller(
-            f"{workers} workers will take about {in_words(n_taken)} of memory, "
-            f"{in_words(n_available)} are available; use fewer workers if the computer gets slow"
+            f"{workers} workers will take about {in_bytes(n_taken)} of memory, "
+            f"{in_bytes(n_available)} are available; use fewer workers if the computer gets slow"
         )

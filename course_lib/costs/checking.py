@@ -6,10 +6,11 @@
 import functools
 import inspect
 import math
-import operator
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar
+
+from course_lib.words.whole import whole
 
 __all__ = [
     "amount",
@@ -88,12 +89,7 @@ def fraction(name: str, value: Any) -> None:
 
 def count(name: str, value: Any, least: int = 0) -> None:
     """Refuse what is no whole number of ``least`` or more."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(
-            f"{name} must be an int of {least} or more, got {value!r} ({type(value).__name__})"
-        )
-    if operator.index(value) < least:
-        raise ValueError(f"{name} must be {least} or more, got {value!r}")
+    whole(name, value, least)
 
 
 def ranks(name: str, value: Any) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from course_lib.doctor.packages import AGAIN, CHECKOUT, installed_version
 from course_lib.doctor.report import Finding
+from course_lib.words.units import in_bytes
 
 if TYPE_CHECKING:
     from course_lib.comm.communicator import Communicator
@@ -53,11 +54,11 @@ def memory(wanted_bytes: int = 2 * 10**9) -> Iterator[Finding]:
         total = min(total, int(text))
         used = int((limit.parent / "memory.current").read_text())
         free = min(free, max(0, int(text) - used))
-    found = f"{_gigabytes(free)} available of {_gigabytes(total)}"
+    found = f"{in_bytes(free)} available of {in_bytes(total)}"
     if free >= wanted_bytes:
         yield Finding("memory", "ok", found)
     else:
-        mend = f"close other programs: four workers with torch want {_gigabytes(wanted_bytes)}"
+        mend = f"close other programs: four workers with torch want {in_bytes(wanted_bytes)}"
         yield Finding("memory", "warning", found, mend)
 
 
@@ -74,7 +75,7 @@ def shared_memory(
         yield Finding(topic, "problem", f"{folder} is missing or may not be written", mend)
         return
     usage = shutil.disk_usage(folder)
-    found = f"{_gigabytes(usage.free)} free of {_gigabytes(usage.total)} in {folder}"
+    found = f"{in_bytes(usage.free)} free of {in_bytes(usage.total)} in {folder}"
     if usage.free >= wanted_bytes:
         yield Finding(topic, "ok", found)
     else:
@@ -86,9 +87,9 @@ def disk(folder: Path = CHECKOUT, wanted_bytes: int = 10**9) -> Iterator[Finding
     """Look how much room the disk has."""
     free = shutil.disk_usage(folder).free
     if free >= wanted_bytes:
-        yield Finding("disk", "ok", f"{_gigabytes(free)} free")
+        yield Finding("disk", "ok", f"{in_bytes(free)} free")
     else:
-        yield Finding("disk", "warning", f"only {_gigabytes(free)} free", "make room")
+        yield Finding("disk", "warning", f"only {in_bytes(free)} free", "make room")
 
 
 def start_methods() -> Iterator[Finding]:
@@ -188,7 +189,3 @@ def jupyter_servers() -> Iterator[Finding]:
         yield Finding("JupyterLab", "warning", "; ".join(open_ones), mend)
     else:
         yield Finding("JupyterLab", "ok", f"{closed} running, all for this computer with a token")
-
-
-def _gigabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:.1f} GB"

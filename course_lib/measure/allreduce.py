@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.cli.tables import in_seconds
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.costs.bounds import AtMost
+from course_lib.words.units import in_seconds
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network

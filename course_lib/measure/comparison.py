@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from course_lib.cli.tables import as_html, as_text, in_bytes, in_seconds
 from course_lib.collectives import ALLREDUCES
 from course_lib.costs.bounds import AtMost
 from course_lib.costs.catalogue import predicted_s
 from course_lib.measure.allreduce import ITEM_BYTES, measure_allreduce, predicted_in_seconds
 from course_lib.measure.messages import fit_network
+from course_lib.words.tables import as_html, as_text
+from course_lib.words.units import in_bytes, in_seconds
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network

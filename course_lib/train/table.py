@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from course_lib.cli.tables import as_line, in_seconds
 from course_lib.train.checkpoint import Row
 from course_lib.train.problems import Kind
+from course_lib.words.tables import as_line
+from course_lib.words.units import in_seconds
 
 __all__ = ["EpochTable"]
 

@@ -109,7 +109,7 @@ def test_every_public_function_is_tried_with_nonsense(name):
         (lambda: price("allreduce_ring", 4, 8, root=0), "allreduce_ring has no option 'root'"),
         (
             lambda: price("allreduce_two_level", 4, 8, ranks_per_host=0),
-            "ranks_per_host must be 1 or more",
+            "ranks_per_host must be an int of 1 or more",
         ),
         (lambda: price("allreduce_ring", 4, 8, rendezvous=1), "rendezvous must be True or False"),
         (lambda: price(["ring"], 4, 8), "collective must be one of"),
@@ -117,7 +117,7 @@ def test_every_public_function_is_tried_with_nonsense(name):
         (lambda: Step(**STEP, collective="ring"), "collective must be one of"),
         (lambda: Step(**STEP, hideable=1.5), "hideable must be from 0 to 1"),
         (lambda: Step(**STEP).best([]), "sizes must name one number of workers or more"),
-        (lambda: best_servers(1, 1e-3, 1e-3), "computers must be 2 or more, got 1"),
+        (lambda: best_servers(1, 1e-3, 1e-3), "computers must be an int of 2 or more, got 1"),
     ],
 )
 def test_a_wrong_argument_is_named(call, sentence):

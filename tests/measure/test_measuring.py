@@ -6,11 +6,12 @@ import pytest
 
 from course_lib import networks
 from course_lib.cli.sizes import read_size
-from course_lib.cli.tables import as_text, in_bytes, in_seconds
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.costs import predicted_s, price
 from course_lib.measure import Measurement, allreduce, compare, measure_allreduce
+from course_lib.words.tables import as_text
+from course_lib.words.units import in_bytes, in_seconds
 
 
 @pytest.mark.parametrize("algorithm", ALLREDUCES)

@@ -72,7 +72,11 @@ RING = networks.ring(HAND)
 @pytest.mark.parametrize(
     ("make", "exception", "text"),
     [
-        (lambda: networks.two_level(HAND, HAND, 0), ValueError, "ranks_per_host must be 1 or more"),
+        (
+            lambda: networks.two_level(HAND, HAND, 0),
+            ValueError,
+            "ranks_per_host must be an int of 1 or more",
+        ),
         (lambda: networks.two_level(HAND, HAND, 2.0), TypeError, "ranks_per_host must be an int"),
         (
             lambda: networks.two_level(RING, HAND, 2),
@@ -83,7 +87,7 @@ RING = networks.ring(HAND)
         (lambda: networks.ring(RING), ValueError, "cable must be a network in which"),
         (lambda: TwoLevel(2, math.nan, 1.0), ValueError, "latency_s must be 0 or more"),
         (lambda: TwoLevel(2, 1.0, 0.0), ValueError, "bandwidth_bytes_per_s must be above 0"),
-        (lambda: Straggler(-1, 2.0), ValueError, "rank must be 0 or more"),
+        (lambda: Straggler(-1, 2.0), ValueError, "rank must be an int of 0 or more"),
         (lambda: Straggler(0, 0.0), ValueError, "factor must be above 0"),
         (lambda: SlowCard(0, 0.5), ValueError, "factor must be 1 or more"),
         (lambda: SlowCard(True, 2.0), TypeError, "rank must be an int"),

@@ -11,7 +11,7 @@ from course_lib.trace.trace import Trace
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.layouts import LAYOUTS, along, places
 from course_lib.viz.animation.scene import Flight
-from course_lib.viz.units import format_bytes, format_time, time_unit
+from course_lib.words.units import format_time, in_bytes, time_unit
 from tests.viz.traces import accident, map_reduce, ring
 
 
@@ -150,6 +150,6 @@ def test_units_are_chosen_for_reading():
     assert [time_unit(end_s)[1] for end_s in (3.0, 0.5, 2e-4, 0.0)] == ["s", "ms", "µs", "µs"]
     assert format_time(0.0123456, 1e-3, "ms") == "12.35 ms"
     sizes = [0, 999, 1000, 16384, 999_499, 999_999, 5_000_000, 2_000_000_000]
-    assert [format_bytes(n) for n in sizes] == [
+    assert [in_bytes(n) for n in sizes] == [
         "0 B", "999 B", "1 KB", "16.4 KB", "999 KB", "1 MB", "5 MB", "2 GB",
     ]  # fmt: skip

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from course_lib.comm.simulated.topologies import SlowLink, duration, interval, pair, whole
+from course_lib.comm.simulated.topologies import SlowLink, duration, interval, pair
+from course_lib.words.whole import whole
 
 __all__ = ["Crash", "Delay", "Drop", "Duplicate", "Fault", "Partition"]
 
@@ -28,7 +29,7 @@ class Crash:
 
     def __post_init__(self) -> None:
         """Check every number once."""
-        whole("rank", self.rank)
+        whole("rank", self.rank, least=0)
         duration("at_s", self.at_s)
         if self.restart_at_s is not None:
             duration("restart_at_s", self.restart_at_s)
@@ -135,7 +136,7 @@ class Partition:
         if not isinstance(self.group, tuple) or not self.group:
             raise TypeError(f"group must be a tuple of at least one rank, got {self.group!r}")
         for rank in self.group:
-            whole("group", rank)
+            whole("group", rank, least=0)
         interval(self.from_s, self.until_s)
         if math.isinf(self.until_s) and not self.drops:
             raise ValueError("until_s must be finite for messages that are to arrive after it")

@@ -41,7 +41,8 @@ from course_lib.comm.simulated.fault_events import (
     Fault,
     Partition,
 )
-from course_lib.comm.simulated.topologies import SlowLink, number, whole
+from course_lib.comm.simulated.topologies import SlowLink, number
+from course_lib.words.whole import whole
 
 __all__ = ["Crash", "Delay", "Drop", "Duplicate", "Faults", "Partition", "SlowLink", "schedule"]
 
@@ -192,7 +193,7 @@ def schedule(
         "duplicate": duplicate, "delay": delay, "partition": partition,
     }  # fmt: skip
     for name, count in {"seed": seed, **counts}.items():
-        whole(name, count)
+        whole(name, count, least=0)
     whole("first", first, least=1)
     whole("workers", workers, least=1)
     if not (number("within_s", within_s) > 0 and math.isfinite(within_s)):

@@ -15,11 +15,11 @@ from course_lib.comm.simulated.fault_injector import FaultInjector
 from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.network import Network
-from course_lib.comm.simulated.topologies import whole
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from course_lib.comm.unreceived import warn_unreceived
 from course_lib.trace.events import Fault
 from course_lib.trace.trace import Trace
+from course_lib.words.whole import whole
 
 __all__ = ["MOST_EVENTS", "launch"]
 

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_lib.words.whole import whole
+
 __all__ = ["Ring", "SlowCard", "SlowLink", "Straggler", "TwoLevel"]
 
 
@@ -69,7 +71,7 @@ class Straggler:
 
     def __post_init__(self) -> None:
         """Check every number once."""
-        whole("rank", self.rank)
+        whole("rank", self.rank, least=0)
         finite_factor(self.factor)
 
 
@@ -90,7 +92,7 @@ class SlowCard:
 
     def __post_init__(self) -> None:
         """Check every number once."""
-        whole("rank", self.rank)
+        whole("rank", self.rank, least=0)
         finite_factor(self.factor, least=1.0)
 
 
@@ -151,18 +153,10 @@ def finite_factor(value: Any, least: float = 0.0) -> None:
         raise ValueError(f"factor must be {bound} and finite, got {value!r}")
 
 
-def whole(argument: str, value: Any, least: int = 0) -> None:
-    """Refuse what is no int of ``least`` or more."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{argument} must be an int, got {value!r} ({type(value).__name__})")
-    if value < least:
-        raise ValueError(f"{argument} must be {least} or more, got {value}")
-
-
 def pair(src: Any, dst: Any) -> None:
     """Refuse what are not two different ranks."""
-    whole("src", src)
-    whole("dst", dst)
+    whole("src", src, least=0)
+    whole("dst", dst, least=0)
     if src == dst:
         raise ValueError(f"dst must be another rank than src, got {dst} for both")
 

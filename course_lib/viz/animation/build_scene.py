@@ -13,7 +13,7 @@ from course_lib.viz.animation.layouts import BENDS, Point, check_hosts, places
 from course_lib.viz.animation.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.animation.subsample import MAX_EVENTS, pick, thin
 from course_lib.viz.colours import OKABE_ITO
-from course_lib.viz.units import format_bytes
+from course_lib.words.units import in_bytes
 
 if TYPE_CHECKING:
     from course_lib.trace.contributions import Contributions
@@ -93,7 +93,7 @@ def make_scene(
         places=spot,
         bend=BENDS[layout],
         roles=[(roles or {}).get(rank, "") for rank in range(trace.size)],
-        sizes=[(format_bytes(n_bytes), n_bytes / largest) for n_bytes in sizes],
+        sizes=[(in_bytes(n_bytes), n_bytes / largest) for n_bytes in sizes],
         doings=doings,
         messages=kept_flights,
         spans=kept_spans,
@@ -104,7 +104,7 @@ def make_scene(
         ],
         hosts=on_hosts,
         shares=_shares(trace),
-        total=f"{trace.n_messages:,} {messages}, {format_bytes(trace.n_bytes)}{trace.omission}",
+        total=f"{trace.n_messages:,} {messages}, {in_bytes(trace.n_bytes)}{trace.omission}",
         thinned=thinned,
         **buffers,
     )

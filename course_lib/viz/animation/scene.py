@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from course_lib.viz.animation.layouts import Point
-from course_lib.viz.units import time_unit
+from course_lib.words.units import time_unit
 
 __all__ = ["TWICE", "UNREADABLE", "Doing", "Fill", "Flight", "Label", "Scene", "Span"]
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from course_lib.viz.colours import OKABE_ITO, ink_on
 from course_lib.viz.stills.parts import INK, LINE, WORK, Still, cut
-from course_lib.viz.units import time_unit
+from course_lib.words.units import time_unit
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from course_lib.viz.colours import CURVE_COLOURS, OKABE_ITO
 from course_lib.viz.stills.parts import INK, LINE, Still
-from course_lib.viz.units import format_bytes, time_unit
+from course_lib.words.units import in_bytes, time_unit
 
 __all__ = ["draw_times"]
 
@@ -82,7 +82,7 @@ def _draw_panel(
             )  # fmt: skip
     sizes = sorted({n for by_kind in lines.values() for ps in by_kind.values() for n, _ in ps})
     axes.set_xticks(sizes[:: -(-len(sizes) // 6)])
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda n_bytes, _: format_bytes(round(n_bytes))))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda n_bytes, _: in_bytes(round(n_bytes))))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _power_of_ten(seconds)))
     axes.tick_params(length=2.5, labelsize=8, colors=INK)

@@ -15,7 +15,7 @@ from course_lib.viz.animation.snapshot import Moment, Token, Worker
 from course_lib.viz.colours import OKABE_ITO, ink_on
 from course_lib.viz.stills.buffers import STRIP_BOXES, Strip, cell_colour, draw_strips, strip_in
 from course_lib.viz.stills.parts import INK, LINE, SOFT, WORK, cut
-from course_lib.viz.units import format_time
+from course_lib.words.units import format_time
 
 __all__ = ["draw_stage"]
 

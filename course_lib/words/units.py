@@ -1,6 +1,6 @@
 """Seconds and bytes as people read them."""
 
-__all__ = ["format_bytes", "format_time", "time_unit"]
+__all__ = ["format_time", "in_bytes", "in_seconds", "time_unit"]
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -46,13 +46,35 @@ def format_time(time_s: float, unit_s: float, unit: str) -> str:
     return f"{time_s / unit_s:.2f} {unit}"
 
 
-def format_bytes(n_bytes: int) -> str:
-    """Write a number of bytes with at most three digits; 1 KB is 1,000 B.
+def in_seconds(seconds: float | None) -> str:
+    """Write seconds with three digits and their unit: "41.5 µs"; "–" for None.
 
     Parameters
     ----------
-    n_bytes : int
-        How many bytes.
+    seconds : float or None
+        How long.
+
+    Returns
+    -------
+    str
+        The number with its unit.
+    """
+    if seconds is None:
+        return "–"
+    if seconds >= 1:
+        return f"{_three_digits(seconds)} s"
+    if seconds >= 1e-3:
+        return f"{_three_digits(seconds * 1e3)} ms"
+    return f"{_three_digits(seconds * 1e6)} µs"
+
+
+def in_bytes(n_bytes: float) -> str:
+    """Write bytes with three digits and their unit; 1 KB is 1,000 bytes.
+
+    Parameters
+    ----------
+    n_bytes : float
+        How many.
 
     Returns
     -------
@@ -61,15 +83,16 @@ def format_bytes(n_bytes: int) -> str:
 
     Examples
     --------
-    >>> format_bytes(88), format_bytes(16384), format_bytes(4_000_000)
+    >>> in_bytes(88), in_bytes(16384), in_bytes(4_000_000)
     ('88 B', '16.4 KB', '4 MB')
     """
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    value = float(n_bytes)
-    for unit in ("KB", "MB", "GB"):
-        value /= 1000
-        # 999.5 would be written with four digits, so it goes to the next unit.
-        if value < 999.5 or unit == "GB":
+    value, unit = float(n_bytes), "B"
+    for larger in ("KB", "MB", "GB"):
+        if value < 999.5:
             break
-    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+        value, unit = value / 1000, larger
+    return f"{_three_digits(value)} {unit}"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
