@@ -1,7 +1,7 @@
 """Reading arrays of marked numbers: which contributions to which places of the vector they hold.
 
 The same array is known from several runs. In some, every contribution of a rank is its fingerprint
-(``course_lib.checks.fingerprint``), from which the ranks in a sum are read. In one, it is its place
+(``course_lib.trace.fingerprint``), from which the ranks in a sum are read. In one, it is its place
 in the vector plus 1, so that a sum of k contributions to place j is k (j + 1).
 """
 
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.checks.fingerprint import weight
 from course_lib.trace.contributions import Counts
+from course_lib.trace.fingerprint import weight
 
 __all__ = ["Piece", "marks", "ranks_a_run", "read"]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from course_lib import networks, run
-from course_lib.checks.fingerprint import counts, weight
 from course_lib.collectives import allreduce_ring
 from course_lib.comm.simulated.networks import Network
+from course_lib.trace.fingerprint import counts, weight
 
 
 def fingerprint(comm, length, dtype):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.checks.fingerprint import counts, weight
 from course_lib.collectives import ALLREDUCES, allreduce_double_tree, allreduce_two_level
 from course_lib.comm.errors import WorkerError
+from course_lib.trace.fingerprint import counts, weight
 
 SIZES = range(1, 9)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.checks.fingerprint import counts
 from course_lib.costs import crossover, price
+from course_lib.trace.fingerprint import counts
 from tests.collectives.test_allreduce_ring import (
     fingerprint,
     two_phases_of_whole_vectors,

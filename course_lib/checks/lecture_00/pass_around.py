@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks import fingerprint
 from course_lib.checks.comparator import Difference
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
+from course_lib.trace import fingerprint
 
 
 class PassAround(Task):

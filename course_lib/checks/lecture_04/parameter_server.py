@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.checks import fingerprint
 from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.trace import fingerprint
 
 Vector = NDArray[Any]
 Gradient = Callable[[Vector], Vector]

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from course_lib.checks import fingerprint
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_05.all_reduce import is_plain_number, too_little_received
 from course_lib.checks.lecture_05.data import cases_of, make, n_bytes
@@ -13,6 +12,7 @@ from course_lib.checks.lecture_05.rings import after_reducing, most_sent
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.shards import split_evenly
+from course_lib.trace import fingerprint
 from course_lib.trace.trace import Trace
 
 __all__ = ["TASK", "left_the_ring", "ring_mishap"]

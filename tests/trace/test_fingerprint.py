@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.checks.fingerprint import counts, describe, weight
+from course_lib.trace.fingerprint import counts, describe, weight
 
 
 @given(st.data(), st.integers(1, 8))
