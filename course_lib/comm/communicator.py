@@ -220,8 +220,19 @@ class Communicator(ABC):
             The rank that sent it.
         array : numpy.ndarray or torch.Tensor
             What it sent.
+
+        Raises
+        ------
+        ValueError
+            If this rank is alone: nobody else can send.
         """
         self._no_compute("recv_any")
+        if self.size == 1:
+            raise ValueError(
+                f"recv_any() has nobody to receive from: rank {self.rank} is the only one of "
+                f"communicator {self.name!r}; a rank keeps its own data in a variable instead of "
+                "sending it to itself"
+            )
         src, data, sent = self._recv_any()
         return src, self._wrap(data, sent.kind)
 

@@ -13,12 +13,14 @@ same numbers to classes of the same name (``alike``), so that one knows those of
 """
 
 import functools
+import importlib
 import io
 import itertools
 import pickle
 import sys
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -97,6 +99,11 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if id(obj) in self._generators:
             module, name = self._generators[id(obj)]
             return getattr, (sys.modules[module], name)
+        # torch.backends.cudnn is a module of a kind of its own
+        if isinstance(obj, ModuleType) and type(obj) is not ModuleType and _name_of_module(obj):
+            return importlib.import_module, (_name_of_module(obj),)
+        if isinstance(obj, type) and (home := _module_by_name(obj)):
+            return getattr, (home, obj.__name__)
         if type(obj) is functools._lru_cache_wrapper and not _can_be_imported(obj):
             return _cached(obj)
         if type(obj) is functools.cached_property:  # it has a lock before Python 3.12
@@ -126,6 +133,23 @@ def _number_by_name(cls: type) -> None:
             if _KNOWN.setdefault(number, cls) is cls:
                 _NUMBERS[cls] = number
                 return
+
+
+def _name_of_module(module: ModuleType) -> str | None:
+    """Return the name by which a module of a kind of its own is found; None if it is not."""
+    name = vars(module).get("__name__", "")
+    if sys.modules.get(name) is module:
+        return str(name)
+    return next((name for name, other in list(sys.modules.items()) if other is module), None)
+
+
+def _module_by_name(cls: type) -> ModuleType | None:
+    """Return the module in which a class is found by its name, and not by its qualified name."""
+    module = sys.modules.get(getattr(cls, "__module__", ""))
+    if module is None or cls.__qualname__ == cls.__name__ or module.__name__ == "__main__":
+        return None
+    is_there = vars(module).get(cls.__name__) is cls
+    return module if is_there and not internals._is_registered_pickle_by_value(module) else None
 
 
 def _can_be_imported(obj: Any) -> bool:

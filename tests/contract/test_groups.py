@@ -145,6 +145,35 @@ def test_recv_any_hears_its_own_communicator_alone(world):
     assert world(gather, workers=4).values[0] == ([(1, 2), (2, 3)], 1)
 
 
+def nobody_else(comm):
+    """Call ``recv_any`` where a rank is alone, while the other groups work."""
+    said = []
+
+    def try_it(alone):
+        try:
+            alone.recv_any()
+        except ValueError as error:
+            said.append(str(error))
+
+    group = comm.split(comm.rank // 2)
+    if group.size == 1:
+        try_it(group)
+        group.start(try_it).wait()
+    else:
+        group.barrier()
+    try_it(comm.split(comm.rank))
+    return said
+
+
+def test_recv_any_is_refused_where_a_rank_is_alone(world):
+    for workers in (1, 3):
+        *_, said = world(nobody_else, workers=workers).values
+        names = ["split 1 color", "start 1", "split 2 color"]
+        for text, name in zip(said, names, strict=True):
+            assert "recv_any() has nobody to receive from" in text
+            assert name in text
+
+
 def test_a_split_can_be_split_again(world):
     def halve(comm):
         names, part = [], comm

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 pytestmark = pytest.mark.slow
@@ -165,6 +166,30 @@ def test_what_a_rank_settles_is_settled_for_it_alone(both_worlds):
         ("torch.float64", "meta", True, "0", ("torch.float64", "cpu")),
         ("torch.float32", "cpu", False, "1", ("torch.float32", "cpu")),
     ]
+
+
+def reproducibly(comm):
+    """Do what every guide to reproducible training begins with, each rank in its own way."""
+    torch.manual_seed(comm.rank)
+    torch.backends.cudnn.deterministic = comm.rank == 0
+    torch.backends.mkldnn.deterministic = comm.rank == 1
+    torch.backends.fp32_precision = "tf32" if comm.rank else "ieee"
+    with sdpa_kernel(SDPBackend.MATH if comm.rank else SDPBackend.FLASH_ATTENTION):
+        comm.barrier()
+        return (
+            torch.backends.cudnn.deterministic,
+            torch.backends.mkldnn.deterministic,
+            torch.backends.fp32_precision,
+            torch.backends.cuda.math_sdp_enabled(),
+        )
+
+
+def test_switches_of_torch_are_each_ranks_own_and_functions_that_turn_them_travel(both_worlds):
+    values = [world(reproducibly).values for world in both_worlds]
+    assert values == [[(True, False, "ieee", False), (False, True, "tf32", True)]] * 3
+    assert not torch.backends.cudnn.deterministic
+    assert torch.backends.fp32_precision == "none"
+    assert torch.backends.cuda.math_sdp_enabled()
 
 
 def test_what_the_caller_has_entered_no_rank_finds(both_worlds):

@@ -141,3 +141,92 @@ if __name__ == "__main__":
     program.process.send_signal(signal.SIGINT)
     out, err = program.finish()
     assert out.splitlines() == ["interrupted [0, 1]"], err
+
+
+def test_signals_that_the_program_blocks_reach_workers_and_stay_blocked_here(
+    start_program, start_method
+):
+    text = """
+import signal
+from course_lib import run
+
+BLOCKED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1}
+signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+
+def blocked(comm):
+    return list(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+print(run(blocked, workers=2, start_method=METHOD).values)
+print(signal.pthread_sigmask(signal.SIG_BLOCK, ()) == BLOCKED)
+from multiprocess import forkserver
+if METHOD == "forkserver":  # it must have learned that its workers have ended
+    status = open(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read()
+    print([line.split()[1] for line in status.splitlines() if line.startswith("SigBlk")])
+"""
+    if not sys.platform.startswith("linux"):
+        text = text.partition("from multiprocess")[0]
+    out, err = start_program(text, start_method).finish()
+    said = out.splitlines()
+    assert said[:2] == ["[[], []]", "True"], err
+    assert said[2:] in ([], ["['0000000000000002']"])  # Ctrl-C alone
+
+
+def test_a_program_that_ignores_the_end_of_its_children_starts_and_replaces_fork_servers(
+    start_program, start_method
+):
+    text = """
+import os, signal, time
+from course_lib import run
+from course_lib.comm.errors import LaunchError
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+def child(comm):
+    return signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
+
+def try_it():
+    try:
+        print(run(child, workers=2, start_method=METHOD).values)
+    except LaunchError as error:
+        print(error)
+
+try_it()
+import course_lib.checks  # now the workers need another server
+try_it()
+if METHOD == "forkserver":
+    from multiprocess import forkserver
+    from course_lib.comm.processes.memory.shared_memory import is_alive
+    pid = forkserver._forkserver._forkserver_pid
+    os.kill(pid, signal.SIGKILL)
+    while is_alive(pid):
+        time.sleep(0.01)
+    try_it()
+"""
+    out, err = start_program(text, start_method).finish()
+    if start_method == "forkserver":
+        assert out.splitlines() == ["[True, True]"] * 3, err
+    else:
+        refusals = out.splitlines()
+        assert len(refusals) == 2
+        assert all("this program ignores SIGCHLD" in line for line in refusals)
+
+
+def test_a_working_directory_that_is_gone_is_said_to_be_that(start_program, start_method):
+    text = """
+import os, tempfile
+from course_lib import run
+from course_lib.comm.errors import LaunchError
+
+gone = tempfile.mkdtemp()
+os.chdir(gone)
+os.rmdir(gone)
+for backend in ("processes", "torch"):
+    try:
+        run(lambda comm: comm.rank, workers=2, backend=backend, start_method=METHOD)
+    except LaunchError as error:
+        print(error)
+"""
+    out, err = start_program(text, start_method).finish()
+    assert err == ""
+    assert len(out.splitlines()) == 2
+    assert all("working directory of this program has been removed" in o for o in out.splitlines())

@@ -20,6 +20,7 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch
+import torch.nn.attention
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -75,6 +76,25 @@ def umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def two_ways():
+    torch.set_float32_matmul_precision("medium")
+    torch.backends.cuda.matmul.fp32_precision = "ieee"
+    torch.backends.mkldnn.fp32_precision = "bf16"
+
+
+def precisions():
+    """Say of each place how exactly torch multiplies, and the older words, if it has any."""
+    where, inner = torch.backends, torch._C
+    now = [where.fp32_precision, where.cuda.matmul.fp32_precision, where.mkldnn.fp32_precision]
+    now += [where.cudnn.fp32_precision, where.cudnn.conv.fp32_precision]
+    for old in (inner._get_float32_matmul_precision, inner._get_cudnn_allow_tf32):
+        try:
+            now.append(old())
+        except RuntimeError:
+            now.append("mixed")
+    return now
 
 
 def enter(block):
@@ -145,8 +165,9 @@ CHANGES = {
     "the global generator of torch": (
         lambda: torch.rand(1), lambda: torch.get_rng_state().tolist()
     ),
-    "how exactly torch multiplies": (
-        lambda: torch.set_float32_matmul_precision("medium"), torch.get_float32_matmul_precision
+    "switches of torch's backends": (
+        lambda: setattr(torch.backends.cudnn, "deterministic", True),
+        lambda: torch.backends.cudnn.deterministic,
     ),
     "whether backward uses threads": (
         lambda: torch.autograd.set_multithreading_enabled(False),
@@ -166,7 +187,7 @@ SHARED = {
     "the working directory", "where modules are found", "whether garbage is collected",
     "when garbage is collected", "how deep calls may go", "how often threads switch",
     "who may read new files", "what signals do",
-    "how exactly torch multiplies", "whether backward uses threads", "timers that send signals",
+    "whether backward uses threads", "timers that send signals",
 }  # fmt: skip
 
 
@@ -215,6 +236,45 @@ OTHER_CHANGES = {
         lambda: torch.use_deterministic_algorithms(False, warn_only=True),
         torch.is_deterministic_algorithms_warn_only_enabled,
     ),
+    "what autocast would cast to": (
+        lambda: torch.set_autocast_dtype("cuda", torch.bfloat16),
+        lambda: torch.get_autocast_dtype("cuda"),
+    ),
+    "a switch by its property": (
+        lambda: setattr(torch.backends.mkldnn, "enabled", False),
+        lambda: torch.backends.mkldnn.enabled,
+    ),
+    "a switch by its function": (
+        lambda: torch.backends.cuda.enable_flash_sdp(False), torch.backends.cuda.flash_sdp_enabled
+    ),
+    "which attention is taken first": (
+        lambda: torch._C._set_sdp_priority_order([0, 1, 2, 3, 4]),
+        torch._C._get_sdp_priority_order,
+    ),
+    "a switch of two values": (
+        lambda: setattr(
+            torch.backends.cuda.matmul, "allow_fp16_reduced_precision_reduction", (False, False)
+        ),
+        lambda: torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction,
+    ),
+    "memory that is filled": (
+        lambda: setattr(torch.utils.deterministic, "fill_uninitialized_memory", False),
+        lambda: torch.utils.deterministic.fill_uninitialized_memory,
+    ),
+    "how modules are converted": (
+        lambda: torch.__future__.set_swap_module_params_on_conversion(True),
+        torch.__future__.get_swap_module_params_on_conversion,
+    ),
+    "how exactly torch multiplies": (
+        lambda: torch.set_float32_matmul_precision("medium"), torch.get_float32_matmul_precision
+    ),
+    "how exactly it does everything": (
+        lambda: setattr(torch.backends, "fp32_precision", "tf32"), precisions
+    ),
+    "how exactly it convolves": (
+        lambda: setattr(torch.backends.cudnn, "allow_tf32", False), precisions
+    ),
+    "how exactly, said in two ways": (two_ways, precisions),
     "autocast without a block": (lambda: torch.set_autocast_enabled("cpu", True), product),
     "how arrays are printed": (
         lambda: np.set_printoptions(precision=1), lambda: str(np.array([0.123]))
@@ -244,6 +304,51 @@ def test_other_ways_to_change_it_are_seen_too(what):
     assert one[2] == one[1], "whoever changed it keeps it"
     assert other == (one[0], one[0], one[0])
     assert look() == callers
+
+
+def switched(comm):
+    """Turn switches in blocks around messages; say what is turned."""
+    math, flash = torch.nn.attention.SDPBackend.MATH, torch.nn.attention.SDPBackend.FLASH_ATTENTION
+    seen = []
+    for kinds in ([math] if comm.rank else [flash], [flash, math] if comm.rank else [math, flash]):
+        with torch.nn.attention.sdpa_kernel(kinds, set_priority=True):
+            comm.barrier()
+            enabled = (
+                torch.backends.cuda.math_sdp_enabled(),
+                torch.backends.cuda.flash_sdp_enabled(),
+            )
+            seen.append((enabled, torch._C._get_sdp_priority_order()[:2]))
+    with torch.backends.cudnn.flags(enabled=comm.rank == 0, benchmark=comm.rank == 1):
+        comm.barrier()
+        seen.append((torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark))
+    torch.set_autocast_dtype("cpu", torch.float16 if comm.rank else torch.bfloat16)
+    comm.barrier()
+    with torch.autocast("cpu"):
+        seen.append(product())
+    return seen
+
+
+def test_switches_turned_in_blocks_are_turned_as_on_real_processes():
+    simulated = simulate(switched).values
+    assert simulated[0] != simulated[1]
+    assert simulated == run(switched, workers=2, backend="processes").values
+    assert simulated[0][0] == ((False, True), [1, 2])
+
+
+def test_what_simulated_ranks_find_turned_is_what_a_new_process_has():
+    def usual(comm):
+        from course_lib.comm.ambient.switches_of_torch import Switches
+
+        return Switches(torch).are_usual()
+
+    torch.backends.cudnn.benchmark = True
+    try:
+        for backend in ("simulated", "processes"):
+            assert run(usual, workers=2, backend=backend).values == [True, True]
+        assert torch.backends.cudnn.benchmark
+        assert type(torch._C._set_cudnn_benchmark) is type(len), "nothing is noted any more"
+    finally:
+        torch.backends.cudnn.benchmark = False
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no time.tzset")

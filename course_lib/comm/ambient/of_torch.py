@@ -14,6 +14,7 @@ from course_lib.comm.ambient.stacks_of_torch import (
     SavedTensorHooks,
     Transforms,
 )
+from course_lib.comm.ambient.switches_of_torch import Switches
 
 __all__ = ["half_way", "of_torch"]
 
@@ -39,7 +40,7 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
         # Its guard keeps the modes of autograd below, too, so these come after it.
         InferenceMode(torch),
         snapshot.sees(Gradients(torch, snapshot)),
-        snapshot.sees(Autocast(torch), f" and {_IN_NO_BLOCK}"),
+        snapshot.sees(Autocast(torch), f" and {_IN_NO_BLOCK} and not noted.changed"),
         FunctionModes(torch),
         DispatchModes(torch),
         SavedTensorHooks(torch),
@@ -59,12 +60,9 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
             torch.set_anomaly_enabled, False,
         ),
         PrintOptions(torch._tensor_str.PRINT_OPTS),
+        Switches(torch),
         TorchGenerator(torch),
-        # No value depends on it, or hardly anybody sets it but as a part of what stands above.
-        Setting(
-            "how exactly torch multiplies", "run", "precision",
-            torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest",
-        ),
+        # No value depends on it, and hardly anybody sets it but as a part of what stands above.
         Setting(
             "whether backward uses threads", "run", "threads_in_backward",
             inner._is_multithreading_enabled, inner._set_multithreading_enabled, True,
@@ -173,8 +171,8 @@ class Autocast(Entry):
     """``torch.autocast``: for each kind of device whether and to what; what it has cast so far.
 
     That is forgotten: the block that is left last would keep it, also for weights that another
-    rank has changed since. So how often blocks were entered must be a flow's own, too. A dtype that
-    is set without a block, while nothing is cast, is not seen at a switch.
+    rank has changed since. So how often blocks were entered must be a flow's own, too. That a dtype
+    is set without a block, while nothing is cast, is noted (``Switches``).
     """
 
     def __init__(self, torch: Any) -> None:
@@ -185,6 +183,7 @@ class Autocast(Entry):
                 "cast_deeper": torch.autocast_increment_nesting,
                 "cast_less_deep": torch.autocast_decrement_nesting,
                 "casts_as_usual": lambda: _casts(torch) == usual,
+                "noted": NOTED,
             },
         )  # fmt: skip
         self._torch = torch

@@ -27,6 +27,7 @@ from course_lib.comm.processes.launcher.fork_server_folder import (
     FOLDER_VARIABLE,
     folder_for_sockets,
 )
+from course_lib.comm.processes.memory.shared_memory import is_alive
 
 __all__ = [
     "PROCESS_LOCK",
@@ -90,9 +91,18 @@ def context(method: str, preload: tuple[str, ...] = (), *, nothing_runs: bool) -
         With ``Process``, ``Pipe`` and the like.
     """
     _check_room_for_files()
+    _check_working_directory()
+    with PROCESS_LOCK, interrupts_held_back():
+        pass  # the resource tracker runs from now on; where it has to start, it unblocks signals
     if method == "forkserver":
         with PROCESS_LOCK:
             _start_fork_server(preload, nothing_runs)
+    elif sys.platform != "win32" and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        raise LaunchError(
+            "this program ignores SIGCHLD, so the system would not say how a worker has ended: "
+            "call signal.signal(signal.SIGCHLD, signal.SIG_DFL) before run, or let a fork server "
+            'start the workers (start_method="forkserver")'
+        )
     return multiprocess.get_context(method)
 
 
@@ -107,11 +117,17 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
     # It ends when all its children have; those that the notebook has started itself may stay.
     replaceable = nothing_runs and not multiprocess.active_children()
     server = forkserver._forkserver
+    if server._forkserver_pid is not None and not is_alive(server._forkserver_pid):
+        _forget(server)
     # Somebody who tidies up old temporary files may have removed its socket.
     unreachable = server._forkserver_address and not Path(server._forkserver_address).exists()
     if replaceable and (unreachable or _preloaded not in (None, wanted)):
-        with suppress(FileNotFoundError):  # the server removes its socket itself
+        try:
             server._stop()
+        except FileNotFoundError:  # the server removes its socket itself
+            pass
+        except ChildProcessError:
+            _forget(server)
         _preloaded = None
     if _preloaded is None:
         forkserver.set_forkserver_preload(list(wanted))
@@ -125,6 +141,13 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
         _variable(FOLDER_VARIABLE, str(folder)),
     ):
         forkserver.ensure_running()
+
+
+def _forget(server: Any) -> None:
+    """Let go of a fork server whose end nobody can be told: this program ignores ``SIGCHLD``."""
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
 
 
 def start_process(process: Any) -> None:
@@ -163,6 +186,17 @@ def _check_room_for_files() -> None:
             os.close(fd)
 
 
+def _check_working_directory() -> None:
+    """Raise ``LaunchError`` if there is no directory for workers to begin in."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise LaunchError(
+            "the working directory of this program has been removed, and workers begin where the "
+            "program is: go to a directory that is there, with os.chdir"
+        ) from error
+
+
 def fork_server_has_ended(rank: int, size: int) -> RunError:
     """Return the error for a worker that could not be started because its server was gone."""
     kind = LaunchError if rank > 0 else WorkerStartError
@@ -183,10 +217,11 @@ def _see_fork_server_end() -> None:
 
     pid = forkserver._forkserver._forkserver_pid
     deadline = time.monotonic() + _DEATH_S
-    while pid is not None and time.monotonic() < deadline:
-        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            return
-        time.sleep(0.001)
+    with suppress(ChildProcessError):  # it is gone, and this program ignores SIGCHLD
+        while pid is not None and time.monotonic() < deadline:
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return
+            time.sleep(0.001)
 
 
 def _data_without_main(name: str) -> dict[str, Any]:
@@ -224,9 +259,10 @@ def interrupts_held_back() -> Iterator[None]:
         return
     from multiprocess import resource_tracker
 
-    resource_tracker.ensure_running()  # it unblocks the signal when it has to start
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        resource_tracker.ensure_running()  # it unblocks the signal when it has to start
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,4 +1,8 @@
-"""Importing this has the fork server end well: silent, and without the folder with its socket."""
+"""Importing this has the fork server end well: silent, and without the folder with its socket.
+
+It also hears all signals but Ctrl-C, whatever the program blocks that has started it: by one of
+them it learns that a worker has ended.
+"""
 
 import os
 import signal
@@ -28,6 +32,7 @@ def _tell(kind: type[BaseException], error: BaseException, tb: TracebackType | N
 
 
 if FOLDER_VARIABLE in os.environ:
+    signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT})
     sys.excepthook = _tell
     _remove = remove_at_exit(Path(os.environ[FOLDER_VARIABLE]))
     # A notebook's kernel that shuts down ends its children by this signal before it ends itself.

@@ -18,8 +18,9 @@ def enter(setup: Setup) -> None:
     # Jupyter interrupts the kernel's whole process group; the launcher alone decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server has a handler of its own
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if sys.platform != "win32":  # what the launcher's program ignores or blocks is inherited
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _redirect(setup.pipes.outputs)
     _keep_for_itself(setup.pipes)
     os.environ.clear()
