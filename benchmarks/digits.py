@@ -13,16 +13,16 @@ from course_lib import run
 from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
 from course_lib.schemes import (
-    Training,
     data_parallel,
     layerwise,
     nn_data_parallel,
     parameter_averaging,
     parameter_server,
     priority,
-    sharded_parameter_server,
+    sharded_data_parallel,
 )
-from course_lib.schemes.plan import Plan as TrainingPlan
+from course_lib.training import Plan as TrainingPlan
+from course_lib.training import Training
 
 __all__ = ["PLAN", "SYNCHRONOUS", "WORKERS", "digits_accuracy", "digits_key", "measure_digits"]
 
@@ -35,7 +35,7 @@ SYNCHRONOUS: dict[str, Callable[..., Training]] = {
     "parameter_averaging": parameter_averaging,
     "parameter_averaging, every 5 steps": partial(parameter_averaging, every=5),
     "parameter_server": parameter_server,
-    "sharded_parameter_server": sharded_parameter_server,
+    "sharded_data_parallel": sharded_data_parallel,
 }
 PLAN = TrainingPlan(learning_rate=0.3, batch_size=64, epochs=10, momentum=0.5)
 

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.layer_by_layer import PartialPasses
-from course_lib.schemes.plan import Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training.layers import PartialPasses
 
 __all__ = ["layerwise"]
 
 
 def layerwise(
     comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
-    allreduce: Callable[..., Array] = allreduce_ring,
+    allreduce: Callable[..., Array] = allreduce_ring, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train on all ranks together, and exchange a layer's gradient as soon as it is known.
 
@@ -37,10 +37,10 @@ def layerwise(
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
-        passes = PartialPasses(comm, model, w, (X[examples], y[examples]), weight)
+        passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for layer in model.layers:
             passes.forward(layer)
         losses.append(passes.loss())
@@ -55,5 +55,5 @@ def layerwise(
             exchange.wait()
 
         with comm.compute("update", flops=2.0 * model.n_parameters):
-            descent.step(w, grad)
+            sgd.step(grad)
     return Training(w, losses)

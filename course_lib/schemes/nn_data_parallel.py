@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.schemes.plan import Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
@@ -16,8 +16,9 @@ MAIN = 0
 
 
 def nn_data_parallel(
-    comm: Communicator, model: "TorchModel", X: Array, y: Array, plan: Plan
-) -> Training:
+    comm: Communicator, model: "TorchModel", X: Array, y: Array, plan: Plan,
+    optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
     """Train on rank 0, which lends the others examples and a replica of the model in every step.
 
     In every step rank 0 deals out the examples and the parameters, and collects the outputs. It
@@ -34,9 +35,7 @@ def nn_data_parallel(
 
     Invariant: only rank 0 keeps anything from step to step.
 
-    The original is one process with a thread and a device for each replica; parts differ by one
-    example at most here, while ``torch.chunk`` makes all but the last one equally large. BatchNorm
-    takes each part's own statistics in both.
+    The original is one process with a thread and a device for each replica.
 
     References
     ----------
@@ -50,7 +49,7 @@ def nn_data_parallel(
 
     is_main = comm.rank == MAIN
     w = model.initial(plan.seed)  # only rank 0's counts
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, _ in plan.shares(len(y)):
         X_local = scatter(comm, X[examples] if is_main else None, MAIN)
@@ -75,5 +74,5 @@ def nn_data_parallel(
         grad = reduce_flat(comm, grad_partial, MAIN)
         if is_main:
             with comm.compute("update", flops=2.0 * model.n_parameters):
-                descent.step(w, grad)
+                sgd.step(grad)
     return Training(broadcast_flat(comm, w, MAIN, out=w), losses)

@@ -11,8 +11,6 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.schemes import (
-    Plan,
-    Training,
     data_parallel,
     layerwise,
     layerwise_bucketed,
@@ -20,12 +18,15 @@ from course_lib.schemes import (
     one_shot_training,
     parameter_averaging,
     parameter_server,
+    parameter_server_on_worker,
+    serial,
+    sharded_data_parallel,
     sharded_parameter_server,
-    train,
 )
 from course_lib.schemes.priority import order_of_need, priority
-from course_lib.schemes.timed import TimedModel
 from course_lib.train.states import State
+from course_lib.training import Optimizer, Plan, Training
+from course_lib.training.shards import shards_evenly
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
 
@@ -72,13 +73,15 @@ class Scheme:
     Attributes
     ----------
     train : callable
-        Called with a communicator, a model, X, y, a plan and the options by name; returns a
-        ``Training``. It takes its steps with ``plan.descent``, once for each array it steps, and
-        when ``plan.shares`` is asked for the first step of another epoch, the one before is over.
+        Called with a communicator, a model, X, y, a plan, and by name ``optimizer`` and the
+        options; returns a ``Training``. It calls ``optimizer`` once for each array that it steps,
+        and when it asks ``plan.shares`` for the first step of another epoch, all steps are taken.
     options : tuple of str
         Names in ``OPTIONS``.
     whole : callable or None
         Puts the model together from all ranks' states. None: those of rank 0 stand for all.
+    servers : int, default: 0
+        How many ranks only serve, where no option says so.
     most_workers : int or None
         If there is a limit of its own.
     models : tuple of str or None
@@ -88,6 +91,7 @@ class Scheme:
     train: Callable[..., Training]
     options: tuple[str, ...] = ()
     whole: Callable[[Sequence[Sequence[State]]], Array] | None = None
+    servers: int = 0
     most_workers: int | None = None
     models: tuple[str, ...] | None = None
 
@@ -100,11 +104,6 @@ def _joined(states: Sequence[Sequence[State]]) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
-def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
-    timed: Any = TimedModel(comm, model)
-    return train(timed, X, y, plan)
-
-
 def _priority(
     comm: Communicator,
     model: Model,
@@ -113,8 +112,22 @@ def _priority(
     plan: Plan,
     order: Callable[[int], list[int]],
     allreduce: Callable[..., Array],
+    optimizer: Optimizer,
 ) -> Training:
-    return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce)
+    return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce, optimizer)
+
+
+def _sharded(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    servers: int,
+    optimizer: Optimizer,
+) -> Training:
+    shards = shards_evenly(model.n_parameters, servers)
+    return sharded_parameter_server(comm, model, X, y, plan, shards, optimizer)
 
 
 def _by_need(n_layers: int) -> list[int]:
@@ -141,13 +154,12 @@ OPTIONS = {
         {"need": _by_need, "ready": _as_ready},
     ),
     "every": Option("1", "how many steps lie between two averages"),
-    "servers": Option("2", "how many ranks keep a part of the model"),
-    "dedicated": Option("yes", "whether servers only serve: yes or no", {"yes": True, "no": False}),
+    "servers": Option("2", "how many ranks only keep a part of the model"),
 }
 """What only some schemes take, by name; ``--every`` for one."""
 
 SCHEMES = {
-    "serial": Scheme(_serial, most_workers=1),
+    "serial": Scheme(serial, most_workers=1),
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
     "layerwise": Scheme(layerwise, ("allreduce",)),
     "layerwise_bucketed": Scheme(layerwise_bucketed, ("bucket_bytes", "allreduce")),
@@ -155,9 +167,9 @@ SCHEMES = {
     "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv")),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
-    "parameter_server": Scheme(parameter_server, ("dedicated",)),
-    "sharded_parameter_server": Scheme(
-        sharded_parameter_server, ("servers", "dedicated"), whole=_joined
-    ),
+    "parameter_server": Scheme(parameter_server, servers=1),
+    "parameter_server_on_worker": Scheme(parameter_server_on_worker),
+    "sharded_parameter_server": Scheme(_sharded, ("servers",), whole=_joined),
+    "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
 }
 """The schemes by name."""

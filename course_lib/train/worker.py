@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.comm.communicator import Communicator
-from course_lib.schemes import Plan
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import Row
 from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
 from course_lib.train.problems import MODELS, Data, load_data
+from course_lib.training import Plan
 
 __all__ = ["Task", "work"]
 
@@ -65,5 +65,13 @@ def work(comm: Communicator, task: Task) -> list[Row]:
     logbook = Logbook(comm, scheme, kind, model, examples, task.keeping, Beacon(task.progress))
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
     options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
-    scheme.train(comm, model, examples.X_train, examples.y_train, plan, **options)
+    scheme.train(
+        comm,
+        model,
+        examples.X_train,
+        examples.y_train,
+        plan,
+        optimizer=logbook.optimizer,
+        **options,
+    )
     return logbook.rows

@@ -12,14 +12,17 @@ from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.schemes import (
-    Plan,
     data_parallel,
     layerwise,
     parameter_averaging,
     parameter_server,
+    parameter_server_on_worker,
+    sharded_data_parallel,
     sharded_parameter_server,
     train,
 )
+from course_lib.training import Plan
+from course_lib.training.shards import shards_by_name, shards_evenly
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4)  # 20 steps of 120 examples
 TOLERANCE = 1e-13
@@ -28,17 +31,31 @@ TOLERANCE = 1e-13
 FAR = 1e-4
 """A mistake must be further away than that: more than ten times the tolerance, by far."""
 
+
+def evenly(model):
+    return shards_evenly(model.n_parameters, 2)
+
+
+def by_name(model):
+    return shards_by_name(model.layers, 2)
+
+
+def in_shards(placed):
+    def scheme(comm, model, X, y, plan, **optimizer):
+        return sharded_parameter_server(comm, model, X, y, plan, placed(model), **optimizer)
+
+    return scheme
+
+
 PROMISING = {
     "data_parallel": data_parallel,
     "layerwise": layerwise,
     "parameter_averaging": parameter_averaging,
     "parameter_server": parameter_server,
-    "parameter_server on a worker": partial(parameter_server, dedicated=False),
-    "shards on ranks of their own": partial(sharded_parameter_server, servers=2),
-    "shards on all workers": partial(sharded_parameter_server, servers=4, dedicated=False),
-    "shards by name": partial(
-        sharded_parameter_server, servers=2, dedicated=False, balanced=False
-    ),
+    "parameter_server on a worker": parameter_server_on_worker,
+    "two shards": in_shards(evenly),
+    "shards by name": in_shards(by_name),
+    "shards on all workers": sharded_data_parallel,
 }  # fmt: skip
 
 
@@ -53,16 +70,17 @@ def whole_numbers():
     return X.astype(float), y.astype(float)
 
 
-def distance(scheme, model, data, plan, workers=4):
+def distance(scheme, model, data, plan, workers=4, **optimizer):
     """How far the parameters of any rank are from those of one process."""
+    scheme = partial(scheme, **optimizer)
     values = run(scheme, model, *data, plan, workers=workers, backend="simulated").values
-    w = train(model, *data, plan).w
+    w = train(model, *data, plan, **optimizer).w
     return max(np.abs(value.w - w).max() for value in values)
 
 
 def ranks_for(name, n_workers):
     """Return how many ranks there must be for so many workers."""
-    servers = {"parameter_server": 1, "shards on ranks of their own": 2}
+    servers = {"parameter_server": 1, "two shards": 2, "shards by name": 2}
     return n_workers + servers.get(name, 0)
 
 
@@ -109,7 +127,7 @@ class Unweighted:
     def __init__(self, plan):
         self._plan = plan
 
-    def shares(self, n_examples, rank, size):
+    def shares(self, n_examples, rank=0, size=1):
         for share in self._plan.shares(n_examples, rank, size):
             yield share._replace(weight=1 / size)
 
@@ -139,8 +157,8 @@ def forgotten_broadcast(comm, w):
 FORGOTTEN = {
     "data_parallel": ("data_parallel", "broadcast_tree", forgotten_broadcast),
     "parameter_averaging": ("parameter_averaging", "broadcast_tree", forgotten_broadcast),
-    "parameter_server": ("parameter_server", "_fetch", lambda comm, w: None),
-    "shards on all workers": ("sharded_parameter_server", "_fetch", lambda *arguments: None),
+    "parameter_server on a worker": ("parameter_server_on_worker", "fetch", lambda comm, w: None),
+    "two shards": ("sharded_parameter_server", "unpack", lambda *arguments: None),
 }
 
 
@@ -159,15 +177,16 @@ def test_forgotten_parameters_make_a_difference(monkeypatch, name):
 class Adam:
     """Steps whose length does not depend on that of the gradient: they are not linear in it."""
 
-    def __init__(self, plan):
+    def __init__(self, w, plan):
+        self.w = w
         self.rate, self.n_steps, self.mean, self.square = plan.learning_rate / 10, 0, 0.0, 0.0
 
-    def step(self, w, grad):
+    def step(self, grad):
         self.n_steps += 1
         self.mean = 0.9 * self.mean + 0.1 * grad
         self.square = 0.999 * self.square + 0.001 * grad**2
         mean, square = self.mean / (1 - 0.9**self.n_steps), self.square / (1 - 0.999**self.n_steps)
-        w -= self.rate * mean / (np.sqrt(square) + 1e-8)
+        self.w -= self.rate * mean / (np.sqrt(square) + 1e-8)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -180,16 +199,9 @@ def test_means_of_models_after_every_step_are_one_process_and_after_more_are_not
         assert found < TOLERANCE if is_equal else found > FAR
 
 
-class AdamPlan(Plan):
-    """A plan whose steps are those of Adam."""
-
-    def descent(self, w):
-        return Adam(self)
-
-
 @pytest.mark.parametrize("name", PROMISING)
 def test_with_adam_a_mean_of_gradients_is_one_process_and_a_mean_of_models_is_not(name):
-    plan = AdamPlan(learning_rate=0.2, batch_size=24, epochs=4)
-    found = distance(PROMISING[name], mlp(3, 6, 2), examples(), plan, ranks_for(name, 4))
+    plan, ranks = Plan(learning_rate=0.2, batch_size=24, epochs=4), ranks_for(name, 4)
+    found = distance(PROMISING[name], mlp(3, 6, 2), examples(), plan, ranks, optimizer=Adam)
     # A gradient near 0 is divided by its own size: what was rounded there counts in full.
     assert found > FAR if name == "parameter_averaging" else found < 1e-9

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from course_lib.data.batches import epoch_batches
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes import Plan
 from course_lib.schemes.serial import gradient_descent, steps_to_loss, train, walk
+from course_lib.training import Plan
+from course_lib.training.batches import epoch_batches
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -41,7 +41,7 @@ def test_no_epoch_leaves_the_first_parameters():
 
 def test_steps_are_counted_until_the_loss_of_all_is_below_the_target():
     plan = Plan(0.1, batch_size=40, epochs=100)
-    losses = gradient_descent(X, y, 0.1, 100).losses  # before each step
+    losses = gradient_descent(X, y, Plan(0.1, epochs=100)).losses  # before each step
     target = 0.01
     first = next(step for step, loss in enumerate(losses) if loss < target)
     assert steps_to_loss(MODEL, X, y, plan, target) == first
