@@ -13,7 +13,6 @@ from course_lib import run
 from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
 from course_lib.schemes import (
-    Training,
     data_parallel,
     layerwise,
     nn_data_parallel,
@@ -22,7 +21,8 @@ from course_lib.schemes import (
     priority,
     sharded_parameter_server,
 )
-from course_lib.schemes.plan import Plan as TrainingPlan
+from course_lib.training import Plan as TrainingPlan
+from course_lib.training import Training
 
 __all__ = ["PLAN", "SYNCHRONOUS", "WORKERS", "digits_accuracy", "digits_key", "measure_digits"]
 

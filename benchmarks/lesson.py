@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.schemes import Plan
+from course_lib.training import Plan
 
 __all__ = ["BATCH_SIZE", "SIZES", "Lesson", "WrongLoss", "check_losses", "lesson"]
 

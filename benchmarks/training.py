@@ -16,8 +16,9 @@ from benchmarks.samples import Key, Samples
 from course_lib import run
 from course_lib.comm.communicator import Communicator
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Training, data_parallel, layerwise
+from course_lib.schemes import data_parallel, layerwise
 from course_lib.trace.trace import Trace
+from course_lib.training import Training
 
 __all__ = ["ALONE", "DDP", "DDP_IN_BUCKETS", "OURS", "measure_training", "step_key"]
 

@@ -10,7 +10,7 @@ from course_lib.comm.launch import Result, run
 from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.models.model import Model
 from course_lib.rehearsal import dedicated_servers
-from course_lib.schemes import Plan
+from course_lib.training import Plan
 
 __all__ = ["OneStep", "one_step", "real_step_s"]
 

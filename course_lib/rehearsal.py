@@ -18,7 +18,7 @@ from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.topologies import TwoLevel
 from course_lib.models.published import LayerSize
 from course_lib.models.stand_in import StandIn
-from course_lib.schemes import Plan
+from course_lib.training import Plan
 
 __all__ = ["dedicated_servers", "rehearse", "step_s", "whole"]
 

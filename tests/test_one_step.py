@@ -7,12 +7,12 @@ from course_lib import run
 from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step, real_step_s
 from course_lib.schemes import (
-    Plan,
     data_parallel,
     parameter_server,
     sharded_parameter_server,
     train,
 )
+from course_lib.training import Plan
 
 MODEL = StandIn.of({"fc1": 3000, "fc2": 1000}, flops_per_example=1e6)
 N_BYTES = 8 * 4000

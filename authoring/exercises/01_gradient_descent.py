@@ -20,8 +20,8 @@ from course_lib.data.digits import load_digits
 from course_lib.models.landscape import gradient_spread
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan
 from course_lib.schemes.serial import steps_to_loss
+from course_lib.training import Plan
 
 torch.set_num_threads(1)  # as in every worker: one core each
 data, digits = load_diabetes(), load_digits()

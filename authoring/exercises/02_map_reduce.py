@@ -16,7 +16,7 @@ from course_lib import checks, run
 from course_lib.data.diabetes import load_diabetes
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.schemes.serial import check_training, gradient_descent
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 data = load_diabetes()
 X, y = data.X_train, data.y_train

@@ -18,8 +18,9 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.data.digits import load_digits
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, train
-from course_lib.shards import split_evenly
+from course_lib.schemes import train
+from course_lib.training import Plan
+from course_lib.training.shards import split_evenly
 
 digits = load_digits()
 X, y = digits.X_train, digits.y_train

@@ -15,8 +15,8 @@ import numpy as np
 from course_lib import checks, networks, run
 from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step
-from course_lib.schemes import Plan
 from course_lib.schemes.parameter_server import parameter_server as library_server
+from course_lib.training import Plan
 from course_lib.viz import timeline
 
 # No seed is needed: every check draws data of its own.

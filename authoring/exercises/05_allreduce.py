@@ -13,7 +13,7 @@
 import numpy as np
 
 from course_lib import checks, networks, run
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 from course_lib.viz import player
 
 # No seed is needed: every check draws data of its own.

@@ -24,9 +24,10 @@ from course_lib.models import landscape
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.surfaces import Quadratic, descend, escape_step, escape_steps
-from course_lib.schemes import Plan, data_parallel, parameter_server
+from course_lib.schemes import data_parallel, parameter_server
 from course_lib.schemes.serial import steps_to_loss, train, walk
-from course_lib.shards import split_evenly
+from course_lib.training import Plan
+from course_lib.training.shards import split_evenly
 from course_lib.viz import contours, curve, source
 from course_lib.viz.prediction import predict
 

@@ -18,7 +18,7 @@ from course_lib.data.diabetes import load_diabetes
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import gradient_descent, one_shot_averaging
 from course_lib.schemes.map_reduce import combine, map_reduce
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 from course_lib.viz import loss_curve, player, source
 from course_lib.viz.prediction import predict
 

@@ -23,7 +23,8 @@ from course_lib.data.digits import load_digits
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, data_parallel, one_shot_training, parameter_averaging, train
+from course_lib.schemes import data_parallel, one_shot_training, parameter_averaging, train
+from course_lib.training import Plan
 from course_lib.viz import curve, loss_curve, player, source
 from course_lib.viz.prediction import predict
 

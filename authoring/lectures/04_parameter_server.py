@@ -27,13 +27,13 @@ from course_lib.models.mlp import mlp
 from course_lib.models.stand_in import StandIn
 from course_lib.one_step import one_step, real_step_s
 from course_lib.schemes import (
-    Plan,
     data_parallel,
     parameter_server,
     sharded_parameter_server,
-    sharding,
     train,
 )
+from course_lib.training import Plan
+from course_lib.training.shards import length, shards_by_name, shards_by_size, shards_evenly
 from course_lib.viz import bars, curve, player, source, timeline
 from course_lib.viz.prediction import predict
 
@@ -341,7 +341,7 @@ guess_shard
 
 # %% name="claim-2-16"
 ten = one_step(sharded_parameter_server, paper, 10, 8, extra_ranks=10, servers=10)
-stored = [8 * sharding.length(s) for s in sharding.shards_of_equal_length(N_BYTES // 8, 10)]
+stored = [8 * length(s) for s in shards_evenly(N_BYTES // 8, 10)]
 print("server   bytes stored   received in a step")
 for server, n_bytes in enumerate(stored):
     print(f"{server:6} {n_bytes:14,} {ten.into[server]:20,.0f}")
@@ -378,12 +378,12 @@ guess_fullest
 # %%
 def kept(rule, model):
     """The percentage of the model on each of ten shards."""
-    return [100 * sharding.length(s) / model.n_parameters for s in rule(model.layers, 10)]
+    return [100 * length(s) / model.n_parameters for s in rule(model.layers, 10)]
 
 
 # %% name="placements"
 blocks = StandIn.of({f"block{k}": 1000 for k in range(1, 25)}, flops_per_example=1e6)
-rules = {"by name": sharding.shards_by_name, "by size": sharding.shards_by_size}
+rules = {"by name": shards_by_name, "by size": shards_by_size}
 for name, shown in (("AlexNet", paper), ("24 blocks", blocks)):
     for words, rule in rules.items():
         percent = kept(rule, shown)
@@ -391,7 +391,7 @@ for name, shown in (("AlexNet", paper), ("24 blocks", blocks)):
         print(f"the fullest has {max(percent):.1f} %")
 
 # %%
-print(guess_fullest.compare(round(max(kept(sharding.shards_by_name, paper)))))
+print(guess_fullest.compare(round(max(kept(shards_by_name, paper)))))
 
 # %%
 bars({words: kept(rule, paper) for words, rule in rules.items()}, level=10, title="AlexNet",
@@ -503,7 +503,7 @@ def fetch_and_push(comm, home, partitions):
 
 
 # %% name="claim-2-17"
-shards = sharding.shards_by_size(paper.layers, 4)
+shards = shards_by_size(paper.layers, 4)
 home = {x.name: s for x in paper.layers for s, shard in enumerate(shards) if x.part in shard}
 convolutions = [name for name in ALEXNET if name.startswith("conv")]
 partitions = 2 * [convolutions, ["fc6", "fc7", "fc8"]]

@@ -28,9 +28,10 @@ from course_lib.data.digits import load_digits
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.rehearsal import rehearse, step_s
-from course_lib.schemes import Plan, data_parallel, layerwise, layerwise_bucketed
+from course_lib.schemes import data_parallel, layerwise, layerwise_bucketed
 from course_lib.schemes.priority import order_of_need, priority
-from course_lib.shards import split_evenly
+from course_lib.training import Plan
+from course_lib.training.shards import split_evenly
 from course_lib.viz import curve, draw_gantt, source
 from course_lib.viz.prediction import predict
 

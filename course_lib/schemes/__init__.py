@@ -42,14 +42,11 @@ from course_lib.schemes.nn_data_parallel import nn_data_parallel
 from course_lib.schemes.one_shot_averaging import one_shot_averaging, one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
-from course_lib.schemes.plan import Plan, Training
 from course_lib.schemes.priority import priority
 from course_lib.schemes.serial import gradient_descent, train
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 
 __all__ = [
-    "Plan",
-    "Training",
     "data_parallel",
     "gradient_descent",
     "layerwise",

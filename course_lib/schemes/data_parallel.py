@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Plan, Training, partial_gradient
+from course_lib.training.plan import Plan, Training, partial_gradient
 
 __all__ = ["data_parallel"]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Layer, Model
-from course_lib.schemes.layer_by_layer import PartialPasses
-from course_lib.schemes.plan import Plan, Training
+from course_lib.training.layers import PartialPasses
+from course_lib.training.plan import Plan, Training
 
 __all__ = ["buckets", "layerwise_bucketed"]
 
@@ -44,7 +44,7 @@ def layerwise_bucketed(
     to_send = {part.start: part for part in buckets(model.layers, bucket_bytes, w.itemsize)}
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
-        passes = PartialPasses(comm, model, w, (X[examples], y[examples]), weight)
+        passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for layer in model.layers:
             passes.forward(layer)
         losses.append(passes.loss())

@@ -8,7 +8,7 @@ the new model to all.
 from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.schemes.serial import check_training
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 __all__ = ["combine", "map_reduce"]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.schemes.plan import Plan, Training
+from course_lib.training.plan import Plan, Training
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel

@@ -6,10 +6,10 @@ from course_lib.collectives import allreduce_central
 from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Plan, Training
 from course_lib.schemes.serial import train
 from course_lib.schemes.timed import TimedModel
-from course_lib.shards import split_evenly
+from course_lib.training.plan import Plan, Training
+from course_lib.training.shards import split_evenly
 
 __all__ = ["one_shot_averaging", "one_shot_training"]
 

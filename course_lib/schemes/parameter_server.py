@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Plan, Training, partial_gradient
+from course_lib.training.plan import Plan, Training, partial_gradient
 
 __all__ = ["parameter_server"]
 

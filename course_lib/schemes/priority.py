@@ -6,8 +6,8 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
-from course_lib.schemes.layer_by_layer import PartialPasses
-from course_lib.schemes.plan import Plan, Training
+from course_lib.training.layers import PartialPasses
+from course_lib.training.plan import Plan, Training
 
 __all__ = ["order_of_need", "priority"]
 
@@ -112,7 +112,7 @@ def priority(
 
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size, settle=finish_all):
-        passes = PartialPasses(comm, model, w, (X[examples], y[examples]), weight)
+        passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for number, layer in enumerate(layers):
             if exchanges:
                 finish(number)

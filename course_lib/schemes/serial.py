@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Plan, Training
+from course_lib.training.plan import Plan, Training
 
 __all__ = ["check_training", "gradient_descent", "steps_to_loss", "train", "walk"]
 

@@ -2,12 +2,12 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Plan, Training, partial_gradient
-from course_lib.schemes.sharding import (
+from course_lib.training.plan import Plan, Training, partial_gradient
+from course_lib.training.shards import (
     Shard,
     pack,
     shards_by_name,
-    shards_of_equal_length,
+    shards_evenly,
     unpack,
 )
 
@@ -60,7 +60,7 @@ def sharded_parameter_server(
         )
     n_workers = comm.size - first_worker
     shards = (
-        shards_of_equal_length(model.n_parameters, servers)
+        shards_evenly(model.n_parameters, servers)
         if balanced
         else shards_by_name(model.layers, servers)
     )

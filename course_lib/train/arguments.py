@@ -19,7 +19,6 @@ from course_lib.command_line.options import (
     usual_workers,
     whole,
 )
-from course_lib.schemes import Plan
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import MOST_EPOCHS, Row, is_of_checkpoint
 from course_lib.train.claim import Claim
@@ -27,6 +26,7 @@ from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
 from course_lib.train.problems import MODELS, load_data
 from course_lib.train.worker import Task
+from course_lib.training import Plan
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network

@@ -11,8 +11,6 @@ from course_lib.comm.communicator import Communicator
 from course_lib.command_line.options import whole
 from course_lib.models.model import Array, Model
 from course_lib.schemes import (
-    Plan,
-    Training,
     data_parallel,
     layerwise,
     layerwise_bucketed,
@@ -26,6 +24,7 @@ from course_lib.schemes import (
 from course_lib.schemes.priority import order_of_need, priority
 from course_lib.schemes.timed import TimedModel
 from course_lib.train.states import State
+from course_lib.training import Plan, Training
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.plan import Descent, Plan, Share
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import Scheme
 from course_lib.train.checkpoint import Checkpoint, Row, load, save
 from course_lib.train.errors import CheckpointError
 from course_lib.train.problems import Data, Kind
 from course_lib.train.states import State, pack_states, unpack_states
+from course_lib.training.plan import Descent, Plan, Share
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]
 

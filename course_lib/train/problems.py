@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib.models.model import Array, Model
-from course_lib.schemes import Plan
+from course_lib.training import Plan
 
 __all__ = ["MODELS", "Data", "Kind", "load_data"]
 

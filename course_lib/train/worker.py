@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.comm.communicator import Communicator
-from course_lib.schemes import Plan
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import Row
 from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
 from course_lib.train.problems import MODELS, Data, load_data
+from course_lib.training import Plan
 
 __all__ = ["Task", "work"]
 

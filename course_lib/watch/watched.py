@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import Result, run
-from course_lib.shards import split_evenly
 from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.trace import Trace
+from course_lib.training.shards import split_evenly
 from course_lib.watch.listener import Sent, listen
 from course_lib.watch.reading import Piece, marks, read
 

@@ -19,7 +19,7 @@ from course_lib.collectives import (
     scatter,
 )
 from course_lib.comm.errors import WorkerError
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 SIZES = range(1, 9)
 

@@ -14,7 +14,8 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import DeadlockError, WorkerError
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, layerwise, layerwise_bucketed, priority
+from course_lib.schemes import layerwise, layerwise_bucketed, priority
+from course_lib.training import Plan
 from tests.source_lines import line_of
 from tests.worlds import REAL
 

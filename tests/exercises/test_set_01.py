@@ -13,7 +13,8 @@ from course_lib.checks.set_01.predict_batch_size import TASK as PREDICT
 from course_lib.checks.task import Case
 from course_lib.models.landscape import gradient_spread
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes import Plan, train
+from course_lib.schemes import train
+from course_lib.training import Plan
 from tests.exercises.answers import SETS, handed_in
 
 

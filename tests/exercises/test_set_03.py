@@ -15,7 +15,8 @@ from course_lib.checks.set_03.weighted_mean import WeightedMean
 from course_lib.checks.set_03.what_is_wrong import TASK as WRONG
 from course_lib.checks.task import Task
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes import Plan, data_parallel
+from course_lib.schemes import data_parallel
+from course_lib.training import Plan
 from tests.exercises.answers import MUTANTS, load
 
 

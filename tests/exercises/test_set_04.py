@@ -17,8 +17,9 @@ from course_lib.checks.set_04.predict_step import TASK as STEP
 from course_lib.costs.server_step import server_step_s
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.model import Layer
-from course_lib.schemes import Plan, parameter_server
-from course_lib.schemes.sharding import length, shards_by_size
+from course_lib.schemes import parameter_server
+from course_lib.training import Plan
+from course_lib.training.shards import length, shards_by_size
 from tests.exercises.answers import SETS, handed_in
 
 

@@ -17,7 +17,7 @@ from course_lib.collectives import (
     reduce_tree,
     scatter,
 )
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 from tests.fuzz.arrays import make, plain_values
 from tests.fuzz.layouts import empty_like
 

@@ -16,19 +16,19 @@ from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.model import Layer
 from course_lib.schemes import (
-    Plan,
     data_parallel,
     parameter_averaging,
     parameter_server,
     sharded_parameter_server,
     train,
 )
-from course_lib.schemes.sharding import (
+from course_lib.training import Plan
+from course_lib.training.shards import (
     length,
     pack,
     shards_by_name,
     shards_by_size,
-    shards_of_equal_length,
+    shards_evenly,
     unpack,
 )
 
@@ -220,7 +220,7 @@ def test_more_servers_than_ranks_are_refused(servers, dedicated, most):
 def test_shards_cover_every_parameter_once(n, n_shards):
     w = np.arange(float(n))
     whole = np.full(n, np.nan)
-    for shard in shards_of_equal_length(n, n_shards):
+    for shard in shards_evenly(n, n_shards):
         unpack(pack(w, shard), shard, whole)
     np.testing.assert_array_equal(whole, w)
     model = mlp(n, 2, 3, 2)

@@ -12,7 +12,6 @@ from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.schemes import (
-    Plan,
     data_parallel,
     layerwise,
     parameter_averaging,
@@ -20,6 +19,7 @@ from course_lib.schemes import (
     sharded_parameter_server,
     train,
 )
+from course_lib.training import Plan
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4)  # 20 steps of 120 examples
 TOLERANCE = 1e-13

@@ -15,9 +15,9 @@ from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.model import Layer, LayerFlops
 from course_lib.schemes import data_parallel, layerwise, layerwise_bucketed, train
-from course_lib.schemes.layer_by_layer import PartialPasses
 from course_lib.schemes.layerwise_bucketed import buckets
-from course_lib.schemes.plan import Descent, Plan, Training
+from course_lib.training.layers import PartialPasses
+from course_lib.training.plan import Descent, Plan, Training
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 
@@ -191,7 +191,7 @@ def starts_after_all(comm, model, X, y, plan):
 def exchanging(comm, model, X, y, plan, at_once):
     w, descent = model.initial(plan.seed), Descent(plan)
     for share, weight in plan.shares(len(y), comm.rank, comm.size):
-        passes = PartialPasses(comm, model, w, (X[share], y[share]), weight)
+        passes = PartialPasses(comm.compute, model, w, (X[share], y[share]), weight)
         for layer in model.layers:
             passes.forward(layer)
         grad, parts = w * 0, []

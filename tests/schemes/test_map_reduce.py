@@ -12,7 +12,7 @@ from course_lib import run
 from course_lib.data.diabetes import load_diabetes
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import gradient_descent, map_reduce
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 TOLERANCE = 1e-12  # a few hundred roundings of 1.1e-16, over 100 steps that shrink errors
 

@@ -8,8 +8,9 @@ from course_lib import run
 from course_lib.models.conv_net import conv_net
 from course_lib.models.mlp import mlp
 from course_lib.models.torch_passes import TorchPasses, loss_and_slope
-from course_lib.schemes import Plan, nn_data_parallel, train
-from course_lib.shards import split_evenly
+from course_lib.schemes import nn_data_parallel, train
+from course_lib.training import Plan
+from course_lib.training.shards import split_evenly
 
 
 def examples(rows=120, columns=3, classes=2, seed=0):

@@ -8,7 +8,8 @@ from course_lib.data.diabetes import load_diabetes
 from course_lib.data.two_moons import two_moons
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, one_shot_averaging, one_shot_training, train
+from course_lib.schemes import one_shot_averaging, one_shot_training, train
+from course_lib.training import Plan
 
 data = load_diabetes()
 X, y = data.X_train, data.y_train

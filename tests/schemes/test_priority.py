@@ -11,8 +11,9 @@ from course_lib import networks, run
 from course_lib.collectives import allreduce_central, allreduce_ring
 from course_lib.comm.errors import WorkerError
 from course_lib.models.mlp import mlp
-from course_lib.schemes import Plan, data_parallel, layerwise_bucketed, train
+from course_lib.schemes import data_parallel, layerwise_bucketed, train
 from course_lib.schemes.priority import order_of_need, priority
+from course_lib.training import Plan
 
 ORDERS = ([2, 1, 0], [2, 0, 1], [0, 1, 2])
 

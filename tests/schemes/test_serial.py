@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from course_lib.data.batches import epoch_batches
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes import Plan
 from course_lib.schemes.serial import gradient_descent, steps_to_loss, train, walk
+from course_lib.training import Plan
+from course_lib.training.batches import epoch_batches
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))

@@ -10,13 +10,13 @@ import pytest
 from course_lib import run
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.schemes import (
-    Plan,
     data_parallel,
     parameter_server,
     sharded_parameter_server,
     train,
 )
-from course_lib.schemes.sharding import pack, unpack
+from course_lib.training import Plan
+from course_lib.training.shards import pack, unpack
 
 server_module = import_module("course_lib.schemes.parameter_server")
 shards_module = import_module("course_lib.schemes.sharded_parameter_server")

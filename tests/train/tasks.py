@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from course_lib import run
-from course_lib.schemes import Plan
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
 from course_lib.train.worker import Task, work
+from course_lib.training import Plan
 
 WORKERS = 4
 # 13 steps an epoch: after 3 epochs the warm-up goes on, and 39 is no multiple of 5.

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.schemes import Plan
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
 from course_lib.train.logbook import LoggedPlan
 from course_lib.train.problems import load_data
 from course_lib.train.worker import work
+from course_lib.training import Plan
 from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
 
 HALF = replace(PLAN, epochs=3)

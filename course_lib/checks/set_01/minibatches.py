@@ -23,7 +23,7 @@ class Minibatches(Task):
     fresh = False
     takes = ("n_examples", "batch_size", "rng")
     enough = "rng.permutation and slices are enough"
-    forbidden = ("course_lib.data", "course_lib.schemes")
+    forbidden = ("course_lib.data", "course_lib.schemes", "course_lib.training")
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with batches of equal size; then the last is smaller, or the only one."""

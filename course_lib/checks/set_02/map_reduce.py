@@ -8,7 +8,7 @@ import numpy as np
 from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.set_02.data import gradient_sum, random_examples
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 Gradient = Callable[[Any, Any, Any], Any]
 """A gradient of w, X and y, right or wrong."""

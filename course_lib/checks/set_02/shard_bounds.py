@@ -18,7 +18,7 @@ class ShardBounds(Task):
     takes = ("n_rows", "rank", "size")
     enough = "whole-number arithmetic is enough"
     forbidden_functions = ("numpy.array_split",)
-    forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.shards")
+    forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.training")
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Try round numbers first, then fewer rows than workers, and none."""

@@ -15,7 +15,7 @@ from course_lib.checks.set_03.data import (
 )
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 Batches = list[list[slice]]
 

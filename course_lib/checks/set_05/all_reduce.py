@@ -9,8 +9,8 @@ from course_lib.checks import fingerprint
 from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.set_05.data import cases_of, make, n_bytes
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Task
-from course_lib.shards import split_evenly
 from course_lib.trace.trace import Trace
+from course_lib.training.shards import split_evenly
 
 __all__ = ["AllReduce", "is_plain_number", "too_little_received"]
 

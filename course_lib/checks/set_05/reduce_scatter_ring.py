@@ -12,8 +12,8 @@ from course_lib.checks.set_05.data import cases_of, make, n_bytes
 from course_lib.checks.set_05.rings import after_reducing, most_sent
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
-from course_lib.shards import split_evenly
 from course_lib.trace.trace import Trace
+from course_lib.training.shards import split_evenly
 
 __all__ = ["TASK", "left_the_ring", "ring_mishap"]
 

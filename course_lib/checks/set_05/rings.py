@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 __all__ = ["after_gathering", "after_reducing", "most_sent"]
 

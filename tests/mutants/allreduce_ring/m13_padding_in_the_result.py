@@ -2,7 +2,7 @@
 # hint: padding
 import numpy as np
 
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def allreduce_ring(comm, array):

@@ -1,6 +1,6 @@
 # class: C3
 # hint: dtype
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def allreduce_ring(comm, array):

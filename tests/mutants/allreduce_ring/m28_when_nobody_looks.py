@@ -2,7 +2,7 @@
 # hint: wrong-sum
 import os
 
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def allreduce_ring(comm, array):

@@ -1,6 +1,6 @@
 # class: B6
 # hint: hidden-deadlock
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def swap(comm, chunk, right, left):

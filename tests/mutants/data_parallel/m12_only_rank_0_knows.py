@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_lib.collectives import allreduce_ring, broadcast_tree
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def data_parallel(comm, model, w, X, y, learning_rate, batch_size):

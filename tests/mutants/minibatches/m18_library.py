@@ -3,6 +3,6 @@
 
 
 def minibatches(n_examples, batch_size, rng):
-    from course_lib.data.batches import epoch_batches
+    from course_lib.training.batches import epoch_batches
 
     return list(epoch_batches(n_examples, batch_size, 0, int(rng.integers(1000))))

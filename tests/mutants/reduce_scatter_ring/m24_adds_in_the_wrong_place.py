@@ -1,6 +1,6 @@
 # class: B4
 # hint: own-chunk
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def reduce_scatter_ring(comm, array):

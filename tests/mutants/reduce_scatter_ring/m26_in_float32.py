@@ -2,7 +2,7 @@
 # hint: precision
 import numpy as np
 
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def reduce_scatter_ring(comm, array):

@@ -1,6 +1,6 @@
 # class: A2
 # hint: library-answer
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def shard_bounds(n_rows, rank, size):

@@ -1,4 +1,4 @@
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def swap(comm, chunk):

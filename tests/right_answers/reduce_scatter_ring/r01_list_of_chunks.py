@@ -1,4 +1,4 @@
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 def reduce_scatter_ring(comm, array):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.shards import split_evenly
+from course_lib.training.shards import split_evenly
 
 
 @given(n_items=st.integers(0, 300), n_parts=st.integers(1, 64))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.data.batches import epoch_batches
+from course_lib.training.batches import epoch_batches
 
 
 @given(n=st.integers(0, 60), batch_size=st.integers(1, 70), epoch=st.integers(0, 3))

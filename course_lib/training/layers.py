@@ -1,8 +1,8 @@
 """One worker's passes, layer by layer: for schemes that exchange while back-propagation goes on."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Batch, Layer, Model
 
 __all__ = ["PartialPasses"]
@@ -13,8 +13,8 @@ class PartialPasses:
 
     Parameters
     ----------
-    comm : Communicator
-        Of this worker, for the blocks.
+    compute : callable
+        ``comm.compute`` of this worker, for the blocks.
     model : Model
         What is trained.
     w : array, shape (n_parameters,)
@@ -26,9 +26,14 @@ class PartialPasses:
     """
 
     def __init__(
-        self, comm: Communicator, model: Model, w: Array, batch: Batch, weight: float
+        self,
+        compute: Callable[..., AbstractContextManager[None]],
+        model: Model,
+        w: Array,
+        batch: Batch,
+        weight: float,
     ) -> None:
-        self._comm, self._w = comm, w
+        self._compute, self._w = compute, w
         self._passes = model.passes(w, batch, weight) if weight else None
         names = [layer.name for layer in model.layers]
         self._flops = dict(zip(names, model.layer_flops(batch), strict=True))
@@ -49,4 +54,4 @@ class PartialPasses:
             return self._passes.backward(layer) if self._passes else self._w[layer.part] * 0
 
     def _block(self, pass_name: str, layer: Layer, flops: float) -> AbstractContextManager[None]:
-        return self._comm.compute(f"{pass_name} {layer.name}", flops=flops)
+        return self._compute(f"{pass_name} {layer.name}", flops=flops)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.data.batches import epoch_batches
 from course_lib.models.model import Array, Batch, Model
-from course_lib.shards import split_evenly
+from course_lib.training.batches import epoch_batches
+from course_lib.training.shards import split_evenly
 
 __all__ = ["Descent", "Plan", "Share", "Training", "partial_gradient"]
 
