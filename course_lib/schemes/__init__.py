@@ -21,6 +21,9 @@ number of ranks and n the bytes of the parameters.
         How to train.
     allreduce : callable, default: allreduce_ring
         Any all-reduce of ``course_lib.collectives``.
+    optimizer : callable, default: SGD
+        Called with the parameters that this rank steps, and the plan; what it returns takes a step,
+        in place, with ``step(grad)``.
 
 Returns
 -------

@@ -5,19 +5,15 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training.plan import Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
 
 __all__ = ["data_parallel"]
 
 
 def data_parallel(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    allreduce: Callable[..., Array] = allreduce_ring,
-) -> Training:
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    allreduce: Callable[..., Array] = allreduce_ring, optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
     """Train on all ranks together, with one all-reduce of the gradient in every step.
 
     Every rank computes the gradient over its part of the batch, the parts are added up so that all
@@ -36,7 +32,7 @@ def data_parallel(
     gradient descent", arXiv:1602.06709, 2016.
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
         batch = X[examples], y[examples]
@@ -46,6 +42,6 @@ def data_parallel(
         losses.append(loss)
         allreduce(comm, grad, out=grad)
         with comm.compute("update", flops=2.0 * model.n_parameters):
-            descent.step(w, grad)
+            sgd.step(grad)
         del grad  # so that the next one takes its place, which is mapped and in the cache
     return Training(w, losses)

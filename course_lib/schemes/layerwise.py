@@ -5,15 +5,15 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
+from course_lib.training import SGD, Optimizer, Plan, Training
 from course_lib.training.layers import PartialPasses
-from course_lib.training.plan import Plan, Training
 
 __all__ = ["layerwise"]
 
 
 def layerwise(
     comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
-    allreduce: Callable[..., Array] = allreduce_ring,
+    allreduce: Callable[..., Array] = allreduce_ring, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train on all ranks together, and exchange a layer's gradient as soon as it is known.
 
@@ -37,7 +37,7 @@ def layerwise(
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
@@ -55,5 +55,5 @@ def layerwise(
             exchange.wait()
 
         with comm.compute("update", flops=2.0 * model.n_parameters):
-            descent.step(w, grad)
+            sgd.step(grad)
     return Training(w, losses)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Layer, Model
+from course_lib.training import SGD, Optimizer, Plan, Training
 from course_lib.training.layers import PartialPasses
-from course_lib.training.plan import Plan, Training
 
 __all__ = ["buckets", "layerwise_bucketed"]
 
 
 def layerwise_bucketed(
     comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, bucket_bytes: float = 25e6,
-    allreduce: Callable[..., Array] = allreduce_ring,
+    allreduce: Callable[..., Array] = allreduce_ring, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train as ``layerwise`` does, with fewer and larger exchanges, one after the other.
 
@@ -40,7 +40,7 @@ def layerwise_bucketed(
     """
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     to_send = {part.start: part for part in buckets(model.layers, bucket_bytes, w.itemsize)}
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
@@ -60,7 +60,7 @@ def layerwise_bucketed(
         last.wait()
 
         with comm.compute("update", flops=2.0 * model.n_parameters):
-            descent.step(w, grad)
+            sgd.step(grad)
     return Training(w, losses)
 
 

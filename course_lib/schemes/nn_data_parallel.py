@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.training.plan import Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
@@ -16,8 +16,9 @@ MAIN = 0
 
 
 def nn_data_parallel(
-    comm: Communicator, model: "TorchModel", X: Array, y: Array, plan: Plan
-) -> Training:
+    comm: Communicator, model: "TorchModel", X: Array, y: Array, plan: Plan,
+    optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
     """Train on rank 0, which lends the others examples and a replica of the model in every step.
 
     In every step rank 0 deals out the examples and the parameters, and collects the outputs. It
@@ -50,7 +51,7 @@ def nn_data_parallel(
 
     is_main = comm.rank == MAIN
     w = model.initial(plan.seed)  # only rank 0's counts
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, _ in plan.shares(len(y)):
         X_local = scatter(comm, X[examples] if is_main else None, MAIN)
@@ -75,5 +76,5 @@ def nn_data_parallel(
         grad = reduce_flat(comm, grad_partial, MAIN)
         if is_main:
             with comm.compute("update", flops=2.0 * model.n_parameters):
-                descent.step(w, grad)
+                sgd.step(grad)
     return Training(broadcast_flat(comm, w, MAIN, out=w), losses)

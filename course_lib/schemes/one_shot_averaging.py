@@ -8,7 +8,7 @@ from course_lib.models.linear_regression import LinearRegression, Vector, check_
 from course_lib.models.model import Array, Model
 from course_lib.schemes.serial import train
 from course_lib.schemes.timed import TimedModel
-from course_lib.training.plan import Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training
 from course_lib.training.shards import split_evenly
 
 __all__ = ["one_shot_averaging", "one_shot_training"]
@@ -52,7 +52,10 @@ def one_shot_averaging(comm: Communicator, X: Vector, y: Vector) -> Vector:
     return mean
 
 
-def one_shot_training(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
+def one_shot_training(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
     """Train any model on each rank's rows alone, all from the same start, and average once.
 
     Where the loss is a bowl, the mean of the ranks' models lies between them, no higher than the
@@ -97,7 +100,7 @@ def one_shot_training(comm: Communicator, model: Model, X: Array, y: Array, plan
     rows = _own_rows(comm, len(y))
     X_local, y_local = X[rows], y[rows]
     timed: Any = TimedModel(comm, model)
-    w, losses = train(timed, X_local, y_local, plan)
+    w, losses = train(timed, X_local, y_local, plan, optimizer)
     share = len(y_local) / len(y)
     return Training(allreduce_central(comm, w) / comm.size, [share * loss for loss in losses])
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training.plan import Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training
 
 __all__ = ["parameter_averaging"]
 
 
 def parameter_averaging(
     comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, every: int = 1,
-    allreduce: Callable[..., Array] = allreduce_ring,
+    allreduce: Callable[..., Array] = allreduce_ring, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Let every rank take steps of its own, and replace all models by their mean now and then.
 
@@ -42,18 +42,19 @@ def parameter_averaging(
     if every < 1:
         raise ValueError(f"every must be 1 or more, got {every}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     is_averaged = True
     shares = plan.shares(len(y), comm.rank, comm.size)
-    for step, (examples, weight) in enumerate(shares, start=plan.first_step(len(y)) + 1):
+    steps_before = plan.first_epoch * plan.steps_per_epoch(len(y))
+    for step, (examples, weight) in enumerate(shares, start=steps_before + 1):
         batch = X[examples], y[examples]
         loss = 0.0
         if weight:
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
             with comm.compute("update", flops=2.0 * model.n_parameters):
-                descent.step(w, grad)
+                sgd.step(grad)
         comm.note("loss_partial", weight * loss)
         losses.append(weight * loss)
         is_averaged = step % every == 0

@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training.plan import Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
 
 __all__ = ["parameter_server"]
 
@@ -10,8 +10,9 @@ SERVER = 0
 
 
 def parameter_server(
-    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, dedicated: bool = True
-) -> Training:
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, dedicated: bool = True,
+    optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
     """Train with the model on rank 0: gradients go in, new parameters come out.
 
     In every step each worker fetches the parameters, computes the gradient over its part of the
@@ -45,7 +46,7 @@ def parameter_server(
     number, n_workers = max(comm.rank - first_worker, 0), comm.size - first_worker
 
     w = model.initial(plan.seed)  # only the server's counts: the others fetch it
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, weight in plan.shares(len(y), number, n_workers):
         _fetch(comm, w)
@@ -62,7 +63,7 @@ def parameter_server(
         for src in workers:  # in rank order, so that every run rounds alike
             comm.recv(src, out=total, op="sum", tag="gradient")
         with comm.compute("update", flops=2.0 * model.n_parameters):
-            descent.step(w, total)
+            sgd.step(total)
     _fetch(comm, w)
     return Training(w, losses)
 

@@ -6,8 +6,8 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
+from course_lib.training import SGD, Optimizer, Plan, Training
 from course_lib.training.layers import PartialPasses
-from course_lib.training.plan import Plan, Training
 
 __all__ = ["order_of_need", "priority"]
 
@@ -58,6 +58,7 @@ def priority(
     plan: Plan,
     order: Sequence[int],
     allreduce: Callable[..., Array] = allreduce_ring,
+    optimizer: Optimizer = SGD,
 ) -> Training:
     """Train on all ranks together, with the layers' exchanges one after the other in a given order.
 
@@ -96,7 +97,7 @@ def priority(
         raise ValueError(f"order must name each of the layers 0 to {len(layers) - 1}, got {order}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
-    descents = [plan.descent(w[layer.part]) for layer in layers]
+    sgds = [optimizer(w[layer.part], plan) for layer in layers]
     exchanges: dict[int, Pending[Array]] = {}
 
     def finish(number: int) -> None:
@@ -104,14 +105,11 @@ def priority(
         exchanges.pop(number).wait()
         part = layers[number].part
         with comm.compute(f"update {layers[number].name}", flops=2.0 * layers[number].n_parameters):
-            descents[number].step(w[part], grad[part])
-
-    def finish_all() -> None:
-        for number in sorted(exchanges):
-            finish(number)
+            sgds[number].step(grad[part])
 
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size, settle=finish_all):
+    shares = plan.shares(len(y), comm.rank, comm.size)
+    for step, (examples, weight) in enumerate(shares, start=1):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for number, layer in enumerate(layers):
             if exchanges:
@@ -127,4 +125,8 @@ def priority(
                 part = grad[layers[to_start[0]].part]
                 before = comm.start(allreduce, part, "sum", part, after=before)
                 exchanges[to_start.pop(0)] = before
+
+        if step % plan.steps_per_epoch(len(y)) == 0:  # nothing is on its way between two epochs
+            for number in range(len(layers)):
+                finish(number)
     return Training(w, losses)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
-from course_lib.training.plan import Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training
 
 __all__ = ["check_training", "gradient_descent", "steps_to_loss", "train", "walk"]
 
@@ -51,7 +51,7 @@ def gradient_descent(
     return Training(w, losses)
 
 
-def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
+def train(model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD) -> Training:
     """Train a model by mini-batches, on one machine.
 
     A batch of one example makes it stochastic gradient descent, a batch of all of them batch
@@ -67,6 +67,8 @@ def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
         Their targets.
     plan : Plan
         How to train.
+    optimizer : callable, default: SGD
+        What makes the thing that takes the steps.
 
     Returns
     -------
@@ -78,12 +80,12 @@ def train(model: Model, X: Array, y: Array, plan: Plan) -> Training:
     Cost: ``model.flops`` of each batch, no messages.
     """
     w = model.initial(plan.seed)
-    descent = plan.descent(w)
+    sgd = optimizer(w, plan)
     losses = []
     for examples, _ in plan.shares(len(y)):
         loss, grad = model.gradient(w, (X[examples], y[examples]))
         losses.append(loss)
-        descent.step(w, grad)
+        sgd.step(grad)
     return Training(w, losses)
 
 
@@ -109,10 +111,10 @@ def walk(model: Model, X: Array, y: Array, plan: Plan) -> Iterator[tuple[float, 
         The parameters after the step: the same array each time, so copy what is to be kept.
     """
     w = model.initial(plan.seed)
-    descent = plan.descent(w)
+    sgd = SGD(w, plan)
     for examples, _ in plan.shares(len(y)):
         loss, grad = model.gradient(w, (X[examples], y[examples]))
-        descent.step(w, grad)
+        sgd.step(grad)
         yield loss, w
 
 

@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training.plan import Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
 from course_lib.training.shards import (
     Shard,
     pack,
@@ -23,6 +23,7 @@ def sharded_parameter_server(
     servers: int = 2,
     dedicated: bool = True,
     balanced: bool = True,
+    optimizer: Optimizer = SGD,
 ) -> Training:
     """Train with the model cut into shards, one on each of the first ``servers`` ranks.
 
@@ -67,7 +68,7 @@ def sharded_parameter_server(
     own = shards[comm.rank] if comm.rank < servers else []
     w = model.initial(plan.seed)  # of each server only its own shard counts: the others fetch it
     kept = pack(w, own)
-    descent = plan.descent(kept)
+    sgd = optimizer(kept, plan)
     losses = []
     for examples, weight in plan.shares(len(y), max(comm.rank - first_worker, 0), n_workers):
         _fetch(comm, shards, kept, w, first_worker)
@@ -80,7 +81,7 @@ def sharded_parameter_server(
         losses.append(loss)
         total = _push(comm, shards, grad, first_worker)
         with comm.compute("update", flops=2.0 * len(kept)):
-            descent.step(kept, total)
+            sgd.step(total)
     _fetch(comm, shards, kept, w, 0)
     return Training(w, losses)
 

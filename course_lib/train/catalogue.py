@@ -24,7 +24,7 @@ from course_lib.schemes import (
 from course_lib.schemes.priority import order_of_need, priority
 from course_lib.schemes.timed import TimedModel
 from course_lib.train.states import State
-from course_lib.training import Plan, Training
+from course_lib.training import Optimizer, Plan, Training
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
 
@@ -71,9 +71,9 @@ class Scheme:
     Attributes
     ----------
     train : callable
-        Called with a communicator, a model, X, y, a plan and the options by name; returns a
-        ``Training``. It takes its steps with ``plan.descent``, once for each array it steps, and
-        when ``plan.shares`` is asked for the first step of another epoch, the one before is over.
+        Called with a communicator, a model, X, y, a plan, and by name ``optimizer`` and the
+        options; returns a ``Training``. It calls ``optimizer`` once for each array that it steps,
+        and when it asks ``plan.shares`` for the first step of another epoch, all steps are taken.
     options : tuple of str
         Names in ``OPTIONS``.
     whole : callable or None
@@ -99,9 +99,11 @@ def _joined(states: Sequence[Sequence[State]]) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
-def _serial(comm: Communicator, model: Model, X: Array, y: Array, plan: Plan) -> Training:
+def _serial(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer
+) -> Training:
     timed: Any = TimedModel(comm, model)
-    return train(timed, X, y, plan)
+    return train(timed, X, y, plan, optimizer)
 
 
 def _priority(
@@ -112,8 +114,9 @@ def _priority(
     plan: Plan,
     order: Callable[[int], list[int]],
     allreduce: Callable[..., Array],
+    optimizer: Optimizer,
 ) -> Training:
-    return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce)
+    return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce, optimizer)
 
 
 def _by_need(n_layers: int) -> list[int]:

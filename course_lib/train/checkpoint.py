@@ -90,7 +90,7 @@ class Checkpoint:
     w : numpy.ndarray
         The model after the last epoch, put together.
     states : sequence of sequence of State
-        For each rank, or for rank 0 alone where it stands for all, those of its descents.
+        For each rank, or for rank 0 alone where it stands for all, those of its ``SGD``s.
     rows : sequence of Row
         What each epoch so far came to; the number of the last is how far the training is.
     """

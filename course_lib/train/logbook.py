@@ -1,6 +1,5 @@
 """What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from course_lib.train.checkpoint import Checkpoint, Row, load, save
 from course_lib.train.errors import CheckpointError
 from course_lib.train.problems import Data, Kind
 from course_lib.train.states import State, pack_states, unpack_states
-from course_lib.training.plan import Descent, Plan, Share
+from course_lib.training import SGD, Plan, Share
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]
 
@@ -53,7 +52,7 @@ class Keeping:
 
 @dataclass(frozen=True)
 class LoggedPlan(Plan):
-    """A plan that opens the logbook at the end of each epoch; to a scheme it is any other plan.
+    """A plan that opens the logbook after each epoch's shares; to a scheme it is any other plan.
 
     Attributes
     ----------
@@ -63,23 +62,16 @@ class LoggedPlan(Plan):
 
     logbook: Any = field(kw_only=True, repr=False)
 
-    def descent(self, w: Array) -> Descent:
-        """Return what takes the steps, with the state that was kept of it, if any."""
-        descent = super().descent(w)
-        self.logbook.enter(w, descent)
-        return descent
-
-    def shares_of_epoch(self, epoch: int, n_examples: int, rank: int, size: int) -> Iterator[Share]:
-        """Walk through the steps of one epoch, and count them."""
-        n_epochs = self.epochs - self.first_epoch
-        self.logbook.n_steps_expected = n_epochs * math.ceil(n_examples / self.batch_size)
-        for share in super().shares_of_epoch(epoch, n_examples, rank, size):
+    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
+        """Walk through the steps, count them, and open the logbook where an epoch is over."""
+        steps = self.steps_per_epoch(n_examples)
+        self.logbook.n_steps_expected = (self.epochs - self.first_epoch) * steps
+        shares = super().shares(n_examples, rank, size)
+        for step, share in enumerate(shares, start=self.first_epoch * steps + 1):
             yield share
             self.logbook.step_taken()
-
-    def end_epoch(self, epoch: int) -> None:
-        """Open the logbook."""
-        self.logbook.end_epoch(epoch + 1, is_last=epoch + 1 == self.epochs)
+            if step % steps == 0:
+                self.logbook.end_epoch(step // steps, is_last=step // steps == self.epochs)
 
 
 class Logbook:
@@ -122,7 +114,7 @@ class Logbook:
         self._comm, self._scheme, self._kind = comm, scheme, kind
         self._model, self._examples = model, examples
         self._keeping, self._beacon = keeping, beacon
-        self._descents: list[tuple[Array, Descent]] = []
+        self._sgds: list[SGD] = []
         self._n_steps = self.n_steps_expected = 0
         self.rows: list[Row] = []
         self.first_epoch = 0
@@ -130,13 +122,15 @@ class Logbook:
         comm.barrier()
         self._started_s = comm.clock()
 
-    def enter(self, w: Array, descent: Descent) -> None:
-        """Remember a descent and the array it steps; put back what was kept of them."""
+    def optimizer(self, w: Array, plan: Plan) -> SGD:
+        """Make what a scheme takes its steps with, as it was kept, and remember it."""
+        sgd = SGD(w, plan)
         if self._keeping.resume:
-            state = self._kept_of(len(self._descents), w)
+            state = self._kept_of(len(self._sgds), w)
             w[...] = state.w
-            descent.velocity, descent.n_steps = state.velocity, state.n_steps
-        self._descents.append((w, descent))
+            sgd.velocity, sgd.n_steps = state.velocity, state.n_steps
+        self._sgds.append(sgd)
+        return sgd
 
     def step_taken(self) -> None:
         """Count a step."""
@@ -166,7 +160,7 @@ class Logbook:
         return Row(epoch, self._model.loss(w, train), score, seconds, self._keeping.is_virtual)
 
     def _kept_of(self, index: int, w: Array) -> State:
-        """Return what was kept of a descent, if it is of the length of the array it steps."""
+        """Return what was kept of an SGD, if it is of the length of the array it steps."""
         lengths = [state.w.size for state in self._kept]
         if lengths[index : index + 1] != [w.size]:
             raise CheckpointError(
@@ -177,10 +171,7 @@ class Logbook:
 
     def _gather(self) -> list[list[State]]:
         """Return what is to be kept: on rank 0 all ranks' states, if they differ."""
-        own = [
-            State(np.asarray(w), _as_numpy(descent.velocity), descent.n_steps)
-            for w, descent in self._descents
-        ]
+        own = [State(np.asarray(sgd.w), _as_numpy(sgd.velocity), sgd.n_steps) for sgd in self._sgds]
         if self._scheme.whole is None:
             return [own]
         if self._comm.rank != FIRST:

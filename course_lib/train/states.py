@@ -1,4 +1,4 @@
-"""The states of descents as bytes: an ``.npz`` file of plain arrays, without pickle.
+"""The states of a training as bytes: an ``.npz`` file of plain arrays, without pickle.
 
 What is read may come from anybody, so nothing in it is believed: a member has a name that we write,
 lies there uncompressed, and is as long as its header says. So reading takes at most ten times the
@@ -27,7 +27,7 @@ _LEAST_MEMBER_BYTES = 150  # our headers take more; the directory of a zip file 
 
 
 class State(NamedTuple):
-    """What one descent needs to go on.
+    """What one ``SGD`` needs to go on.
 
     Attributes
     ----------

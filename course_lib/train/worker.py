@@ -65,5 +65,13 @@ def work(comm: Communicator, task: Task) -> list[Row]:
     logbook = Logbook(comm, scheme, kind, model, examples, task.keeping, Beacon(task.progress))
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
     options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
-    scheme.train(comm, model, examples.X_train, examples.y_train, plan, **options)
+    scheme.train(
+        comm,
+        model,
+        examples.X_train,
+        examples.y_train,
+        plan,
+        optimizer=logbook.optimizer,
+        **options,
+    )
     return logbook.rows

@@ -1,7 +1,7 @@
-"""How to train: the numbers that all workers agree on, and the steps of gradient descent."""
+"""How to train: the numbers that all workers agree on, and who computes with which examples."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from course_lib.models.model import Array, Batch, Model
 from course_lib.training.batches import epoch_batches
 from course_lib.training.shards import split_evenly
 
-__all__ = ["Descent", "Plan", "Share", "Training", "partial_gradient"]
+__all__ = ["Plan", "Share", "Training", "partial_gradient"]
 
 
 class Training(NamedTuple):
@@ -143,13 +143,7 @@ class Plan:
             learning_rate=self.learning_rate * workers,
         )
 
-    def shares(
-        self,
-        n_examples: int,
-        rank: int = 0,
-        size: int = 1,
-        settle: Callable[[], None] | None = None,
-    ) -> Iterator[Share]:
+    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
         """Walk through the steps of all epochs and give one worker's part of each batch.
 
         Parameters
@@ -158,9 +152,6 @@ class Plan:
             How many examples there are.
         rank, size : int, default: 0 and 1
             This worker's number, and how many there are.
-        settle : callable or None, default: None
-            Called without arguments at the end of every epoch: for a scheme that begins a step
-            before the one before is over.
 
         Yields
         ------
@@ -168,45 +159,12 @@ class Plan:
             One for each step; over the workers the weights of a step add up to 1.
         """
         for epoch in range(self.first_epoch, self.epochs):
-            yield from self.shares_of_epoch(epoch, n_examples, rank, size)
-            if settle is not None:
-                settle()
-            self.end_epoch(epoch)
+            for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
+                examples = batch[split_evenly(len(batch), size)[rank]]
+                yield Share(examples, len(examples) / len(batch))
 
-    def shares_of_epoch(self, epoch: int, n_examples: int, rank: int, size: int) -> Iterator[Share]:
-        """Walk through the steps of one epoch; what ``shares`` does for all of them.
-
-        Parameters
-        ----------
-        epoch : int
-            Which epoch, from 0.
-        n_examples : int
-            How many examples there are.
-        rank, size : int
-            This worker's number, and how many there are.
-
-        Yields
-        ------
-        Share
-            One for each step.
-        """
-        for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
-            examples = batch[split_evenly(len(batch), size)[rank]]
-            yield Share(examples, len(examples) / len(batch))
-
-    def end_epoch(self, epoch: int) -> None:
-        """Do what is to be done between two epochs, and after the last: nothing.
-
-        A plan that keeps checkpoints does it here; see ``course_lib.train``.
-
-        Parameters
-        ----------
-        epoch : int
-            The one that is over, from 0.
-        """
-
-    def first_step(self, n_examples: int) -> int:
-        """Count the steps of the epochs before the first one, which have been taken already.
+    def steps_per_epoch(self, n_examples: int) -> int:
+        """Count the steps of one epoch.
 
         Parameters
         ----------
@@ -216,71 +174,9 @@ class Plan:
         Returns
         -------
         int
-            The number of the first step, counted from 0 over all epochs.
+            As many as there are batches.
         """
-        return self.first_epoch * math.ceil(n_examples / self.batch_size)
-
-    def descent(self, w: Array) -> "Descent":
-        """Return what takes the steps from ``w`` on.
-
-        Every scheme asks its plan for it, so that a plan that goes on from a checkpoint can put the
-        parameters and the momentum that were kept where they belong (see ``course_lib.train``).
-
-        Parameters
-        ----------
-        w : array, shape (n_parameters,)
-            The parameters, or the part of them, that this worker will step, in place.
-
-        Returns
-        -------
-        Descent
-            At rest, before its first step.
-        """
-        del w  # here it stays as it is
-        return Descent(self)
-
-
-class Descent:
-    """Gradient descent with momentum: the part of training that needs no other worker.
-
-    Parameters
-    ----------
-    plan : Plan
-        Its learning rate, warm-up and momentum are used.
-
-    Attributes
-    ----------
-    n_steps : int
-        How many steps have been taken.
-    velocity : array or None
-        What is left of the steps so far; None before the first, or without momentum.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.n_steps = 0
-        self.velocity: Array | None = None
-
-    def step(self, w: Array, grad: Array) -> None:
-        """Take one step, in place.
-
-        Parameters
-        ----------
-        w : array, shape (n_parameters,)
-            The parameters; they are modified.
-        grad : array, shape (n_parameters,)
-            The gradient of the mean loss; it is modified as well.
-        """
-        if self.plan.momentum:
-            if self.velocity is None:
-                self.velocity = grad.copy() if isinstance(grad, np.ndarray) else grad.clone()
-            else:
-                self.velocity *= self.plan.momentum
-                self.velocity += grad
-            grad[...] = self.velocity
-        grad *= self.plan.rate(self.n_steps)
-        w -= grad
-        self.n_steps += 1
+        return math.ceil(n_examples / self.batch_size)
 
 
 def partial_gradient(model: Model, w: Array, batch: Batch, weight: float) -> tuple[float, Array]:

@@ -53,10 +53,11 @@ def whole_numbers():
     return X.astype(float), y.astype(float)
 
 
-def distance(scheme, model, data, plan, workers=4):
+def distance(scheme, model, data, plan, workers=4, **optimizer):
     """How far the parameters of any rank are from those of one process."""
+    scheme = partial(scheme, **optimizer)
     values = run(scheme, model, *data, plan, workers=workers, backend="simulated").values
-    w = train(model, *data, plan).w
+    w = train(model, *data, plan, **optimizer).w
     return max(np.abs(value.w - w).max() for value in values)
 
 
@@ -109,7 +110,7 @@ class Unweighted:
     def __init__(self, plan):
         self._plan = plan
 
-    def shares(self, n_examples, rank, size):
+    def shares(self, n_examples, rank=0, size=1):
         for share in self._plan.shares(n_examples, rank, size):
             yield share._replace(weight=1 / size)
 
@@ -159,15 +160,16 @@ def test_forgotten_parameters_make_a_difference(monkeypatch, name):
 class Adam:
     """Steps whose length does not depend on that of the gradient: they are not linear in it."""
 
-    def __init__(self, plan):
+    def __init__(self, w, plan):
+        self.w = w
         self.rate, self.n_steps, self.mean, self.square = plan.learning_rate / 10, 0, 0.0, 0.0
 
-    def step(self, w, grad):
+    def step(self, grad):
         self.n_steps += 1
         self.mean = 0.9 * self.mean + 0.1 * grad
         self.square = 0.999 * self.square + 0.001 * grad**2
         mean, square = self.mean / (1 - 0.9**self.n_steps), self.square / (1 - 0.999**self.n_steps)
-        w -= self.rate * mean / (np.sqrt(square) + 1e-8)
+        self.w -= self.rate * mean / (np.sqrt(square) + 1e-8)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -180,16 +182,9 @@ def test_means_of_models_after_every_step_are_one_process_and_after_more_are_not
         assert found < TOLERANCE if is_equal else found > FAR
 
 
-class AdamPlan(Plan):
-    """A plan whose steps are those of Adam."""
-
-    def descent(self, w):
-        return Adam(self)
-
-
 @pytest.mark.parametrize("name", PROMISING)
 def test_with_adam_a_mean_of_gradients_is_one_process_and_a_mean_of_models_is_not(name):
-    plan = AdamPlan(learning_rate=0.2, batch_size=24, epochs=4)
-    found = distance(PROMISING[name], mlp(3, 6, 2), examples(), plan, ranks_for(name, 4))
+    plan, ranks = Plan(learning_rate=0.2, batch_size=24, epochs=4), ranks_for(name, 4)
+    found = distance(PROMISING[name], mlp(3, 6, 2), examples(), plan, ranks, optimizer=Adam)
     # A gradient near 0 is divided by its own size: what was rounded there counts in full.
     assert found > FAR if name == "parameter_averaging" else found < 1e-9

@@ -16,8 +16,8 @@ from course_lib.models.mlp import mlp
 from course_lib.models.model import Layer, LayerFlops
 from course_lib.schemes import data_parallel, layerwise, layerwise_bucketed, train
 from course_lib.schemes.layerwise_bucketed import buckets
+from course_lib.training import SGD, Plan, Training
 from course_lib.training.layers import PartialPasses
-from course_lib.training.plan import Descent, Plan, Training
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 
@@ -189,7 +189,8 @@ def starts_after_all(comm, model, X, y, plan):
 
 
 def exchanging(comm, model, X, y, plan, at_once):
-    w, descent = model.initial(plan.seed), Descent(plan)
+    w = model.initial(plan.seed)
+    sgd = SGD(w, plan)
     for share, weight in plan.shares(len(y), comm.rank, comm.size):
         passes = PartialPasses(comm.compute, model, w, (X[share], y[share]), weight)
         for layer in model.layers:
@@ -205,7 +206,7 @@ def exchanging(comm, model, X, y, plan, at_once):
             for exchange in pending:
                 exchange.wait()
         with comm.compute("update", flops=2.0 * model.n_parameters):
-            descent.step(w, grad)
+            sgd.step(grad)
     return Training(w, [])
 
 

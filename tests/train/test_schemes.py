@@ -1,6 +1,7 @@
 """Every scheme of the catalogue trains, stops and goes on, to the bit as if it had not stopped."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -9,10 +10,8 @@ from course_lib import run
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
-from course_lib.train.logbook import LoggedPlan
 from course_lib.train.problems import load_data
 from course_lib.train.worker import work
-from course_lib.training import Plan
 from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
 
 HALF = replace(PLAN, epochs=3)
@@ -47,13 +46,30 @@ def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_pa
     assert trained(scheme, halves, plan=plan, resume=True, model=model) == parts  # nothing is left
 
 
+class Endless:
+    """A plan that tells a scheme of no epoch's end."""
+
+    def __init__(self, plan):
+        self._plan = plan
+
+    def steps_per_epoch(self, n_examples):
+        return 10**6
+
+    def __getattr__(self, name):
+        return getattr(self._plan, name)
+
+
 def test_an_exchange_that_is_still_on_its_way_when_an_epoch_ends_would_be_noticed(monkeypatch):
     plan = replace(PLAN, epochs=2, batch_size=200)
     right = trained("priority", plan=plan, model="mlp")
     serial = trained("serial", plan=plan, model="mlp")
     np.testing.assert_allclose([row[1] for row in right], [row[1] for row in serial], 1e-9)
-    shares = LoggedPlan.shares
-    monkeypatch.setattr(LoggedPlan, "shares", lambda self, *args, settle: shares(self, *args))
+    scheme = SCHEMES["priority"]
+
+    def unsettling(comm, model, X, y, plan, **options):
+        return scheme.train(comm, model, X, y, Endless(plan), **options)
+
+    monkeypatch.setitem(SCHEMES, "priority", replace(scheme, train=unsettling))
     unsettled = trained("priority", plan=plan, model="mlp")
     assert all(abs(a.loss / b.loss - 1) > 1e-4 for a, b in zip(unsettled, serial, strict=True))
 
@@ -67,7 +83,10 @@ def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkey
     trained(scheme, tmp_path, plan=HALF)
     kept = load(tmp_path)
     if forgotten == "the step":  # 39 steps are no multiple of 5: when to average next
-        monkeypatch.setattr(Plan, "first_step", lambda plan, n_examples: 0)
+        module = import_module("course_lib.schemes.parameter_averaging")
+        monkeypatch.setattr(
+            module, "enumerate", lambda shares, start: enumerate(shares, start=1), raising=False
+        )
     elif forgotten == "the order of the examples":
         rows = [row._replace(epoch=row.epoch - 1) for row in kept.rows[1:]]
         save(tmp_path, replace(kept, rows=rows))
@@ -136,5 +155,5 @@ def test_a_plan_from_a_later_epoch_on_has_the_same_steps_as_the_end_of_the_whole
     whole = [share.examples.tolist() for share in PLAN.shares(100, rank=1, size=3)]
     later = replace(PLAN, first_epoch=4)
     end = [share.examples.tolist() for share in later.shares(100, rank=1, size=3)]
-    assert later.first_step(100) == 4 * 4  # 100 examples in batches of 32
+    assert later.steps_per_epoch(100) == 4  # 100 examples in batches of 32
     assert end == whole[16:] != whole[:8]
