@@ -19,7 +19,7 @@ from course_lib.schemes import (
     parameter_averaging,
     parameter_server,
     priority,
-    sharded_parameter_server,
+    sharded_data_parallel,
 )
 from course_lib.training import Plan as TrainingPlan
 from course_lib.training import Training
@@ -35,7 +35,7 @@ SYNCHRONOUS: dict[str, Callable[..., Training]] = {
     "parameter_averaging": parameter_averaging,
     "parameter_averaging, every 5 steps": partial(parameter_averaging, every=5),
     "parameter_server": parameter_server,
-    "sharded_parameter_server": sharded_parameter_server,
+    "sharded_data_parallel": sharded_data_parallel,
 }
 PLAN = TrainingPlan(learning_rate=0.3, batch_size=64, epochs=10, momentum=0.5)
 

@@ -5,7 +5,6 @@ its arithmetic is time that passes, and its gradient a short vector on connectio
 by as much as the vector is shorter. So a thousand workers with 100 MB each fit into this computer.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from course_lib.comm.simulated.networks import Network
 from course_lib.comm.simulated.topologies import TwoLevel
 from course_lib.models.published import LayerSize
 from course_lib.models.stand_in import StandIn
+from course_lib.schemes import parameter_server
 from course_lib.training import Plan
 
 __all__ = ["dedicated_servers", "rehearse", "step_s", "whole"]
@@ -63,7 +63,7 @@ def rehearse(
     trace : bool, default: True
         Whether to keep the messages; their ``n_bytes`` are those of the short vector.
     **options
-        What the scheme takes besides; ``bucket_bytes`` are those of the whole gradient.
+        What the scheme takes besides; ``bucket_bytes`` and ``shards`` are of the whole gradient.
 
     Returns
     -------
@@ -80,6 +80,12 @@ def rehearse(
     shorter = _ITEM_BYTES * sum(lengths) / (GRADIENT_BYTES * total)
     if "bucket_bytes" in options:
         options["bucket_bytes"] *= shorter
+    if "shards" in options:
+        scale = sum(lengths) / total
+        options["shards"] = [
+            [slice(round(part.start * scale), round(part.stop * scale)) for part in shard]
+            for shard in options["shards"]
+        ]
     examples = np.zeros(steps * batch)  # one epoch: at its end a step may not reach into the next
     return run(
         partial(scheme, **options), StandIn(sizes, lengths), examples, examples,
@@ -128,15 +134,16 @@ def dedicated_servers(scheme: Scheme, options: dict[str, Any]) -> int:
     scheme : callable
         Any scheme of ``course_lib.schemes``.
     options : dict
-        What it is given besides: ``servers``, ``dedicated``.
+        What it is given besides: ``shards``.
 
     Returns
     -------
     int
-        0 for a scheme without servers, or if workers serve as well.
+        A server for each of the shards; 0 where nobody only serves.
     """
-    given = {name: p.default for name, p in inspect.signature(scheme).parameters.items()} | options
-    return int(given.get("servers", 1)) if given.get("dedicated", False) else 0
+    if isinstance(scheme, partial):
+        return dedicated_servers(scheme.func, scheme.keywords | options)
+    return len(options["shards"]) if "shards" in options else int(scheme is parameter_server)
 
 
 def step_s(

@@ -13,6 +13,7 @@ from course_lib.schemes import (
     train,
 )
 from course_lib.training import Plan
+from course_lib.training.shards import shards_evenly
 
 MODEL = StandIn.of({"fc1": 3000, "fc2": 1000}, flops_per_example=1e6)
 N_BYTES = 8 * 4000
@@ -31,8 +32,9 @@ def test_the_last_fetch_is_not_counted():
 
 
 def test_examples_and_options_reach_the_scheme():
+    shards = shards_evenly(4000, 4)
     few, many = (
-        one_step(sharded_parameter_server, MODEL, 2, each, 4, servers=4) for each in (1, 9)
+        one_step(sharded_parameter_server, MODEL, 2, each, shards=shards) for each in (1, 9)
     )
     assert many.seconds - few.seconds == pytest.approx(8 * 1e6 / 1e10, rel=1e-9)
     assert few.into[:4] == [2 * N_BYTES / 4] * 4

@@ -17,9 +17,13 @@ from course_lib.schemes import (
     data_parallel,
     layerwise_bucketed,
     parameter_server,
+    parameter_server_on_worker,
     priority,
+    sharded_data_parallel,
     sharded_parameter_server,
 )
+from course_lib.training import SGD
+from course_lib.training.shards import shards_evenly
 
 GPUS = replace(networks.ethernet_10g, flops_per_s=4e12)
 THREE = [LayerSize(name, n_parameters=500_000, flops=3e9) for name in ("L1", "L2", "L3")]
@@ -77,10 +81,10 @@ def test_a_server_s_step_is_what_passes_its_card(workers):
     [
         (data_parallel, {}, 0),
         (parameter_server, {}, 1),
-        (parameter_server, {"dedicated": False}, 0),
-        (sharded_parameter_server, {"servers": 4}, 4),
-        (partial(sharded_parameter_server, servers=3), {}, 3),
-        (sharded_parameter_server, {"servers": 4, "dedicated": False}, 0),
+        (partial(parameter_server, optimizer=SGD), {}, 1),
+        (parameter_server_on_worker, {}, 0),
+        (sharded_parameter_server, {"shards": shards_evenly(1_500_000, 4)}, 4),
+        (sharded_data_parallel, {}, 0),
     ],
 )
 def test_dedicated_servers_are_ranks_of_their_own_wherever_a_step_is_measured(
@@ -88,12 +92,13 @@ def test_dedicated_servers_are_ranks_of_their_own_wherever_a_step_is_measured(
 ):
     assert dedicated_servers(scheme, options) == n_servers
     assert len(rehearse(scheme, THREE, 4, 4, WIRES, **options).values) == 4 + n_servers
-    model = StandIn.of({"all": 48_000}, flops_per_example=3e9)
+    model = StandIn.of({"all": 1_500_000}, flops_per_example=3e9)
     assert len(one_step(scheme, model, 4, 1, network=WIRES, **options).into) == 4 + n_servers
 
 
 @pytest.mark.parametrize(
-    ("scheme", "options"), [(parameter_server, {}), (sharded_parameter_server, {"servers": 4})]
+    ("scheme", "options"),
+    [(parameter_server, {}), (sharded_parameter_server, {"shards": shards_evenly(480_000, 4)})],
 )
 def test_a_model_and_its_two_numbers_take_one_time(scheme, options):
     compute_s, n_parameters = 5e-3, 480_000
@@ -101,7 +106,6 @@ def test_a_model_and_its_two_numbers_take_one_time(scheme, options):
     rehearsed_s = step_s(scheme, sizes, 4, 4, WIRES, **options)
     model = StandIn.of({"all": n_parameters}, compute_s * WIRES.flops_per_s)  # of 8 bytes each
     wider = replace(WIRES, bandwidth_bytes_per_s=2 * WIRES.bandwidth_bytes_per_s)
-    options = {"balanced": True, **options} if options else options
     one_s = one_step(scheme, model, 4, 1, network=wider, **options).seconds
     assert rehearsed_s == pytest.approx(one_s, rel=1e-3)  # its update is of a shorter vector
 

@@ -45,8 +45,10 @@ from course_lib.schemes.nn_data_parallel import nn_data_parallel
 from course_lib.schemes.one_shot_averaging import one_shot_averaging, one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
+from course_lib.schemes.parameter_server_on_worker import parameter_server_on_worker
 from course_lib.schemes.priority import priority
 from course_lib.schemes.serial import gradient_descent, train
+from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 
 __all__ = [
@@ -60,7 +62,9 @@ __all__ = [
     "one_shot_training",
     "parameter_averaging",
     "parameter_server",
+    "parameter_server_on_worker",
     "priority",
+    "sharded_data_parallel",
     "sharded_parameter_server",
     "train",
 ]

@@ -1,31 +1,20 @@
 """The parameter server in shards: every server keeps a part, so that no card carries everything."""
 
+from collections.abc import Sequence
+
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
-from course_lib.training.shards import (
-    Shard,
-    pack,
-    shards_by_name,
-    shards_evenly,
-    unpack,
-)
+from course_lib.training.shards import Shard, pack, unpack
 
-__all__ = ["sharded_parameter_server"]
+__all__ = ["serve", "sharded_parameter_server", "work"]
 
 
 def sharded_parameter_server(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    servers: int = 2,
-    dedicated: bool = True,
-    balanced: bool = True,
-    optimizer: Optimizer = SGD,
-) -> Training:
-    """Train with the model cut into shards, one on each of the first ``servers`` ranks.
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    shards: Sequence[Shard], optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
+    """Train with the model cut into shards, on the first ranks; the others are workers.
 
     A worker fetches the parts of the model from their servers and pushes the parts of its gradient
     to them; a server updates its part when all workers have pushed. A server without a part is
@@ -33,18 +22,14 @@ def sharded_parameter_server(
 
     Parameters
     ----------
-    servers : int, default: 2
-        How many shards there are, on ranks 0 to ``servers - 1``.
-    dedicated : bool, default: True
-        Whether the servers only serve. If not, they are workers as well.
-    balanced : bool, default: True
-        Shards of equal length, or layers by the hash of their names.
+    shards : sequence of list of slice
+        What each server keeps, from rank 0 on, as ``course_lib.training.shards`` makes them: evenly
+        cut, by size, or by name.
 
     Notes
     -----
-    Cost of one step, for W workers, S balanced servers and n bytes of parameters: W n/S bytes into
-    a dedicated server's card and as many out. With shards on all P ranks 2(P-1)/P n bytes each way,
-    as on a ring. After the last step every rank fetches the parameters once more.
+    Cost of one step, for W workers, S servers with even shards and n bytes of parameters: W n/S
+    bytes into a server's card and as many out. After the last step every rank fetches once more.
 
     Invariant: all workers compute at the parameters of the same step.
 
@@ -53,91 +38,87 @@ def sharded_parameter_server(
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012.
     """
-    first_worker = servers if dedicated else 0
-    if not 1 <= servers <= comm.size or first_worker >= comm.size:
+    if not 1 <= len(shards) < comm.size:
         raise ValueError(
-            f"servers must be from 1 to {comm.size - 1 if dedicated else comm.size} of "
-            f"{comm.size} ranks, so that a worker is left; got {servers}"
+            f"shards must be from 1 to {comm.size - 1} of {comm.size} ranks, so that a worker is "
+            f"left; got {len(shards)}"
         )
-    n_workers = comm.size - first_worker
-    shards = (
-        shards_evenly(model.n_parameters, servers)
-        if balanced
-        else shards_by_name(model.layers, servers)
-    )
-    own = shards[comm.rank] if comm.rank < servers else []
-    w = model.initial(plan.seed)  # of each server only its own shard counts: the others fetch it
+    if comm.rank < len(shards):
+        return serve(comm, model, len(y), plan, shards, optimizer)
+    return work(comm, model, X, y, plan, shards)
+
+
+def serve(
+    comm: Communicator, model: Model, n_examples: int, plan: Plan, shards: Sequence[Shard],
+    optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
+    """Keep a shard: hand it out, add up the parts of the gradients, take the step there.
+
+    In round k server s turns to worker s + k, modulo the larger of the two numbers, and worker s to
+    server s - k: nobody has two at a time, so all cards are busy and nobody waits in a circle.
+    """
+    n_servers, n_workers = len(shards), comm.size - len(shards)
+    turns = range(n_rounds := max(n_servers, n_workers))
+    numbers = [(comm.rank + k) % n_rounds for k in turns]
+    own = shards[comm.rank]
+    workers = [n_servers + number for number in numbers if number < n_workers and own]
+
+    w = model.initial(plan.seed)
     kept = pack(w, own)
     sgd = optimizer(kept, plan)
     losses = []
-    for examples, weight in plan.shares(len(y), max(comm.rank - first_worker, 0), n_workers):
-        _fetch(comm, shards, kept, w, first_worker)
-        loss, grad = 0.0, w * 0
-        if comm.rank >= first_worker:
-            batch = X[examples], y[examples]
-            with comm.compute("gradient", flops=model.flops(batch)):
-                loss, grad = partial_gradient(model, w, batch, weight)
-        comm.note("loss_partial", loss)
-        losses.append(loss)
-        total = _push(comm, shards, grad, first_worker)
+    for _ in plan.shares(n_examples):
+        for dst in workers:
+            comm.send(kept, dst)
+        comm.note("loss_partial", 0.0)  # it computes nothing of the loss
+        losses.append(0.0)
+        total = kept * 0
+        for src in workers:
+            total += comm.recv(src)
         with comm.compute("update", flops=2.0 * len(kept)):
             sgd.step(total)
-    _fetch(comm, shards, kept, w, 0)
+    unpack(kept, own, w)
+    share_out(comm, shards, w)
     return Training(w, losses)
 
 
-def _fetch(
-    comm: Communicator, shards: list[Shard], kept: Array, w: Array, first_reader: int
-) -> None:
-    """Let the ranks from ``first_reader`` on have all shards, each from its server."""
-    own = shards[comm.rank] if comm.rank < len(shards) else []
-    unpack(kept, own, w)
-    for server, reader in _rounds(comm, len(shards), first_reader):
-        outgoing = None if reader is None or not own else kept
-        theirs = [] if server is None else shards[server]
-        arrived = _exchange(comm, reader, outgoing, server if theirs else None)
-        if theirs:
-            unpack(arrived, theirs, w)
+def work(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, shards: Sequence[Shard]
+) -> Training:
+    """Fetch all shards, compute the gradient over this worker's part of the batch, push its parts.
 
-
-def _push(comm: Communicator, shards: list[Shard], grad: Array, first_worker: int) -> Array:
-    """Give every server its part of the gradient; return the sum of what this one was given."""
-    own = shards[comm.rank] if comm.rank < len(shards) else []
-    total = pack(grad, own)
-    for server, worker in _rounds(comm, len(shards), first_worker):
-        theirs = [] if server is None else shards[server]
-        outgoing = pack(grad, theirs) if theirs else None
-        arrived = _exchange(comm, server, outgoing, worker if own else None)
-        if arrived is not None:
-            total += arrived
-    return total
-
-
-def _rounds(
-    comm: Communicator, n_servers: int, first_worker: int
-) -> list[tuple[int | None, int | None]]:
-    """List, round by round, the server this worker talks to, and the worker this server talks to.
-
-    In round k server s has worker s + k, modulo the larger number: nobody has two at a time, so
-    all cards are busy and nobody waits in a circle. None where there is none but oneself.
+    Its order of servers is the other side of that in ``serve``.
     """
-    n_workers, worker = comm.size - first_worker, comm.rank - first_worker
-    rounds: list[tuple[int | None, int | None]] = []
-    for k in range(n_rounds := max(n_servers, n_workers)):
-        theirs, mine = (worker - k) % n_rounds, (comm.rank + k) % n_rounds
-        is_served = worker >= 0 and theirs < n_servers and theirs != comm.rank
-        serves = comm.rank < n_servers and mine < n_workers and first_worker + mine != comm.rank
-        rounds.append((theirs if is_served else None, first_worker + mine if serves else None))
-    return rounds
+    number, n_workers = comm.rank - len(shards), comm.size - len(shards)
+    turns = range(n_rounds := max(len(shards), n_workers))
+    ranks = [(number - k) % n_rounds for k in turns]
+    servers = [rank for rank in ranks if rank < len(shards) and shards[rank]]
+
+    w = model.initial(plan.seed)  # as long as it must be; every fetch replaces all of it
+    losses = []
+    for examples, weight in plan.shares(len(y), number, n_workers):
+        for src in servers:
+            unpack(comm.recv(src), shards[src], w)
+        batch = X[examples], y[examples]
+        with comm.compute("gradient", flops=model.flops(batch)):
+            loss, grad = partial_gradient(model, w, batch, weight)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+        for dst in servers:
+            comm.send(pack(grad, shards[dst]), dst)
+    share_out(comm, shards, w)
+    return Training(w, losses)
 
 
-def _exchange(
-    comm: Communicator, dst: int | None, outgoing: Array | None, src: int | None
-) -> Array:
-    """Send, receive, or do both at the same time; return what was received, if anything."""
-    if dst is None or outgoing is None:
-        return None if src is None else comm.recv(src)
-    if src is None:
-        comm.send(outgoing, dst)
-        return None
-    return comm.sendrecv(outgoing, dst=dst, src=src)
+def share_out(comm: Communicator, shards: Sequence[Shard], w: Array) -> None:
+    """Let everybody have all shards: in round k from the rank that is k places to the left."""
+    kept_by = [*shards, *([] for _ in range(comm.size - len(shards)))]
+    own = kept_by[comm.rank]
+    for k in range(1, comm.size):
+        dst, src = (comm.rank + k) % comm.size, (comm.rank - k) % comm.size
+        if own and kept_by[src]:
+            unpack(comm.sendrecv(pack(w, own), dst=dst, src=src), kept_by[src], w)
+        elif own:
+            comm.send(pack(w, own), dst)
+        elif kept_by[src]:
+            unpack(comm.recv(src), kept_by[src], w)

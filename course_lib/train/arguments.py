@@ -179,7 +179,7 @@ def _check(chosen: argparse.Namespace) -> Arguments:
         )
     network = network_named(chosen.network, backend)
     options = _own_options(chosen)
-    _check_servers(options, workers)
+    _check_servers(options.get("servers", scheme.servers), workers)
     plan = _plan(kind.usual, chosen)
     check_file("--trace", chosen.trace, ".json")
 
@@ -220,17 +220,12 @@ def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
     return {name: OPTIONS[name].read(as_option(name), getattr(chosen, name)) for name in taken}
 
 
-def _check_servers(options: dict[str, Any], workers: int) -> None:
-    if "dedicated" not in options:
-        return
-    servers = options.get("servers", 1)
-    is_dedicated = options["dedicated"] == "yes"
-    least = servers + is_dedicated
-    if workers < least:
+def _check_servers(servers: int, workers: int) -> None:
+    if 0 < servers >= workers:
         what = "1 server" if servers == 1 else f"{servers} servers"
         raise ValueError(
-            f"--workers counts all ranks: with {what} and --dedicated {options['dedicated']} there "
-            f"must be {least} or more, got {workers}"
+            f"--workers counts all ranks: with {what} there must be {servers + 1} or more, "
+            f"got {workers}"
         )
 
 

@@ -18,6 +18,8 @@ from course_lib.schemes import (
     one_shot_training,
     parameter_averaging,
     parameter_server,
+    parameter_server_on_worker,
+    sharded_data_parallel,
     sharded_parameter_server,
     train,
 )
@@ -25,6 +27,7 @@ from course_lib.schemes.priority import order_of_need, priority
 from course_lib.schemes.timed import TimedModel
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
+from course_lib.training.shards import shards_evenly
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
 
@@ -78,6 +81,8 @@ class Scheme:
         Names in ``OPTIONS``.
     whole : callable or None
         Puts the model together from all ranks' states. None: those of rank 0 stand for all.
+    servers : int, default: 0
+        How many ranks only serve, where no option says so.
     most_workers : int or None
         If there is a limit of its own.
     models : tuple of str or None
@@ -87,6 +92,7 @@ class Scheme:
     train: Callable[..., Training]
     options: tuple[str, ...] = ()
     whole: Callable[[Sequence[Sequence[State]]], Array] | None = None
+    servers: int = 0
     most_workers: int | None = None
     models: tuple[str, ...] | None = None
 
@@ -119,6 +125,19 @@ def _priority(
     return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce, optimizer)
 
 
+def _sharded(
+    comm: Communicator,
+    model: Model,
+    X: Array,
+    y: Array,
+    plan: Plan,
+    servers: int,
+    optimizer: Optimizer,
+) -> Training:
+    shards = shards_evenly(model.n_parameters, servers)
+    return sharded_parameter_server(comm, model, X, y, plan, shards, optimizer)
+
+
 def _by_need(n_layers: int) -> list[int]:
     """Order the layers where one exchange takes longer than the whole of back-propagation."""
     return order_of_need(
@@ -143,8 +162,7 @@ OPTIONS = {
         {"need": _by_need, "ready": _as_ready},
     ),
     "every": Option("1", "how many steps lie between two averages"),
-    "servers": Option("2", "how many ranks keep a part of the model"),
-    "dedicated": Option("yes", "whether servers only serve: yes or no", {"yes": True, "no": False}),
+    "servers": Option("2", "how many ranks only keep a part of the model"),
 }
 """What only some schemes take, by name; ``--every`` for one."""
 
@@ -157,9 +175,9 @@ SCHEMES = {
     "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv")),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
-    "parameter_server": Scheme(parameter_server, ("dedicated",)),
-    "sharded_parameter_server": Scheme(
-        sharded_parameter_server, ("servers", "dedicated"), whole=_joined
-    ),
+    "parameter_server": Scheme(parameter_server, servers=1),
+    "parameter_server_on_worker": Scheme(parameter_server_on_worker),
+    "sharded_parameter_server": Scheme(_sharded, ("servers",), whole=_joined),
+    "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
 }
 """The schemes by name."""

@@ -10,6 +10,7 @@ import array_api_compat
 from course_lib.models.model import Array, Layer
 
 __all__ = [
+    "Shard",
     "length",
     "pack",
     "shards_by_name",

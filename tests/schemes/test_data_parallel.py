@@ -1,7 +1,6 @@
 """Synchronous schemes: N workers take the steps that one would take with the whole batch."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +18,8 @@ from course_lib.schemes import (
     data_parallel,
     parameter_averaging,
     parameter_server,
+    parameter_server_on_worker,
+    sharded_data_parallel,
     sharded_parameter_server,
     train,
 )
@@ -34,15 +35,18 @@ from course_lib.training.shards import (
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 
+
+def one_shard(comm, model, *arguments):
+    return sharded_parameter_server(comm, model, *arguments, shards_evenly(model.n_parameters, 1))
+
+
 SCHEMES = {
     "data_parallel": data_parallel,
     "parameter_server": parameter_server,
-    "parameter_server on a worker": partial(parameter_server, dedicated=False),
+    "parameter_server on a worker": parameter_server_on_worker,
     "parameter_averaging": parameter_averaging,
-    "one shard": partial(sharded_parameter_server, servers=1),
-    "shards by name on two workers": partial(
-        sharded_parameter_server, servers=2, dedicated=False, balanced=False
-    ),
+    "one shard": one_shard,
+    "shards on all workers": sharded_data_parallel,
 }
 SYNCHRONOUS = [name for name in SCHEMES if name != "parameter_averaging"]
 
@@ -86,7 +90,7 @@ def test_any_number_of_workers_and_any_batch(size, batch_size, momentum, scheme,
     """Batches that do not divide, and ranks without a single example."""
     plan = Plan(learning_rate=0.1, batch_size=batch_size, momentum=momentum)
     model, (X, y) = LogisticRegression(3, l2=0.01), examples(rows=50)
-    size += scheme != "parameter_server on a worker"  # a server more, or two ranks to serve
+    size += scheme in ("parameter_server", "one shard")  # a server more
     values = run(
         SCHEMES[scheme], model, X, y, plan, workers=size, backend="simulated", rendezvous=rendezvous
     ).values
@@ -150,14 +154,12 @@ def test_averages_are_taken_when_they_are_due_and_at_the_end():
 # The server's card
 
 
-@pytest.mark.parametrize("dedicated", [True, False])
+@pytest.mark.parametrize("scheme", [parameter_server, parameter_server_on_worker])
 @pytest.mark.parametrize("size", [2, 4, 5])
-def test_the_server_sends_a_vector_a_worker_once_more_at_the_end(size, dedicated):
+def test_the_server_sends_a_vector_a_worker_once_more_at_the_end(size, scheme):
     model, (X, y) = LogisticRegression(3), examples(rows=40)
     plan = Plan(batch_size=10)  # 4 steps
-    trace = run(
-        parameter_server, model, X, y, plan, dedicated, workers=size, backend="simulated"
-    ).trace
+    trace = run(scheme, model, X, y, plan, workers=size, backend="simulated").trace
     n_bytes, steps = 8 * model.n_parameters, 4
     assert trace.bytes_received()[0] == steps * (size - 1) * n_bytes
     assert trace.bytes_sent()[0] == (steps + 1) * (size - 1) * n_bytes
@@ -175,16 +177,19 @@ def test_a_dedicated_server_needs_a_worker():
 
 
 @pytest.mark.parametrize("rendezvous", [False, True])
-@pytest.mark.parametrize("balanced", [True, False])
-def test_any_number_of_shards_anywhere_is_one_process(rendezvous, balanced):
+@pytest.mark.parametrize("placed", ["evenly", "by size", "by name"])
+def test_any_number_of_shards_is_one_process(rendezvous, placed):
     model, (X, y) = mlp(3, 6, 2), examples()
     serial = train(model, X, y, PLAN)
     for size in (2, 3, 5):
-        for servers, dedicated in [(s, d) for s in range(1, size + 1) for d in (True, False)]:
-            if dedicated and servers == size:
-                continue
+        for n_servers in range(1, size):
+            shards = {
+                "evenly": shards_evenly(model.n_parameters, n_servers),
+                "by size": shards_by_size(model.layers, n_servers),
+                "by name": shards_by_name(model.layers, n_servers),
+            }[placed]
             values = run(
-                sharded_parameter_server, model, X, y, PLAN, servers, dedicated, balanced,
+                sharded_parameter_server, model, X, y, PLAN, shards,
                 workers=size, backend="simulated", rendezvous=rendezvous,
             ).values  # fmt: skip
             for value in values:
@@ -195,24 +200,23 @@ def test_any_number_of_shards_anywhere_is_one_process(rendezvous, balanced):
 def test_a_server_without_a_shard_is_never_spoken_to():
     """With one layer and names for keys, one of three servers has everything."""
     model, (X, y) = LogisticRegression(3), examples(rows=40)
+    shards = shards_by_name(model.layers, 3)
     trace = run(
-        sharded_parameter_server, model, X, y, Plan(batch_size=10), 3, True, False,
+        sharded_parameter_server, model, X, y, Plan(batch_size=10), shards,
         workers=5, backend="simulated",
     ).trace  # fmt: skip
-    (server,) = [i for i, shard in enumerate(shards_by_name(model.layers, 3)) if shard]
+    (server,) = [i for i, shard in enumerate(shards) if shard]
     assert {m.src for m in trace.messages} == {server, 3, 4}
     assert max(trace.bytes_sent()) == trace.bytes_sent()[server]
 
 
-@pytest.mark.parametrize(
-    ("servers", "dedicated", "most"), [(0, True, 2), (3, True, 2), (4, False, 3)]
-)
-def test_more_servers_than_ranks_are_refused(servers, dedicated, most):
+@pytest.mark.parametrize("n_servers", [0, 3, 4])
+def test_shards_that_leave_no_worker_are_refused(n_servers):
     model, (X, y) = LogisticRegression(3), examples(rows=4)
-    with pytest.raises(WorkerError, match=f"servers must be from 1 to {most} of 3 ranks"):
+    shards = [[slice(0, 4)]] * n_servers
+    with pytest.raises(WorkerError, match="shards must be from 1 to 2 of 3 ranks"):
         run(
-            sharded_parameter_server, model, X, y, PLAN, servers, dedicated,
-            workers=3, backend="simulated",
+            sharded_parameter_server, model, X, y, PLAN, shards, workers=3, backend="simulated"
         )  # fmt: skip
 
 
@@ -239,9 +243,8 @@ def test_dedicated_servers_and_workers_are_all_busy_in_every_round():
 
     def seconds(epochs):
         plan = Plan(batch_size=4, epochs=epochs)
-        scheme = partial(sharded_parameter_server, servers=4)
         free = replace(networks.ethernet_10g, latency_s=0.0, flops_per_s=1e18)
-        work = (scheme, model, X, y, plan)
+        work = (sharded_parameter_server, model, X, y, plan, shards_evenly(20_000, 4))
         return run(*work, workers=8, backend="simulated", network=free).elapsed_s
 
     n_beta = 8 * model.n_parameters * networks.ethernet_10g.beta_s_per_byte

@@ -16,10 +16,13 @@ from course_lib.schemes import (
     layerwise,
     parameter_averaging,
     parameter_server,
+    parameter_server_on_worker,
+    sharded_data_parallel,
     sharded_parameter_server,
     train,
 )
 from course_lib.training import Plan
+from course_lib.training.shards import shards_by_name, shards_evenly
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4)  # 20 steps of 120 examples
 TOLERANCE = 1e-13
@@ -28,17 +31,31 @@ TOLERANCE = 1e-13
 FAR = 1e-4
 """A mistake must be further away than that: more than ten times the tolerance, by far."""
 
+
+def evenly(model):
+    return shards_evenly(model.n_parameters, 2)
+
+
+def by_name(model):
+    return shards_by_name(model.layers, 2)
+
+
+def in_shards(placed):
+    def scheme(comm, model, X, y, plan, **optimizer):
+        return sharded_parameter_server(comm, model, X, y, plan, placed(model), **optimizer)
+
+    return scheme
+
+
 PROMISING = {
     "data_parallel": data_parallel,
     "layerwise": layerwise,
     "parameter_averaging": parameter_averaging,
     "parameter_server": parameter_server,
-    "parameter_server on a worker": partial(parameter_server, dedicated=False),
-    "shards on ranks of their own": partial(sharded_parameter_server, servers=2),
-    "shards on all workers": partial(sharded_parameter_server, servers=4, dedicated=False),
-    "shards by name": partial(
-        sharded_parameter_server, servers=2, dedicated=False, balanced=False
-    ),
+    "parameter_server on a worker": parameter_server_on_worker,
+    "two shards": in_shards(evenly),
+    "shards by name": in_shards(by_name),
+    "shards on all workers": sharded_data_parallel,
 }  # fmt: skip
 
 
@@ -63,7 +80,7 @@ def distance(scheme, model, data, plan, workers=4, **optimizer):
 
 def ranks_for(name, n_workers):
     """Return how many ranks there must be for so many workers."""
-    servers = {"parameter_server": 1, "shards on ranks of their own": 2}
+    servers = {"parameter_server": 1, "two shards": 2, "shards by name": 2}
     return n_workers + servers.get(name, 0)
 
 
@@ -140,8 +157,8 @@ def forgotten_broadcast(comm, w):
 FORGOTTEN = {
     "data_parallel": ("data_parallel", "broadcast_tree", forgotten_broadcast),
     "parameter_averaging": ("parameter_averaging", "broadcast_tree", forgotten_broadcast),
-    "parameter_server": ("parameter_server", "_fetch", lambda comm, w: None),
-    "shards on all workers": ("sharded_parameter_server", "_fetch", lambda *arguments: None),
+    "parameter_server on a worker": ("parameter_server_on_worker", "fetch", lambda comm, w: None),
+    "two shards": ("sharded_parameter_server", "unpack", lambda *arguments: None),
 }
 
 

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 from course_lib import run
+from course_lib.collectives import allreduce_ring, alltoall
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.schemes import (
     data_parallel,
     parameter_server,
+    parameter_server_on_worker,
+    sharded_data_parallel,
     sharded_parameter_server,
     train,
 )
+from course_lib.schemes.parameter_server_on_worker import fetch
 from course_lib.training import Plan
-from course_lib.training.shards import pack, unpack
+from course_lib.training.shards import shards_evenly, split_evenly
 
-server_module = import_module("course_lib.schemes.parameter_server")
+worker_module = import_module("course_lib.schemes.parameter_server_on_worker")
 shards_module = import_module("course_lib.schemes.sharded_parameter_server")
 
 N_PARAMETERS = 24  # each number of ranks or shards below divides it
@@ -26,8 +30,14 @@ N_BYTES = 8 * N_PARAMETERS
 MODEL = LogisticRegression(N_PARAMETERS - 1)
 
 
-def on_all_ranks(comm, *arguments):
-    return sharded_parameter_server(comm, *arguments, servers=comm.size, dedicated=False)
+def reduce_scatter_direct(comm, array):
+    """Everybody sends everybody their chunk, and adds up what has come."""
+    return alltoall(comm, array).reshape(comm.size, -1).sum(axis=0)
+
+
+def allgather_direct(comm, array):
+    """Everybody sends everybody the same."""
+    return alltoall(comm, np.tile(array, comm.size))
 
 
 # By rank, for P ranks and n bytes of parameters; as many bytes go into a card as out of it.
@@ -36,21 +46,23 @@ PLACEMENTS = {
     "a dedicated server": (parameter_server, lambda P, n: [(P - 1) * n] + [n] * (P - 1)),
     # 2 (P - 1) n in and out together at the rank that doubles.
     "a server that works as well": (
-        partial(parameter_server, dedicated=False),
-        lambda P, n: [(P - 1) * n] + [n] * (P - 1),
+        parameter_server_on_worker, lambda P, n: [(P - 1) * n] + [n] * (P - 1),
     ),
     # W = P - 2 workers, S = 2: W n / S each way at a server.
-    "two dedicated shards": (
-        partial(sharded_parameter_server, servers=2),
+    "two shards": (
+        partial(sharded_parameter_server, shards=shards_evenly(N_PARAMETERS, 2)),
         lambda P, n: [(P - 2) * n // 2] * 2 + [n] * (P - 2),
     ),
-    # Its shard from or to P - 1 others, and the other shard.
-    "two shards on workers": (
-        partial(sharded_parameter_server, servers=2, dedicated=False),
-        lambda P, n: [(P - 1) * n // 2 + n // 2] * 2 + [n] * (P - 2),
+    "shards on all ranks": (
+        sharded_data_parallel, lambda P, n: [2 * (P - 1) * n // P] * P,
     ),
-    "shards on all ranks": (on_all_ranks, lambda P, n: [2 * (P - 1) * n // P] * P),
-}
+    "shards on all ranks, from each to each": (
+        partial(
+            sharded_data_parallel, reduce_scatter=reduce_scatter_direct, allgather=allgather_direct
+        ),
+        lambda P, n: [2 * (P - 1) * n // P] * P,
+    ),
+}  # fmt: skip
 
 
 def examples():
@@ -89,71 +101,79 @@ def test_a_server_that_works_as_well_serves_the_same_model_with_one_worker_more(
     """For the same W workers a rank less is needed, and W - 1 vectors cross its card each way."""
     n_workers = 4
     (dedicated, *_), _ = bytes_a_step(simulated, parameter_server, n_workers + 1)
-    doubling = partial(parameter_server, dedicated=False)
-    (into, *_), (out, *_) = bytes_a_step(simulated, doubling, n_workers)
+    (into, *_), (out, *_) = bytes_a_step(simulated, parameter_server_on_worker, n_workers)
     assert dedicated == n_workers * N_BYTES
     assert into + out == 2 * (n_workers - 1) * N_BYTES
 
 
-def test_shards_on_all_ranks_carry_what_the_ring_carries():
-    assert bytes_a_step(simulated, on_all_ranks, 4) == bytes_a_step(simulated, data_parallel, 4)
+def test_shards_on_all_ranks_carry_what_the_ring_carries_whoever_sends_to_whom():
+    """What is sent and to whom are two things: straight to its owner, a chunk is as many bytes."""
+    ring = bytes_a_step(simulated, data_parallel, 4)
+    for placement in ("shards on all ranks", "shards on all ranks, from each to each"):
+        assert bytes_a_step(simulated, PLACEMENTS[placement][0], 4) == ring
+    pairs = {}
+    for placement in ("shards on all ranks", "shards on all ranks, from each to each"):
+        trace = simulated(PLACEMENTS[placement][0], MODEL, *examples(), Plan(), workers=4).trace
+        pairs[placement] = {(message.src, message.dst) for message in trace.messages}
+    assert [len(found) for found in pairs.values()] == [4, 12]
 
 
-# Servers that train rightly and send too much, or through another card
+# Schemes that train rightly and send too much, or through another card
 
 
-def push_whole(comm, shards, grad, first_worker):
-    """Send every server the whole gradient; each takes its part of it."""
-    own = shards[comm.rank] if comm.rank < len(shards) else []
-    total = pack(grad, own)
-    for server, worker in shards_module._rounds(comm, len(shards), first_worker):
-        arrived = shards_module._exchange(
-            comm, server, None if server is None else grad, worker if own else None
-        )
-        if arrived is not None:
-            total += pack(arrived, own)
-    return total
+def unneeded_sum(comm, array):
+    """Everybody is sent the whole sum and keeps its part."""
+    return allreduce_ring(comm, array)[split_evenly(len(array), comm.size)[comm.rank]]
 
 
-def fetch_whole(comm, shards, kept, w, first_reader):
-    """Send every reader a vector as long as the model, of which only the shard counts."""
-    own = shards[comm.rank] if comm.rank < len(shards) else []
-    unpack(kept, own, w)
-    for server, reader in shards_module._rounds(comm, len(shards), first_reader):
-        outgoing = None if reader is None or not own else w
-        arrived = shards_module._exchange(comm, reader, outgoing, server)
-        if arrived is not None:
-            unpack(pack(arrived, shards[server]), shards[server], w)
+def pack_all(vector, shard):
+    """Take the whole vector for a shard."""
+    return vector.copy()
 
 
-def fetch_twice(comm, w, fetch=server_module._fetch):
+def unpack_part(packed, shard, vector):
+    for part in shard:
+        vector[part] = packed[part]
+
+
+def fetch_twice(comm, w):
     fetch(comm, w)
     fetch(comm, w)
 
 
 IMPOSTORS = {
-    "the whole gradient to each shard": (shards_module, "_push", push_whole),
-    "the whole model from each shard": (shards_module, "_fetch", fetch_whole),
-    "the parameters sent twice": (server_module, "_fetch", fetch_twice),
+    "two shards": (shards_module, {"pack": pack_all, "unpack": unpack_part}),
+    "a server that works as well": (worker_module, {"fetch": fetch_twice}),
 }
 
 
-@pytest.mark.parametrize("impostor", IMPOSTORS)
-def test_a_server_that_sends_too_much_is_seen_by_its_bytes_alone(monkeypatch, impostor):
-    module, name, instead = IMPOSTORS[impostor]
-    monkeypatch.setattr(module, name, instead)
-    for placement, (scheme, expected) in PLACEMENTS.items():
-        if ("shard" in placement) == (module is shards_module):
-            into, out = bytes_a_step(simulated, scheme, 4)
-            assert sum(into) == sum(out) > sum(expected(4, N_BYTES))
-            plan = Plan(batch_size=20)
-            (w, _), *_ = simulated(scheme, MODEL, *examples(), plan, workers=4).values
-            np.testing.assert_allclose(w, train(MODEL, *examples(), plan).w, rtol=0, atol=1e-13)
+def assert_sends_too_much_and_trains_rightly(scheme, expected):
+    into, out = bytes_a_step(simulated, scheme, 4)
+    assert sum(into) == sum(out) > sum(expected(4, N_BYTES))
+    plan = Plan(batch_size=20)
+    (w, _), *_ = simulated(scheme, MODEL, *examples(), plan, workers=4).values
+    np.testing.assert_allclose(w, train(MODEL, *examples(), plan).w, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("placement", IMPOSTORS)
+def test_a_server_that_sends_too_much_is_seen_by_its_bytes_alone(monkeypatch, placement):
+    module, instead = IMPOSTORS[placement]
+    for name, function in instead.items():
+        monkeypatch.setattr(module, name, function)
+    assert_sends_too_much_and_trains_rightly(*PLACEMENTS[placement])
+
+
+def test_a_sum_that_everybody_gets_whole_is_seen_by_its_bytes_alone():
+    scheme = partial(sharded_data_parallel, reduce_scatter=unneeded_sum)
+    assert_sends_too_much_and_trains_rightly(scheme, PLACEMENTS["shards on all ranks"][1])
 
 
 def test_no_placement_passes_for_another():
-    """But for one server: a rank more or less is what tells a dedicated one from one that works."""
+    """But for those that carry the same: see their formulas above."""
     found = {name: bytes_a_step(simulated, PLACEMENTS[name][0], 6) for name in PLACEMENTS}
-    one_server = {"a dedicated server", "a server that works as well"}
+    alike = [
+        {"a dedicated server", "a server that works as well"},
+        {"shards on all ranks", "shards on all ranks, from each to each"},
+    ]
     for name, other in combinations(PLACEMENTS, 2):
-        assert (found[name] == found[other]) == ({name, other} == one_server)
+        assert (found[name] == found[other]) == ({name, other} in alike)

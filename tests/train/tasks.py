@@ -23,8 +23,10 @@ CASES = {
     "nn_data_parallel": {},
     "one_shot_averaging": {},
     "parameter_averaging": {"every": 5, "allreduce": "tree"},
-    "parameter_server": {"dedicated": "yes"},
-    "sharded_parameter_server": {"servers": 2, "dedicated": "no"},
+    "parameter_server": {},
+    "parameter_server_on_worker": {},
+    "sharded_parameter_server": {"servers": 2},
+    "sharded_data_parallel": {},
 }
 """Each scheme of the catalogue with its options."""
 

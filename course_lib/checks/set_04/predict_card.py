@@ -30,7 +30,13 @@ class PredictCard(PredictTask):
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Train a model on paper, in four ways."""
         from course_lib.one_step import OneStep, one_step
-        from course_lib.schemes import parameter_server, sharded_parameter_server
+        from course_lib.schemes import (
+            parameter_server,
+            parameter_server_on_worker,
+            sharded_data_parallel,
+            sharded_parameter_server,
+        )
+        from course_lib.training.shards import shards_evenly
 
         n_parameters, workers, servers = numbers
         model = StandIn.of({"all": n_parameters}, flops_per_example=1.0)
@@ -38,12 +44,14 @@ class PredictCard(PredictTask):
         def card(step: OneStep) -> int:
             return round(step.into[0] + step.out[0])
 
-        sharded = (sharded_parameter_server, model, workers, 1)
+        shards = shards_evenly(n_parameters, servers)
         return {
-            "one_server": card(one_step(parameter_server, model, workers, 1, extra_ranks=1)),
-            "on_a_worker": card(one_step(parameter_server, model, workers, 1, dedicated=False)),
-            "one_of_the_servers": card(one_step(*sharded, extra_ranks=servers, servers=servers)),
-            "a_shard_on_each": card(one_step(*sharded, servers=workers, dedicated=False)),
+            "one_server": card(one_step(parameter_server, model, workers, 1)),
+            "on_a_worker": card(one_step(parameter_server_on_worker, model, workers, 1)),
+            "one_of_the_servers": card(
+                one_step(sharded_parameter_server, model, workers, 1, shards=shards)
+            ),
+            "a_shard_on_each": card(one_step(sharded_data_parallel, model, workers, 1)),
         }
 
     def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:

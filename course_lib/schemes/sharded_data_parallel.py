@@ -1,0 +1,57 @@
+"""Data-parallel SGD with a shard of the optimizer on every rank: ZeRO, stage 1."""
+
+from collections.abc import Callable
+
+from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array, Model
+from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
+from course_lib.training.shards import pack, shards_evenly
+
+__all__ = ["sharded_data_parallel"]
+
+
+def sharded_data_parallel(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    reduce_scatter: Callable[..., Array] = reduce_scatter_ring,
+    allgather: Callable[..., Array] = allgather_ring, optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
+    """Train on all ranks together; each takes the step for its shard of the parameters only.
+
+    An all-reduce is a reduce-scatter and an all-gather. Between the two every rank holds its part
+    of the sum: that is all it needs to update its part of the parameters. So momentum is kept once
+    and not P times, and what is gathered is parameters. It is a parameter server on every rank.
+
+    Parameters
+    ----------
+    reduce_scatter, allgather : callable, default: those on a ring
+        How the gradient is summed and cut, and how the parameters are put together again.
+
+    Notes
+    -----
+    Cost of one step: that of the two collectives; on rings 2(P-1) rounds and 2(P-1)/P n bytes each
+    way, for n = the bytes of the parameters. Before the first step: one all-gather more.
+
+    Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
+
+    References
+    ----------
+    S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
+    trillion parameter models", SC 2020.
+    """
+    own = shards_evenly(model.n_parameters, comm.size)[comm.rank]
+    w_shard = pack(model.initial(plan.seed), own)  # shape (n/P,)
+    sgd = optimizer(w_shard, plan)
+    w = allgather(comm, w_shard)
+    losses = []
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+        batch = X[examples], y[examples]
+        with comm.compute("gradient", flops=model.flops(batch)):
+            loss, grad = partial_gradient(model, w, batch, weight)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+        grad_shard = reduce_scatter(comm, grad)  # shape (n/P,), of the sum
+        with comm.compute("update", flops=2.0 * len(w_shard)):
+            sgd.step(grad_shard)
+        w = allgather(comm, w_shard)
+    return Training(w, losses)
