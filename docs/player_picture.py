@@ -15,6 +15,7 @@ from playwright.sync_api import sync_playwright
 from course_lib import networks, run
 from course_lib.data.diabetes import load_diabetes
 from course_lib.schemes import map_reduce
+from course_lib.training import Plan
 from course_lib.viz import export_page, loss_curve
 
 # Slow enough that computing can be seen beside the network, and no two workers equally fast.
@@ -25,7 +26,7 @@ def main(chromium: str) -> None:
     """Take the picture while two partial sums are on their way and the third is not yet made."""
     data = load_diabetes()
     trace = run(
-        map_reduce, data.X_train, data.y_train, 0.1, 5,
+        map_reduce, data.X_train, data.y_train, Plan(0.1, epochs=5),
         workers=4, backend="simulated", network=NETWORK,
     ).trace  # fmt: skip
     late = [span for span in trace.computes if span.rank == 3][1]

@@ -24,7 +24,7 @@ from course_lib.models import landscape
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.surfaces import Quadratic, descend, escape_step, escape_steps
-from course_lib.schemes import data_parallel, parameter_server
+from course_lib.schemes import data_parallel, parameter_server_on_worker
 from course_lib.schemes.serial import steps_to_loss, train, walk
 from course_lib.training import Plan
 from course_lib.training.shards import split_evenly
@@ -744,7 +744,7 @@ assert np.allclose(np.concatenate(grid[:2]), whole, rtol=1e-12)
 
 # %% name="claim-1-3"
 given = linear, X, labels, Plan(0.5, batch_size=96, epochs=1)
-served = run(parameter_server, *given, False, workers=4, backend="simulated")  # rank 0 serves
+served = run(parameter_server_on_worker, *given, workers=4, backend="simulated")
 shared = run(data_parallel, *given, workers=4, backend="simulated")
 same = np.allclose(served.values[0].w, shared.values[0].w, rtol=0, atol=1e-12)
 print("the same weights:", same)

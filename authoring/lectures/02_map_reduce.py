@@ -10,6 +10,8 @@
 # 35 minutes. Needs: 4 processes, no GPU. You should have met `send` and `recv` in lecture 00.
 
 # %%
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -18,6 +20,7 @@ from course_lib.data.diabetes import load_diabetes
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import gradient_descent, one_shot_averaging
 from course_lib.schemes.map_reduce import combine, map_reduce
+from course_lib.training import Plan
 from course_lib.training.shards import split_evenly
 from course_lib.viz import loss_curve, player, source
 from course_lib.viz.prediction import predict
@@ -96,8 +99,9 @@ source(LinearRegression.gradient_sum)
 
 # %%
 raw = load_diabetes(standardise=False)
-slow = gradient_descent(raw.X_train, y, learning_rate=0.1, steps=100)
-fast = gradient_descent(X, y, learning_rate=0.1, steps=100)
+plan = Plan(learning_rate=0.1, epochs=100)  # each of one step: all rows
+slow = gradient_descent(raw.X_train, y, plan)
+fast = gradient_descent(X, y, plan)
 best = loss(model.optimum(train))
 raw_end = model.gradient(slow.w, (raw.X_train, y))[0]
 
@@ -308,7 +312,8 @@ guess_bytes = predict("How many bytes do they carry together?", "bytes")
 guess_bytes
 
 # %%
-one = run(map_reduce, X, y, 0.1, 1, workers=4, backend="simulated")
+one_step = Plan(learning_rate=0.1, epochs=1)
+one = run(map_reduce, X, y, one_step, workers=4, backend="simulated")
 print(guess_messages.compare(one.trace.n_messages))
 print(guess_bytes.compare(one.trace.n_bytes))
 print(one.trace.table())
@@ -328,7 +333,7 @@ source(combine)
 # the same clock.
 
 # %%
-five = run(map_reduce, X, y, 0.1, 5, workers=4, backend="simulated")
+five = run(map_reduce, X, y, replace(plan, epochs=5), workers=4, backend="simulated")
 player(
     five.trace,
     layout="star",
@@ -357,10 +362,10 @@ print(f"one step {one.elapsed_s * 1e6:.2f} µs = wire {wire_s * 1e6:.2f} + work 
 # five steps in one call: split, give a quarter to each, compute, combine, update everywhere.
 
 # %% name="claim-0-1"
-real = run(map_reduce, X, y, 0.1, 100, workers=4)
+real = run(map_reduce, X, y, plan, workers=4)
 print(real)
-print("same model on all ranks:", all((w == real.values[0]).all() for w in real.values))
-off = np.abs(real.values[0] - fast.w).max() / np.abs(fast.w).max()
+print("same model on all ranks:", all((w == real.values[0].w).all() for w, _ in real.values))
+off = np.abs(real.values[0].w - fast.w).max() / np.abs(fast.w).max()
 print("equal to one process to 1e-12:", off < 1e-12)
 print("messages in and out of the combiner a step:", real.trace.messages_sent()[0] * 2 // 100)
 assert off < 1e-12
@@ -385,12 +390,12 @@ print(f"simulated on ten-gigabit Ethernet: {100 * one.elapsed_s:.4f} s")
 # %%
 def difference(result):
     """The largest relative difference from the model of one process."""
-    return max(np.abs(w - fast.w).max() / np.abs(fast.w).max() for w in result.values)
+    return max(np.abs(w - fast.w).max() / np.abs(fast.w).max() for w, _ in result.values)
 
 
 # %% name="claim-0-3"
 sizes = range(1, 9)
-runs = [run(map_reduce, X, y, 0.1, 100, workers=P, backend="simulated") for P in sizes]
+runs = [run(map_reduce, X, y, plan, workers=P, backend="simulated") for P in sizes]
 print("P     ", *(f"{P:5}" for P in sizes))
 print("1e-12?", *(f"{difference(result) < 1e-12!s:>5}" for result in runs))
 assert all(difference(result) < 1e-12 for result in runs)
@@ -439,7 +444,7 @@ assert off > 0.01
 
 # %% name="claim-0-5"
 for P in (2, 4, 8, 16):
-    traffic = run(map_reduce, X, y, 0.1, 1, workers=P, backend="simulated").trace
+    traffic = run(map_reduce, X, y, one_step, workers=P, backend="simulated").trace
     combiner = traffic.bytes_sent()[0] + traffic.bytes_received()[0]
     other = traffic.bytes_sent()[1] + traffic.bytes_received()[1]
     print(f"P = {P:2}: combiner carries {combiner:5,} bytes a step, any other rank {other}")
@@ -460,7 +465,7 @@ for P in (2, 4, 8, 16):
 # %% name="claim-0-7"
 from course_lib.collectives import broadcast_tree
 
-star = run(map_reduce, X, y, 0.1, 1, workers=8, backend="simulated").trace
+star = run(map_reduce, X, y, one_step, workers=8, backend="simulated").trace
 tree = run(broadcast_tree, np.zeros(11), workers=8, backend="simulated").trace
 print(f"star: rank 0 sends {star.messages_sent()[0]} models; tree: {tree.messages_sent()[0]}")
 assert (star.messages_sent()[0], tree.messages_sent()[0]) == (7, 3)
@@ -548,7 +553,7 @@ w = model.initial()
 for _ in range(5):
     for rows in np.split(rng.permutation(400), 20):
         w = w - 0.1 * model.gradient(w, (X[rows], y[rows]))[1]
-one_pass = gradient_descent(X, y, learning_rate=0.1, steps=5)
+one_pass = gradient_descent(X, y, replace(plan, epochs=5))
 print(f"each row looked at 5 times: batch {loss(one_pass.w):.0f}, mini-batches of 20 {loss(w):.0f}")
 
 # %% [markdown]

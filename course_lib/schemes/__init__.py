@@ -11,8 +11,8 @@ number of ranks and n the bytes of the parameters.
     comm : Communicator
         The group of ranks.
     model : Model
-        What is trained. ``map_reduce`` and ``one_shot_averaging`` fit a linear regression, and make
-        it themselves.
+        What is trained. ``map_reduce`` and ``one_shot_averaging`` fit a linear regression, which
+        they make themselves; the latter has no plan, and returns the parameters alone.
     X : array, shape (m, ...)
         The examples, the same on every rank.
     y : array, shape (m,)
@@ -42,12 +42,13 @@ from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.layerwise_bucketed import layerwise_bucketed
 from course_lib.schemes.map_reduce import map_reduce
 from course_lib.schemes.nn_data_parallel import nn_data_parallel
-from course_lib.schemes.one_shot_averaging import one_shot_averaging, one_shot_training
+from course_lib.schemes.one_shot_averaging import one_shot_averaging
+from course_lib.schemes.one_shot_training import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.parameter_server_on_worker import parameter_server_on_worker
 from course_lib.schemes.priority import priority
-from course_lib.schemes.serial import gradient_descent, train
+from course_lib.schemes.serial import gradient_descent, serial, train
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
 
@@ -64,6 +65,7 @@ __all__ = [
     "parameter_server",
     "parameter_server_on_worker",
     "priority",
+    "serial",
     "sharded_data_parallel",
     "sharded_parameter_server",
     "train",

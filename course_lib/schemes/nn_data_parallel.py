@@ -35,9 +35,7 @@ def nn_data_parallel(
 
     Invariant: only rank 0 keeps anything from step to step.
 
-    The original is one process with a thread and a device for each replica; parts differ by one
-    example at most here, while ``torch.chunk`` makes all but the last one equally large. BatchNorm
-    takes each part's own statistics in both.
+    The original is one process with a thread and a device for each replica.
 
     References
     ----------

@@ -12,54 +12,10 @@ from course_lib.training.layers import PartialPasses
 __all__ = ["order_of_need", "priority"]
 
 
-def order_of_need(ready_s: Sequence[float], exchange_s: Sequence[float]) -> list[int]:
-    """Plan the exchanges: whenever the network is free, the first layer of those ready goes next.
-
-    All ranks must exchange in one order, and none knows how far the others are; so the order is
-    planned from estimates, before the training.
-
-    Parameters
-    ----------
-    ready_s : sequence of float
-        For each layer, in the order of the forward pass, when back-propagation is done with it, in
-        seconds.
-    exchange_s : sequence of float
-        How long the all-reduce of each takes alone, in seconds.
-
-    Returns
-    -------
-    list of int
-        The layers' numbers, counted from 0, in the order of their exchanges.
-
-    Examples
-    --------
-    The last layer leaves at once; the first overtakes the second, which has waited for the network:
-
-    >>> order_of_need(ready_s=[3.0, 2.0, 1.0], exchange_s=[0.5, 0.5, 5.0])
-    [2, 0, 1]
-    """
-    order: list[int] = []
-    now_s = 0.0
-    waiting = set(range(len(ready_s)))
-    while waiting:
-        now_s = max(now_s, min(ready_s[number] for number in waiting))
-        number = min(number for number in waiting if ready_s[number] <= now_s)
-        now_s += exchange_s[number]
-        waiting.remove(number)
-        order.append(number)
-    return order
-
-
 def priority(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    order: Sequence[int],
-    allreduce: Callable[..., Array] = allreduce_ring,
-    optimizer: Optimizer = SGD,
-) -> Training:
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, order: Sequence[int],
+    allreduce: Callable[..., Array] = allreduce_ring, optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
     """Train on all ranks together, with the layers' exchanges one after the other in a given order.
 
     The next forward pass begins with the first layer, whose gradient back-propagation finds last.
@@ -85,9 +41,6 @@ def priority(
     A. Jayarajan, J. Wei, G. Gibson, A. Fedorova and G. Pekhimenko, "Priority-based parameter
     propagation for distributed DNN training", SysML 2019 (which also cuts layers into slices, so
     that an urgent one need not wait for a long one that is on its way).
-
-    S. H. Hashemi, S. A. Jyothi and R. H. Campbell, "TicTac: Accelerating distributed deep learning
-    with communication scheduling", SysML 2019 (an order that is planned beforehand).
 
     Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN training
     acceleration", SOSP 2019 (ByteScheduler).
@@ -130,3 +83,46 @@ def priority(
             for number in range(len(layers)):
                 finish(number)
     return Training(w, losses)
+
+
+def order_of_need(ready_s: Sequence[float], exchange_s: Sequence[float]) -> list[int]:
+    """Plan the exchanges: whenever the network is free, the first layer of those ready goes next.
+
+    All ranks must exchange in one order, and none knows how far the others are; so the order is
+    planned from estimates, before the training.
+
+    Parameters
+    ----------
+    ready_s : sequence of float
+        For each layer, in the order of the forward pass, when back-propagation is done with it, in
+        seconds.
+    exchange_s : sequence of float
+        How long the all-reduce of each takes alone, in seconds.
+
+    Returns
+    -------
+    list of int
+        The layers' numbers, counted from 0, in the order of their exchanges.
+
+    References
+    ----------
+    S. H. Hashemi, S. A. Jyothi and R. H. Campbell, "TicTac: Accelerating distributed deep learning
+    with communication scheduling", SysML 2019 (an order that is planned beforehand).
+
+    Examples
+    --------
+    The last layer leaves at once; the first overtakes the second, which has waited for the network:
+
+    >>> order_of_need(ready_s=[3.0, 2.0, 1.0], exchange_s=[0.5, 0.5, 5.0])
+    [2, 0, 1]
+    """
+    order: list[int] = []
+    now_s = 0.0
+    waiting = set(range(len(ready_s)))
+    while waiting:
+        now_s = max(now_s, min(ready_s[number] for number in waiting))
+        number = min(number for number in waiting if ready_s[number] <= now_s)
+        now_s += exchange_s[number]
+        waiting.remove(number)
+        order.append(number)
+    return order

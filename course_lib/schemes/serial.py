@@ -1,58 +1,22 @@
 """Training on one machine: the obvious version that every other scheme is compared with."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training.compute import Compute, untimed
 
-__all__ = ["check_training", "gradient_descent", "steps_to_loss", "train", "walk"]
-
-
-def gradient_descent(
-    X: Vector, y: Vector, learning_rate: float = 0.1, steps: int = 100
-) -> Training:
-    """Fit a linear regression by batch gradient descent: all examples in every step.
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (m, d)
-        The examples.
-    y : numpy.ndarray, shape (m,)
-        The targets.
-    learning_rate : float, default: 0.1
-        How far to go against the gradient.
-    steps : int, default: 100
-        How many steps to take, 0 or more.
-
-    Returns
-    -------
-    Training
-        The parameters and the loss before each step.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the data or a number is unusable.
-
-    Notes
-    -----
-    Cost: 4 m (d + 1) flops a step, no messages.
-    """
-    batch = check_examples(X, y)
-    check_training(learning_rate, steps)
-    model = LinearRegression(n_features=batch[0].shape[1])
-    w = model.initial()
-    losses = []
-    for _ in range(steps):
-        loss, grad = model.gradient(w, batch)
-        losses.append(loss)
-        w = w - learning_rate * grad
-    return Training(w, losses)
+__all__ = ["gradient_descent", "serial", "steps_to_loss", "train", "walk"]
 
 
-def train(model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD) -> Training:
-    """Train a model by mini-batches, on one machine.
+def walk(
+    model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD,
+    compute: Compute = untimed,
+) -> Iterator[tuple[float, Array]]:  # fmt: skip
+    """Train by mini-batches, and stop after each step to show where it has got to.
 
     A batch of one example makes it stochastic gradient descent, a batch of all of them batch
     gradient descent; everything between is called mini-batch.
@@ -61,14 +25,50 @@ def train(model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = S
     ----------
     model : Model
         What is trained.
-    X : array, shape (m, ...)
-        The examples.
-    y : array, shape (m,)
-        Their targets.
+    X, y : array, shape (m, ...) and (m,)
+        The examples and their targets.
     plan : Plan
         How to train.
     optimizer : callable, default: SGD
         What makes the thing that takes the steps.
+    compute : callable, default: untimed
+        ``comm.compute`` of a rank, to have the gradients on its timeline.
+
+    Yields
+    ------
+    loss : float
+        That over the step's batch, before the step.
+    w : array, shape (n_parameters,)
+        The parameters after the step: the same array each time, so copy what is to be kept.
+    """
+    w = model.initial(plan.seed)
+    sgd = optimizer(w, plan)
+    for examples, _ in plan.shares(len(y)):
+        batch = X[examples], y[examples]
+        with compute("gradient", flops=model.flops(batch)):
+            loss, grad = model.gradient(w, batch)
+        sgd.step(grad)
+        yield loss, w
+
+
+def train(
+    model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD,
+    compute: Compute = untimed,
+) -> Training:  # fmt: skip
+    """Train a model by mini-batches, on one machine.
+
+    Parameters
+    ----------
+    model : Model
+        What is trained.
+    X, y : array, shape (m, ...) and (m,)
+        The examples and their targets.
+    plan : Plan
+        How to train.
+    optimizer : callable, default: SGD
+        What makes the thing that takes the steps.
+    compute : callable, default: untimed
+        ``comm.compute`` of a rank, to have the gradients on its timeline.
 
     Returns
     -------
@@ -79,43 +79,52 @@ def train(model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = S
     -----
     Cost: ``model.flops`` of each batch, no messages.
     """
-    w = model.initial(plan.seed)
-    sgd = optimizer(w, plan)
-    losses = []
-    for examples, _ in plan.shares(len(y)):
-        loss, grad = model.gradient(w, (X[examples], y[examples]))
+    w, losses = model.initial(plan.seed), []
+    for loss, w in walk(model, X, y, plan, optimizer, compute):  # noqa: B007 - the last one stays
         losses.append(loss)
-        sgd.step(grad)
     return Training(w, losses)
 
 
-def walk(model: Model, X: Array, y: Array, plan: Plan) -> Iterator[tuple[float, Array]]:
-    """Train as ``train`` does, and stop after each step to show where it has got to.
+def serial(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD
+) -> Training:
+    """Train on every rank what one process would train: with one rank it is the serial version.
+
+    Notes
+    -----
+    Cost: ``model.flops`` of each batch, no messages.
+    """
+    return train(model, X, y, plan, optimizer, comm.compute)
+
+
+def gradient_descent(X: Vector, y: Vector, plan: Plan) -> Training:
+    """Fit a linear regression by batch gradient descent: all examples in every step.
 
     Parameters
     ----------
-    model : Model
-        What is trained.
-    X : array, shape (m, ...)
+    X : numpy.ndarray, shape (m, d)
         The examples.
-    y : array, shape (m,)
-        Their targets.
+    y : numpy.ndarray, shape (m,)
+        The targets.
     plan : Plan
-        How to train.
+        How to train. An epoch is one step, whatever the batch size.
 
-    Yields
+    Returns
+    -------
+    Training
+        The parameters and the loss before each step.
+
+    Raises
     ------
-    loss : float
-        That over the step's batch, before the step.
-    w : array, shape (n_parameters,)
-        The parameters after the step: the same array each time, so copy what is to be kept.
+    TypeError, ValueError
+        If the data is unusable.
+
+    Notes
+    -----
+    Cost: 4 m (d + 1) flops a step, no messages.
     """
-    w = model.initial(plan.seed)
-    sgd = SGD(w, plan)
-    for examples, _ in plan.shares(len(y)):
-        loss, grad = model.gradient(w, (X[examples], y[examples]))
-        sgd.step(grad)
-        yield loss, w
+    X, y = check_examples(X, y)
+    return train(LinearRegression(X.shape[1]), X, y, replace(plan, batch_size=len(y)))
 
 
 def steps_to_loss(
@@ -147,28 +156,3 @@ def steps_to_loss(
         if n_steps % look_every == 0 and model.loss(w, (X, y)) < target:
             return n_steps
     return None
-
-
-def check_training(learning_rate: float, steps: int) -> None:
-    """Refuse a learning rate that is not above 0, or a number of steps below 0.
-
-    Parameters
-    ----------
-    learning_rate : float
-        How far to go against the gradient.
-    steps : int
-        How many steps to take.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the argument, what was expected and what was given.
-    """
-    if isinstance(learning_rate, bool) or not isinstance(learning_rate, int | float):
-        raise TypeError(f"learning_rate must be a number, got {type(learning_rate).__name__}")
-    if not 0 < learning_rate < float("inf"):
-        raise ValueError(f"learning_rate must be above 0 and finite, got {learning_rate}")
-    if isinstance(steps, bool) or not isinstance(steps, int):
-        raise TypeError(f"steps must be an int, got {steps!r} ({type(steps).__name__})")
-    if steps < 0:
-        raise ValueError(f"steps must be 0 or more, got {steps}")

@@ -19,12 +19,11 @@ from course_lib.schemes import (
     parameter_averaging,
     parameter_server,
     parameter_server_on_worker,
+    serial,
     sharded_data_parallel,
     sharded_parameter_server,
-    train,
 )
 from course_lib.schemes.priority import order_of_need, priority
-from course_lib.schemes.timed import TimedModel
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
 from course_lib.training.shards import shards_evenly
@@ -105,13 +104,6 @@ def _joined(states: Sequence[Sequence[State]]) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
-def _serial(
-    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, optimizer: Optimizer
-) -> Training:
-    timed: Any = TimedModel(comm, model)
-    return train(timed, X, y, plan, optimizer)
-
-
 def _priority(
     comm: Communicator,
     model: Model,
@@ -167,7 +159,7 @@ OPTIONS = {
 """What only some schemes take, by name; ``--every`` for one."""
 
 SCHEMES = {
-    "serial": Scheme(_serial, most_workers=1),
+    "serial": Scheme(serial, most_workers=1),
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
     "layerwise": Scheme(layerwise, ("allreduce",)),
     "layerwise_bucketed": Scheme(layerwise_bucketed, ("bucket_bytes", "allreduce")),

@@ -1,8 +1,8 @@
 """What every scheme needs and none is.
 
 ``plan`` says how to train, and which examples are whose; ``sgd`` takes the steps. ``batches`` are
-an epoch's examples in a new order, ``layers`` a worker's passes one layer at a time, ``shards`` say
-who keeps which part of the parameters.
+an epoch's examples in a new order, ``layers`` a worker's passes one layer at a time, ``compute``
+puts them on a timeline, and ``shards`` say who keeps which part of the parameters.
 """
 
 from course_lib.training.plan import Plan, Share, Training, partial_gradient

@@ -1,9 +1,9 @@
 """One worker's passes, layer by layer: for schemes that exchange while back-propagation goes on."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from course_lib.models.model import Array, Batch, Layer, Model
+from course_lib.training.compute import Compute
 
 __all__ = ["PartialPasses"]
 
@@ -27,7 +27,7 @@ class PartialPasses:
 
     def __init__(
         self,
-        compute: Callable[..., AbstractContextManager[None]],
+        compute: Compute,
         model: Model,
         w: Array,
         batch: Batch,

@@ -32,7 +32,6 @@ HARMLESS = {
     "no int(): int(loads.argmin())": "a NumPy integer is an index as well",
     "ends > begins": "otherwise nothing is added, and nothing is covered that was not",
     "1 + 1: 1 in batch + 1": "more workers than examples are never the quickest",
-    "check_training": "refuses learning rates that no check gives",
     "loss_partial": "a note for the loss curve",
     "loss_sum / len(y)": "the value of that note",
     "no %: (comm.rank - step": _NEGATIVE,

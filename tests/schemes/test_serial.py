@@ -41,7 +41,7 @@ def test_no_epoch_leaves_the_first_parameters():
 
 def test_steps_are_counted_until_the_loss_of_all_is_below_the_target():
     plan = Plan(0.1, batch_size=40, epochs=100)
-    losses = gradient_descent(X, y, 0.1, 100).losses  # before each step
+    losses = gradient_descent(X, y, Plan(0.1, epochs=100)).losses  # before each step
     target = 0.01
     first = next(step for step, loss in enumerate(losses) if loss < target)
     assert steps_to_loss(MODEL, X, y, plan, target) == first

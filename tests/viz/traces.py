@@ -9,6 +9,7 @@ from course_lib.collectives import allreduce_ring
 from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
 from course_lib.trace.events import Fault, Message
 from course_lib.trace.trace import Trace
+from course_lib.training import Plan
 from course_lib.watch import watch_collective
 
 
@@ -24,7 +25,9 @@ def map_reduce(size=4, steps=1, features=10):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, features))
     y = X @ np.arange(features) + rng.normal(size=400)
-    return run(map_reduce_scheme, X, y, 0.1, steps, workers=size, backend="simulated").trace
+    return run(
+        map_reduce_scheme, X, y, Plan(0.1, epochs=steps), workers=size, backend="simulated"
+    ).trace
 
 
 @cache

@@ -23,11 +23,17 @@ class PredictMapReduce(PredictTask):
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Train on a small table: the number of rows does not matter."""
         from course_lib.schemes import map_reduce
+        from course_lib.training import Plan
 
         n_workers, n_features, n_steps = numbers
         X = np.ones((n_workers, n_features))
         trace = run(
-            map_reduce, X, X[:, 0], 0.01, n_steps, workers=n_workers, backend="simulated"
+            map_reduce,
+            X,
+            X[:, 0],
+            Plan(0.01, epochs=n_steps),
+            workers=n_workers,
+            backend="simulated",
         ).trace
         return {
             "messages": trace.n_messages,
