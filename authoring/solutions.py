@@ -89,7 +89,9 @@ def _marker(path: Path, line: int, text: str) -> str | None:
     if _FROM_LINE.fullmatch(stripped):
         return FROM
     comment = _COMMENT.search(text)
-    words = re.sub(r"[\W_]+", " ", comment[0]).strip().upper() if comment else ""
+    if comment is None:
+        return None
+    words = re.sub(r"[\W_]+", " ", comment[0]).strip().upper()
     for marker in (BEGIN, END, FROM):
         meant = marker.removeprefix("# ")
         start = words[: len(meant) + 1].strip()
