@@ -1,5 +1,6 @@
 """What holds for all tests: worker functions travel by value, and nothing is left behind."""
 
+import gc
 import os
 import signal
 import statistics
@@ -32,10 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Leave the other cores to the other processes that run tests; workers have one thread anyway.
+    """Spare the garbage collector what stays to the end, and the other cores what others do there.
 
-    Threads of torch that wait for each other on a busy computer take ten times as long.
+    The tests and all that they import are a million objects, a third of a second whenever a test or
+    the collector itself wants everything looked at. Threads of torch that wait for each other on a
+    busy computer take ten times as long; workers have one thread anyway.
     """
+    gc.collect()
+    gc.freeze()
     if "PYTEST_XDIST_WORKER" in os.environ and "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
