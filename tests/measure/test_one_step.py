@@ -14,8 +14,6 @@ from course_lib.schemes import (
 )
 from course_lib.training import Plan
 from course_lib.training.shards import shards_evenly
-from course_lib.training import Plan
-from course_lib.training.shards import shards_evenly
 
 MODEL = StandIn.of({"fc1": 3000, "fc2": 1000}, flops_per_example=1e6)
 N_BYTES = 8 * 4000
