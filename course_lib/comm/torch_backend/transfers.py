@@ -61,6 +61,11 @@ class Sending:
             src, number, channel, stamp, sent, data.nbytes, whole, on_device=self.on_device
         )  # fmt: skip
 
+    @property
+    def done(self) -> bool:
+        """Whether it has left, once its letter has."""
+        return not self.waits or self.work is not None
+
 
 class Receiving:
     """A message on its way in.
