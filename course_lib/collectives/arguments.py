@@ -60,9 +60,16 @@ def check_root(root: Any, size: int) -> None:
 
     Raises
     ------
+    TypeError
+        If it is no int.
     ValueError
         If there is no such rank.
     """
+    if isinstance(root, bool | np.bool_) or not hasattr(root, "__index__"):
+        raise TypeError(
+            f"root must be a rank, an int from 0 to {size - 1}, "
+            f"got {root!r} of type {type(root).__name__}"
+        )
     if not 0 <= root < size:
         raise ValueError(f"root must be a rank from 0 to {size - 1}, got {root}")
 

@@ -5,7 +5,7 @@ It puts them on the trace and their stamp on messages, and it ends autograd at t
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -30,6 +30,14 @@ def _is_plain(array: Any) -> bool:
     """Say whether it is none, or of a kind that computes without code of the learner's."""
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
     return array is None or type(array) in (np.ndarray, tensor)
+
+
+def _no_communicator(name: str, args: Sequence[Any]) -> TypeError:
+    got = f"{args[0]!r} ({type(args[0]).__name__})" if args else "none in that place"
+    return TypeError(
+        f"comm, the first argument of {name}(), must be the communicator that the function was "
+        f"given, or one split from that; got {got}"
+    )
 
 
 def collective(fn: Callable[P, R]) -> Callable[P, R]:
@@ -95,7 +103,11 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(fn)
     def traced(*args: P.args, **kwargs: P.kwargs) -> R:
-        comm: Any = args[0]
+        try:
+            comm: Any = args[0]
+            records = comm._records
+        except (IndexError, AttributeError):
+            raise _no_communicator(name, args) from None
         n_args = len(args)
         array: Any = args[array_at] if array_at < n_args else kwargs.get("array")
         out: Any = args[out_at] if out_at < n_args else kwargs.get("out")
@@ -104,7 +116,7 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             if not _is_plain(array) or not _is_plain(out):
                 keeps = None  # arithmetic may be its own
             args, kwargs = end_autograd(args, kwargs, array, out)
-        entered_s = comm._clock() if comm._records else 0.0
+        entered_s = comm._clock() if records else 0.0
         if comm._stamp:
             number = comm._stamp
             result = fn(*args, **kwargs)
@@ -137,7 +149,7 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             finally:
                 comm._stamp = 0
                 comm._stays_usual = None
-        if comm._records:
+        if records:
             comm._collective(name, number >> NUMBER_AT, entered_s)
         return result
 

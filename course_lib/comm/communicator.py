@@ -6,11 +6,13 @@ methods whose names begin with an underscore. ``docs/from_mpi_and_torch.md`` has
 mpi4py and torch.distributed.
 """
 
+import operator
 import reprlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from numbers import Real
 from typing import Any, ClassVar, NoReturn, TypeVar
 from weakref import ref
 
@@ -50,6 +52,31 @@ _MOST_DIMENSIONS = 64  # of an array of NumPy
 T = TypeVar("T")
 
 
+class _Fixed(property):
+    """An attribute that nobody sets; the library's own code reads it under its other name.
+
+    Parameters
+    ----------
+    name : str
+        What it is called; where it is kept has a ``_`` before that.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(operator.attrgetter(f"_{name}"))
+        self._name = name
+
+    def __set__(self, comm: "Communicator", value: Any) -> NoReturn:
+        """Refuse."""
+        raise AttributeError(
+            f"comm.{self._name} is what the run has made it, {getattr(comm, self._name)!r}, and "
+            f"cannot be set, got {value!r}; to compare the two, write =="
+        )
+
+
+def _fixed(name: str) -> Any:
+    return _Fixed(name)
+
+
 class Communicator(ABC):
     """How one worker talks to the others.
 
@@ -69,6 +96,9 @@ class Communicator(ABC):
     What all ranks enter together can never be again; all that enter it get the error. Where only
     the function has returned that used this communicator there, and its rank lives on, who waits
     for it is told at the latest when no rank can go on otherwise.
+
+    A communicator belongs to the function that it was handed to. A verb that is called in another
+    one, or in another thread, raises ``RuntimeError``.
 
     Autograd ends at a message: what is received, or returned by a collective, never requires grad
     and has no graph, and an ``out`` that requires grad is refused.
@@ -98,9 +128,10 @@ class Communicator(ABC):
         Where this worker's arrays live, ``"cpu"`` but where a GPU is used.
     """
 
-    rank: int
-    size: int
-    device: str = "cpu"
+    rank: int = _fixed("rank")
+    size: int = _fixed("size")
+    device: str = _fixed("device")
+    _device = "cpu"
     _records = True
 
     # What becomes of arrays on their way; a world that moves other tensors too has its own.
@@ -117,8 +148,8 @@ class Communicator(ABC):
         members: Sequence[int] | None = None,
         sites: Sites | None = None,
     ) -> None:
-        self.rank = rank
-        self.size = size
+        self._rank = rank
+        self._size = size
         self.name = name
         self._members = range(size) if members is None else members
         self._seed = seed
@@ -173,7 +204,7 @@ class Communicator(ABC):
         """
         self._no_compute("send")
         data, kind = self._to_data(array)
-        dst = check_peer("dst", dst, self.rank, self.size)
+        dst = check_peer("dst", dst, self._rank, self._size)
         self._send(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
 
     def recv(
@@ -207,7 +238,7 @@ class Communicator(ABC):
             If an argument is unusable; nothing has been received.
         """
         self._no_compute("recv")
-        src = check_peer("src", src, self.rank, self.size)
+        src = check_peer("src", src, self._rank, self._size)
         data, sent = self._recv(src, self._check_out(out, op), op, check_tag(tag))
         return self._wrap(data, sent.kind) if out is None else out
 
@@ -276,8 +307,8 @@ class Communicator(ABC):
         """
         self._no_compute("sendrecv")
         data, kind = self._to_data(array)
-        dst = check_peer("dst", dst, self.rank, self.size)
-        src = check_peer("src", src, self.rank, self.size)
+        dst = check_peer("dst", dst, self._rank, self._size)
+        src = check_peer("src", src, self._rank, self._size)
         buffer = self._check_out(out, op)
         if buffer is not None and self._overlap(buffer, data):
             raise ValueError(
@@ -365,7 +396,7 @@ class Communicator(ABC):
         -------
         Pending
             Its ``wait()`` returns what ``fn`` returned. Any function of this rank may call it, but
-            not inside a ``compute`` block of its own.
+            not inside a ``compute`` block of its own, nor in a thread that the function has made.
 
         Raises
         ------
@@ -464,6 +495,10 @@ class Communicator(ABC):
         self._no_compute("compute")
         if not isinstance(label, str):
             raise TypeError(f"label must be a str, got {label!r} ({type(label).__name__})")
+        if isinstance(flops, bool) or not isinstance(flops, Real | None):
+            raise TypeError(
+                f"flops must be a number or None, got {flops!r} ({type(flops).__name__})"
+            )
         if flops is not None and not 0 <= flops < float("inf"):
             raise ValueError(f"flops must be 0 or more and finite, got {flops!r}")
         return self._computing_block(label, 0.0 if flops is None else float(flops))

@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from course_lib import run
-from course_lib.collectives import allreduce_ring, reduce_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree, reduce_tree
 from course_lib.comm.errors import WorkerError
 
 
@@ -138,6 +138,36 @@ CASES = {
     "label": (lambda c: c.compute(3), TypeError, ("label", "3", "int")),
     "flops negative": (lambda c: c.compute("x", flops=-1.0), ValueError, ("flops", "-1.0")),
     "flops NaN": (lambda c: c.compute("x", flops=float("nan")), ValueError, ("flops", "nan")),
+    "flops text": (lambda c: c.compute("x", flops="9"), TypeError, ("flops", "'9'", "str")),
+    "flops array": (lambda c: c.compute("x", flops=np.ones(2)), TypeError, ("flops", "ndarray")),
+    "rank set": (lambda c: setattr(c, "rank", 5), AttributeError, ("comm.rank", "5", "==")),
+    "size set": (lambda c: setattr(c, "size", 5), AttributeError, ("comm.size", "2", "5", "==")),
+    "device set": (lambda c: setattr(c, "device", 0), AttributeError, ("comm.device", "cpu")),
+    "root None": (
+        lambda c: broadcast_tree(c, np.zeros(1), root=None),
+        TypeError,
+        ("root", "0 to 1", "None"),
+    ),
+    "root float": (
+        lambda c: reduce_tree(c, np.zeros(1), root=1.0),
+        TypeError,
+        ("root", "0 to 1", "float"),
+    ),
+    "no communicator": (
+        lambda _: allreduce_ring(None, np.zeros(1)),
+        TypeError,
+        ("comm", "first", "NoneType"),
+    ),
+    "communicator second": (
+        lambda c: allreduce_ring(np.zeros(1), c),
+        TypeError,
+        ("comm", "first", "ndarray"),
+    ),
+    "communicator by name": (
+        lambda c: allreduce_ring(array=np.zeros(1), comm=c),
+        TypeError,
+        ("comm", "first", "none"),
+    ),
     "note name": (lambda c: c.note(3, 1.0), TypeError, ("name", "3")),
     "note value": (lambda c: c.note("x", object()), TypeError, ("value", "object")),
 }

@@ -51,6 +51,19 @@ def test_every_verb_raises_and_the_rank_goes_on(world):
     assert found.values[2] is None
 
 
+def test_what_a_sendrecv_has_sent_to_a_rank_that_has_returned_is_counted(world):
+    def work(comm):
+        if comm.rank == 1:
+            for array in (SMALL, LARGE):  # a large one waits for its receive
+                with pytest.raises(PeerFinishedError):
+                    comm.sendrecv(array, dst=0, src=0)
+
+    for trace in (True, False):
+        with pytest.warns(UnreceivedMessagesWarning, match="1 message from rank 1 to rank 0"):
+            result = world(work, trace=trace)
+        assert not trace or result.trace.n_messages == 1
+
+
 @pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
 def test_every_verb_raises_in_those_that_wait_already(world):
     def work(comm):

@@ -1,6 +1,7 @@
 """What goes wrong in functions that run beside their rank, in every world."""
 
 import inspect
+import threading
 
 import numpy as np
 import pytest
@@ -73,6 +74,48 @@ def test_a_started_function_must_use_the_communicator_it_was_given(world, verb):
     with pytest.raises(RunError, match=rf"rank 0 called {verb}\(\)") as raised:
         world(main)
     assert "the communicator that it " in str(raised.value)
+
+
+def use_the_parents(comm):
+    comm.start(lambda child: comm.send(np.ones(1), 1 - child.rank)).wait()
+
+
+def use_the_childs(comm):
+    comms = []
+    comm.start(comms.append).wait()
+    swap(comms[0], 1)
+
+
+@pytest.mark.parametrize("fn", [use_the_parents, use_the_childs])
+def test_another_functions_communicator_is_a_runtime_error_of_its_rank(world, fn):
+    with pytest.raises(WorkerError, match=r"RuntimeError: rank . called send") as raised:
+        world(fn)
+    assert type(raised.value.original) is RuntimeError
+
+
+def wait_in_threads(comm):
+    """Wait in a thread for a function that runs, and for one that is over; return what was said."""
+    said = []
+
+    def wait(pending):
+        try:
+            said.append(pending.wait())
+        except RuntimeError as error:
+            said.append(type(error).__name__)
+
+    for is_over in (False, True):
+        pending = comm.start(lambda child: child.barrier())
+        if is_over:
+            pending.wait()
+        thread = threading.Thread(target=wait, args=(pending,))
+        thread.start()
+        thread.join()
+        pending.wait()
+    return said
+
+
+def test_only_functions_of_the_run_wait_for_what_was_started(world):
+    assert world(wait_in_threads).values == [["RuntimeError", "RuntimeError"]] * 2
 
 
 def test_a_function_that_cannot_be_called_is_refused(world):

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,18 @@ def test_output_travels_as_records_where_there_are_no_pipes_for_it(
     for rank in (0, 1):
         lines = [line for line in err.splitlines() if line.startswith(f"[rank {rank}]")]
         assert lines[-2:] == [f"[rank {rank}] err", f"[rank {rank}] no end"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no device that is always full")
+def test_output_for_which_there_is_no_room_is_told(monkeypatch, start_method):
+    full = Path("/dev/full").open("w")  # noqa: SIM115 - closing it fails
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", full)
+        with pytest.warns(RuntimeWarning, match="not all that ranks 0, 1 printed could be shown"):
+            result = run(lambda comm: print("lost"), workers=2, start_method=start_method)
+    assert result.values == [None, None]
+    with pytest.raises(OSError, match="No space left"):
+        full.close()  # where the lines still are
 
 
 def test_the_limit_counts_bytes_as_well_as_lines(capsys):

@@ -16,7 +16,6 @@ from course_lib.comm.errors import (
     MessageMismatchError,
     PeerFinishedError,
     SharedMemoryFull,
-    SimulationError,
     WorkerError,
 )
 from tests.source_lines import line_of
@@ -183,7 +182,7 @@ def test_the_communicator_of_a_function_that_has_returned_is_refused():
         swap(comm.start(lambda child: child).wait())
 
     words = r"called sendrecv\(\) of 'world/start 1', whose function has returned, in the function"
-    with pytest.raises(SimulationError, match=words):
+    with pytest.raises(WorkerError, match=words):
         simulate(main)
 
 
@@ -206,7 +205,7 @@ def test_what_has_a_time_is_refused_on_the_parents_communicator(use):
     if use == "wait":
         simulate(main)
         return
-    with pytest.raises(SimulationError, match="uses the communicator that it was given"):
+    with pytest.raises(WorkerError, match="uses the communicator that it was given"):
         simulate(main)
 
 

@@ -223,7 +223,7 @@ def test_verbs_from_another_thread_are_refused():
         def call():
             try:
                 comm.send(np.zeros(1), dst=1 - comm.rank)
-            except SimulationError as error:
+            except RuntimeError as error:
                 texts.append(str(error))
 
         thread = threading.Thread(target=call)
@@ -240,7 +240,7 @@ def test_verbs_from_a_foreign_greenlet_are_refused():
     def from_a_greenlet(comm):
         greenlet(lambda: comm.barrier()).switch()
 
-    with pytest.raises(SimulationError, match=r"barrier\(\) of rank 0 was called from another"):
+    with pytest.raises(WorkerError, match=r"barrier\(\) of rank 0 was called from another"):
         simulate(from_a_greenlet)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import io
+import locale
 import os
 import random
 import signal
@@ -97,6 +98,22 @@ def precisions():
     return now
 
 
+def stack_size():
+    size = threading.stack_size()
+    threading.stack_size(size)  # to ask for it sets it to 0
+    return size
+
+
+def trace_nothing(*_):
+    return None
+
+
+def change_language():
+    locale.setlocale(
+        locale.LC_CTYPE, "C" if locale.setlocale(locale.LC_CTYPE) != "C" else "C.UTF-8"
+    )
+
+
 def enter(block):
     ENTERED.append(block)
     block.__enter__()
@@ -122,6 +139,28 @@ CHANGES = {
     "what is done with an exception that nobody catches": (
         lambda: setattr(sys, "excepthook", None), lambda: sys.excepthook
     ),
+    "what is done with an exception that cannot be raised": (
+        lambda: setattr(sys, "unraisablehook", None), lambda: id(sys.unraisablehook)
+    ),
+    "how a result is shown": (
+        lambda: setattr(sys, "displayhook", None), lambda: sys.displayhook
+    ),
+    "who traces": (lambda: sys.settrace(trace_nothing), sys.gettrace),
+    "who profiles": (lambda: sys.setprofile(trace_nothing), sys.getprofile),
+    "who hears of asynchronous generators": (
+        lambda: sys.set_asyncgen_hooks(finalizer=trace_nothing),
+        lambda: id(sys.get_asyncgen_hooks()[1]),
+    ),
+    "how far back coroutines know their origin": (
+        lambda: sys.set_coroutine_origin_tracking_depth(3), sys.get_coroutine_origin_tracking_depth
+    ),
+    "how long a number may be as a text": (
+        lambda: sys.set_int_max_str_digits(5_000), sys.get_int_max_str_digits
+    ),
+    "how large stacks of threads are": (
+        lambda: threading.stack_size(2**20), stack_size
+    ),
+    "the language of texts": (change_language, lambda: locale.setlocale(locale.LC_ALL)),
     "the working directory": (lambda: os.chdir("/"), os.getcwd),
     "where modules are found": (lambda: sys.path.append("a rank's own"), lambda: list(sys.path)),
     "whether garbage is collected": (gc.disable, gc.isenabled),
@@ -179,6 +218,10 @@ CHANGES = {
     "the running event loop": (lambda: asyncio._set_running_loop(object()), lambda: id(loop())),
 }  # fmt: skip
 if sys.platform != "win32":
+    CHANGES["which signals are blocked"] = (
+        lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2}),
+        lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+    )
     CHANGES["timers that send signals"] = (
         lambda: signal.setitimer(signal.ITIMER_PROF, 3600),
         lambda: signal.getitimer(signal.ITIMER_PROF) > (0, 0),
@@ -187,7 +230,10 @@ SHARED = {
     "the working directory", "where modules are found", "whether garbage is collected",
     "when garbage is collected", "how deep calls may go", "how often threads switch",
     "who may read new files", "what signals do",
-    "whether backward uses threads", "timers that send signals",
+    "whether backward uses threads", "timers that send signals", "which signals are blocked",
+    "who traces", "who profiles", "who hears of asynchronous generators",
+    "how far back coroutines know their origin", "how long a number may be as a text",
+    "how large stacks of threads are", "the language of texts",
 }  # fmt: skip
 
 

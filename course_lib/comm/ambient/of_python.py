@@ -30,6 +30,8 @@ def of_python(seed: int) -> list[Entry]:
         Attribute("redirected output", sys, "stdout"),
         Attribute("redirected errors", sys, "stderr"),
         Attribute("what is done with an exception that nobody catches", sys, "excepthook"),
+        Attribute("what is done with an exception that cannot be raised", sys, "unraisablehook"),
+        Attribute("how a result is shown", sys, "displayhook"),
         Warnings(),
         # Programs tell themselves by them who they are: os.environ["LOCAL_RANK"].
         Environment(),

@@ -80,19 +80,19 @@ class SimulatedCommunicator(Communicator):
         flow, card = self.flow, self.card
         if card.sends_free_s > now_s:  # another flow of this rank is sending
             card.enqueue(letter, receiver)
-            self.sends_to = receiver.rank
+            self.sends_to = receiver._rank
             flow.open_parts += 1
             return
         hears = receiver.listens_to
-        if hears == self.rank or hears == ANY:
+        if hears == self._rank or hears == ANY:
             free_s = self._transfer(letter, receiver, now_s)
             receiver.listens_to = None
             receiver.letter = letter
             receiver.flow.wake(letter.arrived_s)
         else:
-            receiver.inbox[self.rank].append(letter)
+            receiver.inbox[self._rank].append(letter)
             if letter.data.nbytes > self.world.eager_bytes:
-                self.sends_to = receiver.rank
+                self.sends_to = receiver._rank
                 flow.open_parts += 1
                 return
             free_s = self._transfer(letter, receiver, now_s)

@@ -305,17 +305,15 @@ class EventLoop:
             )
         if isinstance(here, Flow) and here.rank == flow.rank:
             over = ", whose function has returned," if flow.finished else ""
-            raise SimulationError(
+            raise RuntimeError(
                 f"rank {flow.rank} called {verb}() of {flow.group.name!r}{over} in the function "
                 f"that runs on {here.group.name!r}; a function that was started uses the "
-                "communicator that it was given as its first argument, or one split from that",
-                rank=flow.rank,
+                "communicator that it was given as its first argument, or one split from that"
             )
-        raise SimulationError(
+        raise RuntimeError(
             f"{verb}() of rank {flow.rank} was called from another thread, greenlet or rank than "
             "its own; on the simulator a rank is one flow of control, and so is every function "
-            "that it starts: call verbs only from the function that the communicator was given to",
-            rank=flow.rank,
+            "that it starts: call verbs only from the function that the communicator was given to"
         )
 
 

@@ -52,6 +52,11 @@ class Sending:
         whole = b"" if self.waits else self.payload.numpy().tobytes()
         self.packed = pack(packet._replace(on_device=self.on_device, data=whole))
 
+    @property
+    def done(self) -> bool:
+        """Whether it has left, once its letter has."""
+        return not self.waits or self.work is not None
+
 
 class Receiving:
     """A message on its way in.

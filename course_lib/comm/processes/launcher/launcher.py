@@ -85,6 +85,7 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
         raise error from None
     result = _result(job, workers, transport.backend)
     _warn_of_late_crashes(workers)
+    _warn_of_lost_output(workers)
     reports = {m.rank: m.done for m in workers if m.done is not None}
     warn_unreceived(unreceived(result, reports), out_of_step(reports))
     return result
@@ -222,6 +223,17 @@ def out_of_step(reports: dict[int, Done]) -> Iterator[str]:
         for name, stamp in report.last_stamps.items():
             entered[name].append(collective_order.entered_with(stamp, rank, name, report.sites))
     return map(collective_order.out_of_step, entered.values())
+
+
+def _warn_of_lost_output(workers: list[WorkerHandle]) -> None:
+    refusals = {worker.rank: worker.printer.refusal for worker in workers}
+    lost = {rank: refusal for rank, refusal in refusals.items() if refusal is not None}
+    if lost:
+        ranks = f"rank{'s' * (len(lost) > 1)} {', '.join(map(str, lost))}"
+        warn_caller(
+            f"not all that {ranks} printed could be shown: {next(iter(lost.values()))}; "
+            "make room where this program's output goes"
+        )
 
 
 def _warn_of_late_crashes(workers: list[WorkerHandle]) -> None:

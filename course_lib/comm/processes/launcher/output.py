@@ -1,7 +1,6 @@
 """What workers print, shown by the launcher line by line with the rank in front, up to a limit."""
 
 import sys
-from contextlib import suppress
 from typing import TextIO
 
 __all__ = ["MOST_BYTES", "MOST_LINES", "Printer"]
@@ -22,6 +21,8 @@ class Printer:
     ----------
     tail : str
         The end of what it wrote to stderr, for an error that explains how it died.
+    refusal : OSError or None
+        Why something could not be shown, unless it is that nobody reads it any more.
     """
 
     def __init__(self, rank: int) -> None:
@@ -31,6 +32,7 @@ class Printer:
         self._n_bytes = 0
         self._dropped = 0
         self._tail = b""
+        self.refusal: OSError | None = None
 
     @property
     def tail(self) -> str:
@@ -84,6 +86,10 @@ class Printer:
             return
         target: TextIO | None = getattr(sys, stream)
         if target is not None:
-            with suppress(OSError, ValueError):  # nobody reads it any more; the run goes on
+            try:
                 target.write("".join(lines))
                 target.flush()
+            except (BrokenPipeError, ValueError):  # nobody reads it any more; the run goes on
+                pass
+            except OSError as error:
+                self.refusal = error

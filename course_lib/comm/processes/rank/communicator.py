@@ -129,7 +129,12 @@ class ProcessCommunicator(Communicator):
             return self._receive("sendrecv", from_, out, op, None)
         going = self._sending(data, sending, to, posted_s)
         coming = self._receiving(from_, Wanted(self._channel, self._stamp, None, out, op))
-        self._drive(Call("sendrecv", from_, to, None, (), self.name), going, coming)
+        try:
+            self._drive(Call("sendrecv", from_, to, None, (), self.name), going, coming)
+        except PeerFinishedError:
+            if going.done:
+                self._record_send(sending, to, data.nbytes, posted_s)
+            raise
         self._record_send(sending, to, data.nbytes, posted_s)
         return self._taken(from_, coming)
 

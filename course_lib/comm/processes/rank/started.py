@@ -40,14 +40,14 @@ class Started(Pending[T]):
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
         waiter = self._progress.this_flow()
-        if waiter is not None and waiter.comm is not None:
+        if waiter is None:
+            raise RuntimeError(
+                f"wait() for {quoted(self._flow.name)} was called in a thread that run has not "
+                "started; call it where the result is needed, in the rank's function"
+            )
+        if waiter.comm is not None:
             waiter.comm._no_compute("wait")
         if not self._flow.over:
-            if waiter is None:
-                raise RuntimeError(
-                    f"wait() for {quoted(self._flow.name)} was called in a thread that run has not "
-                    "started; call it where the result is needed, in the rank's function"
-                )
             self._progress.wait_for(waiter, self._flow)
         return self._value
 
