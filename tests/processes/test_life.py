@@ -114,7 +114,7 @@ def test_a_run_without_trace_records_nothing(start_method):
     def work(comm):
         comm.sendrecv(np.zeros(3), dst=1 - comm.rank, src=1 - comm.rank)
         comm.note("x", 1)
-        recorder = comm._home.recorder
+        recorder = comm._context.recorder
         return [recorder.sends, recorder.receives, recorder.notes, recorder.waits]
 
     result = run(work, workers=2, trace=False, start_method=start_method)
