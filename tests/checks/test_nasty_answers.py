@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from course_lib import checks
+from course_lib.checks.check import LIMITS
 from course_lib.checks.room import Limits
 from tests.kernels import REPOSITORY, Kernel
 from tests.residue import assert_nothing_left, residue
@@ -23,6 +24,8 @@ from tests.start_methods import warm  # noqa: F401 - a fixture for all tests
 
 MOST_S = 10.0
 QUICK = Limits(case_s=0.5, begin_s=0.8, end_s=2.5, more_bytes=100 * 2**20)
+PATIENT = QUICK._replace(case_s=LIMITS.case_s, begin_s=LIMITS.begin_s, end_s=LIMITS.end_s)
+"""For what is not about time: a busy computer may need some."""
 FORKS = Path(__file__).with_name("forking_answers.py")
 
 
@@ -139,14 +142,15 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("deed", DEEDS)
 def test_deed_is_named_with_its_case_and_nothing_is_left(
-    deed: str, capfd: pytest.CaptureFixture[str]
+    deed: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if deed in POSIX_ONLY and sys.platform == "win32":
         pytest.skip("ends otherwise on Windows")
     do, hint, words = DEEDS[deed]
+    limits = QUICK if hint == "too-slow" else PATIENT
+    monkeypatch.setattr("course_lib.checks.check.LIMITS", limits)
 
     def shift_right(comm: Any, x: Any) -> Any:
         if comm.size == 1:  # the second case
