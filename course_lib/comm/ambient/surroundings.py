@@ -79,6 +79,8 @@ class Surroundings:
 
     def __init__(self, seed: int, n_threads: int | None) -> None:
         self.entries: list[Entry] = []
+        self._of_ranks: list[Entry] = []  # those that are looked at between ranks
+        self._generators: list[Generator] = []
         self._callers: list[tuple[Entry, Any]] = []
         self._names: dict[str, Any] = {}
         self._n_modules = 0
@@ -93,8 +95,8 @@ class Surroundings:
         """Put the caller's aside."""
         for entry in self._look_around():
             self._callers.append((entry, entry.begin()))
-        self._settle()
         self._compile()
+        self._settle()
 
     def end(self) -> None:
         """Put the caller's back. An interrupt comes when that is done."""
@@ -107,7 +109,8 @@ class Surroundings:
             except KeyboardInterrupt as error:
                 interrupt = error
         # A flow that did not want to end may still be somewhere: it is to leave all alone.
-        self.entries.clear()
+        for entries in (self.entries, self._of_ranks, self._generators):
+            entries.clear()
         self._to_come.clear()
         if interrupt is not None:
             raise interrupt
@@ -127,8 +130,8 @@ class Surroundings:
         """
         self._look_again()
         of_flow: Belongings = []
-        for entry in self.entries:
-            if entry.whose != "run" and not entry.is_usual():
+        for entry in self._of_ranks:
+            if not entry.is_usual():
                 mine = of_flow if entry.whose == "flow" else of_rank
                 mine.append((entry, entry.put_aside()))
         self._settle()
@@ -136,7 +139,7 @@ class Surroundings:
 
     def _settle(self) -> None:
         """Notice changes from now on: all is usual."""
-        for entry in self.entries:
+        for entry in self._of_ranks:
             entry.settle()
         NOTED.changed = False
 
@@ -149,9 +152,9 @@ class Surroundings:
 
     def seed_again(self) -> None:
         """Forget what was drawn from the global generators."""
-        for entry in self.entries:
-            if isinstance(entry, Generator) and not entry.is_usual():
-                entry.put_aside()
+        for generator in self._generators:
+            if not generator.is_usual():
+                generator.put_aside()
 
     def _look_again(self) -> None:
         """Add what is kept by modules that a rank has loaded."""
@@ -177,7 +180,8 @@ class Surroundings:
 
     def _compile(self) -> None:
         """Make one function of all checks: it is asked so often that a call of each would tell."""
-        checked = [entry for entry in self.entries if entry.whose != "run"]
+        checked = self._of_ranks = [entry for entry in self.entries if entry.whose != "run"]
+        self._generators = [entry for entry in checked if isinstance(entry, Generator)]
         for entry in checked:
             self._names.update(entry.names)
         # Each is a list of what must be true, and some have a part in common.
