@@ -17,7 +17,7 @@ FLOPS_PER_S = 1e10
 
 def simulated_s(workers, n_parameters, compute_s, network):
     model = StandIn.of({"all": n_parameters}, flops_per_example=compute_s * FLOPS_PER_S)
-    return one_step(parameter_server, model, workers, 1, extra_ranks=1, network=network).seconds
+    return one_step(parameter_server, model, workers, 1, network=network).seconds
 
 
 @given(

@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from course_lib.comm.errors import WorkerError, WorkerExited, WorkerKilled
+from course_lib.trace.events import NO_RECORD
 from tests.faults.table import Case, row
 
 HERE = "at worker_dies.py, line "
@@ -42,7 +43,9 @@ def an_exception_comes_with_rank_line_traceback_and_what_the_others_did(case: Ca
     assert len(error.consequences) == case.workers - 1
     # Where the others were is asked a moment after the failure; they may have got no further.
     assert all("waited in recv" in line or "was running" in line for line in error.consequences)
-    assert [found.kind for found in error.trace.faults] == ["WorkerError"]
+    first, *others = error.trace.faults
+    assert first.kind == "WorkerError"
+    assert {found.kind for found in others} <= {NO_RECORD}  # of one that was too busy to answer
 
 
 @row(2, "all ranks raise", limit_s=1.0, workers=3)

@@ -137,13 +137,13 @@ CHANGES = {
         lambda: np.random.randn(), lambda: str(np.random.get_state())
     ),
     "what is done with an exception that nobody catches": (
-        lambda: setattr(sys, "excepthook", None), lambda: sys.excepthook
+        lambda: setattr(sys, "excepthook", None), lambda: sys.excepthook is None
     ),
     "what is done with an exception that cannot be raised": (
         lambda: setattr(sys, "unraisablehook", None), lambda: id(sys.unraisablehook)
     ),
     "how a result is shown": (
-        lambda: setattr(sys, "displayhook", None), lambda: sys.displayhook
+        lambda: setattr(sys, "displayhook", None), lambda: sys.displayhook is None
     ),
     "who traces": (lambda: sys.settrace(trace_nothing), sys.gettrace),
     "who profiles": (lambda: sys.setprofile(trace_nothing), sys.getprofile),

@@ -242,15 +242,15 @@ class Supervisor:
             What each rank waits for.
         """
         asked = [m for m in self.workers if m.phase is Phase.RUNNING and not (m.gone or m.cut_off)]
-        for worker in asked:
-            worker.ask(Locate("where are you?"))
-            if recall:
-                worker.ask(Recall("what has happened?"))
-            if worker.rank in self.stalled:
-                resume(worker.pid)  # so that it can answer; what it does from now on is our doing
-                worker.ended_by_us = True
-        self._listen_until(lambda: all(m.frames is not None or m.gone for m in asked), _ANSWER_S)
+        stopped = [worker for worker in asked if worker.rank in self.stalled]
+        self._ask([worker for worker in asked if worker not in stopped], recall)
         board = read_board(self._shared.segment.memory, self.size, self._shared.arena)
+        # Only now, when the others have said what they wait for: those that were stopped have to
+        # run to be able to answer, and what they do from then on is our doing.
+        for worker in stopped:
+            resume(worker.pid)
+            worker.ended_by_us = True
+        self._ask(stopped, recall)
         silent = [m for m in asked if m.frames is None and not m.gone]
         if silent and sys.platform != "win32":
             # Compiled code holds Python's lock there; the fault handler does not need it. The
@@ -263,6 +263,14 @@ class Supervisor:
             told = [worker for worker in asked if not worker.silent]
             self._listen_until(lambda: all(m.recorder or m.gone for m in told), _ANSWER_S)
         return board
+
+    def _ask(self, workers: list[WorkerHandle], recall: bool) -> None:
+        """Ask where they are, and wait for their answers, but not for long."""
+        for worker in workers:
+            worker.ask(Locate("where are you?"))
+            if recall:
+                worker.ask(Recall("what has happened?"))
+        self._listen_until(lambda: all(m.frames is not None or m.gone for m in workers), _ANSWER_S)
 
     def end(self, leave_s: float) -> None:
         """End all workers, show the last they printed, and let go of everything.
