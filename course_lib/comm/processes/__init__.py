@@ -27,7 +27,8 @@ The files of ``memory``, from the bottom up: ``shared_memory`` (memory and semap
 memory is divided), ``transfers`` (one message out, one in). Of ``rank``: ``flow`` and ``flows`` (in
 any world of real processes), ``progress``, ``eager`` (the short way of small messages),
 ``started``, ``meetings``, ``rank_context`` (what its communicators share) and ``communicator`` (the
-verbs); ``transport`` says in what such worlds differ (``torch_backend`` is another).
+verbs); ``transport`` says in what such worlds differ (``torch_backend`` is another). ``returned``
+tells who waits for a function that has returned.
 
 **Life cycle.** The launcher packs the function with cloudpickle and starts one process a rank:
 from a fork server on Linux, which has NumPy and this package loaded (and torch, if the notebook

@@ -12,7 +12,7 @@ from course_lib.comm.communicator import WORLD
 from course_lib.comm.processes.memory.mailbox import ANYONE
 from course_lib.comm.processes.rank.flow import Call
 
-__all__ = ["GivesUp", "Progress", "in_vain", "owner", "waiting_in_vain"]
+__all__ = ["GivesUp", "Standing", "in_vain", "owner", "waiting_in_vain"]
 
 _SPLITS = re.compile(r"(/split \d+ color -?\d+)+$")
 
@@ -31,7 +31,7 @@ def in_vain(call: Call, gone: Collection[int]) -> list[int]:
     return [] if call.src == ANYONE and len(found) < len(awaited) else found
 
 
-class Progress(NamedTuple):
+class Standing(NamedTuple):
     """How far one rank has come."""
 
     running: dict[str, bool]
@@ -65,12 +65,12 @@ class GivesUp(NamedTuple):
     """Of the ranks that it waits for, those whose function has returned, and which."""
 
 
-def waiting_in_vain(known: Mapping[int, Progress], returned: Collection[int]) -> list[GivesUp]:
+def waiting_in_vain(known: Mapping[int, Standing], returned: Collection[int]) -> list[GivesUp]:
     """List the flows that wait for functions that have returned.
 
     Parameters
     ----------
-    known : mapping of int to Progress
+    known : mapping of int to Standing
         What is known of the ranks that cannot go on.
     returned : collection of int
         The ranks of which everything has returned.
@@ -81,8 +81,8 @@ def waiting_in_vain(known: Mapping[int, Progress], returned: Collection[int]) ->
         With the ranks that each waits for in vain.
     """
     found = []
-    for rank, progress in known.items():
-        for flow, call in progress.calls.items():
+    for rank, standing in known.items():
+        for flow, call in standing.calls.items():
             peers = [call.dst, call.src, *call.missing]
             over = {p: known[p].returned(call.comm) for p in peers if p in known}
             gone = {peer: name for peer, name in over.items() if name}

@@ -175,9 +175,9 @@ class RemoteProgress(TorchProgress):
         if not self._asked:
             return
         with self._telling:
-            progress = self.progress()
+            standing = self.standing()
             for function in list(self._asked):
-                if returned := progress.returned(function):
+                if returned := standing.returned(function):
                     data = f"{function}\n{returned}".encode()
                     for peer in self._asked.pop(function):
                         self._post(peer, note(Kind.OVER, self.rank, data=data))

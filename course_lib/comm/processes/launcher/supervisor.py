@@ -208,10 +208,10 @@ class Supervisor:
         """
         stuck = [self.workers[rank] for rank in self.deadlock.stuck]
         for worker in stuck:
-            worker.progress = None
+            worker.standing = None
             worker.ask(Compare("who waits in vain?"))
-        self._listen_until(lambda: all(m.progress or m.gone for m in stuck), _COMPARED_S)
-        known = {m.rank: m.progress for m in stuck if m.progress is not None}
+        self._listen_until(lambda: all(m.standing or m.gone for m in stuck), _COMPARED_S)
+        known = {m.rank: m.standing for m in stuck if m.standing is not None}
         found = waiting_in_vain(known, returned)
         for each in found:
             self.workers[each.rank].ask(GiveUp(each.flow, each.gone))

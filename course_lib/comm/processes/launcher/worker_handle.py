@@ -17,15 +17,15 @@ from course_lib.comm.processes.launcher.output import Printer
 from course_lib.comm.processes.launcher.pipes import LauncherPipes, Tap
 from course_lib.comm.processes.launcher.resident import resident_bytes
 from course_lib.comm.processes.launcher.start_methods import PROCESS_LOCK, start_process
-from course_lib.comm.processes.returned import Progress
+from course_lib.comm.processes.returned import Standing
 from course_lib.comm.processes.worker.control import (
     Attached,
+    Compared,
     Done,
     Failed,
     Loaded,
     Located,
     Output,
-    Progressed,
     Recalled,
 )
 from course_lib.comm.processes.worker.setup import Setup, WorkerPipes
@@ -83,7 +83,7 @@ class WorkerHandle:
         All three, after a name, of everything that it had started.
     sites : tuple of Site
         The places at which it had called collectives when it last reported.
-    progress : Progress or None
+    standing : Standing or None
         Which functions run in it, if it has answered to that.
     recorder : Recorder or None
         What it had recorded when it last reported, if it was traced.
@@ -115,7 +115,7 @@ class WorkerHandle:
         self.entered: Entered | None = None
         self.beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...] = ()
         self.sites: tuple[Site, ...] = ()
-        self.progress: Progress | None = None
+        self.standing: Standing | None = None
         self.recorder: Recorder | None = None
         self.gone = True
         self.gone_s = 0.0
@@ -286,8 +286,8 @@ class WorkerHandle:
                 self.phase = Phase.LOADED
             case Located() if not self.silent:
                 self.frames, self.call, self.entered, self.beside, self.sites = record
-            case Progressed():
-                self.progress = record.progress
+            case Compared():
+                self.standing = record.standing
             case Recalled():
                 self.recorder = record.recorder
             case Output():

@@ -16,7 +16,7 @@ from course_lib.comm.failures import frames_of_stack, place, user_frame
 from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
-from course_lib.comm.processes.returned import Progress
+from course_lib.comm.processes.returned import Standing
 from course_lib.comm.wait_graph import WaitingRank, deadlock, quoted
 
 __all__ = ["Flows"]
@@ -75,12 +75,12 @@ class Flows(ABC):
     def give_up(self, number: int, gone: dict[int, str]) -> None:
         """Tell a flow that waits which functions have returned of the ranks that it waits for."""
 
-    def progress(self) -> Progress:
+    def standing(self) -> Standing:
         """Say which functions run, and what they wait for; another thread may ask."""
         flows = list(self.flows.values())
         calls = {flow.number: flow.call for flow in flows if flow.call is not None}
         started = {name: n for flow in flows for name, n in flow.started.copy().items()}
-        return Progress({flow.name: flow.over for flow in flows}, started, calls)
+        return Standing({flow.name: flow.over for flow in flows}, started, calls)
 
     def is_consequence(self, error: BaseException) -> bool:  # noqa: ARG002
         """Tell whether an exception only shows that another rank has failed."""

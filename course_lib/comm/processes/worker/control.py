@@ -8,13 +8,14 @@ from typing import NamedTuple
 from course_lib.comm.collective_order import Entered, Site
 from course_lib.comm.failures import Failure, Frame
 from course_lib.comm.messages import Tag
-from course_lib.comm.processes.returned import Progress
+from course_lib.comm.processes.returned import Standing
 from course_lib.trace.recorder import Recorder
 
 __all__ = [
     "Attached",
     "Call",
     "Compare",
+    "Compared",
     "Done",
     "Failed",
     "GiveUp",
@@ -23,7 +24,6 @@ __all__ = [
     "Locate",
     "Located",
     "Output",
-    "Progressed",
     "Recall",
     "Recalled",
 ]
@@ -92,10 +92,10 @@ class Located(NamedTuple):
     sites: tuple[Site, ...]
 
 
-class Progressed(NamedTuple):
+class Compared(NamedTuple):
     """From a worker: the answer to ``Compare``."""
 
-    progress: Progress
+    standing: Standing
 
 
 class Recalled(NamedTuple):

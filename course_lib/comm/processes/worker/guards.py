@@ -25,11 +25,11 @@ from course_lib.comm.failures import frames_of, frames_of_stack
 from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.worker.control import (
     Compare,
+    Compared,
     GiveUp,
     Locate,
     Located,
     Output,
-    Progressed,
     Recall,
     Recalled,
 )
@@ -115,7 +115,7 @@ class Line:
             elif isinstance(request, Recall):
                 self._recall()
             elif isinstance(request, Compare):
-                self.report(Progressed(self._progress.progress()))
+                self.report(Compared(self._progress.standing()))
             elif isinstance(request, GiveUp):
                 self._progress.give_up(request.flow, request.gone)
             else:
