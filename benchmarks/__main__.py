@@ -16,7 +16,7 @@ from benchmarks.report import as_json, print_report, results
 from benchmarks.rows import rows
 from benchmarks.samples import Samples
 from benchmarks.simulator import measure_simulator
-from benchmarks.sums import measurable_engines, measure_sums
+from benchmarks.sums import measurable_engines, measure_busy, measure_sums
 from benchmarks.tracing import measure_tracing
 from benchmarks.training import measure_training
 
@@ -65,6 +65,8 @@ def measure_all(plan: Plan, topics: list[str]) -> Samples:
     with Progress() as progress:
         if {"allreduce", "latency"} & set(topics):
             measure_sums(plan, measurable_engines(progress), progress, samples)
+        if "busy" in topics:
+            measure_busy(plan, progress, samples)
         if "tracing" in topics:
             measure_tracing(plan, progress, samples)
         if "launch" in topics:

@@ -4,7 +4,6 @@ All engines run this file's code around their own all-reduce, so they sum the sa
 often, and none of them has a wrong sum to be fast with.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -12,14 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.measure import timing
+from course_lib.measure.timing import calls_a_round, time_rounds
+
 __all__ = ["Engine", "Measured", "Task", "WrongSum", "contribution", "measure", "slowest"]
 
 Vector = NDArray[np.float32]
 Measured = dict[str, list[float]]
 """Seconds per call, one for each batch; by the number of bytes, or "ping"."""
-
-_BATCH_BYTES = 4 * 2**20
-_MOST_CALLS = 100
 
 
 class WrongSum(AssertionError):
@@ -78,29 +77,24 @@ def measure(engine: Engine, task: Task) -> Measured:
 
 def slowest(ranks: list[Measured]) -> Measured:
     """An all-reduce is over when the last rank has its sum: take the slowest of each batch."""
-    return {
-        what: list(map(max, zip(*(measured[what] for measured in ranks), strict=True)))
-        for what in ranks[0]
-    }
+    return {what: timing.slowest([measured[what] for measured in ranks]) for what in ranks[0]}
 
 
 def _sums(engine: Engine, n_bytes: int, n_batches: int) -> list[float]:
-    n_calls = min(max(_BATCH_BYTES // n_bytes, 1), _MOST_CALLS)
+    n_calls = calls_a_round(n_bytes)
     x = contribution(engine.rank, n_bytes)
     expected = contribution(0, n_bytes) * (engine.size * (engine.size + 1) // 2)
-    seconds = []
-    for batch in range(1 + n_batches):
+
+    def begin() -> Callable[[], list[Vector]]:
         sum_up = engine.prepare(x, n_calls)
         engine.barrier()
-        start_s = time.perf_counter()
-        sums = sum_up()
-        took_s = time.perf_counter() - start_s
+        return sum_up
+
+    def check(sums: list[Vector]) -> None:
         for found in sums:
             _check(engine, found, expected)
-        del sum_up, sums, found  # as in a training loop, where the next sum replaces the last
-        if batch > 0:  # the first one warms up
-            seconds.append(took_s / n_calls)
-    return seconds
+
+    return time_rounds(begin, n_batches, calls=n_calls, check=check)
 
 
 def _check(engine: Engine, found: Vector, expected: Vector) -> None:
@@ -116,10 +110,8 @@ def _check(engine: Engine, found: Vector, expected: Vector) -> None:
 def _pings(engine: Engine, task: Task) -> list[float]:
     """Return the seconds of one way between ranks 0 and 1: half a round trip of 8 bytes."""
     ball = np.ones(2, np.float32)
-    seconds = []
-    for batch in range(1 + task.n_batches):
-        engine.barrier()
-        start_s = time.perf_counter()
+
+    def play() -> None:
         for _ in range(task.n_pings):
             if engine.rank == 0:
                 engine.send(ball, 1)
@@ -127,6 +119,9 @@ def _pings(engine: Engine, task: Task) -> list[float]:
             else:
                 engine.receive(ball, 0)
                 engine.send(ball, 0)
-        if batch > 0:
-            seconds.append((time.perf_counter() - start_s) / task.n_pings / 2)
-    return seconds
+
+    def begin() -> Callable[[], None]:
+        engine.barrier()
+        return play
+
+    return time_rounds(begin, task.n_batches, calls=2 * task.n_pings)

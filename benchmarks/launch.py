@@ -3,9 +3,9 @@
 import json
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
 from course_lib import run
 from course_lib.comm.communicator import Communicator
+from course_lib.measure.timing import time_rounds
 
 __all__ = [
     "CELL_OF_OURS",
@@ -30,19 +31,15 @@ SPAWN = "torch.multiprocessing.spawn"
 _TIME_LIMIT_S = 120
 # Every launch but the first of a process is warm: the fork server runs already.
 CELL_OF_OURS = """
-import json, time
+import json
 from course_lib import run
+from course_lib.measure.timing import time_rounds
 
 def nothing(comm):
     return comm.rank
 
 def launch_seconds(n_launches):
-    seconds = []
-    for _ in range(n_launches):
-        start_s = time.perf_counter()
-        run(nothing, workers=4)
-        seconds.append(time.perf_counter() - start_s)
-    return seconds
+    return time_rounds(lambda: lambda: run(nothing, workers=4), n_launches, warm_up=0)
 
 launch_seconds(1);
 """
@@ -127,12 +124,7 @@ def _our_seconds(method: str, n_launches: int) -> list[float]:
     def nothing(comm: Communicator) -> int:  # in here, for workers not to import this module
         return comm.rank
 
-    seconds = []
-    for _ in range(1 + n_launches):
-        start_s = time.perf_counter()
-        run(nothing, workers=4, start_method=method)
-        seconds.append(time.perf_counter() - start_s)
-    return seconds[1:]
+    return time_rounds(lambda: partial(run, nothing, workers=4, start_method=method), n_launches)
 
 
 def _torch_seconds() -> list[float]:

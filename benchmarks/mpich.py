@@ -16,7 +16,7 @@ from benchmarks.peers import answer, measure_peer
 __all__ = ["Mpich", "measure_mpich", "mpiexec", "why_missing"]
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
-_INSTALL = "to install it: python -m pip install mpi4py mpich"
+_INSTALL = f"to install it: {sys.executable} -m pip install mpi4py mpich"
 
 
 class Mpich:

@@ -1,16 +1,18 @@
-"""Our engine: the ring of ``course_lib/collectives/allreduce_ring.py`` on real processes."""
+"""Our engine on real processes: the ring, in place and not, and the all-reduce that chooses."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from benchmarks.exchange import Measured, Task, Vector, measure, slowest
 from course_lib import run
-from course_lib.collectives import allreduce_ring
+from course_lib.collectives import allreduce, allreduce_ring
 from course_lib.comm.communicator import Communicator
+from course_lib.measure.timing import time_rounds
 
-__all__ = ["Ours", "OursNew", "floor_seconds", "measure_ours", "measure_ours_new"]
+__all__ = ["Ours", "OursChosen", "OursNew", "floor_seconds", "measure_ours", "measure_ours_as"]
 
 _COPIED_BYTES = 128 * 2**20
 
@@ -48,15 +50,29 @@ class OursNew(Ours):
         return lambda: [allreduce_ring(self._comm, x) for _ in range(n_calls)]
 
 
+class OursChosen(Ours):
+    """In place, by the algorithm that ``allreduce`` chooses for this size."""
+
+    name = "ours, chosen"
+
+    def prepare(self, x: Vector, n_calls: int) -> Callable[[], list[Vector]]:
+        places = [x.copy() for _ in range(n_calls)]
+        return lambda: [allreduce(self._comm, place, out=place) for place in places]
+
+
 def measure_ours(task: Task, processes: int) -> Measured:
     """Start the processes, let them measure, end them."""
     return slowest(run(_work, Ours, task, workers=processes, time_limit_s=600).values)
 
 
-def measure_ours_new(task: Task, processes: int) -> Measured:
-    """Do the same where every sum is a new array."""
+def measure_ours_as(engine: type[Ours]) -> Callable[[Task, int], Measured]:
+    """Return what does the same with another of our engines; messages are those of ``Ours``."""
+    return partial(_measure_as, engine)
+
+
+def _measure_as(engine: type[Ours], task: Task, processes: int) -> Measured:
     sums = replace(task, n_pings=0)
-    return slowest(run(_work, OursNew, sums, workers=processes, time_limit_s=600).values)
+    return slowest(run(_work, engine, sums, workers=processes, time_limit_s=600).values)
 
 
 def floor_seconds() -> list[float]:
@@ -76,11 +92,9 @@ def _work(comm: Communicator, engine: type[Ours], task: Task) -> Measured:
 def _copy(comm: Communicator) -> Measured:
     source = np.ones(_COPIED_BYTES // 8)
     target = np.zeros_like(source)
-    seconds = []
-    for batch in range(4):
+
+    def begin() -> Callable[[], None]:
         comm.barrier()
-        start_s = comm.clock()
-        np.copyto(target, source)
-        if batch > 0:
-            seconds.append(comm.clock() - start_s)
-    return {"copy": seconds}
+        return lambda: np.copyto(target, source)
+
+    return {"copy": time_rounds(begin, rounds=3, clock=comm.clock)}

@@ -11,6 +11,7 @@ KB, MB = 2**10, 2**20
 TOPICS = (
     "allreduce",
     "latency",
+    "busy",
     "tracing",
     "launch",
     "algorithms",
@@ -29,6 +30,7 @@ class Plan:
     sizes: tuple[int, ...]
     processes: tuple[int, ...]
     n_pings: int
+    busy_sizes: tuple[int, ...]
     traced_sizes: tuple[int, ...]
     launch_rounds: int
     n_launches: int
@@ -41,13 +43,13 @@ class Plan:
 FULL = Plan(
     rounds=7, n_batches=3, processes=(2, 4), n_pings=1000, launch_rounds=5, n_launches=5,
     sizes=(KB, 4 * KB, 64 * KB, 256 * KB, MB, 4 * MB, 16 * MB, 64 * MB),
-    traced_sizes=(KB, 64 * KB, MB, 8 * MB),
+    busy_sizes=(MB, 16 * MB), traced_sizes=(KB, 64 * KB, MB, 8 * MB),
     algorithm_rounds=5, algorithm_sizes=(KB, 256 * KB, 4 * MB, 64 * MB),
     simulated_ranks=1024, training_steps=30,
 )  # fmt: skip
 QUICK = Plan(
     rounds=2, n_batches=1, processes=(2, 4), n_pings=200, launch_rounds=1, n_launches=3,
-    sizes=(KB, 256 * KB, MB, 64 * MB), traced_sizes=(64 * KB,),
+    sizes=(KB, 256 * KB, MB, 64 * MB), busy_sizes=(MB,), traced_sizes=(64 * KB,),
     algorithm_rounds=1, algorithm_sizes=(KB, MB), simulated_ranks=128,
     training_steps=5,
 )  # fmt: skip

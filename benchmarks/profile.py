@@ -8,7 +8,8 @@ import cProfile
 import io
 import pstats
 import sys
-import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from benchmarks.plan import MB
 from course_lib import run
 from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
+from course_lib.measure.timing import time_rounds
 
 _BYTES_IN_ALL = 1024 * MB
 _MOST_RINGS = 2000
@@ -29,20 +31,22 @@ def profiled(comm: Communicator, n_bytes: int) -> str:
     place = np.zeros_like(x)
     n_rings = min(_MOST_RINGS, _BYTES_IN_ALL // n_bytes)
     profiler = cProfile.Profile()
-    seconds = []
-    for is_profiled in (False, True):
+    profile: Iterator[AbstractContextManager[object]] = iter((nullcontext(), profiler))
+
+    def begin() -> Callable[[], None]:
         comm.barrier()
-        start_s = time.perf_counter()
-        if is_profiled:
-            profiler.enable()
-        for _ in range(n_rings):
-            allreduce_ring(comm, x, out=place)
-        profiler.disable()
-        seconds.append((time.perf_counter() - start_s) / n_rings * 1e6)
+        return rings
+
+    def rings() -> None:
+        with next(profile):
+            for _ in range(n_rings):
+                allreduce_ring(comm, x, out=place)
+
+    plain_s, profiled_s = time_rounds(begin, rounds=2, calls=n_rings, warm_up=0)
     table = io.StringIO()
     pstats.Stats(profiler, stream=table).strip_dirs().sort_stats("tottime").print_stats(_LINES)
-    plain, slowed = seconds
-    return f"rank {comm.rank}: {plain:,.0f} µs each, {slowed:,.0f} profiled\n{table.getvalue()}"
+    head = f"rank {comm.rank}: {plain_s * 1e6:,.0f} µs each, {profiled_s * 1e6:,.0f} profiled"
+    return f"{head}\n{table.getvalue()}"
 
 
 def main(n_bytes: int = 1024, processes: int = 2) -> None:

@@ -1,16 +1,24 @@
-"""All-reduce and latency: ours, gloo, MPICH, the memory's floor, ours again, and so on."""
+"""All-reduce and latency: ours, gloo, MPICH, the memory's floor, ours again, and so on.
 
-from collections.abc import Callable
+The same on a busy computer: ours and gloo, with as many processes beside them that only compute.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from benchmarks.exchange import Measured, Task
 from benchmarks.gloo import measure_gloo
 from benchmarks.mpich import measure_mpich, why_missing
-from benchmarks.ours import OursNew, floor_seconds, measure_ours, measure_ours_new
+from benchmarks.ours import OursChosen, OursNew, floor_seconds, measure_ours, measure_ours_as
 from benchmarks.peers import PeerFailed
 from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
 
-__all__ = ["ENGINES", "FLOOR", "PING", "measurable_engines", "measure_sums"]
+__all__ = [
+    "BUSY", "ENGINES", "FLOOR", "PING", "measurable_engines", "measure_busy", "measure_sums",
+]  # fmt: skip
 
 FLOOR = Key("copy", 2, "floor")
 PING = "ping"
@@ -18,8 +26,11 @@ ENGINES: dict[str, Callable[[Task, int], Measured]] = {
     "ours": measure_ours,
     "gloo": measure_gloo,
     "MPICH": measure_mpich,
-    OursNew.name: measure_ours_new,
+    OursChosen.name: measure_ours_as(OursChosen),
+    OursNew.name: measure_ours_as(OursNew),
 }
+BUSY = ", busy"
+_N_BUSY = 2
 _PROBE = Task(sizes=(1024,), n_batches=1)
 
 
@@ -44,7 +55,7 @@ def measure_sums(plan: Plan, engines: list[str], progress: Progress, samples: Sa
         if plan.sizes or processes == 2
     }
     if not plan.sizes:
-        engines = [name for name in engines if name != OursNew.name]
+        engines = [name for name in engines if name not in (OursNew.name, OursChosen.name)]
     progress.expect(plan.rounds * (len(tasks) * len(engines) + bool(plan.sizes)))
     for _ in range(plan.rounds):
         for processes, task in tasks.items():
@@ -54,3 +65,28 @@ def measure_sums(plan: Plan, engines: list[str], progress: Progress, samples: Sa
         if plan.sizes:
             progress.step("the memory's floor")
             samples.add(FLOOR, floor_seconds())
+
+
+def measure_busy(plan: Plan, progress: Progress, samples: Samples) -> None:
+    """Measure ours and gloo while other processes want the cores as well."""
+    task = Task(plan.busy_sizes, plan.n_batches)
+    progress.expect(plan.rounds * len(plan.processes) * 2)
+    for _ in range(plan.rounds):
+        for processes in plan.processes:
+            for name in ("ours", "gloo"):
+                progress.step(f"sums, busy: {name}, {processes} processes")
+                with _busy_processes():
+                    found = ENGINES[name](task, processes)
+                samples.add_all(name, processes, {what + BUSY: s for what, s in found.items()})
+
+
+@contextmanager
+def _busy_processes() -> Iterator[None]:
+    """Have processes that compute without end, until the block is left."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(_N_BUSY)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()

@@ -5,7 +5,6 @@
 
 import json
 import sys
-import time
 
 __all__ = ["launch_seconds"]
 
@@ -16,14 +15,12 @@ def nothing(rank: int) -> int:
 
 def launch_seconds(n_launches: int) -> list[float]:
     """Return the seconds of launches, one by one."""
+    # In here, for workers not to import them.
     from torch.multiprocessing import spawn
 
-    seconds = []
-    for _ in range(n_launches):
-        start_s = time.perf_counter()
-        spawn(nothing, nprocs=4)
-        seconds.append(time.perf_counter() - start_s)
-    return seconds
+    from course_lib.measure.timing import time_rounds
+
+    return time_rounds(lambda: lambda: spawn(nothing, nprocs=4), n_launches, warm_up=0)
 
 
 if __name__ == "__main__":

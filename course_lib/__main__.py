@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def doctor(_: list[str]) -> int:
@@ -14,7 +20,7 @@ def doctor(_: list[str]) -> int:
     int
         The exit status: 0 if the course works here.
     """
-    from course_lib.cli.outputs import say
+    from course_lib.console.outputs import say
     from course_lib.doctor import examine
 
     report = examine()
@@ -86,16 +92,35 @@ def program() -> int:
     int
         The exit status.
     """
-    from course_lib.cli.outputs import end_outputs, open_outputs
+    from course_lib.console.outputs import end_outputs, open_outputs
 
     open_outputs()
+    _end_by_leaving()
     try:
         status = main(sys.argv[1:])
     except KeyboardInterrupt:  # before a command has begun
         status = 130
-    except SystemExit as leaving:  # of argparse, always with a number
+    except SystemExit as leaving:  # of argparse, or of a signal, always with a number
         status = int(leaving.code or 0)
     return end_outputs(status)
+
+
+def _end_by_leaving() -> None:
+    """Have the signals that end this program let it put away its files first.
+
+    Where torchrun has started it, it is to go at once: another rank has failed.
+    """
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    raise SystemExit(128 + number)  # as a shell tells of who was ended by a signal
 
 
 if __name__ == "__main__":

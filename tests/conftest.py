@@ -1,18 +1,22 @@
 """What holds for all tests: worker functions travel by value, and nothing is left behind."""
 
 import gc
+import inspect
 import os
 import signal
 import statistics
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import pytest
 from hypothesis import settings
 
+from course_lib.comm.processes.launcher import start_methods
 from tests.nbval_runs import SLOW_AND_NEVER_NEEDED
 from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 
@@ -25,11 +29,31 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
+WITH_TORCH = ("torch", "mlp", "digits", "both_worlds")
+"""Who speaks of one of these has workers that load torch."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take a minute: at the end, one worker would wait for the other."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Begin with the tests that take a minute: at the end, one worker would wait for the other.
+
+    Those that need torch come last: until then the fork server has not loaded it, so that its
+    copies take half of the time.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("long") is None, _needs_torch(item)))
+
+
+def _needs_torch(item: pytest.Item) -> bool:
+    """Tell whether the name of a test, its file, its fixtures or the row that it plays say so."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    rows = [value.check for value in parameters if hasattr(value, "check")]
+    names = getattr(item, "fixturenames", ())
+    told = [item.nodeid, _text(item.path), *names, *map(inspect.getsource, rows)]
+    return any(word in text for word in WITH_TORCH for text in told)
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -55,6 +79,17 @@ def _travel_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     cloudpickle.register_pickle_by_value(module)
     yield
     cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_loaded_in_vain(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have the fork server load torch for the tests that need it; some have it loaded here."""
+    if _needs_torch(request.node):
+        yield
+        return
+    preloaded = start_methods._ALSO.pop("torch")
+    yield
+    start_methods._ALSO["torch"] = preloaded
 
 
 @pytest.fixture(autouse=True)

@@ -77,9 +77,9 @@ class Program:
     def descendants(self):
         return psutil.Process(self.pid).children(recursive=True)
 
-    def finish(self):
+    def finish(self, patience_s=PATIENCE_S):
         """Wait until it ends; return what else it wrote, to stdout and to stderr."""
-        out, err = self.process.communicate(timeout=PATIENCE_S)
+        out, err = self.process.communicate(timeout=patience_s)
         return (out or b"").decode(), (err or b"").decode()
 
 

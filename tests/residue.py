@@ -53,8 +53,11 @@ def residue(temporary_folder: Path | None = None) -> Residue:
 
 def _orphans() -> Iterator[psutil.Process]:
     """List programs that workers have started, wherever they hang in the tree by now."""
+    began = psutil.Process().create_time()
     for process in psutil.process_iter():
         try:
+            if process.create_time() < began:  # to read its variables takes longer
+                continue
             if process.environ().get(RUN_VARIABLE, "").startswith(f"{os.getpid()}-"):
                 yield process
         except psutil.Error:

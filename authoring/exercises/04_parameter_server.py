@@ -440,7 +440,7 @@ checks.predict_step(predict_step)
 net, paper = networks.ethernet_10g, StandIn.of({"all": 62_500}, flops_per_example=3e7)
 for W in (2, 8, 32):
     ours = predict_step(W, 500_000, 3e-3, 1.25e-5, net.latency_s, net.bandwidth_bytes_per_s)
-    ran = one_step(library_server, paper, W, 1, network=net).seconds
+    ran = one_step(library_server, paper, workers=W, network=net).seconds
     print(f"{W:2} workers: {ours['seconds'] * 1e3:6.3f} ms predicted", end=", ")
     print(f"{ran * 1e3:6.3f} ms simulated", end="")
     print(f", {ours['efficiency']:.0%} efficient")

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from course_lib import checks, networks, run
-from course_lib.measure import step_s
+from course_lib.measure import one_step
 from course_lib.models.published import LayerSize
 from course_lib.schemes import layerwise_bucketed
 
@@ -454,8 +454,9 @@ layers = [LayerSize(f"L{number}", n_parameters=50_000, flops=4.5e8) for number i
 best = predict_bucket(12, 200_000, 3e-4, 4, 1e-4, 1.25e9)
 print("predicted:", best["layers"], f"layers, {best['seconds'] * 1e3:.3f} ms")
 for k in sorted({1, 2, 3, 6, 12, best["layers"]}):
-    whole_s = step_s(layerwise_bucketed, layers, 4, 4, network, bucket_bytes=k * 2e5)
-    print(f"{k:2} layers a bucket: {(whole_s - 12 * 1.5e-4) * 1e3:6.3f} ms measured")
+    there = {"workers": 4, "network": network, "bucket_bytes": k * 2e5}
+    step = one_step(layerwise_bucketed, layers, **there)
+    print(f"{k:2} layers a bucket: {(step.seconds - 12 * 1.5e-4) * 1e3:6.3f} ms measured")
 
 # %% [markdown]
 # **Without code.** Frameworks let you choose the size of a bucket in MB, the same for all networks.

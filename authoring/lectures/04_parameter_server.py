@@ -131,7 +131,7 @@ guess_vectors = predict("Four workers: how many vectors pass through the server'
 guess_vectors
 
 # %%
-step = one_step(parameter_server, paper, workers=4, examples_each=8)
+step = one_step(parameter_server, paper, workers=4, batch=32)
 print("rank           ", *(f"{rank:4}" for rank in range(5)))
 print("vectors in     ", *(f"{n_bytes / N_BYTES:4.0f}" for n_bytes in step.into))
 print("vectors out    ", *(f"{n_bytes / N_BYTES:4.0f}" for n_bytes in step.out))
@@ -183,8 +183,8 @@ assert share["server"] > 0.49 > 0.3 > share["direct"]
 free = replace(networks.ethernet_10g, latency_s=0.0, flops_per_s=1e18)
 print("   P   server in + out   ring each way   on the wire, in nβ: server      ring")
 for P in (4, 8, 16):
-    middle = one_step(parameter_server_on_worker, paper, P, 1, network=free)
-    ring = one_step(data_parallel, paper, P, 1, network=free)
+    middle = one_step(parameter_server_on_worker, paper, workers=P, network=free)
+    ring = one_step(data_parallel, paper, workers=P, network=free)
     busy = (middle.into[0] + middle.out[0]) / N_BYTES, max(ring.out) / N_BYTES
     took = [s.seconds / (N_BYTES * free.beta_s_per_byte) for s in (middle, ring)]
     print(f"{P:4} {busy[0]:13.2f} n {busy[1]:13.2f} n {took[0]:27.2f} {took[1]:10.2f}")
@@ -238,7 +238,7 @@ print(f"T_c = {compute_s * 1e3:.2f} ms, nβ = {N_BYTES * beta * 1e3:.3f} ms, α 
 print("   W      formula    simulated")
 for W in (1, 2, 4, 8, 16, 32):
     ours = server_step_s(W, N_BYTES, compute_s, update_s, alpha, beta)
-    ran = one_step(parameter_server, paper, W, 8).seconds
+    ran = one_step(parameter_server, paper, workers=W, batch=8 * W).seconds
     print(f"{W:4} {ours * 1e3:9.3f} ms {ran * 1e3:9.3f} ms")
     assert np.isclose(ours, ran, rtol=1e-9)
 
@@ -261,7 +261,8 @@ guess_percent
 # %%
 def efficiency(W, examples_each, network):
     """The part of a simulated step in which a worker computes."""
-    step = one_step(parameter_server, paper, W, examples_each, network=network)
+    there = {"workers": W, "batch": W * examples_each, "network": network}
+    step = one_step(parameter_server, paper, **there)
     return examples_each * paper.flops_per_example / network.flops_per_s / step.seconds
 
 
@@ -329,9 +330,9 @@ curve(lines, x_label="log2 of the number of workers", y_label="efficiency")
 
 # %% tags=["nbval-ignore-output"]
 half_a_million = StandIn.of({"fc": 500_000}, flops_per_example=0)
-for ranks in (2, 3, 5):
-    ms = real_step_s(parameter_server, half_a_million, ranks) * 1e3
-    print(f"a server and {ranks - 1} worker(s): {ms:5.1f} ms a step")
+for W in (1, 2, 4):
+    ms = real_step_s(parameter_server, half_a_million, workers=W) * 1e3
+    print(f"a server and {W} worker(s): {ms:5.1f} ms a step")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Shards: ten servers instead of one
@@ -346,7 +347,7 @@ guess_shard = predict("Ten workers, ten shards: how many bytes come into one ser
 guess_shard
 
 # %% name="claim-2-16"
-ten = one_step(sharded_parameter_server, paper, 10, 8, shards=shards_evenly(paper.n_parameters, 10))
+ten = one_step(sharded_parameter_server, paper, workers=10, batch=80, servers=10)
 stored = [8 * length(s) for s in shards_evenly(N_BYTES // 8, 10)]
 print("server   bytes stored   received in a step")
 for server, n_bytes in enumerate(stored):
@@ -425,7 +426,7 @@ bars({words: kept(rule, blocks) for words, rule in rules.items()}, level=10, tit
 # %%
 def with_shards(shards):
     """A step of ten workers with dedicated servers, one for each shard."""
-    return one_step(sharded_parameter_server, paper, 10, 8, shards=shards)
+    return one_step(sharded_parameter_server, paper, workers=10, batch=80, shards=shards)
 
 
 # %%
@@ -474,8 +475,8 @@ def fetch(comm, w_shard):
 as_servers = {"reduce_scatter": push, "allgather": fetch}
 print("   P   each way: shards   all-reduce on a ring      ms: shards     ring")
 for P in (2, 4, 8, 16):
-    shards = one_step(sharded_data_parallel, paper, P, 8, **as_servers)
-    ring = one_step(data_parallel, paper, P, 8)
+    shards = one_step(sharded_data_parallel, paper, workers=P, batch=8 * P, **as_servers)
+    ring = one_step(data_parallel, paper, workers=P, batch=8 * P)
     vectors = [Fraction(round(sum(s.out)), P * N_BYTES) for s in (shards, ring)]
     ms = [s.seconds * 1e3 for s in (shards, ring)]
     print(f"{P:4} {vectors[0]!s:>16} n {vectors[1]!s:>20} n {ms[0]:15.3f} {ms[1]:8.3f}")
@@ -710,8 +711,8 @@ guess_servers
 def gradients_a_second(S, examples_each):
     """Of all workers together, when S of twelve computers serve."""
     W = 12 - S
-    shards = shards_evenly(paper.n_parameters, S)
-    return W / one_step(sharded_parameter_server, paper, W, examples_each, shards=shards).seconds
+    there = {"workers": W, "batch": W * examples_each, "servers": S}
+    return W / one_step(sharded_parameter_server, paper, **there).seconds
 
 
 # %% name="claim-4-12"

@@ -25,7 +25,7 @@ from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allgather_ring
 from course_lib.costs import Step, predicted_s
 from course_lib.data.digits import load_digits
-from course_lib.measure import rehearse, step_s
+from course_lib.measure import one_step, rehearse
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.schemes import data_parallel, layerwise, layerwise_bucketed
@@ -128,7 +128,8 @@ guess_busy
 def busy(scheme, sizes, workers=16, each=64, network=cluster, **options):
     """Say which part of a step is computing, in virtual time."""
     compute_s = each * parameters_and_flops(sizes)[1] / network.flops_per_s
-    return compute_s / step_s(scheme, sizes, workers, workers * each, network, **options)
+    there = {"workers": workers, "batch": workers * each, "network": network}
+    return compute_s / one_step(scheme, sizes, **there, **options).seconds
 
 
 # %%
@@ -207,7 +208,8 @@ guess_ms
 # %% name="claim-3-21"
 in_turn = partial(layerwise_bucketed, bucket_bytes=0)  # one exchange after the other
 after_ms, during_ms = (
-    step_s(in_turn, three, 4, 4, wires, bucket_bytes=size) * 1e3 for size in (math.inf, 0)
+    1e3 * one_step(in_turn, three, workers=4, network=wires, bucket_bytes=size).seconds
+    for size in (math.inf, 0)
 )
 print(f"one exchange, after all computing: {after_ms:.3f} ms")
 print(guess_ms.compare(round(during_ms, 3)))
@@ -306,9 +308,12 @@ guess_bucket = predict("Which bucket makes the shortest step?", "MB")
 guess_bucket
 
 # %% name="buckets"
-job = (PUBLISHED["GoogLeNet"], 16, 16 * 32, slow_start)
+job = {"workers": 16, "batch": 16 * 32, "network": slow_start}
 megabytes = (0, 2, 5, 10, 20, 40)
-in_ms = {mb: step_s(in_turn, *job, bucket_bytes=mb * 1e6) * 1e3 for mb in megabytes}
+googlenet = PUBLISHED["GoogLeNet"]
+in_ms = {
+    mb: one_step(in_turn, googlenet, **job, bucket_bytes=mb * 1e6).seconds * 1e3 for mb in megabytes
+}
 
 # %% name="best-bucket"
 print("bucket in MB", *(f"{mb:6}" for mb in in_ms))
@@ -352,7 +357,9 @@ urgent = partial(priority, order=order)
 print("first out:", *(three[number].name for number in order))
 
 # %% name="waiting"
-waits_ms, urgent_ms = (step_s(s, three, 4, 4, slower, after=2) * 1e3 for s in (in_turn, urgent))
+waits_ms, urgent_ms = (
+    one_step(s, three, workers=4, network=slower).seconds * 1e3 for s in (in_turn, urgent)
+)
 print(f"waits for all layers: {waits_ms:.3f} ms a step; for one at a time: {urgent_ms:.3f} ms")
 assert [round(waits_ms, 3), round(urgent_ms, 3)] == [20, 19]
 
@@ -370,7 +377,7 @@ draw_gantt(two_steps, labels, title="Two steps: wait for all layers, or for one 
 resnet = PUBLISHED["ResNet-50"]
 urgent = partial(priority, order=planned(resnet, 16, 32, cluster))
 for name, scheme in (("at the end", data_parallel), ("in turn", in_turn), ("by need", urgent)):
-    ms = step_s(scheme, resnet, 16, 16 * 32, cluster, after=2) * 1e3
+    ms = one_step(scheme, resnet, workers=16, batch=16 * 32, network=cluster).seconds * 1e3
     print(f"ResNet-50, 16 x 32, {name:10}: {ms:6.1f} ms")
 print(f"computing alone:{32 * sum(size.flops for size in resnet) / GPU * 1e3:22.1f} ms")
 
@@ -458,8 +465,8 @@ print(guess_best.compare(steps["ethernet_10g"].best(worth_trying)))
 # %% name="strong-scaling"
 powers = [2**k for k in range(11)]
 for N in (1, 4, 16, 64):
-    simulated_s = step_s(data_parallel, whole, N, 1024, cluster)
-    assert abs(simulated_s / steps["ethernet_10g"].time_s(N) - 1) < 1e-6
+    simulated = one_step(data_parallel, whole, workers=N, batch=1024, network=cluster)
+    assert abs(simulated.seconds / steps["ethernet_10g"].time_s(N) - 1) < 1e-6
 
 # %% name="speed-ups"
 reached = {
@@ -760,7 +767,10 @@ not_worth = []
 for name, case in cases.items():
     step = priced(*case)
     ratio = step.time_s(1) / (2 * step.n_bytes * step.beta_s_per_byte)
-    one_s, two_s = (step_s(data_parallel, case[0], N, *case[1:]) for N in (1, 2))
+    sizes, batch, net = case
+    one_s, two_s = (
+        one_step(data_parallel, sizes, workers=N, batch=batch, network=net).seconds for N in (1, 2)
+    )
     print(f"{name:31} Bc/2nβ = {ratio:5.2f}; two take {two_s / one_s:4.0%} of one's time")
     not_worth += [name] if step.breaks_even_at() is None else []
     assert (step.breaks_even_at() == 2) == (two_s < one_s)

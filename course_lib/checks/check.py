@@ -22,7 +22,7 @@ from secrets import randbits
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from course_lib.checks.diagnosis import Fault, mishap_fault, slow_fault
+from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
 from course_lib.checks.room import Limits, read_book, sit
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
@@ -149,8 +149,8 @@ def _is_unwritten(mishap: Mishap | None) -> bool:
     return mishap is not None and mishap.original == "NotImplementedError"
 
 
-def _not_a_function(task: Task, fn: Any) -> Fault:
-    return Fault(
+def _not_a_function(task: Task, fn: Any) -> Diagnosis:
+    return Diagnosis(
         f"the check takes the function itself, got {type(fn).__name__}",
         Hint("not-callable", f"write checks.{task.name}({task.name}), without calling it"),
         expected="a function",
@@ -159,7 +159,7 @@ def _not_a_function(task: Task, fn: Any) -> Fault:
 
 
 def _failed(
-    task: Task, fault: Fault, case: Case | None = None, seen: Observation | None = None,
+    task: Task, fault: Diagnosis, case: Case | None = None, seen: Observation | None = None,
     n_cases: int = 0,
 ) -> Report:  # fmt: skip
     trace = seen.trace if seen is not None else None

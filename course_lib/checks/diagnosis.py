@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from course_lib.checks.sandbox import Mishap, Observation
 from course_lib.checks.task import Case, Hint, Task
 
-__all__ = ["Fault", "mishap_fault", "replaced_fault", "slow_fault"]
+__all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault"]
 
 _NAME_OF_YOUR_OWN = Hint(
     "replaces-names", "all other code uses it too: give what you write a name of its own, in a def"
@@ -27,7 +27,7 @@ _LEAVE_OUT_SLEEP = (
 
 
 @dataclass(frozen=True)
-class Fault:
+class Diagnosis:
     """The first failing case, told.
 
     Attributes
@@ -52,7 +52,7 @@ class Fault:
     step: str = ""
 
 
-def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
+def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
     """Explain a run that gave no results.
 
     Parameters
@@ -66,7 +66,7 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
 
     Returns
     -------
-    Fault
+    Diagnosis
         The run's own explanation, and a hint.
     """
     hint = _mishap_hint(task, case, mishap)
@@ -87,11 +87,11 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Fault:
     if case is not None and case.alone:
         says = says.replace("rank 0 failed at", "the function failed at", 1)
         says = says.replace("\n\nTraceback of rank 0 (", "\n\nTraceback (", 1)
-        return Fault(says, hint)
-    return Fault(says, hint, rank=mishap.rank)
+        return Diagnosis(says, hint)
+    return Diagnosis(says, hint, rank=mishap.rank)
 
 
-def replaced_fault(task: Task, seen: Observation) -> Fault | None:
+def replaced_fault(task: Task, seen: Observation) -> Diagnosis | None:
     """Name what a function has replaced on which the check itself stands.
 
     Parameters
@@ -103,20 +103,20 @@ def replaced_fault(task: Task, seen: Observation) -> Fault | None:
 
     Returns
     -------
-    Fault or None
+    Diagnosis or None
         None if nothing was replaced.
     """
     for name in seen.replaced:
         if name == "sys.meta_path":
             says = "sys.meta_path, without which modules that hold the answer could be imported"
             hint = Hint("library-answer", f"write it yourself: {task.enough}")
-            return Fault(f"the function changed {says}", hint)
+            return Diagnosis(f"the function changed {says}", hint)
         if name.startswith(_OURS):
-            return Fault(f"the function replaced {name}", _NAME_OF_YOUR_OWN)
+            return Diagnosis(f"the function replaced {name}", _NAME_OF_YOUR_OWN)
     return None
 
 
-def slow_fault(seen: Sequence[Observation], n_cases: int) -> Fault:
+def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
     """Explain that time was up before all cases had been run.
 
     Parameters
@@ -128,7 +128,7 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Fault:
 
     Returns
     -------
-    Fault
+    Diagnosis
         How long a case took, and whether in sleeping or in computing.
     """
     longest_s = max(one.wall_s for one in seen)
@@ -139,7 +139,7 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Fault:
         "takes less than half a second for all cases together"
     )
     slow = "which line takes so long? The same with fewer steps, or in operations of NumPy"
-    return Fault(says, Hint("too-slow", _LEAVE_OUT_SLEEP if idle else slow))
+    return Diagnosis(says, Hint("too-slow", _LEAVE_OUT_SLEEP if idle else slow))
 
 
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
 
-from course_lib.checks.diagnosis import Fault
+from course_lib.checks.diagnosis import Diagnosis
 from course_lib.checks.task import Price
 from course_lib.trace.trace import Trace
 
@@ -46,7 +46,7 @@ class Report:
         How many cases were run.
     case : str
         The first failing case, in words.
-    fault : Fault or None
+    fault : Diagnosis or None
         What is wrong with it.
     prices : tuple of PriceRow
         What one call cost, may cost and need cost.
@@ -65,7 +65,7 @@ class Report:
     status: str
     n_cases: int = 0
     case: str = ""
-    fault: Fault | None = None
+    fault: Diagnosis | None = None
     prices: tuple[PriceRow, ...] = ()
     trace: Trace | None = None
     printed: str = ""

@@ -22,7 +22,7 @@ from course_lib.checks.sandbox import Mishap, Observation, is_idle, mishap_of, o
 from course_lib.checks.task import Case, Task
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import SerializationError
-from course_lib.comm.failures import frames_of_stack, place, user_frame
+from course_lib.comm.frames import frames_of_stack, place, user_frame
 from course_lib.comm.processes.launcher.resident import resident_bytes
 from course_lib.comm.shipping import load_call, load_value, pack_value
 

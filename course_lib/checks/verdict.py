@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference, difference, first_difference
-from course_lib.checks.diagnosis import Fault, mishap_fault, replaced_fault
+from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
 from course_lib.checks.plain import TENSOR
 from course_lib.checks.sandbox import Observation
 from course_lib.checks.task import Case, Given, Hint, Price, Task
@@ -16,7 +16,7 @@ from course_lib.checks.task import Case, Given, Hint, Price, Task
 __all__ = ["judge", "measured_price"]
 
 
-def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
+def judge(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     """Find the first thing that is wrong in one case.
 
     Parameters
@@ -30,7 +30,7 @@ def judge(task: Task, case: Case, seen: Observation) -> Fault | None:
 
     Returns
     -------
-    Fault or None
+    Diagnosis or None
         None if all is right.
     """
     fault = replaced_fault(task, seen)
@@ -79,38 +79,38 @@ def measured_price(seen: Observation, calls: int) -> Price:
     )
 
 
-def _without_ranks(fault: Fault) -> Fault:
+def _without_ranks(fault: Diagnosis) -> Diagnosis:
     """Leave out whose fault it is, where there are no ranks in the task."""
     says = fault.says.removeprefix("rank 0: ").replace("every rank returned", "the call returned")
     return replace(fault, says=says, rank=None)
 
 
-def _wrong_means(task: Task, case: Case, seen: Observation) -> Fault | None:
+def _wrong_means(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     trace = seen.trace
     assert trace is not None
     if trace.collectives and not task.may_use_collectives:
         names = ", ".join(sorted({event.name for event in trace.collectives}))
         hint = Hint("library-answer", f"of comm, use {', '.join(task.verbs)} only")
-        return Fault(f"the library's own {names} was called", hint)
+        return Diagnosis(f"the library's own {names} was called", hint)
     results = seen.values[0]
     if all(value is None for value in results) and any(
         value is not None for value in task.expected(case, _arguments(task, case, 0))
     ):
         hint = Hint("returns-none", "does every path through the function end in a return?")
-        return Fault("every rank returned None", hint, got="None", rank=0)
+        return Diagnosis("every rank returned None", hint, got="None", rank=0)
     if task.price(case).n_bytes > 0 and trace.n_messages == 0:
         hint = Hint(
             "no-messages",
             "ranks share nothing, so what another rank holds can only come in a message",
         )
-        return Fault(f"{case.workers} ranks, and not one message was sent", hint)
+        return Diagnosis(f"{case.workers} ranks, and not one message was sent", hint)
     if not task.talks and trace.n_messages > 0:
         hint = Hint("needless-messages", "everything that is needed is in the arguments")
-        return Fault(f"{trace.n_messages} messages were sent, and none is needed", hint)
+        return Diagnosis(f"{trace.n_messages} messages were sent, and none is needed", hint)
     return None
 
 
-def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
+def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     for call, got in enumerate(seen.values):
         arguments = _arguments(task, case, call)
         wrong = task.compare(case, arguments, got)
@@ -123,7 +123,7 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Fault | None:
             or _general_hint(task, case, arguments, got, wrong, call)
         )
         step = f"call {call + 1} of {case.calls} in the same run" if call else ""
-        return Fault(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
+        return Diagnosis(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
     return None
 
 
@@ -211,7 +211,7 @@ def _nearly(expected: Any, got: Any) -> bool:
     return difference(expected, got, n_terms=int(single)) is None
 
 
-def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
+def _wrong_manners(task: Task, seen: Observation) -> Diagnosis | None:
     if seen.changed:
         rank, _, position = seen.changed[0]
         name = task.takes[position]
@@ -220,11 +220,11 @@ def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
             f"work on a copy: begin with total = {name}.copy(), or write {name} + part instead of "
             f"{name} += part",
         )
-        return Fault(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
+        return Diagnosis(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
     if task.fresh and seen.shared:
         rank, _, position = seen.shared[0]
         hint = Hint("shares-memory", "return a copy: then changing one leaves the other alone")
-        return Fault(
+        return Diagnosis(
             f"rank {rank}: the result shares memory with the argument {task.takes[position]}",
             hint, rank=rank,
         )  # fmt: skip
@@ -232,7 +232,7 @@ def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
     left = seen.trace.unreceived()
     if left:
         hint = Hint("unreceived", "every send needs its recv")
-        return Fault(
+        return Diagnosis(
             f"{len(left)} message(s) were never received; the first is from rank {left[0].src} "
             f"to rank {left[0].dst}",
             hint, rank=left[0].src,
@@ -240,13 +240,13 @@ def _wrong_manners(task: Task, seen: Observation) -> Fault | None:
     return None
 
 
-def _wrong_route(task: Task, case: Case, seen: Observation) -> Fault | None:
+def _wrong_route(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     assert seen.trace is not None
     wrong = task.wrong_route(case, seen.trace)
-    return None if wrong is None else Fault(*wrong)
+    return None if wrong is None else Diagnosis(*wrong)
 
 
-def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:
+def _too_expensive(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     cost, budget = measured_price(seen, case.calls), task.budget(case)
     if cost.messages > budget.messages:
         hint = Hint("too-many-messages", "look at the pictures: which message could be left out?")
@@ -275,8 +275,8 @@ def _too_expensive(task: Task, case: Case, seen: Observation) -> Fault | None:
     return None
 
 
-def _over(task: Task, what: str, cost: int, budget: int, hint: Hint) -> Fault:
-    return Fault(
+def _over(task: Task, what: str, cost: int, budget: int, hint: Hint) -> Diagnosis:
+    return Diagnosis(
         f"the result is right, but it took {cost:,} {what} where {budget:,} are enough",
         hint._replace(text=task.price_hints.get(hint.id, hint.text)),
         expected=f"{budget:,} {what} or fewer", got=f"{cost:,} {what}",

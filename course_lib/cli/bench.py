@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from course_lib.cli.files import are_one_file, check_file, write
-from course_lib.cli.options import (
+from course_lib.cli.sizes import read_size
+from course_lib.collectives import ALLREDUCES
+from course_lib.comm.errors import RunError
+from course_lib.comm.rates import Rates, keep_rates
+from course_lib.comm.simulated import networks
+from course_lib.console.files import are_one_file, check_file, write
+from course_lib.console.options import (
     NETWORKS,
     Parser,
     backend_named,
@@ -20,12 +25,8 @@ from course_lib.cli.options import (
     usual_workers,
     whole,
 )
-from course_lib.cli.outputs import say, tell
-from course_lib.cli.progress import Progress
-from course_lib.cli.sizes import read_size
-from course_lib.collectives import ALLREDUCES
-from course_lib.comm.errors import RunError
-from course_lib.comm.simulated import networks
+from course_lib.console.outputs import say, tell
+from course_lib.console.progress import Progress
 from course_lib.costs.bounds import AtMost
 from course_lib.costs.catalogue import predicted_s
 from course_lib.costs.fit import Line, fit_line
@@ -37,7 +38,7 @@ from course_lib.measure.allreduce import (
     measure_allreduce,
     predicted_in_seconds,
 )
-from course_lib.measure.messages import SIZES, message_times
+from course_lib.measure.messages import SIZES, fit_rates, message_times
 from course_lib.words.tables import as_text
 from course_lib.words.units import in_bytes, in_seconds
 
@@ -70,6 +71,7 @@ def main(words: list[str]) -> int:
     try:
         with Progress(is_shown) as progress:
             found, lines = _measure(chosen, progress)
+            rates = _rates(chosen, progress)
     except KeyboardInterrupt:
         if is_shown:
             tell("stopped; nothing is written")
@@ -78,7 +80,8 @@ def main(words: list[str]) -> int:
         if is_shown:
             tell(str(error))
         return 1
-    return _report(found, lines, chosen) if is_shown else 0
+    status = _report(found, lines, chosen) if is_shown else 0
+    return status if rates is None else status | _keep(rates, chosen.backend)
 
 
 def _options(words: list[str]) -> argparse.Namespace:
@@ -109,6 +112,10 @@ def _options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", metavar="N",
         help=f"how often each is measured: {_USUAL_REPEATS} if left out, once on the simulator",
     )  # fmt: skip
+    parser.add_argument(
+        "--keep", action="store_true",
+        help="measure messages, and have allreduce and train --allreduce auto choose by them",
+    )  # fmt: skip
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time by size")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="write all repeats")
     chosen = parser.parse_args(words)
@@ -135,6 +142,8 @@ def _check(chosen: argparse.Namespace) -> None:
     for workers in chosen.workers:
         check_run(workers, chosen.backend, TIME_LIMIT_S)
     chosen.network = network_named(chosen.network, chosen.backend)
+    if chosen.keep and (chosen.backend == "simulated" or max(chosen.workers) < 2):
+        raise ValueError("--keep is for real processes that send messages, so for 2 or more")
     check_file("--plot", chosen.plot, ".png")
     check_file("--json", chosen.json, ".json")
     if chosen.plot and chosen.json and are_one_file(chosen.plot, chosen.json):
@@ -156,7 +165,8 @@ def _measure(
     chosen: argparse.Namespace, progress: Progress
 ) -> tuple[list[Measurement], dict[int, Line | None]]:
     """Measure messages for each number of workers, then every algorithm with it."""
-    progress.expect(len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None)))
+    n_steps = len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None))
+    progress.expect(n_steps + chosen.keep)
     found, lines = [], {}
     for workers in chosen.workers:
         line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
@@ -184,6 +194,30 @@ def _fitted(chosen: argparse.Namespace, workers: int, progress: Progress) -> Lin
         backend=chosen.backend, workers=workers, together=True, repeats=chosen.repeats
     )
     return fit_line(points) if points else None
+
+
+def _rates(chosen: argparse.Namespace, progress: Progress) -> Rates | None:
+    """Measure what is to be kept, if something is, while all ranks send at once."""
+    if not chosen.keep:
+        return None
+    workers = max(chosen.workers)
+    progress.step(f"messages that are kept or added, {workers} workers")
+    return fit_rates(backend=chosen.backend, workers=workers, repeats=chosen.repeats)
+
+
+def _keep(rates: Rates, backend: str) -> int:
+    """Keep what was measured and say it; return the status: 1 if it cannot be written."""
+    try:
+        file = keep_rates(backend, rates)
+    except (OSError, RuntimeError) as error:
+        tell(f"what messages cost could not be kept: {error}")
+        return 1
+    say(
+        f"allreduce chooses from now on by alpha = {in_seconds(rates.alpha_s)}, beta = "
+        f"{1e9 * rates.beta_s_per_byte:.3g} ns/byte and gamma = "
+        f"{1e9 * rates.gamma_s_per_byte:.3g} ns for each byte added: {file}"
+    )
+    return 0
 
 
 def _with_prediction(found: Measurement, line: Line | None) -> Measurement:

@@ -6,20 +6,23 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from course_lib.cli.files import write
-from course_lib.cli.options import is_first_program
-from course_lib.cli.outputs import say, tell
 from course_lib.cli.train_arguments import Arguments, read_arguments
 from course_lib.comm.errors import RunError
 from course_lib.comm.job import torchrun_size
 from course_lib.comm.launch import run
 from course_lib.comm.result import Result
-from course_lib.train.checkpoint import Row, read_index
+from course_lib.console.files import write
+from course_lib.console.options import is_first_program
+from course_lib.console.outputs import say, tell
+from course_lib.costs.choice import choose_allreduce
+from course_lib.train.auto import is_auto
+from course_lib.train.checkpoint import read_index
 from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown
 from course_lib.train.problems import MODELS
+from course_lib.train.row import Row
 from course_lib.train.table import EpochTable
-from course_lib.train.worker import Task, work
+from course_lib.train.worker import TrainingTask, work
 
 __all__ = ["main"]
 
@@ -52,7 +55,9 @@ def _train(asked: Arguments, words: list[str]) -> int:
     task, kind = asked.task, MODELS[asked.task.model]
     table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
     if is_first:
-        for line in (_title(asked), table.head, *map(table.line, asked.kept)):
+        lines = [_title(asked), *_choice(asked), *_begun(asked), table.head]
+        lines += map(table.line, asked.kept)
+        for line in lines:
             say(line)
 
     def in_words(row: Row) -> str:
@@ -97,7 +102,27 @@ def _title(asked: Arguments) -> str:
     )
 
 
-def _what_is_kept(task: Task, words: list[str]) -> str:
+def _choice(asked: Arguments) -> list[str]:
+    """Say which all-reduce is taken for the whole model, and why, where it is left to us."""
+    if not is_auto(asked.task.options):
+        return []
+    rates = asked.rates
+    n_bytes = asked.task.keeping.made_with["parameters"] * asked.item_bytes
+    choice = choose_allreduce(asked.workers, n_bytes, asked.item_bytes, *rates.numbers)
+    return [f"allreduce auto: {choice} ({rates.source})"]
+
+
+def _begun(asked: Arguments) -> list[str]:
+    """Say where a training goes on that has been begun before."""
+    if not asked.kept:
+        return []
+    last, epochs = asked.kept[-1].epoch, asked.task.plan.epochs
+    if last == epochs:
+        return [f"nothing is left to do: the checkpoint has all {epochs} epochs"]
+    return [f"goes on after epoch {last} of {epochs}; those before are the checkpoint's"]
+
+
+def _what_is_kept(task: TrainingTask, words: list[str]) -> str:
     """Say after which epoch one can go on, and how."""
     folder = task.keeping.folder
     if folder is None:

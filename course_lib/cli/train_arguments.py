@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.cli.files import check_file
-from course_lib.cli.options import (
+from course_lib.comm.rates import Rates, kept_rates
+from course_lib.comm.simulated import networks
+from course_lib.console.files import check_file
+from course_lib.console.options import (
     NETWORKS,
     Parser,
     as_option,
@@ -18,14 +20,15 @@ from course_lib.cli.options import (
     usual_workers,
     whole,
 )
-from course_lib.comm.simulated import networks
+from course_lib.train.auto import kept
 from course_lib.train.catalogue import OPTIONS, SCHEMES
-from course_lib.train.checkpoint import MOST_EPOCHS, Row, is_of_checkpoint
+from course_lib.train.checkpoint import MOST_EPOCHS, Checkpoint, is_of_checkpoint
 from course_lib.train.claim import Claim
 from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
 from course_lib.train.problems import MODELS, load_data
-from course_lib.train.worker import Task
+from course_lib.train.row import Row
+from course_lib.train.worker import TrainingTask
 from course_lib.training import Plan
 
 if TYPE_CHECKING:
@@ -62,24 +65,30 @@ class Arguments:
 
     Attributes
     ----------
-    task : Task
+    task : TrainingTask
         What every rank does.
     workers, backend, network, time_limit_s
         What ``run`` takes.
     trace : Path or None
         Where to write the trace.
+    rates : Rates
+        What messages cost, for an all-reduce that is left to us.
+    item_bytes : int
+        The bytes of one parameter.
     claim : Claim or None
         What keeps other trainings out of the folder for checkpoints; to be released at the end.
     kept : sequence of Row
         What the epochs came to that the checkpoint has, from which it goes on.
     """
 
-    task: Task
+    task: TrainingTask
     workers: int
     backend: str
     network: "Network | None"
     time_limit_s: float
     trace: Path | None
+    rates: Rates
+    item_bytes: int
     claim: Claim | None = None
     kept: Sequence[Row] = ()
 
@@ -187,14 +196,25 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     made_with = {"scheme": chosen.scheme, "workers": workers, **options, "model": chosen.model}
     made_with |= {"data": data, **_numbers_of(plan)}
     # Made here first: the fork server then loads once what all workers need.
-    made_with["parameters"] = kind.make(examples).n_parameters
+    w = kind.make(examples).initial()
+    made_with["parameters"] = len(w)
     shipped = data if backend == "simulated" else examples
     keeping = _keeping(chosen, made_with, backend == "simulated")
-    claim, kept = open_folder(keeping)
+    claim, checkpoint = open_folder(keeping, plan.epochs)
     if claim is not None:
         keeping = replace(keeping, token=claim.token)
-    task = Task(chosen.scheme, chosen.model, shipped, plan, options, keeping)
-    return Arguments(task, workers, backend, network, time_limit_s, chosen.trace, claim, kept)
+    task = TrainingTask(chosen.scheme, chosen.model, shipped, plan, options, keeping)
+    rates = _rates(checkpoint, backend, network or networks.DEFAULT)
+    rows = () if checkpoint is None else checkpoint.rows
+    return Arguments(
+        task, workers, backend, network, time_limit_s, chosen.trace, rates, w.itemsize, claim, rows
+    )
+
+
+def _rates(checkpoint: Checkpoint | None, backend: str, network: "Network") -> Rates:
+    """Say what messages will cost, as far as this program knows before the run."""
+    rates = network.rates if backend == "simulated" else kept_rates(backend)
+    return rates if checkpoint is None else kept(checkpoint.made_with, rates)
 
 
 def _numbers_of(plan: Plan) -> dict[str, Any]:

@@ -19,7 +19,8 @@ Every collective
 
 All-reduces, ``allreduce_*(comm, array, op="sum", out=None)``
     Combine the arrays of all ranks, element by element, and give every rank the result, bit for
-    bit the same. Arrays have any shape; shape and dtype are the same on every rank.
+    bit the same. Arrays have any shape; shape and dtype are the same on every rank. ``allreduce``
+    takes the one that is quickest, by ``rates``.
 
     op : {"sum", "max", "min"}, default: "sum"
         How two elements become one. Who wants the mean divides the sum by ``comm.size``.
@@ -52,6 +53,7 @@ CollectiveMismatchError
 from collections.abc import Callable
 
 from course_lib.collectives.allgather_ring import allgather_ring
+from course_lib.collectives.allreduce import allreduce
 from course_lib.collectives.allreduce_butterfly import allreduce_butterfly
 from course_lib.collectives.allreduce_central import allreduce_central
 from course_lib.collectives.allreduce_direct import allreduce_direct
@@ -73,6 +75,7 @@ from course_lib.comm.messages import Array
 __all__ = [
     "ALLREDUCES",
     "allgather_ring",
+    "allreduce",
     "allreduce_butterfly",
     "allreduce_central",
     "allreduce_direct",

@@ -1,11 +1,10 @@
 """All-reduce on a butterfly (recursive doubling): in every round, everybody knows twice as much."""
 
-import array_api_compat
-
-from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.arguments import check_combines, combine_into, finish, working_copy
 from course_lib.collectives.power_of_two import fold_in, fold_out
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
+from course_lib.words.namespace import namespace
 
 __all__ = ["allreduce_butterfly"]
 
@@ -16,19 +15,19 @@ def allreduce_butterfly(
 ) -> Array:
     """Combine the arrays of all ranks by exchanging them pairwise, in as few rounds as possible.
 
-    In round k every rank swaps its array with the rank whose number differs in bit k, and both add
-    what they get to what they had. After round k a rank knows the sum of 2 ** (k + 1) ranks, so
-    log2 P rounds are enough. Ranks beyond the largest power of two have no partner: they give their
-    array to one that has, and are told the total.
+    In round k = 0, 1, ... every rank swaps its array with the rank whose number differs in bit k,
+    and both add what they get to what they had. After round k a rank knows the sum of 2 ** (k + 1)
+    ranks, so log2 P rounds are enough. Ranks beyond the largest power of two have no partner: they
+    give their array to one that has, and are told the total.
 
     Notes
     -----
-    Cost: with Q the largest power of two that is not above P: log2 Q rounds, and up to 2 more where
+    Cost: with Q the largest power of two that is not above P: log2 Q rounds, and 2 more where
     P > Q; Q log2 Q + 2(P-Q) messages in all; n bytes on the busiest card of every round: a rank
     below Q sends n log2 Q bytes, and n more where it has taken in another.
 
-    Invariant: after the exchange at distance d, the ranks that differ in the bits of 2d - 1 only
-    hold the same sum: that of all of them, and of whom they have taken in.
+    Invariant: after round k, the ranks that differ in their bits 0 to k only hold the same sum:
+    that of all of them, and of whom they have taken in.
 
     References
     ----------
@@ -47,12 +46,16 @@ def allreduce_butterfly(
     active = fold_in(comm, total, op)
 
     if comm.rank < active:
-        mine = array_api_compat.array_namespace(total).empty_like(total)
+        mine = namespace(total).empty_like(total)
         distance = 1
         while distance < active:
             partner = comm.rank ^ distance
             mine[...] = total  # what leaves may not change while the other's is being added
-            comm.sendrecv(mine, dst=partner, src=partner, out=total, op=op)
+            if comm.rank < partner:
+                comm.sendrecv(mine, dst=partner, src=partner, out=total, op=op)
+            else:  # the lower rank's first here too: max(0.0, -0.0) is not max(-0.0, 0.0)
+                comm.sendrecv(mine, dst=partner, src=partner, out=total)
+                combine_into(total, mine, op)
             distance *= 2
 
     fold_out(comm, total, active)

@@ -3,7 +3,7 @@
 from course_lib.collectives.arguments import check_combines, combine_into, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
-from course_lib.training.shards import split_evenly
+from course_lib.words.split import split_evenly
 
 __all__ = ["allreduce_direct"]
 

@@ -3,7 +3,7 @@
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES, Array, Communicator
-from course_lib.training.shards import split_evenly
+from course_lib.words.split import split_evenly
 
 __all__ = ["allreduce_double_tree"]
 
@@ -17,7 +17,7 @@ def allreduce_double_tree(
 
     In a binary tree half of the ranks are leaves, which send once and then look on. So a second
     tree is laid over the same ranks, in which those leaves have the children. Each carries half of
-    the vector, in segments: the first is handed up while children send the next.
+    the vector, in segments: the first is handed up while children send the next; then all go down.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ def allreduce_double_tree(
     Notes
     -----
     Cost: 2 floor(log2 P) rounds; 4(P-1) messages in all for each of ``segments``; a rank with two
-    children in one tree sends 1.5n bytes there and n/2 as a leaf of the other: 2n at most. For 8 MB
-    2 to 2.3 n beta if nobody waits (None), else 4 or more; through shared memory 4 are quicker.
+    children in one tree sends 1.5n bytes there and n/2 as a leaf of the other: 2n at most. In turn,
+    for 8 MB: 2 to 2.3 n with segments of 16 KiB, which nobody waits for; 4 n or more with longer.
 
-    Invariant: the ranks at odd places of a tree's order are its leaves; the second order is the
-    first one mirrored, or shifted by one where P is odd, so that odd places become even (but one).
+    Invariant: the ranks at odd places of a tree's order are its leaves. The second order is the
+    first one mirrored, or shifted by one where P is odd: so each rank but one is a leaf once.
 
     References
     ----------
@@ -49,18 +49,18 @@ def allreduce_double_tree(
     if segments is not None and segments < 1:
         raise ValueError(f"segments must be 1 or more, got {segments}")
     total = working_copy(array, out)
-    segments = segments or _segments(total)
+    n_segments = segments or _count_segments(total)
     first, second = split_evenly(total.shape[0], 2)
     ranks = list(range(comm.size))
     others = ranks[::-1] if comm.size % 2 == 0 else ranks[-1:] + ranks[:-1]
 
-    beside = comm.start(_up_and_down, total[second], others, op, segments)
-    _up_and_down(comm, total[first], ranks, op, segments)
+    beside = comm.start(_up_and_down, total[second], others, op, n_segments)
+    _up_and_down(comm, total[first], ranks, op, n_segments)
     beside.wait()
     return finish(total, array, out)
 
 
-def _segments(total: Array) -> int:
+def _count_segments(total: Array) -> int:
     """Count the messages of a half in which none is larger than what is sent without waiting."""
     rows: int = -(-total.shape[0] // 2)
     rows_in_one: int = max(1, EAGER_BYTES // max(1, total[:1].nbytes))
@@ -96,6 +96,9 @@ def _up_and_down(
 #          4
 #      2       6
 #    1   3   5   7
+#
+# With fewer ranks places are missing on the right. P = 5: without 6 and 7, 5 hangs from 4, and 4
+# is the root; a right child is the next one down its left side that is there.
 
 
 def _parent(place: int, n_places: int) -> int:

@@ -12,7 +12,7 @@ __all__ = ["allreduce_halving_doubling"]
 def allreduce_halving_doubling(
     comm: Communicator, array: Array, op: str = "sum", out: Array | None = None
 ) -> Array:
-    """Combine the arrays of all ranks in 2 log2 P rounds with no more bytes than on a ring.
+    """Combine the arrays of all ranks in few rounds, and with a ring's bytes where P is 2 ** k.
 
     In the first half every rank swaps half of its range with a partner: each keeps one half, gives
     the other away and adds what it gets. The range halves in every round, the distance of the

@@ -3,10 +3,10 @@
 from functools import cache
 from typing import Any
 
-import array_api_compat
 import numpy as np
 
-from course_lib.comm.messages import Array, check_op, no_array
+from course_lib.comm.messages import Array, check_op, no_array, unknown_op
+from course_lib.words.namespace import namespace
 
 __all__ = [
     "check_combines", "check_root", "check_rows", "check_same", "check_writable", "combine_into",
@@ -31,6 +31,8 @@ def check_combines(op: str, array: Array) -> None:
     TypeError
         If such elements cannot be combined so: a sum of bools, for one, would be a logical or.
     """
+    if not isinstance(op, str):  # a list could not even be looked up
+        raise unknown_op(op)
     _check_combines(op, array.dtype)
 
 
@@ -159,7 +161,7 @@ def copy_into(array: Array, out: Array | None) -> Array:
         If ``out`` has another shape or dtype than ``array``.
     """
     if out is None:
-        return array_api_compat.array_namespace(array).asarray(array, copy=True)
+        return namespace(array).asarray(array, copy=True)
     if out is not array:
         check_same(out, array.shape, array.dtype)
         out[...] = array
@@ -172,7 +174,7 @@ def join(parts: list[Array], out: Array | None) -> Array:
     Parameters
     ----------
     parts : list of arrays, shape (rows, ...)
-        One or more, all alike but for their number of rows.
+        One of each rank, all alike but for their number of rows.
     out : array or None
         Where to put the result.
 
@@ -184,9 +186,15 @@ def join(parts: list[Array], out: Array | None) -> Array:
     Raises
     ------
     ValueError
-        If ``out`` has another shape or dtype than the result.
+        If rows have different shapes, or ``out`` has another shape or dtype than the result.
     """
-    xp = array_api_compat.array_namespace(parts[0])
+    for rank, part in enumerate(parts):
+        if part.ndim == 0 or part.shape[1:] != parts[0].shape[1:]:
+            raise ValueError(
+                "arrays may differ between ranks in their number of rows only, got shape "
+                f"{tuple(parts[0].shape)} from rank 0 and {tuple(part.shape)} from rank {rank}"
+            )
+    xp = namespace(parts[0])
     if len({part.dtype for part in parts}) > 1:
         joined = xp.concat(parts, axis=0)  # of a dtype that holds them all
     else:
@@ -198,7 +206,7 @@ def _joined(parts: list[Array], xp: Any) -> Array:
     """Copy them; ``concat`` would change the order of bytes, and refuses float16 under autocast."""
     first, begin = parts[0], 0
     shape = (sum(len(part) for part in parts), *first.shape[1:])
-    joined = xp.empty(shape, dtype=first.dtype, device=array_api_compat.device(first))
+    joined = xp.empty(shape, dtype=first.dtype, device=first.device)
     for part in parts:
         joined[begin : begin + len(part)] = part
         begin += len(part)
@@ -227,7 +235,7 @@ def working_copy(array: Array, out: Array | None) -> Array:
         If ``out`` is read-only, or has another shape or dtype than ``array``.
     """
     if out is None:
-        xp = array_api_compat.array_namespace(array)
+        xp = namespace(array)
         return xp.reshape(array, (-1,), copy=True)
     check_writable(out)
     if out is not array:
@@ -276,7 +284,7 @@ def combine_into(total: Array, part: Array, op: str) -> None:
     if op == "sum":
         total += part
         return
-    xp = array_api_compat.array_namespace(total)
+    xp = namespace(total)
     total[...] = (xp.maximum if op == "max" else xp.minimum)(total, part)
 
 

@@ -43,10 +43,11 @@ def broadcast_tree(
         raise ValueError(f"array must be given on the root, rank {root}, got None")
     position = (comm.rank - root) % comm.size  # the root stands at position 0
 
+    # As far from its parent as the lowest set bit of its position; the root as if from position P.
     distance = 1
     while distance < comm.size and position % (2 * distance) == 0:
         distance *= 2
-    if position != 0:  # the lowest set bit of the position says who my parent is
+    if position != 0:
         array = comm.recv((comm.rank - distance) % comm.size, out=out)
     while distance > 1:
         distance //= 2

@@ -3,7 +3,7 @@
 from course_lib.collectives.arguments import check_combines, check_rows, check_writable, copy_into
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
-from course_lib.training.shards import split_evenly
+from course_lib.words.split import split_evenly
 
 __all__ = ["reduce_scatter_ring"]
 
@@ -16,7 +16,8 @@ def reduce_scatter_ring(
 
     The array is cut into as many chunks as there are ranks. Chunk r sets out from the rank to the
     right of r, collects a contribution wherever it stops, and arrives at rank r when it has been
-    everywhere else. It is the first half of the ring all-reduce.
+    everywhere else. It is the first half of the ring all-reduce, moved on by a chunk, so that
+    rank r ends with chunk r.
 
     Notes
     -----

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from course_lib.comm.errors import CollectiveMismatchError
-from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.frames import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.wait_graph import MOST_LINES, listed, quoted
 
 __all__ = [

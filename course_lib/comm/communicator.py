@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from course_lib.comm.buffers import check_out
 from course_lib.comm.collective_order import Entered, Site, Sites, entered_with, mismatch
 from course_lib.comm.errors import CollectiveMismatchError, MessageMismatchError
-from course_lib.comm.failures import frames_of_stack, user_frame
+from course_lib.comm.frames import frames_of_stack, user_frame
 from course_lib.comm.functions import check_function
 from course_lib.comm.messages import (
     Array,
@@ -36,9 +36,10 @@ from course_lib.comm.messages import (
 )
 from course_lib.comm.notes import plain
 from course_lib.comm.pending import Pending
+from course_lib.comm.rates import Rates
 from course_lib.words.whole import whole
 
-__all__ = ["EAGER_BYTES", "WORLD", "Array", "Communicator"]
+__all__ = ["EAGER_BYTES", "WORLD", "Array", "Communicator", "in_another_thread"]
 
 EAGER_BYTES = 16 * 1024
 """Messages up to this size are copied by ``send``, which then returns at once; larger ones wait
@@ -50,6 +51,30 @@ WORLD = "world"
 _MOST_DIMENSIONS = 64  # of an array of NumPy
 
 T = TypeVar("T")
+
+
+def in_another_thread(rank: int, verb: str, name: str) -> RuntimeError:
+    """Return the error for a verb that is called in a thread which is not the communicator's.
+
+    Parameters
+    ----------
+    rank : int
+        Whose communicator it is, in the whole run.
+    verb : str
+        What was called.
+    name : str
+        Of the communicator; of ``wait``, that of the function for which it waits.
+
+    Returns
+    -------
+    RuntimeError
+        The error to raise.
+    """
+    return RuntimeError(
+        f"rank {rank} called {verb}() of communicator {name!r} in another thread than its own; one "
+        "communicator belongs to one thread: a function given to start() is to use the "
+        "communicator that it is handed"
+    )
 
 
 class _Fixed(property):
@@ -132,6 +157,7 @@ class Communicator(ABC):
     size: int = _fixed("size")
     device: str = _fixed("device")
     _device = "cpu"
+    _rates: Rates
     _records = True
 
     # What becomes of arrays on their way; a world that moves other tensors too has its own.
@@ -170,6 +196,11 @@ class Communicator(ABC):
     def __reduce__(self) -> NoReturn:
         """Refuse to travel."""
         raise TypeError("a communicator lives in its rank, and only as long as the run")
+
+    @property
+    def rates(self) -> Rates:
+        """What a message costs, the same on every rank: the simulator's network, or a fit."""
+        return self._rates
 
     @property
     def rng(self) -> np.random.Generator:

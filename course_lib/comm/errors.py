@@ -256,7 +256,7 @@ class SerializationError(RunError, TypeError):
 
 
 class NestedLaunchError(RunError):
-    """``run`` was called inside a worker."""
+    """``run`` was called inside a worker, or by what has interrupted a run of the same thread."""
 
 
 class SharedMemoryFull(RunError, OSError):

@@ -1,9 +1,10 @@
-"""Ctrl-C and Jupyter's stop button while a run is under way: raised at a safe place, else noted.
+"""Ctrl-C, and other signals, while a run is under way: raised at a safe place, else noted.
 
 Python raises ``KeyboardInterrupt`` wherever the main thread happens to be: between the start of a
-thread and the line that would end it, for one, or in the clean-up itself. So for the time of a run
-a handler stands in for the program's own. What that one raises leaves at once where the ranks' own
-code runs, if they run in this thread; anywhere else it is noted, and the run ends with it.
+thread and the line that would end it, for one, or in the clean-up itself; and so does whatever a
+handler of the program's own raises. So for the time of a run another stands in for each handler.
+What that one raises leaves at once where the ranks' own code runs, if they run in this thread;
+anywhere else it is noted, and the run ends with it.
 """
 
 import _thread
@@ -11,16 +12,23 @@ import math
 import signal
 import threading
 import time
+
+# That of ``signal`` makes an enum of each answer: for all of them a third of a millisecond a run.
+from _signal import getsignal  # type: ignore[import-not-found]
 from collections.abc import Callable, Generator
 from types import FrameType, GeneratorType
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Call", "Interrupts"]
+from course_lib.comm.forks import in_copies
+
+__all__ = ["Interrupts", "WatchedCall", "getsignal"]
 
 T = TypeVar("T")
 
+_SIGNALS = sorted(signal.valid_signals())
 
-class Call(Generic[T]):
+
+class WatchedCall(Generic[T]):
     """A call of which another thread, or a signal handler, can tell whether it is under way.
 
     A flag would have to be lowered, and an exception may come just before that. A generator runs
@@ -56,14 +64,14 @@ def _body(fn: Callable[[], T]) -> Generator[T, None, None]:
 
 
 class Interrupts:
-    """What stands in for the program's handler of Ctrl-C while a ``with`` block lasts.
+    """What stands in for the program's handlers of signals while a ``with`` block lasts.
 
     Signals reach the main thread only, so in another one nothing is changed.
 
     Attributes
     ----------
     error : BaseException or None
-        What the program's handler has raised: ``KeyboardInterrupt``, unless it has one of its own.
+        What a handler of the program has raised: of Ctrl-C, ``KeyboardInterrupt`` as a rule.
     noted_s : float
         When that was, on the monotonic clock.
     """
@@ -71,24 +79,29 @@ class Interrupts:
     def __init__(self) -> None:
         self.error: BaseException | None = None
         self.noted_s = math.inf
-        self._before: Any = None
-        self._inside: Call[Any] | None = None
+        self._before: dict[int, Any] = {}
+        self._inside: WatchedCall[Any] | None = None
         self._lets_in = False
         self._strike: type[BaseException] | None = None
 
     def __enter__(self) -> "Interrupts":
-        """Take over Ctrl-C, unless the system's own way to deal with it is in force."""
+        """Take over what has a handler; and Ctrl-C, unless the system's own way is in force."""
         if threading.current_thread() is threading.main_thread():
-            before = signal.getsignal(signal.SIGINT)
-            if callable(before) or before is signal.SIG_IGN:
-                self._before = before  # first: with the next line it may be needed
-                signal.signal(signal.SIGINT, self._hear)
+            for each in _SIGNALS:
+                before = getsignal(each)
+                if callable(before) or (each == signal.SIGINT and before is signal.SIG_IGN):
+                    self._before[each] = before  # first: with the next line it may be needed
+                    signal.signal(each, self._hear)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give Ctrl-C back; what is on its way by now is still noted."""
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        """Give them back, but for what the program has replaced itself meanwhile.
+
+        What is on its way by now is still noted.
+        """
+        for each, before in self._before.items():
+            if each == signal.SIGINT or getsignal(each) == self._hear:
+                signal.signal(each, before)
         if self.error is not None:
             self.error.__traceback__ = None  # its frames hold this object
 
@@ -115,7 +128,7 @@ class Interrupts:
 
         self._strike = None
         self._lets_in = lets_in
-        call: Call[T] = Call(inside)
+        call: WatchedCall[T] = WatchedCall(inside)
         self._inside = call
         return call()
 
@@ -140,13 +153,20 @@ class Interrupts:
             False if Ctrl-C is not ours: the function runs in another thread than the main one, or
             has set a handler of its own.
         """
-        if self._before is None or signal.getsignal(signal.SIGINT) != self._hear:
+        if not self._before or getsignal(signal.SIGINT) != self._hear:
             return False
         self._strike = error  # for the rest of the call: two signals may arrive as one
         _thread.interrupt_main()
         if wake and hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         return True
+
+    def note(self, error: BaseException) -> None:
+        """Have the run end with an error, unless one has been noted before; any thread may call."""
+        if self.error is None:
+            self.error = error
+            self.noted_s = time.monotonic()
+            self._noted()
 
     def outcome(self, error: BaseException | None, what: str) -> BaseException | None:
         """Return how the run ends: with the interrupt, if there was one.
@@ -163,27 +183,38 @@ class Interrupts:
         BaseException or None
             What to raise.
         """
-        if self.error is None or type(self.error) is not KeyboardInterrupt:
-            return self.error or error
-        if isinstance(error, KeyboardInterrupt):
+        if self.error is None:
             return error
+        if type(self.error) is not KeyboardInterrupt:
+            return self.error
+        if isinstance(error, KeyboardInterrupt) and error is not self.error:
+            return error  # which says where the ranks were
         return KeyboardInterrupt(f"the run was interrupted while {what}")
 
     def _hear(self, signum: int, frame: FrameType | None) -> None:
-        if self._strike is not None:
+        if self._strike is not None and signum == signal.SIGINT:
             if self.is_inside:
                 raise self._strike
             return
+        before = self._before[signum]
         try:
-            if callable(self._before):
-                self._before(signum, frame)
+            if callable(before):
+                before(signum, frame)
         except BaseException as error:
-            if self.error is None:
-                self.error = error
-                self.noted_s = time.monotonic()
-                self._noted()
+            self.note(error)
             if self._lets_in and self.is_inside:
                 raise
 
     def _noted(self) -> None:
-        """Do what has to be done at the first interrupt; called in the handler."""
+        """Do what has to be done at the first interrupt; often called in the handler."""
+
+
+@in_copies
+def _give_back() -> None:
+    """Put back the program's own handlers, if a run had taken them over."""
+    for each in _SIGNALS:
+        handler = first = getsignal(each)
+        while isinstance(owner := getattr(handler, "__self__", None), Interrupts):
+            handler = owner._before[each]
+        if handler is not first:
+            signal.signal(each, handler)

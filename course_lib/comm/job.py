@@ -10,6 +10,7 @@ from typing import Any
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.functions import check_function
 from course_lib.comm.memory import worker_bytes
+from course_lib.comm.rates import USUAL, kept_rates
 from course_lib.comm.settings import Settings
 from course_lib.words.units import in_bytes
 from course_lib.words.whole import whole
@@ -93,6 +94,7 @@ def check_job(
             eager_bytes=0 if _check_flag("rendezvous", rendezvous) else EAGER_BYTES,
             seed=whole("seed", seed, least=0),
             trace=_check_flag("trace", trace),
+            rates=USUAL["processes"] if backend == "simulated" else kept_rates(backend),
         ),
         time_limit_s=_check_limit(time_limit_s),
     )

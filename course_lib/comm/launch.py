@@ -1,15 +1,16 @@
 """``run``: the only way to start workers."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from course_lib.comm.errors import NestedLaunchError, told_briefly
-from course_lib.comm.interrupts import Interrupts
+from course_lib.comm.errors import LaunchError, NestedLaunchError, told_briefly
+from course_lib.comm.forks import in_copies
+from course_lib.comm.interrupts import Interrupts, WatchedCall
 from course_lib.comm.job import USUAL_WORKERS, Job, check_job, torchrun_size
-from course_lib.comm.limits import MemoryReserve
+from course_lib.comm.limits import MemoryReserve, refusals_told
 from course_lib.comm.result import WORKER_VARIABLE, Result, runs_ranks
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(
     faults: "Faults | None" = None,
     max_events: int | None = None,
 ) -> Result:
-    """Call ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
+    """WatchedCall ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
 
     The first failure ends the others and is raised, with the rank, the cell's line and the worker's
     traceback. Every rank works on its own copy of the arguments.
@@ -101,15 +102,71 @@ def run(
     >>> run(pass_on, workers=2, backend="simulated").values
     [0, 3]
     """
-    with told_briefly(), MemoryReserve():
+    with told_briefly():
         job = check_job(
             fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
             time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
             start_method=start_method, network=network, faults=faults, max_events=max_events,
         )  # fmt: skip
         _refuse_nested()
-        launch = _launcher(job, backend, start_method, network, faults, max_events)
-        return launch()
+        _refuse_at_the_end()
+        load = partial(_launcher, job, backend, start_method, network, faults, max_events)
+        _here.launch = WatchedCall(partial(_launch, load))
+        result: Result = _here.launch()
+        return result
+
+
+_here = threading.local()
+
+
+@in_copies
+def _begin_anew() -> None:
+    _here.launch = None
+
+
+def _refuse_nested() -> None:
+    if runs_ranks() or WORKER_VARIABLE in os.environ:
+        raise NestedLaunchError(
+            "run was called inside a worker; workers cannot start workers: "
+            "call run once, outside, with as many workers as are needed"
+        )
+    launch: WatchedCall[Result] | None = getattr(_here, "launch", None)
+    if launch is not None and launch.is_under_way:
+        raise NestedLaunchError(
+            "run was called while another run of the same thread is under way, by what has "
+            "interrupted that one: a signal handler, a destructor, or what packs or loads an "
+            "object; call run when that run has returned, or in a thread of its own"
+        )
+
+
+def _refuse_at_the_end() -> None:
+    main = threading.main_thread()
+    if threading.current_thread() is main and not main.is_alive():
+        raise LaunchError(
+            "run was called when the program was ending, by a function given to atexit or by a "
+            "destructor; Python starts no more threads and processes then: call run before the "
+            "end of the script"
+        )
+
+
+def _launch(load: Callable[[], Callable[[], Result]]) -> Result:
+    """Load a world and run there; whatever a signal handler of the program raises comes out."""
+    error: BaseException | None = None
+    with Interrupts() as interrupts:
+        try:
+            with MemoryReserve():
+                with refusals_told():  # not interrupted: half a module may be of no use later
+                    launch = load()
+                result = interrupts.call(launch)
+        except BaseException as raised:
+            error = raised
+    error = interrupts.outcome(error, "it was being prepared")
+    try:
+        if error is not None:
+            raise error
+        return result
+    finally:
+        del error  # else it and this frame would hold each other
 
 
 def _launcher(
@@ -120,37 +177,19 @@ def _launcher(
     faults: "Faults | None",
     max_events: int | None,
 ) -> Callable[[], Result]:
-    """Load a world, which Ctrl-C does not leave half loaded; return what runs the job there."""
-    with _whole_imports():
-        if backend == "simulated":
-            from course_lib.comm.simulated import launcher as simulated
+    """Load a world; return what runs the job there."""
+    if backend == "simulated":
+        from course_lib.comm.simulated import launcher as simulated
 
-            return partial(simulated.launch, job, network, faults, max_events)
-        from course_lib.comm.processes.launcher import launcher as processes
+        return partial(simulated.launch, job, network, faults, max_events)
+    from course_lib.comm.processes.launcher import launcher as processes
 
-        if backend == "processes":
-            return partial(processes.launch, job, start_method, processes.SharedMemory())
-        if torchrun_size() is not None:
-            from course_lib.comm.torch_backend import torchrun
+    if backend == "processes":
+        return partial(processes.launch, job, start_method, processes.SharedMemory())
+    if torchrun_size() is not None:
+        from course_lib.comm.torch_backend import torchrun
 
-            return partial(torchrun.take_part, job)
-        from course_lib.comm.torch_backend.transport import Distributed
+        return partial(torchrun.take_part, job)
+    from course_lib.comm.torch_backend.transport import Distributed
 
-        return partial(processes.launch, job, start_method, Distributed())
-
-
-@contextmanager
-def _whole_imports() -> Iterator[None]:
-    """Raise Ctrl-C when a module has been loaded: half of one may be of no use to the next run."""
-    with Interrupts() as interrupts:
-        yield
-    if (error := interrupts.outcome(None, "its world was being loaded")) is not None:
-        raise error
-
-
-def _refuse_nested() -> None:
-    if runs_ranks() or WORKER_VARIABLE in os.environ:
-        raise NestedLaunchError(
-            "run was called inside a worker; workers cannot start workers: "
-            "call run once, outside, with as many workers as are needed"
-        )
+    return partial(processes.launch, job, start_method, Distributed())

@@ -4,18 +4,26 @@ import errno
 import mmap
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from course_lib.comm.errors import LaunchError, SerializationError
+from course_lib.comm.errors import LaunchError, RunError, SerializationError
 
 try:
     import resource
 except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
-__all__ = ["MemoryReserve", "limit_behind", "no_room_for", "start_thread", "what_to_do"]
+__all__ = [
+    "MemoryReserve",
+    "limit_behind",
+    "no_room_for",
+    "refusals_told",
+    "start_thread",
+    "what_to_do",
+]
 
 _BEGINNING_BYTES = 2 * 1024 * 1024
 _RESERVE_BYTES = 4 * 1024 * 1024
@@ -71,6 +79,32 @@ class MemoryReserve:
         )
 
 
+@contextmanager
+def refusals_told() -> Iterator[None]:
+    """Say what it means if the operating system refuses the launcher something it needs.
+
+    Yields
+    ------
+    None
+        While it asks for that.
+
+    Raises
+    ------
+    LaunchError
+        For an ``OSError`` or a ``MemoryError`` in the block.
+    """
+    try:
+        yield
+    except RunError:
+        raise
+    except (OSError, MemoryError) as error:
+        what = "there is not enough memory" if isinstance(error, MemoryError) else error
+        raise LaunchError(
+            "the operating system refused what is needed to start workers and to hear from them: "
+            f"{what}; {what_to_do(error)}"
+        ) from error
+
+
 def limit_behind(error: BaseException) -> str:
     """Name the limits of this program that may have refused what ran into an error.
 
@@ -110,6 +144,8 @@ def what_to_do(error: BaseException, fewer: str = "use fewer workers") -> str:
         The end of a sentence.
     """
     limit = limit_behind(error)
+    if not limit and _finds_no_folder(error):
+        return "let this program write there, or name a folder in the variable TMPDIR"
     if not limit:
         return f"close other programs or {fewer}"
     others = ", close other programs" if "RLIMIT_NPROC" in limit else ""
@@ -168,7 +204,14 @@ def _answers(error: BaseException) -> tuple[int, ...]:
         return (errno.ENOMEM,)
     if isinstance(error, RuntimeError):  # "can't start new thread", which has no number
         return (errno.EAGAIN, errno.ENOMEM)
+    if _finds_no_folder(error):
+        return (errno.EFBIG,)
     return (getattr(error, "errno", None) or 0,)
+
+
+def _finds_no_folder(error: BaseException) -> bool:
+    """Whether Python has found no folder for temporary files: it tries to write one in each."""
+    return isinstance(error, FileNotFoundError) and "temporary directory" in str(error)
 
 
 def _limit(name: str) -> int | None:

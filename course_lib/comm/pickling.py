@@ -86,6 +86,10 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def __init__(self, file: Any, protocol: int, of_rank: bool, alike: bool) -> None:
         super().__init__(file, protocol=protocol)
+        if (script := sys.modules.get("__mp_main__")) is not None:
+            # In a program that multiprocessing has spawned, what is of the script: nobody else can
+            # import that, and what ranks import they would share.
+            cloudpickle.register_pickle_by_value(script)
         self._of_rank = of_rank
         self._alike = alike
         self._generators = {

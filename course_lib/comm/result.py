@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from course_lib.trace.trace import Trace
 
-__all__ = ["WORKER_VARIABLE", "Result", "inside_worker", "runs_ranks"]
+__all__ = ["THREADS_OF_RANKS", "WORKER_VARIABLE", "Result", "inside_worker", "runs_ranks"]
 
 WORKER_VARIABLE = "COURSE_LIB_WORKER"
 """The environment variable that marks a worker process; its value is the rank."""
+
+THREADS_OF_RANKS: "WeakSet[threading.Thread]" = WeakSet()
+"""What simulated ranks have started in the run that is under way."""
 
 _here = threading.local()
 
@@ -78,5 +82,7 @@ def inside_worker(rank: int) -> Iterator[None]:
 
 
 def runs_ranks() -> bool:
-    """Tell whether this thread is running simulated ranks."""
-    return getattr(_here, "rank", None) is not None
+    """Tell whether this thread is running simulated ranks, or has been started by one."""
+    return (
+        getattr(_here, "rank", None) is not None or threading.current_thread() in THREADS_OF_RANKS
+    )

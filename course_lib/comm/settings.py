@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from course_lib.comm.rates import USUAL, Rates
+
 __all__ = ["Settings"]
 
 
@@ -17,8 +19,11 @@ class Settings:
         For the ranks' random generators.
     trace : bool
         Whether to record what happens.
+    rates : Rates
+        What a message costs, by rank 0's account. The simulator's ranks go by their network.
     """
 
     eager_bytes: int
     seed: int
     trace: bool
+    rates: Rates = USUAL["processes"]

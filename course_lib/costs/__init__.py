@@ -10,6 +10,7 @@ communicates: the formulas know the ranks and the length, and nothing of the cod
 
 from course_lib.costs.bounds import AtLeast, AtMost
 from course_lib.costs.catalogue import crossover, predicted_s, price
+from course_lib.costs.choice import Choice, choose_allreduce
 from course_lib.costs.fit import Line, fit_line
 from course_lib.costs.price import Price
 from course_lib.costs.scaling import Step
@@ -17,9 +18,11 @@ from course_lib.costs.scaling import Step
 __all__ = [
     "AtLeast",
     "AtMost",
+    "Choice",
     "Line",
     "Price",
     "Step",
+    "choose_allreduce",
     "crossover",
     "fit_line",
     "predicted_s",

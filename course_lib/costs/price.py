@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from course_lib.costs.bounds import AtMost
 from course_lib.costs.checking import checked, duration, ranks
-from course_lib.training.shards import split_evenly
+from course_lib.words.split import split_evenly
 
 __all__ = ["EAGER_BYTES", "Items", "Price", "chunk_sizes", "in_rounds"]
 

@@ -2,14 +2,23 @@
 
 import math
 
-from course_lib.costs.checking import amount, at_least_one, checked, count, duration, positive
+from course_lib.costs.bounds import AtMost
+from course_lib.costs.checking import (
+    amount,
+    at_least_one,
+    checked,
+    count,
+    duration,
+    positive,
+    ranks,
+)
 
 __all__ = ["bandwidth_for", "best_servers", "server_step_s"]
 
 
 @checked(
     workers=at_least_one, n_bytes=amount, compute_s=duration, update_s=duration, latency_s=duration,
-    beta_s_per_byte=duration,
+    beta_s_per_byte=duration, servers=ranks,
 )  # fmt: skip
 def server_step_s(
     workers: int,
@@ -18,30 +27,46 @@ def server_step_s(
     update_s: float,
     latency_s: float,
     beta_s_per_byte: float,
+    servers: int = 1,
 ) -> float:
-    """Predict a step with one dedicated server: the longer of two chains, and the update.
+    """Predict a step with dedicated servers, and equal shards if they are several.
+
+    With one it is the longer of two chains, and the update. With several there are as many rounds
+    as there are workers, or servers, of fetching, then the gradient, and as many of pushing; what
+    overlaps is not counted.
 
     Parameters
     ----------
     workers : int
         How many ranks compute, 1 or more.
     n_bytes : int
-        The parameters' bytes, more than 16 KB, so that each gradient waits for its receive.
+        The parameters' bytes, so many that each message is of more than 16 KB and waits for its
+        receive.
     compute_s, update_s : float
-        What a worker's gradient and the server's update take.
+        What a worker's gradient and the update of all parameters by one server take.
     latency_s, beta_s_per_byte : float
         Alpha and beta.
+    servers : int, default: 1
+        How many ranks only serve, besides the workers.
 
     Returns
     -------
     float
-        Seconds from one fetch to the next.
+        Seconds from one fetch to the next: an ``AtMost`` with several servers, unless they are as
+        many as the workers.
 
     Examples
     --------
     >>> round(server_step_s(4, 1_000_000, 2e-3, 0.0, 20e-6, 1e-9) * 1e3, 3)  # milliseconds
     8.08
+    >>> 1e3 * server_step_s(4, 1_000_000, 2e-3, 0.0, 20e-6, 1e-9, servers=4)
+    4.16
     """
+    if servers > 1:
+        rounds = max(workers, servers)
+        transfer_s = latency_s + n_bytes / servers * beta_s_per_byte
+        step_s = 2 * rounds * transfer_s + compute_s + update_s / servers
+        return step_s if servers == workers else AtMost(step_s)
     transfer_s = latency_s + n_bytes * beta_s_per_byte
     computing_s = compute_s + (workers + 1) * transfer_s
     card_s = 2 * workers * n_bytes * beta_s_per_byte + workers * latency_s

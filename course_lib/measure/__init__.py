@@ -1,8 +1,9 @@
 """Everything that runs something to get a number.
 
 ``collectives`` measures a collective in virtual time and on real processes, ``training_step`` a
-step of a scheme; ``allreduce`` and ``messages`` take the time of what is sent on this computer, and
-``comparison`` puts what is predicted, simulated and measured side by side.
+step of a scheme, of which ``rehearsal`` runs a few; ``allreduce`` and ``messages`` take the time of
+what is sent on this computer, and ``comparison`` puts what is predicted, simulated and measured
+side by side.
 """
 
 from course_lib.measure.allreduce import Measurement, measure_allreduce
@@ -17,7 +18,8 @@ from course_lib.measure.collectives import (
 )
 from course_lib.measure.comparison import Comparison, compare
 from course_lib.measure.messages import fit_network, message_times
-from course_lib.measure.training_step import OneStep, one_step, real_step_s, rehearse, step_s, whole
+from course_lib.measure.rehearsal import rehearse
+from course_lib.measure.training_step import OneStep, one_step, real_step_s
 
 __all__ = [
     "BothWorlds",
@@ -35,8 +37,6 @@ __all__ = [
     "real_step_s",
     "real_times",
     "rehearse",
-    "step_s",
     "virtual_s",
     "weigh",
-    "whole",
 ]

@@ -1,6 +1,7 @@
 """Time all-reduces on real processes or on the simulator, and check every sum."""
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.costs.bounds import AtMost
+from course_lib.measure.timing import calls_a_round, slowest, time_rounds
 from course_lib.words.units import in_seconds
 
 if TYPE_CHECKING:
@@ -29,8 +31,6 @@ ITEM_BYTES = 4
 """What is summed is float32, as gradients usually are."""
 
 TIME_LIMIT_S = 600.0
-_BATCH_BYTES = 4 * 2**20
-_MOST_CALLS = 100
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def measure_allreduce(
     if None in ranks:  # a program that torchrun has started knows its own times only
         return []
     return [
-        Measurement(algorithm, len(ranks), n_bytes, backend, _slowest(by_rank))
+        Measurement(algorithm, len(ranks), n_bytes, backend, tuple(slowest(by_rank)))
         for n_bytes, by_rank in zip(sizes, zip(*ranks, strict=True), strict=True)
     ]
 
@@ -164,12 +164,8 @@ def batch_bytes(n_bytes: int, is_virtual: bool = False) -> int:
     return (_calls(n_bytes, is_virtual) + 3) * n_bytes
 
 
-def _slowest(by_rank: tuple[list[float], ...]) -> tuple[float, ...]:
-    return tuple(max(repeat) for repeat in zip(*by_rank, strict=True))
-
-
 def _calls(n_bytes: int, is_virtual: bool) -> int:
-    return 1 if is_virtual else min(max(_BATCH_BYTES // n_bytes, 1), _MOST_CALLS)
+    return 1 if is_virtual else calls_a_round(n_bytes)
 
 
 def _time_sizes(
@@ -188,19 +184,23 @@ def _time_size(
     allreduce = ALLREDUCES[algorithm]
     numbers = _numbers(n_bytes // ITEM_BYTES)
     expected = numbers * sum(map(_weight, range(comm.size)))
-    seconds = []
-    for batch in range(1 + repeats):
+
+    def begin() -> Callable[[], list[NDArray[np.float32]]]:
         arrays = [numbers * _weight(comm.rank) for _ in range(n_calls)]
         comm.barrier()
-        start_s = comm.clock()
-        for array in arrays:
-            allreduce(comm, array, out=array)
-        took_s = comm.clock() - start_s
-        for found in arrays:
+
+        def sum_up() -> list[NDArray[np.float32]]:
+            for array in arrays:
+                allreduce(comm, array, out=array)
+            return arrays
+
+        return sum_up
+
+    def check(sums: list[NDArray[np.float32]]) -> None:
+        for found in sums:
             _check(comm, algorithm, found, expected)
-        if batch > 0:
-            seconds.append(took_s / n_calls)
-    return seconds
+
+    return time_rounds(begin, repeats, calls=n_calls, check=check, clock=comm.clock)
 
 
 def _numbers(length: int) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.comm.simulated.networks import DEFAULT, Network
+from course_lib.measure.timing import slowest, time_rounds
 from course_lib.trace.trace import Trace
 
 __all__ = [
@@ -253,7 +255,7 @@ def real_times(
     workers : int, default: 4
         How many processes.
     repeats : int, default: 25
-        How many calls of each size.
+        How many calls of each size, after one that warms up.
 
     Returns
     -------
@@ -262,8 +264,7 @@ def real_times(
         the computer only ever add time.
     """
     result = run(_repeat, collective, list(sizes), repeats, workers=workers, trace=False)
-    seconds: NDArray[np.float64] = np.max(result.values, axis=0).min(axis=1)
-    return seconds
+    return np.array([min(slowest(by_rank)) for by_rank in zip(*result.values, strict=True)])
 
 
 _PATIENCE_S = 110.0  # a thousand ranks on a ring send two million messages
@@ -284,14 +285,12 @@ def _repeat(
     comm: Communicator, collective: Collective, sizes: list[int], repeats: int
 ) -> list[list[float]]:
     vectors = [np.ones(n_bytes // _ITEM_BYTES) for n_bytes in sizes]
-    return [[_once(comm, collective, x) for _ in range(repeats)] for x in vectors]
 
+    def begin(vector: NDArray[np.float64]) -> Callable[[], Any]:
+        comm.barrier()
+        return partial(collective, comm, vector)
 
-def _once(comm: Communicator, collective: Collective, vector: NDArray[np.float64]) -> float:
-    comm.barrier()
-    start_s = comm.clock()
-    collective(comm, vector)
-    return comm.clock() - start_s
+    return [time_rounds(partial(begin, x), repeats, clock=comm.clock) for x in vectors]
 
 
 def _traffic(trace: Trace) -> Counter[tuple[int, int, int]]:

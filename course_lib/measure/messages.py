@@ -5,7 +5,9 @@ all-reduce every rank sends, receives and adds at the same time: that is slower 
 share what they run on, and predicts better.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,18 +15,17 @@ import numpy as np
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.messages import Array
+from course_lib.comm.rates import Rates
 from course_lib.costs.fit import fit_line
+from course_lib.measure.timing import calls_a_round, time_rounds
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
 
-__all__ = ["SIZES", "fit_network", "message_times"]
+__all__ = ["SIZES", "fit_network", "fit_rates", "message_times"]
 
 SIZES = (8, 1_000, 8_000, 64_000, 500_000, 4_000_000)
 """From one number to what no cache near a core holds, in bytes."""
-
-_BATCH_BYTES = 8_000_000
-_MOST_CALLS = 200
 
 
 def message_times(
@@ -34,12 +35,13 @@ def message_times(
     network: "Network | None" = None,
     workers: int = 2,
     together: bool = False,
+    adds: bool = True,
     repeats: int = 5,
 ) -> list[tuple[int, float]]:
     """Measure how long messages take from one rank to the next.
 
     Alone, it is half of the way from rank 0 to rank 1 and back. Together, every rank sends to the
-    right and adds what comes from the left, as in a ring.
+    right and adds what comes from the left, as in a ring, or only keeps it.
 
     Parameters
     ----------
@@ -53,6 +55,8 @@ def message_times(
         How many ranks to start, 2 or more; alone, those beyond the first two look on.
     together : bool, default: False
         Whether all ranks send at once.
+    adds : bool, default: True
+        Whether they add what comes; alone, nobody does.
     repeats : int, default: 5
         How many batches are counted; a first one warms up.
 
@@ -79,8 +83,8 @@ def message_times(
     if workers < 2:
         raise ValueError(f"workers must be 2 or more, so that there is a message, got {workers}")
     values = run(
-        _time_messages, sizes, repeats, together, workers=workers, backend=backend, network=network,
-        trace=False, time_limit_s=600.0,
+        _time_messages, sizes, repeats, together, adds, workers=workers, backend=backend,
+        network=network, trace=False, time_limit_s=600.0,
     ).values  # fmt: skip
     return [(int(n_bytes), seconds) for n_bytes, seconds in values[0] or []]
 
@@ -142,31 +146,87 @@ def fit_network(
     return replace(DEFAULT, name=name, latency_s=line.alpha_s, bandwidth_bytes_per_s=bandwidth)
 
 
+def fit_rates(
+    *,
+    backend: str = "processes",
+    workers: int = 2,
+    sizes: tuple[int, ...] = SIZES,
+    repeats: int = 5,
+) -> Rates | None:
+    """Measure what ``allreduce`` chooses by: messages that all ranks send at once, and adding them.
+
+    Parameters
+    ----------
+    backend : str, default: "processes"
+        The world whose messages are measured.
+    workers : int, default: 2
+        How many ranks, 2 or more.
+    sizes : tuple of int
+        Bytes of the messages, multiples of 8, two or more of them.
+    repeats : int, default: 5
+        How often each is measured.
+
+    Returns
+    -------
+    Rates or None
+        ``gamma_s_per_byte`` is by how much a byte takes longer if it is added and not only kept.
+        None on ranks other than 0 of torchrun.
+
+    Raises
+    ------
+    ValueError
+        If an argument is unusable.
+    RunError
+        If a worker fails.
+    """
+    kept, added = (
+        message_times(
+            sizes, backend=backend, workers=workers, together=True, adds=adds, repeats=repeats
+        )
+        for adds in (False, True)
+    )
+    if not kept:
+        return None
+    line, with_adding = fit_line(kept), fit_line(added)
+    gamma_s_per_byte = max(0.0, with_adding.beta_s_per_byte - line.beta_s_per_byte)
+    source = f"measured with {workers} workers"
+    return Rates(line.alpha_s, line.beta_s_per_byte, gamma_s_per_byte, source)
+
+
 def _time_messages(
-    comm: Communicator, sizes: tuple[int, ...], repeats: int, together: bool
+    comm: Communicator, sizes: tuple[int, ...], repeats: int, together: bool, adds: bool
 ) -> list[tuple[int, float]]:
     """Return bytes and seconds of one way, measured on this rank."""
     points = []
     for n_bytes in sizes:
         ball, sum_ = np.zeros(n_bytes // 8), np.zeros(n_bytes // 8)
-        n_calls = min(max(_BATCH_BYTES // n_bytes, 2), _MOST_CALLS)
-        for batch in range(1 + repeats):
-            comm.barrier()
-            start_s = comm.clock()
-            for _ in range(n_calls):
-                if together:
-                    _to_the_right(comm, ball, sum_)
-                else:
-                    _to_and_fro(comm, ball)
-            if batch > 0:
-                ways = n_calls if together else 2 * n_calls
-                points.append((ball.nbytes, (comm.clock() - start_s) / ways))
+        n_calls = calls_a_round(n_bytes, least=2)
+        begin = partial(_begin, comm, n_calls, ball, sum_ if together else None, adds)
+        ways = n_calls if together else 2 * n_calls
+        seconds = time_rounds(begin, repeats, calls=ways, clock=comm.clock)
+        points += [(ball.nbytes, one_s) for one_s in seconds]
     return points
 
 
-def _to_the_right(comm: Communicator, ball: Array, sum_: Array) -> None:
+def _begin(
+    comm: Communicator, n_calls: int, ball: Array, sum_: Array | None, adds: bool
+) -> Callable[[], None]:
+    comm.barrier()
+    op = "sum" if adds else None
+
+    def send_all() -> None:
+        for _ in range(n_calls):
+            if sum_ is None:
+                _to_and_fro(comm, ball)
+            else:
+                _to_the_right(comm, ball, sum_, op)
+
+    return send_all
+
+
+def _to_the_right(comm: Communicator, ball: Array, sum_: Array, op: str | None) -> None:
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    comm.sendrecv(ball, dst=right, src=left, out=sum_, op="sum")
+    comm.sendrecv(ball, dst=right, src=left, out=sum_, op=op)
 
 
 def _to_and_fro(comm: Communicator, ball: Array) -> None:

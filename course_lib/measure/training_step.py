@@ -1,12 +1,6 @@
-"""Rehearse a training step in virtual time: nothing is trained, but everything takes its time.
-
-The scheme is the real one, and so are its messages. What stands in is the network that is trained:
-its arithmetic is time that passes, and its gradient a short vector on connections that are slower
-by as much as the vector is shorter. So a thousand workers with 100 MB each fit into this computer.
-"""
+"""What a training step takes: in virtual time, from the second to the fourth; or really."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,200 +10,25 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.comm.simulated.networks import DEFAULT, Network
-from course_lib.comm.simulated.topologies import TwoLevel
+from course_lib.costs.checking import duration, positive
+from course_lib.measure.rehearsal import (
+    GRADIENT_BYTES,
+    Scheme,
+    Sizes,
+    dedicated_servers,
+    rehearse,
+    shortened,
+)
 from course_lib.models.model import Model
 from course_lib.models.published import LayerSize
-from course_lib.models.stand_in import StandIn
-from course_lib.schemes import parameter_server
+from course_lib.schemes import sharded_parameter_server
 from course_lib.training import Plan
+from course_lib.training.shards import shards_evenly
+from course_lib.words.whole import whole
 
-__all__ = ["OneStep", "dedicated_servers", "one_step", "real_step_s", "rehearse", "step_s", "whole"]
+__all__ = ["OneStep", "one_step", "real_step_s"]
 
-Scheme = Callable[..., Any]
-"""A scheme of ``course_lib.schemes``: it takes comm, a model, X, y and a plan."""
-
-GRADIENT_BYTES = 4
-"""Of one parameter's gradient: float32, as in nearly all of what is published."""
-
-_ITEM_BYTES = 8
-_NUMBERS = 4096  # of the short vector, about
-_PATIENCE_S = 110.0
-
-
-def rehearse(
-    scheme: Scheme,
-    sizes: Sequence[LayerSize],
-    workers: int,
-    batch: int,
-    network: Network,
-    steps: int = 1,
-    *,
-    trace: bool = True,
-    **options: Any,
-) -> Result:
-    """Run a few steps of a scheme with a model that only has sizes.
-
-    Parameters
-    ----------
-    scheme : callable
-        Any scheme of ``course_lib.schemes`` that takes a model and a plan.
-    sizes : sequence of LayerSize
-        The layers: what they weigh, and what an example costs there.
-    workers : int
-        How many ranks compute gradients; dedicated servers are ranks of their own besides.
-    batch : int
-        How many examples all of them take together in a step.
-    network : Network
-        What connects the ranks, and how fast they compute.
-    steps : int, default: 1
-        How many steps.
-    trace : bool, default: True
-        Whether to keep the messages; their ``n_bytes`` are those of the short vector.
-    **options
-        What the scheme takes besides; ``bucket_bytes`` and ``shards`` are of the whole gradient.
-
-    Returns
-    -------
-    Result
-        Of the run; at its beginning the first parameters are handed out.
-
-    Notes
-    -----
-    A parameter's gradient has 4 bytes. Every send waits for its receive, as with large messages.
-    """
-    total = sum(size.n_parameters for size in sizes)
-    a_chunk = max(1, _NUMBERS // workers)  # numbers of the whole vector in each rank's chunk
-    lengths = [workers * max(1, round(a_chunk * size.n_parameters / total)) for size in sizes]
-    shorter = _ITEM_BYTES * sum(lengths) / (GRADIENT_BYTES * total)
-    if "bucket_bytes" in options:
-        options["bucket_bytes"] *= shorter
-    if "shards" in options:
-        scale = sum(lengths) / total
-        options["shards"] = [
-            [slice(round(part.start * scale), round(part.stop * scale)) for part in shard]
-            for shard in options["shards"]
-        ]
-    examples = np.zeros(steps * batch)  # one epoch: at its end a step may not reach into the next
-    return run(
-        partial(scheme, **options), StandIn(sizes, lengths), examples, examples,
-        Plan(batch_size=batch),
-        workers=workers + dedicated_servers(scheme, options), backend="simulated",
-        network=_slower(network, shorter),
-        rendezvous=True, trace=trace, time_limit_s=_PATIENCE_S,
-    )  # fmt: skip
-
-
-def whole(compute_s: float, n_bytes: float, network: Network) -> list[LayerSize]:
-    """Return the sizes of a network of one layer, of which two numbers are known.
-
-    Parameters
-    ----------
-    compute_s : float
-        Seconds that the quickest worker computes for one example: take a batch of as many as
-        there are workers, and it is what each of them computes in a step.
-    n_bytes : float
-        Bytes of the gradient.
-    network : Network
-        Which says how fast ranks compute.
-
-    Returns
-    -------
-    list of LayerSize
-        For ``rehearse`` and ``step_s``.
-
-    Examples
-    --------
-    >>> from course_lib import networks
-    >>> from course_lib.schemes.data_parallel import data_parallel
-    >>> resnet = whole(0.1, 102.4e6, networks.ethernet_10g)
-    >>> round(step_s(data_parallel, resnet, 8, 8, networks.ethernet_10g), 4)
-    0.2436
-    """
-    flops = compute_s * float(np.max(network.flops_per_s))
-    return [LayerSize("all", round(n_bytes / GRADIENT_BYTES), flops)]
-
-
-def dedicated_servers(scheme: Scheme, options: dict[str, Any]) -> int:
-    """Count the ranks that a scheme needs besides its workers, because they only serve.
-
-    Parameters
-    ----------
-    scheme : callable
-        Any scheme of ``course_lib.schemes``.
-    options : dict
-        What it is given besides: ``shards``.
-
-    Returns
-    -------
-    int
-        A server for each of the shards; 0 where nobody only serves.
-    """
-    if isinstance(scheme, partial):
-        return dedicated_servers(scheme.func, scheme.keywords | options)
-    return len(options["shards"]) if "shards" in options else int(scheme is parameter_server)
-
-
-def step_s(
-    scheme: Scheme,
-    sizes: Sequence[LayerSize],
-    workers: int,
-    batch: int,
-    network: Network,
-    *,
-    after: int = 1,
-    **options: Any,
-) -> float:
-    """Measure one step of a scheme, without what comes before the first one.
-
-    Parameters
-    ----------
-    scheme : callable
-        Any scheme of ``course_lib.schemes`` that takes a model and a plan.
-    sizes : sequence of LayerSize
-        The layers: what they weigh, and what an example costs there.
-    workers : int
-        How many ranks compute gradients; dedicated servers are ranks of their own besides.
-    batch : int
-        How many examples all of them take together in a step.
-    network : Network
-        What connects the ranks, and how fast they compute.
-    after : int, default: 1
-        Which step is measured: the one after so many. 2 where a step begins before the one before
-        it has ended.
-    **options
-        What the scheme takes besides.
-
-    Returns
-    -------
-    float
-        Virtual seconds: those of ``after + 1`` steps, less those of ``after``.
-
-    Examples
-    --------
-    >>> from course_lib import networks
-    >>> from course_lib.schemes import data_parallel
-    >>> sizes = [LayerSize("all", n_parameters=25_000_000, flops=1e9)]
-    >>> step = step_s(data_parallel, sizes, 4, 400, networks.ethernet_10g)  # of 10 Gflop/s
-    >>> round(step, 4)  # 10 s, six latencies, and 3/2 of 100 MB
-    10.1201
-    """
-    few, more = (
-        rehearse(
-            scheme, sizes, workers, batch, network, steps, trace=False, **options
-        ).elapsed_s
-        for steps in (after, after + 1)
-    )  # fmt: skip
-    return more - few
-
-
-def _slower(network: Network, factor: float) -> Network:
-    """Multiply every bandwidth by a factor."""
-    topology = network.topology
-    if isinstance(topology, TwoLevel):
-        slower = topology.bandwidth_bytes_per_s * factor
-        topology = replace(topology, bandwidth_bytes_per_s=slower)
-    bandwidth = network.bandwidth_bytes_per_s * factor
-    return replace(network, bandwidth_bytes_per_s=bandwidth, topology=topology)
+_STEPS = (2, 4)  # the first overlaps with none before it, and one may differ from the next
 
 
 class OneStep(NamedTuple):
@@ -229,70 +48,96 @@ class OneStep(NamedTuple):
 
 
 def one_step(
-    scheme: Callable[..., Any],
-    model: Model,
+    scheme: Scheme,
+    model: Model | Sizes | None = None,
+    *,
     workers: int,
-    examples_each: int,
-    extra_ranks: int | None = None,
+    batch: int | None = None,
     network: Network = DEFAULT,
+    servers: int | None = None,
+    compute_s: float | None = None,
+    n_bytes: float | None = None,
     **options: Any,
 ) -> OneStep:
-    """Train for two steps and for four; the difference is two steps without what frames them.
+    """Measure a step of a scheme in virtual time, without what comes before the first one.
+
+    Say what is trained by a model, by the sizes of its layers, or by two numbers, ``compute_s`` and
+    ``n_bytes``. Two steps are run, and four: half the difference is a step.
 
     Parameters
     ----------
     scheme : callable
         How to train, called as ``scheme(comm, model, X, y, plan, **options)``.
-    model : Model
-        What is trained; a ``StandIn`` costs no time of yours.
+    model : Model or sequence of LayerSize, optional
+        What is trained, a ``StandIn`` for example, which costs no time of yours; or its layers.
     workers : int
-        How many ranks compute gradients.
-    examples_each : int
-        How many examples each of them takes in a step.
-    extra_ranks : int or None, default: None
-        How many ranks there are besides: those that only serve. None counts the dedicated servers
-        that the scheme has with these options.
+        How many ranks compute gradients; dedicated servers are ranks of their own besides.
+    batch : int or None, default: None
+        How many examples all workers take together in a step; None takes one each.
     network : Network, default: networks.ethernet_10g
-        What connects them.
+        What connects the ranks, and how fast they compute.
+    servers : int or None, default: None
+        How many dedicated servers there are; ``sharded_parameter_server`` then has so many equal
+        shards. None counts those that the scheme has with its options.
+    compute_s : float, optional
+        Seconds that the quickest worker computes in a step.
+    n_bytes : float, optional
+        Bytes of the gradient.
     **options
-        What the scheme takes besides.
+        What the scheme takes besides; ``bucket_bytes`` and ``shards`` are of the whole gradient.
 
     Returns
     -------
     OneStep
-        Seconds and bytes.
+        Seconds, and the bytes of each rank, first of the dedicated servers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is none of its kind, or two things are said of what is trained, or nothing.
+
+    Notes
+    -----
+    Sizes and numbers are of 4 bytes a parameter, and every send waits for its receive, as with
+    large messages. They are rehearsed with a short vector: its update takes nearly nothing.
 
     Examples
     --------
+    >>> from course_lib import networks
     >>> from course_lib.models.stand_in import StandIn
-    >>> from course_lib.schemes import parameter_server
+    >>> from course_lib.schemes import data_parallel, parameter_server, sharded_parameter_server
     >>> model = StandIn.of({"fc": 100_000}, flops_per_example=1e7)
-    >>> step = one_step(parameter_server, model, workers=2, examples_each=1)
+    >>> step = one_step(parameter_server, model, workers=2)
     >>> f"{step.seconds * 1e3:.2f} ms"  # the gradient 1 ms, 3 x (20 us + 0.64 ms), the update
     '3.00 ms'
     >>> step.into, step.out
     ([1600000.0, 800000.0, 800000.0], [1600000.0, 800000.0, 800000.0])
+    >>> resnet_50 = {"compute_s": 0.1, "n_bytes": 102.4e6, "network": networks.ethernet_10g}
+    >>> round(one_step(data_parallel, workers=8, **resnet_50).seconds, 4)
+    0.2436
+    >>> round(one_step(sharded_parameter_server, workers=8, servers=8, **resnet_50).seconds, 4)
+    0.2642
     """
-    batch_size = workers * examples_each
-    besides = dedicated_servers(scheme, options) if extra_ranks is None else extra_ranks
+    workers = whole("workers", workers, 1)
+    batch = workers if batch is None else whole("batch", batch, 1, or_what=" or None")
+    trained = _what_is_trained(model, compute_s, n_bytes, network, batch / workers)
+    options = _with_shards(scheme, options, servers, trained)
 
-    def train(comm: Communicator, steps: int) -> None:
-        examples = np.zeros((steps * batch_size, 1)), np.zeros(steps * batch_size)
-        scheme(comm, model, *examples, Plan(batch_size=batch_size), **options)
-
-    two, four = (
-        run(train, steps, workers=workers + besides, backend="simulated", network=network)
-        for steps in (2, 4)
+    few, more = (
+        rehearse(scheme, trained, workers, batch, network, steps, **options) for steps in _STEPS
     )
-    return OneStep(
-        (four.elapsed_s - two.elapsed_s) / 2,
-        _half(two, four, "bytes_received"),
-        _half(two, four, "bytes_sent"),
+    shorter = 1.0
+    if isinstance(trained, Sequence):
+        shorter = shortened(trained, dedicated_servers(scheme, options) or workers).factor
+    into, out = (
+        [n_bytes / shorter for n_bytes in _difference(few, more, count)]
+        for count in ("bytes_received", "bytes_sent")
     )
+    return OneStep((more.elapsed_s - few.elapsed_s) / 2, into, out)
 
 
 def real_step_s(
-    scheme: Callable[..., Any], model: Model, ranks: int, steps: int = 10, **options: Any
+    scheme: Callable[..., Any], model: Model, workers: int, steps: int = 10, **options: Any
 ) -> float:
     """Train on real processes, and take the time.
 
@@ -302,8 +147,8 @@ def real_step_s(
         How to train, called as ``scheme(comm, model, X, y, plan, **options)``.
     model : Model
         What is trained; with a ``StandIn`` communication is all there is.
-    ranks : int
-        How many processes.
+    workers : int
+        How many processes compute gradients; dedicated servers are processes of their own besides.
     steps : int, default: 10
         How many steps the mean is taken over.
     **options
@@ -314,18 +159,61 @@ def real_step_s(
     float
         Wall seconds a step of the slowest rank, in the quicker of two runs.
     """
-    examples = np.zeros((ranks, 1)), np.zeros(ranks)
+    workers, steps = whole("workers", workers, 1), whole("steps", steps, 1)
+    ranks = workers + dedicated_servers(scheme, options)
+    examples = np.zeros((workers, 1)), np.zeros(workers)
 
     def train(comm: Communicator) -> float:
         comm.barrier()
         start_s = comm.clock()
-        scheme(comm, model, *examples, Plan(batch_size=ranks, epochs=steps), **options)
+        scheme(comm, model, *examples, Plan(batch_size=workers, epochs=steps), **options)
         return (comm.clock() - start_s) / steps
 
     return min(float(max(run(train, workers=ranks, trace=False).values)) for _ in range(2))
 
 
-def _half(two: Result, four: Result, count: str) -> list[float]:
-    """Give each rank half of what four steps count more than two."""
-    few, many = (getattr(result.trace, count)() for result in (two, four))
-    return [(m - f) / 2 for f, m in zip(few, many, strict=True)]
+def _what_is_trained(
+    model: Model | Sizes | None,
+    compute_s: float | None,
+    n_bytes: float | None,
+    network: Network,
+    examples_each: float,
+) -> Model | Sizes:
+    """Return the model or sizes that were given, or a layer that has the two numbers."""
+    if model is not None:
+        if compute_s is not None or n_bytes is not None:
+            raise ValueError("compute_s and n_bytes stand in place of a model: give one of both")
+        return model
+    if compute_s is None or n_bytes is None:
+        raise ValueError("model must be given, or both compute_s and n_bytes in its place")
+    duration("compute_s", compute_s)
+    positive("n_bytes", n_bytes)
+    flops = compute_s * float(np.max(network.flops_per_s)) / examples_each
+    return [LayerSize("all", max(1, round(n_bytes / GRADIENT_BYTES)), flops)]
+
+
+def _with_shards(
+    scheme: Scheme, options: dict[str, Any], servers: int | None, trained: Model | Sizes
+) -> dict[str, Any]:
+    """Return the options with equal shards for so many servers; refuse a number that is not so."""
+    innermost: Any = scheme
+    given = options
+    while isinstance(innermost, partial):
+        innermost, given = innermost.func, innermost.keywords | given
+    if innermost is sharded_parameter_server and "shards" not in given:
+        n_parameters = (
+            sum(size.n_parameters for size in trained) if isinstance(trained, Sequence)
+            else trained.n_parameters
+        )  # fmt: skip
+        return options | {"shards": shards_evenly(n_parameters, whole("servers", servers, 1))}
+    there = dedicated_servers(scheme, options)
+    if servers is not None and whole("servers", servers, 0) != there:
+        name = getattr(innermost, "__name__", innermost)
+        raise ValueError(f"servers must be {there} with {name} and its options, got {servers}")
+    return options
+
+
+def _difference(few: Result, more: Result, count: str) -> list[float]:
+    """Give each rank half of what the longer run counts more than the shorter."""
+    counts = (getattr(result.trace, count)() for result in (few, more))
+    return [(m - f) / 2 for f, m in zip(*counts, strict=True)]

@@ -50,7 +50,7 @@ class TorchPasses:
         found = self._x.detach()
         return found if isinstance(self._w, torch.Tensor) else found.numpy()
 
-    def turn(self, slope: Array) -> None:
+    def begin_backward(self, slope: Array) -> None:
         """Go back from here with the slope of a loss that somebody else has computed.
 
         Parameters

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
 
 __all__ = ["data_parallel"]
 
@@ -31,6 +31,7 @@ def data_parallel(
     D. Das, S. Avancha, D. Mudigere et al., "Distributed deep learning using synchronous stochastic
     gradient descent", arXiv:1602.06709, 2016.
     """
+    check_training(model, X, y)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []

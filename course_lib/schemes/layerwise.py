@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.layers import PartialPasses
 
 __all__ = ["layerwise"]
@@ -17,9 +17,10 @@ def layerwise(
 ) -> Training:  # fmt: skip
     """Train on all ranks together, and exchange a layer's gradient as soon as it is known.
 
-    Back-propagation finds the last layer's gradient first, and never needs it again. Its all-reduce
-    is started there and then, beside the rank's own work: while it is on its way, the layers before
-    it are gone through. Only what is still on its way after the first layer is waited for.
+    Back-propagation finds the last layer's gradient first, and goes on without it. So its
+    all-reduce is started there and then, beside the rank's own work: while it is on its way, the
+    layers before it are gone through. Only what is still on its way after the first layer is waited
+    for.
 
     Notes
     -----
@@ -35,6 +36,7 @@ def layerwise(
     H. Zhang, Z. Zheng, S. Xu et al., "Poseidon: An efficient communication architecture for
     distributed deep learning on GPU clusters", USENIX ATC 2017 (wait-free back-propagation).
     """
+    check_training(model, X, y)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
     sgd = optimizer(w, plan)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Layer, Model
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.layers import PartialPasses
 
 __all__ = ["buckets", "layerwise_bucketed"]
@@ -23,8 +23,9 @@ def layerwise_bucketed(
     Parameters
     ----------
     bucket_bytes : float, default: 25e6
-        A bucket leaves when it holds so many bytes or more, or the first layer. 0 lets every layer
-        leave alone; ``math.inf`` sends the whole gradient at the end, as ``data_parallel`` does.
+        A bucket leaves when it holds so many bytes or more, and when it holds the first layer,
+        after which none comes. 0 lets every layer leave alone; ``math.inf`` sends the whole
+        gradient at the end, as ``data_parallel`` does.
 
     Notes
     -----
@@ -38,6 +39,7 @@ def layerwise_bucketed(
     S. Li, Y. Zhao, R. Varma et al., "PyTorch Distributed: Experiences on accelerating data parallel
     training", PVLDB 13(12), 2020.
     """
+    check_training(model, X, y)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
     sgd = optimizer(w, plan)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
@@ -45,7 +45,12 @@ def nn_data_parallel(
     A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
     arXiv:1404.5997, 2014.
     """
+    check_training(model, X, y)
+    from course_lib.models.torch_model import TorchModel
     from course_lib.models.torch_passes import TorchPasses, loss_and_slope
+
+    if not isinstance(model, TorchModel):  # rank 0 collects the outputs of its last layer
+        raise TypeError(f"model must be a TorchModel, got {type(model).__name__}")
 
     is_main = comm.rank == MAIN
     w = model.initial(plan.seed)  # only rank 0's counts
@@ -53,10 +58,10 @@ def nn_data_parallel(
     losses = []
     for examples, _ in plan.shares(len(y)):
         X_local = scatter(comm, X[examples] if is_main else None, MAIN)
-        w = broadcast_flat(comm, w if is_main else None, MAIN, out=w)
+        broadcast_flat(comm, w if is_main else None, MAIN, out=w)
 
         replica = TorchPasses(model, w, (X_local, None))
-        flops = model.layer_flops((X_local, X_local))
+        flops = model.layer_flops((X_local, X_local))  # it only counts the examples
         with comm.compute("forward", flops=sum(of_layer.forward for of_layer in flops)):
             for layer in model.layers:
                 replica.forward(layer)
@@ -66,7 +71,7 @@ def nn_data_parallel(
         comm.note("loss_partial", loss)
         losses.append(loss)
 
-        replica.turn(scatter(comm, slope, MAIN))
+        replica.begin_backward(scatter(comm, slope, MAIN))
         grad_partial = w * 0
         with comm.compute("backward", flops=sum(of_layer.backward for of_layer in flops)):
             for layer in reversed(model.layers):

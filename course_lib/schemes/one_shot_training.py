@@ -4,7 +4,7 @@ from course_lib.collectives import allreduce_central
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.schemes.serial import train
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.shards import split_evenly
 
 __all__ = ["one_shot_training"]
@@ -26,7 +26,7 @@ def one_shot_training(
     Notes
     -----
     Cost: 2 rounds in all, whatever the number of steps; P - 1 models in and P - 1 sums out, each
-    of n bytes, P ranks and n the bytes of the parameters. With equal shards and a single batch,
+    of n bytes. With equal shards and a single batch,
     step and epoch it is one step of ``data_parallel``.
 
     References
@@ -34,6 +34,7 @@ def one_shot_training(
     M. Zinkevich, M. Weimer, L. Li and A. J. Smola, "Parallelized Stochastic Gradient Descent",
     Advances in Neural Information Processing Systems 23, 2010.
     """
+    check_training(model, X, y)
     if len(y) < comm.size:  # a rank without rows would have no model
         raise ValueError(f"X must have a row for each of the {comm.size} ranks, got {len(y)}")
     rows = split_evenly(len(y), comm.size)[comm.rank]

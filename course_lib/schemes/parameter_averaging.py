@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 
 __all__ = ["parameter_averaging"]
 
@@ -39,6 +39,7 @@ def parameter_averaging(
     S. U. Stich, "Local SGD converges fast and communicates little", International Conference on
     Learning Representations, 2019.
     """
+    check_training(model, X, y)
     if every < 1:
         raise ValueError(f"every must be 1 or more, got {every}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)

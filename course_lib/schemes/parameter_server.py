@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
 
 __all__ = ["parameter_server", "serve", "work"]
 
@@ -32,6 +32,7 @@ def parameter_server(
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
     parameter server", OSDI 2014.
     """
+    check_training(model, X, y)
     if comm.size < 2:
         raise ValueError("a dedicated server needs a worker: workers must be 2 or more, got 1")
     if comm.rank == SERVER:

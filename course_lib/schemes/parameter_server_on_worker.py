@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
 
 __all__ = ["parameter_server_on_worker"]
 
@@ -15,8 +15,9 @@ def parameter_server_on_worker(
 ) -> Training:  # fmt: skip
     """Train with the model on rank 0, which computes a part of the gradient like everybody else.
 
-    It is ``parameter_server`` with one rank less for as many workers: what the server computes
-    itself does not cross its card. It is ``map_reduce`` for any model and for mini-batches.
+    For as many workers it needs one rank less than ``parameter_server``, and what the server
+    computes itself does not cross its card. It is ``map_reduce`` for any model and for
+    mini-batches.
 
     Notes
     -----
@@ -31,11 +32,12 @@ def parameter_server_on_worker(
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
     parameter server", OSDI 2014.
     """
+    check_training(model, X, y)
     w = model.initial(plan.seed)  # only the server's counts: the others fetch it
     sgd = optimizer(w, plan)
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
-        fetch(comm, w)
+        hand_out(comm, w)
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):
             loss, grad = partial_gradient(model, w, batch, weight)
@@ -48,11 +50,11 @@ def parameter_server_on_worker(
                 comm.recv(src, out=grad, op="sum", tag="gradient")
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 sgd.step(grad)
-    fetch(comm, w)
+    hand_out(comm, w)
     return Training(w, losses)
 
 
-def fetch(comm: Communicator, w: Array) -> None:
+def hand_out(comm: Communicator, w: Array) -> None:
     """Let everybody have the server's parameters."""
     if comm.rank != SERVER:
         comm.recv(SERVER, out=w, tag="parameters")

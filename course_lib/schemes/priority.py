@@ -6,7 +6,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.layers import PartialPasses
 
 __all__ = ["order_of_need", "priority"]
@@ -45,6 +45,7 @@ def priority(
     Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN training
     acceleration", SOSP 2019 (ByteScheduler).
     """
+    check_training(model, X, y)
     layers = model.layers
     if sorted(order) != list(range(len(layers))):
         raise ValueError(f"order must name each of the layers 0 to {len(layers) - 1}, got {order}")
@@ -65,19 +66,20 @@ def priority(
     for step, (examples, weight) in enumerate(shares, start=1):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for number, layer in enumerate(layers):
-            if exchanges:
+            if exchanges:  # those of the step before; there are none in an epoch's first
                 finish(number)
             passes.forward(layer)
         losses.append(passes.loss())
         comm.note("loss_partial", losses[-1])
 
-        before, to_start = None, list(order)
-        for number in reversed(range(len(layers))):  # from here on, these numbers are ready
+        before, not_started = None, list(order)
+        for number in reversed(range(len(layers))):
             grad[layers[number].part] = passes.backward(layers[number])
-            while to_start and to_start[0] >= number:
-                part = grad[layers[to_start[0]].part]
+            # The layers from this one on are ready: go on in the order as far as it is of them.
+            while not_started and not_started[0] >= number:
+                part = grad[layers[not_started[0]].part]
                 before = comm.start(allreduce, part, "sum", part, after=before)
-                exchanges[to_start.pop(0)] = before
+                exchanges[not_started.pop(0)] = before
 
         if step % plan.steps_per_epoch(len(y)) == 0:  # nothing is on its way between two epochs
             for number in range(len(layers)):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.compute import Compute, untimed
 
 __all__ = ["gradient_descent", "serial", "steps_to_loss", "train", "walk"]
@@ -41,6 +41,7 @@ def walk(
     w : array, shape (n_parameters,)
         The parameters after the step: the same array each time, so copy what is to be kept.
     """
+    check_training(model, X, y)
     w = model.initial(plan.seed)
     sgd = optimizer(w, plan)
     for examples, _ in plan.shares(len(y)):
@@ -79,6 +80,7 @@ def train(
     -----
     Cost: ``model.flops`` of each batch, no messages.
     """
+    check_training(model, X, y)
     w, losses = model.initial(plan.seed), []
     for loss, w in walk(model, X, y, plan, optimizer, compute):  # noqa: B007 - the last one stays
         losses.append(loss)

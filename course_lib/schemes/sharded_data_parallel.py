@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.collectives import allgather_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
 from course_lib.training.shards import pack, shards_evenly
 
 __all__ = ["sharded_data_parallel"]
@@ -25,7 +25,8 @@ def sharded_data_parallel(
     Parameters
     ----------
     reduce_scatter, allgather : callable, default: those on a ring
-        How the gradient is summed and cut, and how the parameters are put together again.
+        How the gradient is summed and cut, and how the parameters are put together again; both cut
+        by ``split_evenly``, as ``shards_evenly`` does.
 
     Notes
     -----
@@ -39,6 +40,7 @@ def sharded_data_parallel(
     S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
     trillion parameter models", SC 2020.
     """
+    check_training(model, X, y)
     own = shards_evenly(model.n_parameters, comm.size)[comm.rank]
     w_shard = pack(model.initial(plan.seed), own)  # shape (n/P,)
     sgd = optimizer(w_shard, plan)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
 from course_lib.training.shards import Shard, pack, unpack
 
 __all__ = ["serve", "sharded_parameter_server", "work"]
@@ -38,6 +38,7 @@ def sharded_parameter_server(
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012.
     """
+    check_training(model, X, y)
     if not 1 <= len(shards) < comm.size:
         raise ValueError(
             f"shards must be from 1 to {comm.size - 1} of {comm.size} ranks, so that a worker is "
@@ -54,14 +55,17 @@ def serve(
 ) -> Training:  # fmt: skip
     """Keep a shard: hand it out, add up the parts of the gradients, take the step there.
 
-    In round k server s turns to worker s + k, modulo the larger of the two numbers, and worker s to
-    server s - k: nobody has two at a time, so all cards are busy and nobody waits in a circle.
+    With R the larger of the numbers of servers and workers: in round k server s turns to worker
+    (s + k) mod R, and worker w to server (w - k) mod R; who is not there is passed over. So nobody
+    has two at a time, all cards are busy and nobody waits in a circle.
     """
     n_servers, n_workers = len(shards), comm.size - len(shards)
-    turns = range(n_rounds := max(n_servers, n_workers))
-    numbers = [(comm.rank + k) % n_rounds for k in turns]
+    n_rounds = max(n_servers, n_workers)
+    numbers = [(comm.rank + k) % n_rounds for k in range(n_rounds)]
     own = shards[comm.rank]
-    workers = [n_servers + number for number in numbers if number < n_workers and own]
+    workers = [n_servers + number for number in numbers if number < n_workers]
+    if not own:
+        workers = []  # nobody has a word with it
 
     w = model.initial(plan.seed)
     kept = pack(w, own)
@@ -73,7 +77,7 @@ def serve(
         comm.note("loss_partial", 0.0)  # it computes nothing of the loss
         losses.append(0.0)
         total = kept * 0
-        for src in workers:
+        for src in workers:  # in another order than other servers, in the same in every run
             total += comm.recv(src)
         with comm.compute("update", flops=2.0 * len(kept)):
             sgd.step(total)
@@ -90,8 +94,8 @@ def work(
     Its order of servers is the other side of that in ``serve``.
     """
     number, n_workers = comm.rank - len(shards), comm.size - len(shards)
-    turns = range(n_rounds := max(len(shards), n_workers))
-    ranks = [(number - k) % n_rounds for k in turns]
+    n_rounds = max(len(shards), n_workers)
+    ranks = [(number - k) % n_rounds for k in range(n_rounds)]
     servers = [rank for rank in ranks if rank < len(shards) and shards[rank]]
 
     w = model.initial(plan.seed)  # as long as it must be; every fetch replaces all of it

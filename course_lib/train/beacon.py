@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-from course_lib.train.checkpoint import Row
+from course_lib.train.row import Row
 
 __all__ = ["EVERY_S", "Beacon"]
 

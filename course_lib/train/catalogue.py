@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.cli.options import whole
-from course_lib.collectives import ALLREDUCES
+from course_lib.collectives import ALLREDUCES, allreduce
 from course_lib.comm.communicator import Communicator
+from course_lib.console.options import whole
 from course_lib.models.model import Array, Model
 from course_lib.schemes import (
     data_parallel,
@@ -24,6 +24,7 @@ from course_lib.schemes import (
     sharded_parameter_server,
 )
 from course_lib.schemes.priority import order_of_need, priority
+from course_lib.train.auto import AUTO
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
 from course_lib.training.shards import shards_evenly
@@ -143,7 +144,10 @@ def _as_ready(n_layers: int) -> list[int]:
 
 OPTIONS = {
     "allreduce": Option(
-        "ring", f"how gradients or models are added up: {', '.join(ALLREDUCES)}", ALLREDUCES
+        "ring",
+        f"how gradients or models are added up: {', '.join(ALLREDUCES)}, or auto, which takes "
+        "what is predicted to be the quickest",
+        {**ALLREDUCES, AUTO: allreduce},
     ),
     "bucket_bytes": Option(
         "25000000", "layers wait for each other until they are so many bytes", least=0

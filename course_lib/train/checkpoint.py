@@ -21,21 +21,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.cli.files import NEW, are_one_file, put, read_plain
+from course_lib.console.files import NEW, are_one_file, put, read_plain
 from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
+from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states, unpack_states
 
 __all__ = [
     "INDEX",
     "MOST_EPOCHS",
     "Checkpoint",
-    "Row",
     "is_of_checkpoint",
     "load",
     "read_index",
@@ -53,30 +53,6 @@ _OURS = re.compile(rf"epoch_\d+-[0-9a-f]{{12}}\.npz|.+\.[0-9a-f]{{8}}{re.escape(
 """What ``save`` itself leaves behind: other files, also other ``.npz``, are somebody else's."""
 _MOST_INDEX_BYTES = 2**16
 _ROOM_OF_RANK = 2**16
-
-
-class Row(NamedTuple):
-    """What an epoch came to.
-
-    Attributes
-    ----------
-    epoch : int
-        Its number, from 1.
-    loss : float
-        The mean loss over all examples to train on, at the model after it.
-    score : float
-        The accuracy, or for a regression the loss, over the examples kept for testing.
-    seconds : float
-        How long its steps took, until the last rank was done: wall or virtual seconds.
-    is_virtual : bool or None, default: None
-        Which of them; None where it is not known.
-    """
-
-    epoch: int
-    loss: float
-    score: float
-    seconds: float
-    is_virtual: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from course_lib.cli.progress import Progress
+from course_lib.console.progress import Progress
 from course_lib.train.beacon import EVERY_S
-from course_lib.train.checkpoint import Row
+from course_lib.train.row import Row
 
 __all__ = ["shown"]
 

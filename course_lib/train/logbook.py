@@ -1,6 +1,6 @@
 """What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from course_lib.comm.communicator import Communicator
-from course_lib.models.model import Array, Model
+from course_lib.models.model import Array
+from course_lib.train import auto
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import Scheme
-from course_lib.train.checkpoint import Checkpoint, Row, load, save
+from course_lib.train.checkpoint import Checkpoint, load, save
 from course_lib.train.errors import CheckpointError
-from course_lib.train.problems import Data, Kind
+from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states, unpack_states
 from course_lib.training import SGD, Plan, Share
 
@@ -86,12 +87,8 @@ class Logbook:
         The group of ranks; all of them must make one.
     scheme : Scheme
         How they train.
-    kind : Kind
-        What kind of model.
-    model : Model
-        The model.
-    examples : Data
-        What it is trained and tested on.
+    evaluate : callable
+        Returns the loss over what a model of given parameters is trained on, and its score.
     keeping : Keeping
         Where checkpoints are kept.
     beacon : Beacon
@@ -103,21 +100,24 @@ class Logbook:
         How many epochs the checkpoint has, from which it goes on; 0 without.
     n_steps_expected : int
         How many steps there will be.
+    rates : Rates
+        What messages cost, for an all-reduce that chooses: the run's, or those that the training
+        began with, so that it goes on with the same algorithm.
     rows : list of Row
         What each epoch came to, on rank 0.
     """
 
     def __init__(
-        self, comm: Communicator, scheme: Scheme, kind: Kind, model: Model, examples: Data,
+        self, comm: Communicator, scheme: Scheme, evaluate: Callable[[Array], tuple[float, float]],
         keeping: Keeping, beacon: Beacon,
     ) -> None:  # fmt: skip
-        self._comm, self._scheme, self._kind = comm, scheme, kind
-        self._model, self._examples = model, examples
+        self._comm, self._scheme, self._evaluate = comm, scheme, evaluate
         self._keeping, self._beacon = keeping, beacon
         self._sgds: list[SGD] = []
         self._n_steps = self.n_steps_expected = 0
         self.rows: list[Row] = []
         self.first_epoch = 0
+        self.rates = comm.rates
         self._kept: Sequence[State] = self._hand_out() if keeping.resume else ()
         comm.barrier()
         self._started_s = comm.clock()
@@ -145,19 +145,16 @@ class Logbook:
         states = self._gather()
         if self._comm.rank == FIRST:
             w = (self._scheme.whole or _stand_for_all)(states)
-            self.rows.append(self._evaluate(epoch, w, seconds))
+            loss, score = self._evaluate(w)
+            self.rows.append(Row(epoch, loss, score, seconds, self._keeping.is_virtual))
             self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
             keeping = self._keeping
             if keeping.folder and (is_last or epoch % keeping.every == 0):
-                kept = Checkpoint(keeping.made_with, w, states, self.rows)
+                made_with = auto.to_keep(self.rates, keeping.made_with)
+                kept = Checkpoint(made_with, w, states, self.rows)
                 save(keeping.folder, kept, keeping.token)
         self._comm.barrier()
         self._started_s = self._comm.clock()
-
-    def _evaluate(self, epoch: int, w: Array, seconds: float) -> Row:
-        train = self._examples.X_train, self._examples.y_train
-        score = self._kind.score(self._model, w, self._examples)
-        return Row(epoch, self._model.loss(w, train), score, seconds, self._keeping.is_virtual)
 
     def _kept_of(self, index: int, w: Array) -> State:
         """Return what was kept of an SGD, if it is of the length of the array it steps."""
@@ -186,13 +183,19 @@ class Logbook:
         if self._comm.rank != FIRST:
             states, more = unpack_states(self._comm.recv(FIRST, tag="state").tobytes())
             self.first_epoch = int(more["epoch"])
+            kept = dict(zip(auto.NUMBERS, more["rates"].tolist(), strict=True))
+            self.rates = auto.kept(kept, self.rates)
             return states[0]
         assert self._keeping.folder is not None
         checkpoint = load(self._keeping.folder)
         self.rows = list(checkpoint.rows)
         self.first_epoch = self.rows[-1].epoch
+        self.rates = auto.kept(checkpoint.made_with, self.rates)
         for rank in range(1, self._comm.size):
-            packed = pack_states([checkpoint.of_rank(rank)], epoch=np.array(self.first_epoch))
+            packed = pack_states(
+                [checkpoint.of_rank(rank)], epoch=np.array(self.first_epoch),
+                rates=np.array(self.rates.numbers),
+            )  # fmt: skip
             self._comm.send(np.frombuffer(packed, np.uint8), rank, tag="state")
         return checkpoint.of_rank(FIRST)
 

@@ -51,8 +51,12 @@ class Kind:
     usual: Plan
     score_name: str = "test accuracy"
 
-    def score(self, model: Model, w: Array, examples: Data) -> float:
-        """Return how good the model is over the examples kept for testing."""
+    def evaluate(self, model: Model, examples: Data, w: Array) -> tuple[float, float]:
+        """Return the loss over the examples to train on, and the score over those for testing."""
+        train = examples.X_train, examples.y_train
+        return model.loss(w, train), self._score(model, w, examples)
+
+    def _score(self, model: Model, w: Array, examples: Data) -> float:
         if self.score_name == "test loss":
             return float(model.loss(w, (examples.X_test, examples.y_test)))
         return float(np.mean(np.asarray(model.predict(w, examples.X_test)) == examples.y_test))

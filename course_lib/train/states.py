@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["State", "pack_states", "unpack_states"]
 
-_NAMES = re.compile(r"(w|rows|epoch|\d+\.count|\d+\.\d+\.(w|velocity|n_steps))\.npy")
+_NAMES = re.compile(r"(w|rows|epoch|rates|\d+\.count|\d+\.\d+\.(w|velocity|n_steps))\.npy")
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '([<>][fi][48])', 'fortran_order': False, "
     rb"'shape': \(([0-9, ]*)\), \} *\n"
@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 
 def pack_states(states: Sequence[Sequence[State]], **more: NDArray[Any]) -> bytes:
-    """Write states as the bytes of an ``.npz`` file, and more arrays by name: w, rows, epoch."""
+    """Write states as the bytes of an ``.npz`` file, and more arrays by name, w for one."""
     arrays = dict(more)
     for rank, own in enumerate(states):
         arrays[f"{rank}.count"] = np.array(len(own))

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from course_lib.train.checkpoint import Row
 from course_lib.train.problems import Kind
+from course_lib.train.row import Row
 from course_lib.words.tables import as_line
 from course_lib.words.units import in_seconds
 

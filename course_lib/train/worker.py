@@ -1,22 +1,25 @@
 """What every rank does: load the data, make the model, train by a scheme of the catalogue."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from course_lib.collectives import allreduce
 from course_lib.comm.communicator import Communicator
+from course_lib.train.auto import is_auto
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
-from course_lib.train.checkpoint import Row
 from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
 from course_lib.train.problems import MODELS, Data, load_data
+from course_lib.train.row import Row
 from course_lib.training import Plan
 
-__all__ = ["Task", "work"]
+__all__ = ["TrainingTask", "work"]
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """A training, as every rank receives it.
 
     Attributes
@@ -44,14 +47,14 @@ class Task:
     progress: Path | None = None
 
 
-def work(comm: Communicator, task: Task) -> list[Row]:
+def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     """Train, as one of the ranks.
 
     Parameters
     ----------
     comm : Communicator
         The group of ranks; all of them must call.
-    task : Task
+    task : TrainingTask
         What to do, the same on every rank.
 
     Returns
@@ -62,9 +65,12 @@ def work(comm: Communicator, task: Task) -> list[Row]:
     scheme, kind = SCHEMES[task.scheme], MODELS[task.model]
     examples = load_data(task.data) if isinstance(task.data, str) else task.data
     model = kind.make(examples)
-    logbook = Logbook(comm, scheme, kind, model, examples, task.keeping, Beacon(task.progress))
+    evaluate = partial(kind.evaluate, model, examples)
+    logbook = Logbook(comm, scheme, evaluate, task.keeping, Beacon(task.progress))
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
     options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
+    if is_auto(task.options):
+        options["allreduce"] = partial(allreduce, rates=logbook.rates)
     scheme.train(
         comm,
         model,

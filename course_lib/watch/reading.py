@@ -105,14 +105,12 @@ def read(runs: Sequence[Any], size: int, n: int) -> list[Piece]:
 def _digits(arrays: list[NDArray[np.float64]], size: int) -> NDArray[np.int64]:
     """Read how often each rank was counted in each element; -1 where nobody can tell."""
     group, base = ranks_a_run(size), size + 1
-    columns: list[NDArray[np.int64]] = []
-    for array in arrays:
-        sound = (array >= 0) & (array < min(float(base**group), _EXACT)) & (array % 1 == 0)
-        rest = np.where(sound, array, 0).astype(np.int64)
-        for _ in range(min(group, size - len(columns))):
-            rest, digit = np.divmod(rest, base)
-            columns.append(np.where(sound, digit, -1))
-    return np.stack(columns, axis=1)
+    sums = np.stack(arrays)
+    sound = (sums >= 0) & (sums < min(float(base**group), _EXACT)) & (sums % 1 == 0)
+    whole = np.where(sound, sums, 0).astype(np.int64)
+    digits = whole[:, None] // base ** np.arange(group)[:, None] % base
+    counts = np.where(sound[:, None], digits, -1)  # by run, by rank of its group, by element
+    return counts.reshape(-1, sums.shape[1])[:size].T
 
 
 def _pieces(

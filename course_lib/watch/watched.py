@@ -17,9 +17,9 @@ from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.trace import Trace
-from course_lib.training.shards import split_evenly
 from course_lib.watch.listener import Sent, listen
 from course_lib.watch.reading import Piece, marks, read
+from course_lib.words.split import split_evenly
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
@@ -294,4 +294,4 @@ def _together(one: Counts, other: Counts) -> Counts:
     """Add up what is known; what cannot be read, a message of sizes for one, adds nothing."""
     if one is None or other is None:
         return one or other
-    return tuple(max(a, b) for a, b in zip(one, other, strict=True))
+    return tuple(map(max, one, other))

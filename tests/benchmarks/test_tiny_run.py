@@ -35,7 +35,7 @@ def test_a_tiny_run_measures_every_engine_that_is_there_and_writes_what_it_print
     run(lambda comm: comm.rank, workers=1)  # starts the fork server, which stays
     before = residue()
     output = tmp_path / "results.json"
-    topics = "allreduce,latency,tracing"
+    topics = "allreduce,latency,busy,tracing"
     words = f"--quick --only {topics} --sizes 1024,1048576 --processes 2 --rounds 1"
     assert main([*words.split(), "--output", str(output)]) == 0
     assert_nothing_left(before)
@@ -46,9 +46,13 @@ def test_a_tiny_run_measures_every_engine_that_is_there_and_writes_what_it_print
     engines = {"ours", "gloo"} | (set() if mpich.why_missing() else {"MPICH"})
     whats = {"1024", "1048576", "ping"}
     expected = {(e, w) for e in engines for w in whats}
-    expected |= {("ours, new array", "1024"), ("ours, new array", "1048576")}
+    for other in ("ours, new array", "ours, chosen"):
+        expected |= {(other, "1024"), (other, "1048576")}
     assert {key for key in medians if key[1] in whats} == expected
-    (row,) = (row for row in found["rows"] if row["peer"] == "gloo")
+    assert {key for key in medians if "busy" in key[1]} == {
+        (engine, "1048576, busy") for engine in ("ours", "gloo")
+    }
+    row = next(row for row in found["rows"] if row["peer"] == "gloo")
     ratio = medians["gloo", "1048576"] / medians["ours", "1048576"]
     assert row["value"] == pytest.approx(ratio, rel=0.01)  # both are rounded to three digits
     assert f"{row['value']:.3g} × faster" in capsys.readouterr().out
@@ -71,7 +75,7 @@ def test_a_missing_mpi_is_told_with_how_to_install_it_and_the_rest_goes_on(
 ):
     monkeypatch.setattr(mpich, "SCRIPTS", tmp_path)  # as if there were no mpiexec
     with Progress() as progress:
-        assert measurable_engines(progress) == ["ours", "gloo", "ours, new array"]
+        assert measurable_engines(progress) == ["ours", "gloo", "ours, chosen", "ours, new array"]
     told = capsys.readouterr().out
     assert "MPICH is left out" in told
     assert "pip install mpi4py mpich" in told

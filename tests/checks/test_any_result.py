@@ -9,7 +9,7 @@ import pytest
 
 from course_lib.checks import sandbox, verdict
 from course_lib.checks.check import pack_call
-from course_lib.checks.diagnosis import Fault
+from course_lib.checks.diagnosis import Diagnosis
 from course_lib.checks.plain import plain
 from course_lib.checks.task import Task
 from tests.exercises.answers import RIGHT_ANSWERS, TASKS, load
@@ -44,6 +44,6 @@ def test_strange_results_are_judged(name: str) -> None:
             with np.errstate(over="ignore"):  # float16 cannot hold everything
                 values = [[strange(value, rng) for value in call] for call in right.values]
             verdicts.append(verdict.judge(task, case, replace(right, values=values)))
-    told = [verdict for verdict in verdicts if isinstance(verdict, Fault)]
+    told = [verdict for verdict in verdicts if isinstance(verdict, Diagnosis)]
     assert len(told) > len(verdicts) / 2
     assert all(fault.says and fault.hint.text for fault in told)

@@ -9,13 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.collectives import ALLREDUCES, allreduce_double_tree, allreduce_two_level
+from course_lib.collectives import (
+    ALLREDUCES,
+    allreduce,
+    allreduce_double_tree,
+    allreduce_two_level,
+)
 from course_lib.comm.errors import WorkerError
 from course_lib.trace.fingerprint import counts, weight
 
 SIZES = range(1, 9)
 
-ALGORITHMS = ALLREDUCES | {  # and those that can be set, in another way than is usual
+ALGORITHMS = ALLREDUCES | {  # and one of them, and those that can be set in another way
+    "chosen": allreduce,
     "double_tree in 1 segment": partial(allreduce_double_tree, segments=1),
     "double_tree in 7 segments": partial(allreduce_double_tree, segments=7),
     "two_level, 3 on a host": partial(allreduce_two_level, ranks_per_host=3),
@@ -234,3 +240,28 @@ def test_any_size_length_dtype_and_op(name, size, length, dtype, op, rendezvous,
         assert total.dtype == np.dtype(dtype)
         np.testing.assert_array_equal(total, expected)
     assert not result.trace.unreceived()
+
+
+def meet(comm):
+    """Reduce zeros of both signs, and NaNs that differ, with every algorithm."""
+    zeros = np.array([-0.0 if comm.rank % 2 else 0.0, 0.0 if comm.rank % 2 else -0.0] * 4)
+    nans = np.array([0x7FF8000000000001 + comm.rank, 0xFFF8000000000001 + comm.rank] * 4)
+    return {
+        (name, op): algorithm(comm, array, op).tobytes()
+        for name, algorithm in ALGORITHMS.items()
+        for op, array in (("max", zeros), ("min", zeros), ("sum", nans.view(np.float64)))
+    }
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_bits_are_the_same_on_all_ranks_where_the_order_of_two_counts(size):
+    first, *others = run(meet, workers=size, backend="simulated").values
+    for other in others:
+        assert {key for key in first if first[key] != other[key]} == set()
+
+
+@pytest.mark.parametrize("op", [["sum"], None, 1, ("sum",)])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_op_that_is_no_text_is_refused_like_one_that_is_unknown(name, op):
+    with pytest.raises(WorkerError, match="op must be one of 'sum', 'max', 'min', got"):
+        run(ALGORITHMS[name], np.zeros(3), op, workers=2, backend="simulated")

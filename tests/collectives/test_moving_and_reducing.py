@@ -268,3 +268,14 @@ def test_an_out_of_another_shape_is_refused(collective):
 
     with pytest.raises(WorkerError, match=r"out"):
         run(call, workers=2, backend="simulated")
+
+
+@pytest.mark.parametrize("collective", [gather, allgather_ring, alltoall])
+@pytest.mark.parametrize("shapes", [[(4, 4), (4, 1)], [(4, 3), (4,)], [(4,), (4, 2, 2)]])
+def test_parts_of_other_rows_are_refused_and_not_spread(collective, shapes):
+    def call(comm):
+        return collective(comm, np.full(shapes[comm.rank], comm.rank))
+
+    says = r"in their number of rows only, got shape \(.*\) from rank 0 and \(.*\) from rank 1"
+    with pytest.raises(WorkerError, match=says):
+        run(call, workers=2, backend="simulated")

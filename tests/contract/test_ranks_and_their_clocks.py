@@ -1,5 +1,6 @@
 """Barriers, compute blocks, notes, clocks, random numbers, and what ranks do not share."""
 
+import enum
 import time
 
 import numpy as np
@@ -14,6 +15,7 @@ from course_lib.comm.errors import (
     WorkerError,
     WorkerExited,
 )
+from course_lib.trace.trace import Trace
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5, 8])
@@ -297,3 +299,38 @@ def test_an_interrupt_that_a_rank_raises_itself_is_its_failure(world, where):
 
     with pytest.raises(WorkerError, match=r"rank 1 failed at .*: KeyboardInterrupt: planned"):
         world(work)
+
+
+def test_a_note_is_of_pythons_own_kinds_whatever_was_given(world):
+    class Level(enum.IntEnum):
+        HIGH = 3
+
+    class Text(str):
+        __slots__ = ()
+
+    def take_notes(comm):
+        for value in (Level.HIGH, Text("a"), [Level.HIGH], np.array([Level.HIGH, None]),
+                      np.longdouble(0.5), np.float64(-0.0)):  # fmt: skip
+            comm.note("own", value)
+
+    trace = world(take_notes).trace
+    values = [note.value for note in trace.notes if note.rank == 1]
+    assert values == [3, "a", [3], [3, None], 0.5, -0.0]
+    assert [type(value) for value in values] == [int, str, list, list, float, float]
+    assert [type(values[2][0]), type(values[3][0])] == [int, int]
+    assert Trace.from_json(trace.to_json()).notes == trace.notes
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1j, np.array([1j]), np.datetime64("2020-01-01"), np.array([b"x"]), 10**5000, {1: object()},
+     np.array([print])],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_a_note_that_no_file_could_hold_is_refused_at_once(world, value):
+    def take_note(comm):
+        with pytest.raises((TypeError, ValueError), match="a note's "):
+            comm.note("strange", value)
+        comm.note("after", 1)
+
+    assert [note.name for note in world(take_note).trace.notes] == ["after"] * 2

@@ -52,7 +52,7 @@ CALLS = {
     "Step.efficiency": (Step(**STEP).efficiency, {"workers": 2}),
     "Step.grown": (Step(**STEP).grown, {"workers": 2}),
     "Line.time_s": (Line(1e-5, 1e-9, 1.0).time_s, {"n_bytes": 8}),
-    "server_step_s": (server_step_s, {**SERVER, "beta_s_per_byte": 1e-9}),
+    "server_step_s": (server_step_s, {**SERVER, "beta_s_per_byte": 1e-9, "servers": 2}),
     "bandwidth_for": (bandwidth_for, {"efficiency": 0.5, **SERVER}),
     "best_servers": (best_servers, {"computers": 4, "transfer_s": 1e-3, "compute_s": 1e-3}),
 }

@@ -7,17 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.comm.simulated.networks import Network, ethernet_10g
+from course_lib.costs.bounds import AtMost
 from course_lib.costs.server_step import bandwidth_for, best_servers, server_step_s
 from course_lib.measure.training_step import one_step
 from course_lib.models.stand_in import StandIn
-from course_lib.schemes import parameter_server
+from course_lib.schemes import parameter_server, sharded_parameter_server
 
 FLOPS_PER_S = 1e10
 
 
 def simulated_s(workers, n_parameters, compute_s, network):
     model = StandIn.of({"all": n_parameters}, flops_per_example=compute_s * FLOPS_PER_S)
-    return one_step(parameter_server, model, workers, 1, network=network).seconds
+    return one_step(parameter_server, model, workers=workers, network=network).seconds
 
 
 @given(
@@ -38,6 +39,34 @@ def test_a_step_takes_the_longer_of_the_two_chains(
     # The likely mistake, adding both chains' parts, is outside wherever something overlaps.
     added = told - update_s + compute_s + (workers - 1) * 8 * n_parameters / bandwidth
     assert added > told * (1 + 1e-8) - update_s
+
+
+@given(
+    workers=st.integers(1, 9),
+    servers=st.integers(2, 9),
+    a_shard=st.integers(2_100, 4_000),
+    compute_s=st.floats(1e-6, 1e-2),
+    alpha_s=st.floats(1e-7, 1e-3),
+    bandwidth=st.floats(1e7, 1e11),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_step_with_shards_takes_no_longer_than_told_and_as_long_with_as_many_as_workers(
+    workers, servers, a_shard, compute_s, alpha_s, bandwidth
+):
+    network = Network("any", alpha_s, bandwidth, FLOPS_PER_S)
+    n_parameters = a_shard * servers
+    model = StandIn.of({"all": n_parameters}, flops_per_example=compute_s * FLOPS_PER_S)
+    there = {"workers": workers, "servers": servers}
+    took_s = one_step(sharded_parameter_server, model, network=network, **there).seconds
+    update_s = 2 * n_parameters / FLOPS_PER_S
+    given = (8 * n_parameters, compute_s, update_s, alpha_s, 1 / bandwidth)
+    told_s = server_step_s(workers, *given, servers)
+    assert took_s <= told_s * (1 + 1e-9)
+    assert isinstance(told_s, AtMost) == (workers != servers)
+    if workers == servers:
+        assert took_s == pytest.approx(told_s, rel=1e-9)
+    # All cards of the smaller side are busy both ways, so that half of what is told is needed.
+    assert took_s > told_s / 2.5
 
 
 @pytest.mark.parametrize("efficiency", [0.1, 0.45, 0.6])

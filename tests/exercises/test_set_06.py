@@ -17,7 +17,7 @@ from course_lib.checks.task import ALL_SIZES
 from course_lib.checks.verdict import measured_price
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network
-from course_lib.measure.training_step import step_s
+from course_lib.measure.training_step import one_step
 from course_lib.models.published import LayerSize
 from course_lib.schemes import data_parallel, layerwise_bucketed
 from tests.exercises.answers import handed_in
@@ -57,10 +57,10 @@ def test_the_library_s_scheme_takes_what_the_bucket_s_paper_says() -> None:
     flops = backward_s * 1.5e12  # a backward pass is two thirds
     layers = [LayerSize(f"L{k}", layer_bytes // 4, flops) for k in range(n_layers)]
     best = BUCKET.measure(*BUCKET.tried()[0])
-    took_s = step_s(
-        layerwise_bucketed, layers, size, size, network,
+    took_s = one_step(
+        layerwise_bucketed, layers, workers=size, network=network,
         bucket_bytes=best["layers"] * layer_bytes,
-    )  # fmt: skip
+    ).seconds  # fmt: skip
     assert took_s - n_layers * backward_s / 2 == pytest.approx(best["seconds"], rel=1e-4)
 
 
@@ -79,7 +79,7 @@ def test_the_best_number_of_workers_takes_its_time_in_a_run(numbers: Any) -> Non
     whole = [LayerSize("all", n_bytes // 4, flops=example_s * 1e12)]
 
     def took_s(workers: int) -> float:
-        return step_s(data_parallel, whole, workers, batch, network)
+        return one_step(data_parallel, whole, workers=workers, batch=batch, network=network).seconds
 
     assert took_s(best["workers"]) == pytest.approx(best["seconds"], rel=1e-4)
     for other in {max(1, best["workers"] - 1), min(batch, best["workers"] + 1)}:

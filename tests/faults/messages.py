@@ -13,6 +13,7 @@ from course_lib.comm.errors import (
     MessageMismatchError,
     PeerFinishedError,
     UnreceivedMessagesWarning,
+    WorkerError,
 )
 from tests.faults.table import Case, row
 from tests.source_lines import line_of
@@ -142,6 +143,24 @@ def waiting_for_anybody_when_all_have_returned_is_an_error_at_once(case: Case) -
     assert "every other rank has already returned" in str(error)
 
 
+@row(24, "waiting for a function that has returned", limit_s=1.0, alone=True)
+def waiting_for_a_function_that_has_returned_is_an_error(case: Case) -> None:
+    fault = case.fault
+
+    def listen(child):
+        if child.rank == 1:
+            fault()
+            child.recv(src=0)
+
+    def work(comm):
+        comm.start(listen).wait()
+        comm.barrier()  # rank 0 lives on, and nobody can go on
+
+    error = case.failing(PeerFinishedError, work)
+    assert error.rank == 1
+    assert "world/start 1" in str(error)
+
+
 @row(24, "messages that nobody receives", least=2)
 def messages_that_nobody_receives_are_named_in_a_warning(case: Case) -> None:
     src = case.bad_rank
@@ -229,6 +248,19 @@ def a_peer_that_is_none_is_refused_before_any_message(case: Case) -> None:
         case.times_s.append(taken_s)
         assert text.startswith(f"{kind}: ")
         assert words in text
+
+
+@row(26, "receiving from anybody where there is nobody else", limit_s=0.1, alone=True)
+def receiving_from_anybody_in_a_group_of_one_is_refused(case: Case) -> None:
+    fault = case.fault
+
+    def work(comm):
+        alone = comm.split(comm.rank)
+        fault()
+        alone.recv_any()
+
+    error = case.failing(WorkerError, work)
+    assert "ValueError: recv_any() has nobody to receive from" in str(error)
 
 
 def reduce_all(comm, x, op="sum"):

@@ -7,14 +7,21 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
 
 from course_lib import run
-from course_lib.comm.errors import NestedLaunchError, WorkerError, WorkerExited, WorkerKilled
+from course_lib.comm.errors import (
+    LaunchError,
+    NestedLaunchError,
+    WorkerError,
+    WorkerExited,
+    WorkerKilled,
+)
 from tests.faults.table import Case, row
-from tests.programs import PATIENCE_S, REPOSITORY, Program
+from tests.programs import PATIENCE_S, REPOSITORY, Program, assert_all_gone
 
 
 def _exchange(comm, base):
@@ -156,6 +163,114 @@ def a_module_run_with_dash_m_runs_once(case: Case) -> None:
         timeout=PATIENCE_S, env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
     )  # fmt: skip
     assert done.stdout.splitlines() == ["the script runs", "[6.0, 7.0]", "[6.0, 7.0]"], done.stderr
+
+
+WITH_SIGCHLD_BLOCKED = """
+import signal
+from course_lib import run
+
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+for _ in range(2):
+    print(run(lambda comm: comm.rank, workers=2, start_method=METHOD).values)
+"""
+
+
+@row(71, "the program blocks SIGCHLD", posix=True, alone=True)
+def a_program_that_blocks_the_signal_of_its_children_runs(case: Case) -> None:
+    with Program(case.folder, WITH_SIGCHLD_BLOCKED, case.start_method) as program:
+        assert program.finish() == ("[0, 1]\n" * 2, "")
+
+
+@row(71, "a signal handler of the program raises", limit_s=2.0, posix=True)
+def what_a_signal_handler_raises_ends_the_run(case: Case) -> None:
+    fault = case.fault
+
+    def stop(*_: object) -> None:
+        fault()
+        raise OSError("planned")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        error = case.failing(OSError, lambda comm: time.sleep(1000))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert signal.signal(signal.SIGALRM, before) is stop
+    assert str(error) == "planned"
+
+
+@row(72, "the working directory is removed", limit_s=0.5, posix=True, alone=True)
+def a_working_directory_that_is_gone_is_told(case: Case) -> None:
+    before, gone = Path.cwd(), case.folder / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        case.fault()
+        error = case.failing(LaunchError, lambda comm: comm.rank)
+    finally:
+        os.chdir(before)
+    assert "the working directory of this program has been removed" in str(error)
+
+
+COPIED = """
+import os, threading, time
+from pathlib import Path
+from course_lib import run
+
+def work(comm):
+    Path("at work").touch()
+    while not Path("go on").exists():
+        time.sleep(0.001)
+    return comm.rank
+
+def run_it():
+    print(run(work, workers=2, start_method=METHOD).values, flush=True)
+
+thread = threading.Thread(target=run_it)
+thread.start()
+while not Path("at work").exists():
+    time.sleep(0.001)
+if (pid := os.fork()) == 0:
+    print("copy", run(lambda comm: comm.rank, workers=2, start_method=METHOD).values, flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+Path("go on").touch()
+thread.join()
+"""
+
+
+@row(73, "a copy of the program", posix=True, alone=True)
+def a_copy_of_the_program_runs(case: Case) -> None:
+    with Program(case.folder, COPIED, case.start_method) as program:
+        assert program.finish() == ("copy [0, 1]\n[0, 1]\n", "")
+
+
+DAEMON = """
+import threading, time
+from course_lib import run
+
+def work(comm):
+    print("at work", flush=True)
+    time.sleep(1000)
+
+threading.Thread(target=run, args=(work,), kwargs={"start_method": METHOD}, daemon=True).start()
+input()
+"""
+
+
+@row(74, "the program ends while a daemon thread runs", limit_s=2.0, posix=True, alone=True)
+def a_daemon_thread_does_not_hold_up_the_end(case: Case) -> None:
+    with Program(case.folder, DAEMON, case.start_method, stdin=subprocess.PIPE) as program:
+        program.wait_for("at work")
+        below = program.descendants()
+        case.fault()
+        program.process.stdin.write(b"\n")
+        program.process.wait(PATIENCE_S)
+        case.reported()
+        _, err = program.finish()
+        assert_all_gone(below, program.pid)
+    assert err == ""
 
 
 @row(45, "torch and BLAS threads have run here", alone=True)

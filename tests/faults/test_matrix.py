@@ -48,7 +48,7 @@ SECTIONS = [
 ]
 """The modules that hold the rows."""
 
-NUMBERS = range(1, 71)
+NUMBERS = range(1, 75)
 BUSY = 10
 """Limits are asserted tenfold: the computer may be busy."""
 

@@ -12,6 +12,7 @@ import pytest
 
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.job import check_job
+from course_lib.comm.rates import USUAL, kept_rates
 from course_lib.costs import price
 from tests.residue import names_in_shared_memory
 
@@ -59,6 +60,31 @@ def test_real_processes_make_a_table_with_predictions_and_say_on_stderr_how_far_
         assert one["predicted_s"] > 0
         needed = 2 * (one["workers"] - 1) / one["workers"] * one["n_bytes"]
         assert one["bus_bandwidth_bytes_per_s"] == pytest.approx(needed / one["median_s"])
+
+
+def test_what_messages_cost_is_kept_for_allreduce_to_choose_by(tmp_path, monkeypatch):
+    homes = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    status, output, errors = bench(
+        "allreduce --algorithms ring --sizes 1KB --workers 2 --repeats 1 --keep", **homes
+    )
+    assert (status, errors.splitlines()[-1]) == (0, "messages that are kept or added, 2 workers")
+    assert output.splitlines()[-1].startswith("allreduce chooses from now on by alpha = ")
+    for name, path in homes.items():
+        monkeypatch.setenv(name, path)
+    assert kept_rates("processes").source.startswith("kept in ")
+    assert kept_rates("processes").alpha_s > 0
+    assert kept_rates("torch") == USUAL["torch"]
+
+
+def test_a_home_that_cannot_be_written_is_told(tmp_path):
+    home = tmp_path / "no_folder"
+    home.write_text("")
+    status, _, errors = bench(
+        "allreduce --algorithms ring --sizes 1KB --workers 2 --repeats 1 --keep",
+        HOME=str(home), USERPROFILE=str(home),
+    )  # fmt: skip
+    assert status == 1
+    assert errors.splitlines()[-1].startswith("what messages cost could not be kept: ")
 
 
 def test_the_simulator_shows_its_exact_time_and_draws_it(tmp_path):
@@ -114,6 +140,8 @@ def test_a_prediction_that_is_only_a_bound_is_called_one(tmp_path):
         ("allreduce --plot times.pdf", "--plot must be a file that ends in .png, got times.pdf"),
         ("allreduce --json times.txt", "--json must be a file that ends in .json, got times.txt"),
         ("allreduce --json no/such/folder/x.json", "there is no folder"),
+        ("allreduce --keep --backend simulated", "--keep is for real processes that send messages"),
+        ("allreduce --keep --workers 1", "so for 2 or more"),
         ("allreduce --fast", "unrecognized arguments: --fast"),
     ],
 )

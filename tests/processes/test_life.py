@@ -131,3 +131,15 @@ def test_no_warning_is_given_when_all_is_well(start_method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run(lambda comm: 1, workers=3, start_method=start_method).values == [1, 1, 1]
+
+
+def test_a_worker_does_not_wait_for_dill_and_finds_it_if_it_asks():
+    def work(comm):
+        import sys
+
+        before = "dill" in sys.modules
+        import dill
+
+        return before, dill.loads(dill.dumps(5))
+
+    assert run(work, workers=1, start_method="spawn").values == [(False, 5)]

@@ -85,6 +85,40 @@ tell("RLIMIT_FSIZE", 2**40, share, 1)
     assert "write files of up to 0 bytes (ulimit -f, RLIMIT_FSIZE)" in of_a_worker
 
 
+NO_FILES = """
+import resource, sys
+if LIMITED:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+else:
+    import tempfile
+    def refuse():
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+    tempfile._get_default_tempdir = refuse
+from course_lib import run
+from course_lib.comm.errors import RunError
+
+for backend in ("simulated", "processes", "torch"):
+    try:
+        print(run(lambda comm: comm.rank, workers=2, backend=backend).values)
+    except RunError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_program_that_may_write_no_files_is_told_so_at_its_first_run(tmp_path, limited):
+    with Program(tmp_path, f"LIMITED = {limited}\n{NO_FILES}", None) as program:
+        out, err = program.finish()
+    simulated, *real = out.splitlines()
+    assert simulated == "[0, 1]", err
+    assert len(real) == 2
+    for told in real:
+        assert told.startswith("LaunchError the operating system refused what is needed")
+        assert "No usable temporary directory" in told
+        assert ("write files of up to 0 bytes (ulimit -f, RLIMIT_FSIZE)" in told) == limited
+        assert ("TMPDIR" in told) != limited
+
+
 def test_a_worker_that_a_limit_of_files_does_not_let_start_names_the_limit(tmp_path, usual_method):
     text = """
 import os

@@ -157,7 +157,11 @@ def forgotten_broadcast(comm, w):
 FORGOTTEN = {
     "data_parallel": ("data_parallel", "broadcast_tree", forgotten_broadcast),
     "parameter_averaging": ("parameter_averaging", "broadcast_tree", forgotten_broadcast),
-    "parameter_server on a worker": ("parameter_server_on_worker", "fetch", lambda comm, w: None),
+    "parameter_server on a worker": (
+        "parameter_server_on_worker",
+        "hand_out",
+        lambda comm, w: None,
+    ),
     "two shards": ("sharded_parameter_server", "unpack", lambda *arguments: None),
 }
 

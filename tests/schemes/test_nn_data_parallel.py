@@ -82,7 +82,7 @@ def test_a_replica_goes_back_with_a_slope_from_elsewhere():
             replica.forward(layer)
         loss, slope = loss_and_slope(replica.outputs(), y)
         assert type(slope) is type(kind(w))
-        replica.turn(slope)
+        replica.begin_backward(slope)
         parts = [np.asarray(replica.backward(layer)) for layer in model.layers[::-1]]
         assert loss == expected[0]
         assert np.concatenate(parts[::-1]).tobytes() == expected[1].tobytes()

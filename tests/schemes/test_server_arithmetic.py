@@ -18,7 +18,7 @@ from course_lib.schemes import (
     sharded_parameter_server,
     train,
 )
-from course_lib.schemes.parameter_server_on_worker import fetch
+from course_lib.schemes.parameter_server_on_worker import hand_out
 from course_lib.training import Plan
 from course_lib.training.shards import shards_evenly, split_evenly
 
@@ -136,14 +136,14 @@ def unpack_part(packed, shard, vector):
         vector[part] = packed[part]
 
 
-def fetch_twice(comm, w):
-    fetch(comm, w)
-    fetch(comm, w)
+def hand_out_twice(comm, w):
+    hand_out(comm, w)
+    hand_out(comm, w)
 
 
 IMPOSTORS = {
     "two shards": (shards_module, {"pack": pack_all, "unpack": unpack_part}),
-    "a server that works as well": (worker_module, {"fetch": fetch_twice}),
+    "a server that works as well": (worker_module, {"hand_out": hand_out_twice}),
 }
 
 

@@ -106,20 +106,20 @@ def test_flows_share_the_card_of_their_rank(name):
     assert found == expected
 
 
-def no_turns(self, letter, receiver):
+def no_turns(self, message, receiver):
     """Forget that a card sends one message after the other."""
     busy_until_s, self.sends_free_s = self.sends_free_s, -math.inf
-    sender = letter.sender
-    sender._post_send(letter, receiver, sender.flow.now_s)
+    sender = message.sender
+    sender._post_send(message, receiver, sender.flow.now_s)
     sender.flow.open_parts -= 1
     self.sends_free_s = max(self.sends_free_s, busy_until_s)
 
 
-def reserve_at_once(self, letter, receiver):
+def reserve_at_once(self, message, receiver):
     """Let a message take its place on the receiver's card before it leaves."""
-    sender, start_s = letter.sender, self.sends_free_s
+    sender, start_s = message.sender, self.sends_free_s
     self.sends_free_s = -math.inf
-    sender._post_send(letter, receiver, start_s)
+    sender._post_send(message, receiver, start_s)
     sender.flow.open_parts -= 1
 
 

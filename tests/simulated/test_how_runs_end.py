@@ -216,24 +216,26 @@ def test_an_interrupt_ends_the_run_and_says_where_every_rank_was():
     assert "rank 0 waited in recv(src=1), at test_how_runs_end.py, line" in ranks[1]
 
 
-def test_verbs_from_another_thread_are_refused():
-    def from_a_thread(comm):
-        texts = []
+def test_a_thread_of_a_ranks_own_that_outlives_the_run_may_run_but_call_no_verb(monkeypatch):
+    over, results = threading.Event(), []
 
-        def call():
-            try:
-                comm.send(np.zeros(1), dst=1 - comm.rank)
-            except RuntimeError as error:
-                texts.append(str(error))
+    def go_on():
+        over.wait(30)
+        with contextlib.suppress(RuntimeError):
+            results.append(worlds.comm.barrier())
+        results.append(simulate(swap).values)
 
-        thread = threading.Thread(target=call)
-        thread.start()
-        thread.join()
-        return texts
+    def begin(comm):  # a module is one for all ranks
+        if comm.rank == 0:
+            worlds.comm = comm
+            worlds.thread.start()
 
-    for rank, texts in enumerate(simulate(from_a_thread).values):
-        assert len(texts) == 1
-        assert f"send() of rank {rank} was called from another thread" in texts[0]
+    monkeypatch.setattr(worlds, "comm", None, raising=False)
+    monkeypatch.setattr(worlds, "thread", threading.Thread(target=go_on), raising=False)
+    simulate(begin)
+    over.set()
+    worlds.thread.join(30)
+    assert results == [[1, 1]]
 
 
 def test_verbs_from_a_foreign_greenlet_are_refused():
@@ -339,7 +341,7 @@ def test_classes_of_ranks_are_gone_when_the_run_is_over(seen, monkeypatch):
     assert [type(value) for value in values] == [Holder, Holder]
 
     seen.clear()
-    monkeypatch.setattr("course_lib.comm.simulated.event_loop._MUCH_BYTES", 2 * Holder.array.nbytes)
+    monkeypatch.setattr("course_lib.comm.simulated.endings._MUCH_BYTES", 2 * Holder.array.nbytes)
     gc.disable()
     try:
         simulate(hold)

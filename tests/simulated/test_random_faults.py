@@ -139,9 +139,9 @@ def test_no_message_vanishes_unexplained(program, network, faults, rendezvous):
 def test_a_message_that_vanished_would_be_seen(monkeypatch):
     real = RoutedCommunicator._carry
 
-    def lose_the_third(self, letter, receiver, start_s, late_s):
-        free_s = real(self, letter, receiver, start_s, late_s)
-        if letter.number == 2:
+    def lose_the_third(self, message, receiver, start_s, late_s):
+        free_s = real(self, message, receiver, start_s, late_s)
+        if message.number == 2:
             receiver.inbox[self.rank].pop()
         return free_s
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from course_lib import faults, run
 from course_lib.comm.errors import RunError
-from course_lib.comm.simulated.event_loop import EventLoop
+from course_lib.comm.simulated import launcher
 from course_lib.comm.simulated.faults import Crash, Delay, Duplicate, Faults, schedule
 from course_lib.comm.simulated.network import Network
 
@@ -127,13 +127,13 @@ def test_a_run_that_ends_early_leaves_no_flow_behind(monkeypatch):
         comm.recv(src=(comm.rank + 1) % comm.size)
 
     worlds = []
-    real = EventLoop.forget
+    real = launcher.forget
 
     def forget(world):
         worlds.append([flow.dead for flow in world.flows.values()])
         real(world)
 
-    monkeypatch.setattr(EventLoop, "forget", forget)
+    monkeypatch.setattr(launcher, "forget", forget)
     for seed in range(10):
         drawn = schedule(seed, WORKERS, within_s=1e-3, crash=1, restart=1)
         with pytest.raises(RunError):

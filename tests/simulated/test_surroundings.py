@@ -7,9 +7,11 @@ import contextlib
 import gc
 import io
 import locale
+import logging
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -47,6 +49,10 @@ class Passing(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
+
+
+class Idle(asyncio.AbstractEventLoop):
+    pass
 
 
 class Never(io.StringIO):
@@ -108,10 +114,38 @@ def trace_nothing(*_):
     return None
 
 
+def name_of(function):
+    return getattr(function, "__name__", None)
+
+
 def change_language():
     locale.setlocale(
         locale.LC_CTYPE, "C" if locale.setlocale(locale.LC_CTYPE) != "C" else "C.UTF-8"
     )
+
+
+def current_loop():
+    policy = asyncio.events._event_loop_policy
+    return None if policy is None else policy._local._loop
+
+
+def doubled(module, args, output):
+    return 2 * output
+
+
+def forward():
+    return torch.nn.Identity()(torch.ones(1)).item()
+
+
+def backward():
+    x = torch.ones(1, requires_grad=True)
+    torch.nn.Identity()(x).backward()
+    return None if x.grad is None else x.grad.item()
+
+
+def other_engine():
+    engines, now = torch.backends.quantized.supported_engines, torch.backends.quantized.engine
+    return next(each for each in engines if each != now)
 
 
 def enter(block):
@@ -147,6 +181,9 @@ CHANGES = {
     ),
     "who traces": (lambda: sys.settrace(trace_nothing), sys.gettrace),
     "who profiles": (lambda: sys.setprofile(trace_nothing), sys.getprofile),
+    "how threads are started": (
+        lambda: setattr(threading.Thread, "start", id), lambda: threading.Thread.start is id
+    ),
     "who hears of asynchronous generators": (
         lambda: sys.set_asyncgen_hooks(finalizer=trace_nothing),
         lambda: id(sys.get_asyncgen_hooks()[1]),
@@ -162,6 +199,48 @@ CHANGES = {
     ),
     "the language of texts": (change_language, lambda: locale.setlocale(locale.LC_ALL)),
     "the working directory": (lambda: os.chdir("/"), os.getcwd),
+    "redirected input": (lambda: setattr(sys, "stdin", Never()), lambda: id(sys.stdin)),
+    "what is done with an exception of a thread": (
+        lambda: setattr(threading, "excepthook", print), lambda: threading.excepthook is print
+    ),
+    "what breakpoint() does": (
+        lambda: setattr(sys, "breakpointhook", print), lambda: sys.breakpointhook is print
+    ),
+    "how many lines a traceback has": (
+        lambda: setattr(sys, "tracebacklimit", 3), lambda: getattr(sys, "tracebacklimit", None)
+    ),
+    "whether modules are compiled into files": (
+        lambda: setattr(sys, "dont_write_bytecode", not sys.dont_write_bytecode),
+        lambda: sys.dont_write_bytecode,
+    ),
+    "arguments of the program": (lambda: sys.argv.append("a rank's own"), lambda: list(sys.argv)),
+    "how loggers are set": (
+        lambda: logging.getLogger().addHandler(logging.NullHandler()),
+        lambda: len(logging.getLogger().handlers),
+    ),
+    "how long sockets wait": (lambda: socket.setdefaulttimeout(3), socket.getdefaulttimeout),
+    "the current event loop": (
+        lambda: asyncio.set_event_loop(Idle()), lambda: type(current_loop()).__name__
+    ),
+    "whether the smallest numbers are zero": (
+        lambda: torch.set_flush_denormal(True), lambda: (torch.full((1,), 1e-39) * 0.5).item()
+    ),
+    "hooks of all modules": (
+        lambda: torch.nn.modules.module.register_module_forward_hook(doubled), forward
+    ),
+    "who hears of collections": (
+        lambda: gc.callbacks.append(trace_nothing), lambda: list(map(name_of, gc.callbacks))
+    ),
+    "what is told of garbage": (lambda: gc.set_debug(gc.DEBUG_SAVEALL), gc.get_debug),
+    "who traces new threads": (
+        lambda: threading.settrace(trace_nothing), lambda: name_of(threading.gettrace())
+    ),
+    "who profiles new threads": (
+        lambda: threading.setprofile(trace_nothing), lambda: name_of(threading.getprofile())
+    ),
+    "letters that the output does not know": (
+        lambda: sys.stdout.reconfigure(errors="ignore"), lambda: sys.stdout.errors
+    ),
     "where modules are found": (lambda: sys.path.append("a rank's own"), lambda: list(sys.path)),
     "whether garbage is collected": (gc.disable, gc.isenabled),
     "when garbage is collected": (lambda: gc.set_threshold(12_345), gc.get_threshold),
@@ -218,6 +297,18 @@ CHANGES = {
     "the running event loop": (lambda: asyncio._set_running_loop(object()), lambda: id(loop())),
 }  # fmt: skip
 if sys.platform != "win32":
+
+    def seconds():
+        import resource
+
+        return resource.getrlimit(resource.RLIMIT_CPU)
+
+    def grant_seconds(soft):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, seconds()[1]))
+
+    CHANGES["limits of the process"] = (lambda: grant_seconds(10**6), seconds)
     CHANGES["which signals are blocked"] = (
         lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2}),
         lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
@@ -226,14 +317,20 @@ if sys.platform != "win32":
         lambda: signal.setitimer(signal.ITIMER_PROF, 3600),
         lambda: signal.getitimer(signal.ITIMER_PROF) > (0, 0),
     )
+if hasattr(os, "sched_setaffinity"):
+    CHANGES["on which cores it runs"] = (
+        lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}),
+        lambda: os.sched_getaffinity(0),
+    )
 SHARED = {
-    "the working directory", "where modules are found", "whether garbage is collected",
-    "when garbage is collected", "how deep calls may go", "how often threads switch",
-    "who may read new files", "what signals do",
-    "whether backward uses threads", "timers that send signals", "which signals are blocked",
-    "who traces", "who profiles", "who hears of asynchronous generators",
-    "how far back coroutines know their origin", "how long a number may be as a text",
-    "how large stacks of threads are", "the language of texts",
+    "on which cores it runs",
+    "whether garbage is collected", "when garbage is collected", "who hears of collections",
+    "what is told of garbage", "how deep calls may go", "how often threads switch",
+    "what signals do", "timers that send signals", "which signals are blocked",
+    "whether backward uses threads", "who traces", "who profiles", "who traces new threads",
+    "who profiles new threads", "how far back coroutines know their origin",
+    "how large stacks of threads are", "limits of the process", "whether crashes are told",
+    "letters that the output does not know", "how threads are started",
 }  # fmt: skip
 
 
@@ -256,10 +353,9 @@ def change_and_wait(comm, what):
 
 def test_there_is_a_case_for_all_that_is_on_the_list():
     with surroundings(0) as ours:
-        assert {entry.what for entry in ours.entries} == set(CHANGES)
-        assert {entry.what for entry in ours.entries if entry.whose == "run"} == SHARED & set(
-            CHANGES
-        )
+        known = {*CHANGES, "whether crashes are told"}  # pytest would not tell of them any more
+        assert {entry.what for entry in ours.entries} == known
+        assert {entry.what for entry in ours.entries if entry.whose == "run"} == SHARED & known
         names = {(name, id(what)) for entry in ours.entries for name, what in entry.names.items()}
     assert len(names) == len(dict(names))  # they stand in one expression
 
@@ -325,6 +421,59 @@ OTHER_CHANGES = {
     "how arrays are printed": (
         lambda: np.set_printoptions(precision=1), lambda: str(np.array([0.123]))
     ),
+    "the quick path of attention": (
+        lambda: torch.backends.mha.set_fastpath_enabled(False),
+        torch.backends.mha.get_fastpath_enabled,
+    ),
+    "who computes with few bits": (
+        lambda: setattr(torch.backends.quantized, "engine", other_engine()),
+        lambda: torch.backends.quantized.engine,
+    ),
+    "whether sparse tensors are checked": (
+        lambda: torch.sparse.check_sparse_tensor_invariants.enable(),
+        torch.sparse.check_sparse_tensor_invariants.is_enabled,
+    ),
+    "a hook before forward": (
+        lambda: torch.nn.modules.module.register_module_forward_pre_hook(
+            lambda module, args: (args[0] + 1,)
+        ),
+        forward,
+    ),
+    "a hook of backward": (
+        lambda: torch.nn.modules.module.register_module_full_backward_hook(
+            lambda module, given, got: (2 * given[0],)
+        ),
+        backward,
+    ),
+    "a hook of new parameters": (
+        lambda: torch.nn.modules.module.register_module_parameter_registration_hook(
+            lambda module, name, one: torch.nn.Parameter(one.data, requires_grad=False)
+        ),
+        lambda: torch.nn.PReLU().weight.requires_grad,
+    ),
+    "other arguments of the program": (
+        lambda: setattr(sys, "argv", ["a rank's own"]), lambda: list(sys.argv)
+    ),
+    "from which level on is logged": (
+        lambda: logging.getLogger().setLevel(7), lambda: logging.getLogger().level
+    ),
+    "a logger of one's own": (
+        lambda: logging.getLogger("of.a.rank").addHandler(logging.NullHandler()),
+        lambda: len(logging.getLogger("of.a.rank").handlers),
+    ),
+    "what is logged at all": (
+        lambda: logging.disable(logging.ERROR),
+        lambda: logging.getLogger().isEnabledFor(logging.ERROR),
+    ),
+    "what a record is": (
+        lambda: logging.setLogRecordFactory(dict), lambda: logging.getLogRecordFactory() is dict
+    ),
+    "whether logging may fail": (
+        lambda: setattr(logging, "raiseExceptions", False), lambda: logging.raiseExceptions
+    ),
+    "whether warnings are logged": (
+        lambda: logging.captureWarnings(True), lambda: logging._warnings_showwarning is None
+    ),
     "bits of another kind": (
         lambda: np.random.set_bit_generator(np.random.SFC64(1)),
         lambda: (type(np.random.get_bit_generator()), str(np.random.get_bit_generator().state)),
@@ -350,6 +499,123 @@ def test_other_ways_to_change_it_are_seen_too(what):
     assert one[2] == one[1], "whoever changed it keeps it"
     assert other == (one[0], one[0], one[0])
     assert look() == callers
+
+
+def test_a_hook_of_all_modules_is_removed_by_whoever_has_registered_it():
+    def hook(comm):
+        handle = torch.nn.modules.module.register_module_forward_hook(
+            lambda module, args, output: output + comm.rank
+        )
+        comm.barrier()
+        seen = [forward()]
+        comm.barrier()
+        if comm.rank != 1:
+            handle.remove()
+        comm.barrier()
+        seen.append(forward())
+        torch.nn.modules.module.register_module_forward_hook(doubled)
+        comm.barrier()
+        return [*seen, forward()]
+
+    callers = torch.nn.modules.module.register_module_forward_hook(doubled)
+    try:
+        assert simulate(hook, workers=3).values == [[1, 1, 2], [2, 2, 4], [3, 1, 2]]
+        assert forward() == 2
+    finally:
+        callers.remove()
+    assert forward() == 1
+
+
+def test_lines_are_logged_as_each_rank_has_set_it(capsys):
+    def log(comm):
+        logger = logging.getLogger("lines")
+        handler = logging.StreamHandler(sys.stdout)
+        handler.setFormatter(logging.Formatter(f"{comm.rank}: %(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
+        comm.barrier()
+        logger.warning("once")
+        comm.barrier()
+
+    simulate(log)
+    assert sorted(capsys.readouterr().out.splitlines()) == ["0: once", "1: once"]
+    assert logging.getLogger("lines").handlers == []
+    assert logging.getLogger("lines").propagate
+
+
+def test_loggers_of_a_module_that_a_rank_loads_stay_as_the_module_has_set_them(
+    tmp_path, monkeypatch
+):
+    lines = "import logging\nlogging.getLogger(__name__).addHandler(logging.NullHandler())\n"
+    (tmp_path / "loaded_by_a_rank.py").write_text(lines)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load(comm):
+        import loaded_by_a_rank
+
+        comm.barrier()
+        return len(logging.getLogger(loaded_by_a_rank.__name__).handlers)
+
+    assert simulate(load).values == [1, 1]
+    assert len(logging.getLogger("loaded_by_a_rank").handlers) == 1
+    del sys.modules["loaded_by_a_rank"]
+
+
+def test_an_asynchronous_generator_is_known_to_the_loop_of_its_own_rank():
+    def ask(comm):
+        async def numbers():
+            try:
+                yield comm.rank
+                yield comm.rank
+            finally:
+                ended.append(comm.rank)
+
+        async def meet():
+            comm.barrier()
+            left = numbers()
+            await anext(left)
+            comm.barrier()
+            return left  # so only the loop, when it closes, can end it
+
+        ended = []
+        left = asyncio.run(meet())
+        return ended, left.ag_frame is None, sys.get_asyncgen_hooks() == (None, None)
+
+    assert simulate(ask).values == [([0], True, True), ([1], True, True)]
+
+
+def test_each_rank_works_in_its_own_folder(tmp_path):
+    def write(comm):
+        (folder := tmp_path / str(comm.rank)).mkdir()
+        with contextlib.chdir(folder):
+            comm.barrier()
+            with open("mine", "w") as file:  # noqa: PTH123 - as one does in a working directory
+                file.write("x")
+            comm.barrier()
+        return os.listdir(folder)  # noqa: PTH208
+
+    here = os.getcwd()  # noqa: PTH109
+    assert simulate(write, workers=3).values == [["mine"]] * 3
+    assert os.getcwd() == here  # noqa: PTH109
+
+
+FAULTS = """
+import faulthandler, sys
+from course_lib import run
+def change(comm):
+    (faulthandler.disable if faulthandler.is_enabled() else faulthandler.enable)()
+    comm.barrier()
+before = faulthandler.is_enabled()
+run(change, workers=1, backend="simulated")
+assert faulthandler.is_enabled() == before == ("faulthandler" in sys._xoptions)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["-X", "faulthandler"]])
+def test_whether_crashes_are_told_is_as_before_the_run(options):
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONFAULTHANDLER"}
+    subprocess.run([sys.executable, *options, "-c", FAULTS], check=True, timeout=120, env=clean)
 
 
 def switched(comm):

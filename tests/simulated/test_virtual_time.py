@@ -104,13 +104,13 @@ def test_times_computed_by_hand(name):
 def wrong_transfer(busiest):
     """Make a ``_transfer`` that computes (sender free, arrived) in a wrong way."""
 
-    def transfer(self, letter, receiver, start_s):
-        n_s = letter.data.nbytes * self.world.beta_s_per_byte
+    def transfer(self, message, receiver, start_s):
+        n_s = message.data.nbytes * self.world.beta_s_per_byte
         mine, to = self.card.receives_free_s, receiver.card.receives_free_s
-        free_s, letter.arrived_s = busiest(mine, to, start_s, n_s, self.world.alpha_s)
-        receiver.card.receives_free_s = max(to, letter.arrived_s)
-        letter.number = self.mail.add(
-            self.rank, receiver.rank, letter.sent, 0, start_s, free_s, letter.arrived_s
+        free_s, message.arrived_s = busiest(mine, to, start_s, n_s, self.world.alpha_s)
+        receiver.card.receives_free_s = max(to, message.arrived_s)
+        message.number = self.mail.add(
+            self.rank, receiver.rank, message.sent, 0, start_s, free_s, message.arrived_s
         )
         return free_s
 

@@ -17,10 +17,9 @@ MAY_IMPORT = {
     "words": ("words",),
     "trace": ("trace", "words"),
     "comm": ("comm", "trace", "words"),
-    # Of training only how a range is cut evenly: rows, chunks of a message, shards.
     "collectives": (
         "collectives", "comm.collective", "comm.communicator", "comm.messages", "comm.errors",
-        "trace", "training.shards", "words",
+        "comm.rates", "costs", "trace", "words",
     ),
     "models": ("models", "words"),
     "data": ("data", "words"),
@@ -30,24 +29,25 @@ MAY_IMPORT = {
         "comm.messages", "comm.pending", "words",
     ),
     # Formulas: what they say is tested against what runs.
-    "costs": ("costs", "training.shards", "words"),
+    "costs": ("costs", "words"),
     "viz": ("viz", "trace", "words"),
-    "watch": ("watch", "comm", "trace", "training.shards", "viz", "words"),
+    "watch": ("watch", "comm", "trace", "viz", "words"),
     "measure": (
         "measure", "schemes", "training", "models", "collectives", "costs", "comm", "trace",
         "viz", "words",
     ),
-    # What a training of the command needs; of the command line its files, texts and progress.
+    "console": ("console", "comm", "words"),
     "train": (
-        "train", "cli.files", "cli.options", "cli.progress", "schemes", "training",
-        "collectives", "models", "data", "comm.communicator", "words",
+        "train", "console", "schemes", "training", "collectives", "models", "data",
+        "comm.communicator", "comm.rates", "words",
     ),
     "cli": (
-        "cli", "train", "measure", "training", "collectives", "costs", "comm", "viz", "words",
+        "cli", "train", "console", "measure", "training", "collectives", "costs", "comm", "viz",
+        "words",
     ),
     "doctor": ("doctor", "comm", "words", "run"),
     "checks": EVERYTHING,
-    "__main__": ("cli", "doctor"),
+    "__main__": ("cli", "console", "doctor"),
     "": EVERYTHING,  # the package itself, which hands out names
 }  # fmt: skip
 # The one reverse arrow: what a run returns draws itself, so it imports viz inside a function.

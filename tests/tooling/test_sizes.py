@@ -11,17 +11,14 @@ from tests.tooling.planting import REPOSITORY
 MOST_LINES = 300
 MOST_LINES_OF_A_FUNCTION = 40
 """From the first statement after its docstring to the last."""
+MOST_PARAMETERS = 6
+"""Of a constructor."""
 
 LONG_FILES = {
     # Their docstrings are the contract.
     "comm/communicator.py", "trace/trace.py",
     # To be divided.
-    "comm/ambient/of_torch.py", "comm/failures.py", "comm/processes/launcher/explain.py",
-    "comm/processes/launcher/supervisor.py", "comm/processes/launcher/worker_handle.py",
-    "comm/processes/rank/communicator.py", "comm/processes/rank/progress.py",
-    "comm/simulated/communicator.py", "comm/simulated/event_loop.py",
-    "comm/torch_backend/progress.py", "measure/training_step.py",
-    "train/checkpoint.py",
+    "comm/processes/launcher/supervisor.py",
 }  # fmt: skip
 LONG_FUNCTIONS = {
     "checks/diagnosis.py _mishap_hint",  # a table of sentences
@@ -62,6 +59,29 @@ def too_long(package: Path) -> tuple[set[str], set[str]]:
 
 def test_what_is_long_is_named_and_what_is_named_is_long():
     assert too_long(REPOSITORY / "course_lib") == (LONG_FILES, LONG_FUNCTIONS)
+
+
+def too_many_parameters(package: Path) -> set[str]:
+    found = set()
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs][1:]
+                if len(given) > MOST_PARAMETERS:
+                    found.add(f"{file.relative_to(package).as_posix()}:{node.lineno}")
+    return found
+
+
+def test_no_constructor_takes_more_than_one_can_keep_in_mind():
+    assert too_many_parameters(REPOSITORY / "course_lib") == set()
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("a, b, c, *, d, e, f", set()), ("a, b, c, *, d, e, f, g", {"new.py:2"})]
+)
+def test_a_constructor_with_too_many_parameters_would_be_found(tmp_path, given, found):
+    (tmp_path / "new.py").write_text(f"class C:\n    def __init__(self, {given}): pass\n")
+    assert too_many_parameters(tmp_path) == found
 
 
 @pytest.mark.parametrize(("n_lines", "found"), [(300, set()), (301, {"comm/new.py"})])

@@ -87,11 +87,13 @@ def test_what_lies_on_a_device_is_staged_on_its_way(waits, into, op):
         return
     from course_lib.comm.messages import envelope
     from course_lib.comm.processes.memory.transfers import Wanted
-    from course_lib.comm.torch_backend.packets import Kind, Packet, unpack
+    from course_lib.comm.torch_backend.packets import Packet, PacketKind, unpack
 
     data = on_device([1.0, 2.0, 3.0])
     sent = envelope(None, data.dtype, data.shape, "device")
-    packet = Packet(Kind.MESSAGE, 0, 1, 2, data.nbytes, waits, on_device=False, stamp=0, sent=sent)
+    packet = Packet(
+        PacketKind.MESSAGE, 0, 1, 2, data.nbytes, waits, on_device=False, stamp=0, sent=sent
+    )
     going = Sending(1, data, packet)
     out = {"device": on_device([10.0, 10.0, 10.0]), "cpu": np.full(3, 10, "f4"), None: None}[into]
     receiver = SimpleNamespace(_me=1, name="world", device="cpu")

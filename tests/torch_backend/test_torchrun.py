@@ -194,12 +194,21 @@ def texts(folder, text, *arguments, n_programs=1):
         )
         for where in ([], ["--node-rank=1"])[:n_programs]
     ]  # fmt: skip
-    printed = "".join(program.communicate(timeout=120)[0] for program in programs)
+    printed = "".join(program.communicate(timeout=250)[0] for program in programs)
     return [program.returncode for program in programs], printed
 
 
-def check_well(codes, printed, size):
+@pytest.fixture(scope="module")
+def one_machine(tmp_path_factory):
+    """Run all scripts for one machine as one, because torch takes long to load."""
+    text = WELL.replace("(8 if", "(4 if") + BADLY + EARLY + OWN
+    folder = tmp_path_factory.mktemp("one machine")
+    codes, printed = texts(folder, text, "--standalone", "--nproc-per-node=2")
     assert set(codes) == {0}, printed
+    return printed
+
+
+def check_well(printed, size):
     total = size * (size + 1) / 2
     values = [(rank, total, total, size) for rank in range(size)]
     for others in (values, *([None] * r + [values[r]] + [None] * (size - r - 1)
@@ -214,10 +223,12 @@ def told(printed, error):
     return {int(rank) for rank in re.findall(rf"^RANK (\d) {error}", printed, re.MULTILINE)}
 
 
-def test_run_joins_the_ranks_of_one_machine_and_tells_all_of_them_what_goes_wrong(tmp_path):
-    text = WELL.replace("(8 if", "(4 if") + BADLY
-    codes, printed = texts(tmp_path, text, "--standalone", "--nproc-per-node=2")
-    check_well(codes, printed, 2)
+def test_run_joins_the_ranks_of_one_machine(one_machine):
+    check_well(one_machine, 2)
+
+
+def test_all_ranks_of_one_machine_are_told_what_goes_wrong(one_machine):
+    printed = one_machine
     for error in (
         r"WorkerError rank 1 failed at script.py, line \d+: KeyError: 'planned'",
         r"LaunchTimeout .*rank 0 still waits in recv\(src=1\) when the time limit passes",
@@ -228,9 +239,8 @@ def test_run_joins_the_ranks_of_one_machine_and_tells_all_of_them_what_goes_wron
     assert {"again (0, 3.0, 3.0, 2)", "again (1, 3.0, 3.0, 2)"} <= set(printed.splitlines())
 
 
-def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
-    codes, printed = texts(tmp_path, OWN, "--standalone", "--nproc-per-node=2")
-    assert set(codes) == {0}, printed
+def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(one_machine):
+    printed = one_machine
     for rank in (0, 1):
         changed = [3, rank, [rank + 1.0] * 2]
         assert f"changed {changed} [0.0, 0.0] 0 the caller" in printed.splitlines(), printed
@@ -239,9 +249,8 @@ def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(tmp_path):
     assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
 
 
-def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(tmp_path):
-    codes, printed = texts(tmp_path, EARLY, "--standalone", "--nproc-per-node=2")
-    assert set(codes) == {0}, printed
+def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(one_machine):
+    printed = one_machine
     early = {f"early {who} {1 - who} {[who] * 5}" for who in (0, 1)}
     early |= {"early 0 0 100000", "early 1 1 100000"}
     early |= {"functions 0 [(1, 1), (1, 1)]", "functions 1 [None, None]"}
@@ -260,4 +269,5 @@ def test_run_joins_the_ranks_of_two_machines(tmp_path):
         tmp_path, WELL, "--nnodes=2", "--nproc-per-node=2", "--master-addr=127.0.0.1",
         f"--master-port={port}", n_programs=2,
     )  # fmt: skip
-    check_well(codes, printed, 4)
+    assert set(codes) == {0}, printed
+    check_well(printed, 4)

@@ -8,7 +8,7 @@ from course_lib import run
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
-from course_lib.train.worker import Task, work
+from course_lib.train.worker import TrainingTask, work
 from course_lib.training import Plan
 
 WORKERS = 4
@@ -41,7 +41,7 @@ def task_of(
 ):  # fmt: skip
     keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
     model = model or ("mlp" if SCHEMES[scheme].models else "logistic")
-    return Task(scheme, model, data, plan, CASES[scheme] | options, keeping)
+    return TrainingTask(scheme, model, data, plan, CASES[scheme] | options, keeping)
 
 
 def trained(scheme, folder: Path | None = None, **changes):

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from course_lib.train import checkpoint as file_format
-from course_lib.train.checkpoint import INDEX, Checkpoint, Row, load, save
+from course_lib.train.checkpoint import INDEX, Checkpoint, load, save
 from course_lib.train.errors import CheckpointError
+from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states
 from tests.train.tasks import bits
 

@@ -14,10 +14,10 @@ import numpy as np
 import psutil
 import pytest
 
-from course_lib.cli import options
 from course_lib.cli.train import main
 from course_lib.cli.train_arguments import read_arguments
 from course_lib.collectives import ALLREDUCES
+from course_lib.console import options
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import INDEX, load
@@ -288,7 +288,7 @@ def test_going_on_in_another_world_says_which_rows_are_from_the_other_clock(
     beside = "measured" if first == "processes" else "virtual"
     assert not re.search(rf"s {beside}$", capsys.readouterr().out, re.MULTILINE)
     assert main(f"{words} {then} --epochs 4 --resume".split()) == 0
-    lines = capsys.readouterr().out.splitlines()[2:-1]
+    lines = capsys.readouterr().out.splitlines()[3:-1]
     assert lines[0].endswith("  virtual time" if then == "simulated" else "  time")
     assert [line.endswith(f"s {beside}") for line in lines[1:]] == [True, True, True, False]
     assert len({len(line) for line in lines}) == 1  # aligned
@@ -360,6 +360,28 @@ def test_ctrl_c_keeps_the_last_checkpoint_says_how_to_go_on_and_leaves_nothing(
     assert alive == []
     assert names_in_shared_memory(process.pid) == []
     assert_goes_on_as_if_nothing_had_been(words, folder, tmp_path / "twin")
+
+
+@pytest.mark.slow
+@posix_only
+@pytest.mark.parametrize("backend", ["simulated", "processes"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_that_ends_it_lets_it_put_away_its_files(tmp_path, monkeypatch, backend, name):
+    kept, room = tmp_path / "kept", tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setenv("TMPDIR", str(room))
+    words = f"--workers 2 {SMALL} --backend {backend} --epochs 1000000 --checkpoint {kept}"
+    process = started(words)
+    wait_for_checkpoint(kept, process)
+    assert list(room.glob("course_lib_train_*"))
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(getattr(signal, name))
+    status, _, errors = ended(process)
+    assert status == 128 + getattr(signal, name), errors
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert alive == []
+    assert list(room.iterdir()) == []
+    assert not list(kept.glob("*lock*"))
 
 
 @pytest.mark.slow
@@ -435,3 +457,57 @@ def test_of_other_programs_of_torchrun_only_the_first_simulates(monkeypatch, cap
         main(["--epochs", "none"])
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "")
+
+
+def inside(file):
+    """Return the algorithms that were taken inside ``allreduce``, by the trace."""
+    taken = {event.name for event in Trace.load(file).collectives}
+    assert "allreduce" in taken
+    return taken - {"allreduce", "broadcast_tree"}
+
+
+FITS = {"butterfly": (1e-2, 0.0, 0.0), "ring": (0.0, 1e-3, 1e-3)}
+"""Where messages are dear, and where bytes are: with 2 workers each has its algorithm."""
+
+
+@pytest.mark.parametrize("begun", FITS)
+def test_a_training_goes_on_with_the_algorithm_that_it_chose(tmp_path, monkeypatch, capsys, begun):
+    file, trace = tmp_path / ".course_lib" / "rates.json", tmp_path / "trace.json"
+    file.parent.mkdir()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    words = f"--allreduce auto --workers 2 {SMALL} --checkpoint {tmp_path / 'kept'} --trace {trace}"
+    other = next(name for name in FITS if name != begun)
+    for fit, more in ((begun, "--epochs 1"), (other, "--epochs 2 --resume")):
+        file.write_text(json.dumps({"schema": 1, "processes": FITS[fit]}))
+        assert main([*words.split(), *more.split()]) == 0
+        assert inside(trace) == {f"allreduce_{begun}"}
+        told = capsys.readouterr().out.splitlines()[2]
+        assert told.startswith(f"allreduce auto: {begun} for ")
+        assert ("kept in the checkpoint" in told) == ("--resume" in more)
+
+
+@pytest.mark.parametrize("scheme", ["layerwise", "parameter_averaging"])
+def test_every_size_is_chosen_for_itself_and_learns_the_same(tmp_path, scheme, capsys):
+    losses = {}
+    for name in ("ring", "auto"):
+        words = f"--scheme {scheme} --allreduce {name} --epochs 2 --workers 3 --backend simulated"
+        assert main(words.split()) == 0
+        losses[name] = [row[1] for row in rows_of(capsys.readouterr().out)]
+    assert losses["auto"] == losses["ring"]
+
+
+def test_a_training_that_goes_on_says_so(tmp_path, capsys):
+    words = f"--backend simulated {SMALL} --checkpoint {tmp_path} --epochs"
+    assert main([*words.split(), "1"]) == 0
+    assert "goes on" not in capsys.readouterr().out
+    assert main([*words.split(), "2", "--resume"]) == 0
+    assert (
+        "goes on after epoch 1 of 2; those before are the checkpoint's" in capsys.readouterr().out
+    )
+    assert main([*words.split(), "2", "--resume"]) == 0
+    assert "nothing is left to do: the checkpoint has all 2 epochs" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*words.split(), "1", "--resume"])
+    assert "has 2 epochs already, more than --epochs 1" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*lock*"))

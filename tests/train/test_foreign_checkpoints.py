@@ -14,8 +14,9 @@ import pytest
 
 from course_lib.cli.train import main
 from course_lib.train import checkpoint as file_format
-from course_lib.train.checkpoint import INDEX, Checkpoint, Row, load, save
+from course_lib.train.checkpoint import INDEX, Checkpoint, load, save
 from course_lib.train.errors import CheckpointError
+from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states
 from tests.train.tasks import bits
 from tests.train.test_checkpoint import arrays_of
@@ -290,3 +291,26 @@ def test_whatever_is_changed_it_is_loaded_as_it_was_or_refused_by_name(folder, f
         assert told is not None or forged or bits(load(folder)) == bits(plain(n=20))
         refused += told is not None
     assert refused > N_MUTATIONS // 2
+
+
+@pytest.mark.parametrize(
+    ("made_with", "told"),
+    [
+        ({"parameters": 3.0}, "is of a model with 3.0 parameters; this one has 3"),
+        ({"alpha_s": "abc", "beta_s_per_byte": 1.0, "gamma_s_per_byte": 1.0}, "alpha_s 'abc'"),
+        ({"alpha_s": -1.0, "beta_s_per_byte": 1.0, "gamma_s_per_byte": 1.0}, "alpha_s -1.0"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_before_arrays_are_read(
+    tmp_path, capsys, made_with, told
+):
+    words = f"--allreduce auto --backend simulated {SMALL} --checkpoint {tmp_path}".split()
+    assert main([*words, "--epochs", "1"]) == 0
+    index = json.loads((tmp_path / INDEX).read_text())
+    forge(tmp_path, made_with=index["made_with"] | made_with)
+    with arrays_of(tmp_path).open("r+b") as file:
+        file.truncate(10**10)
+    with pytest.raises(SystemExit):
+        main([*words, "--epochs", "2", "--resume"])
+    assert told in capsys.readouterr().err
+    assert sorted(file.name for file in tmp_path.iterdir()) == [INDEX, arrays_of(tmp_path).name]

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from course_lib.train.beacon import Beacon
-from course_lib.train.checkpoint import Row
 from course_lib.train.live import shown
+from course_lib.train.row import Row
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

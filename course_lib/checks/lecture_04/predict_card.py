@@ -36,7 +36,6 @@ class PredictCard(PredictTask):
             sharded_data_parallel,
             sharded_parameter_server,
         )
-        from course_lib.training.shards import shards_evenly
 
         n_parameters, workers, servers = numbers
         model = StandIn.of({"all": n_parameters}, flops_per_example=1.0)
@@ -44,14 +43,13 @@ class PredictCard(PredictTask):
         def card(step: OneStep) -> int:
             return round(step.into[0] + step.out[0])
 
-        shards = shards_evenly(n_parameters, servers)
         return {
-            "one_server": card(one_step(parameter_server, model, workers, 1)),
-            "on_a_worker": card(one_step(parameter_server_on_worker, model, workers, 1)),
+            "one_server": card(one_step(parameter_server, model, workers=workers)),
+            "on_a_worker": card(one_step(parameter_server_on_worker, model, workers=workers)),
             "one_of_the_servers": card(
-                one_step(sharded_parameter_server, model, workers, 1, shards=shards)
+                one_step(sharded_parameter_server, model, workers=workers, servers=servers)
             ),
-            "a_shard_on_each": card(one_step(sharded_data_parallel, model, workers, 1)),
+            "a_shard_on_each": card(one_step(sharded_data_parallel, model, workers=workers)),
         }
 
     def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:

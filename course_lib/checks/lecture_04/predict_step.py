@@ -61,7 +61,7 @@ class PredictStep(PredictTask):
         flops_per_s = 2 * (n_bytes // 8) / update_s
         model = StandIn.of({"all": n_bytes // 8}, flops_per_example=gradient_s * flops_per_s)
         network = Network("unknown", latency_s, bandwidth, flops_per_s)
-        step = one_step(parameter_server, model, n_workers, 1, network=network)
+        step = one_step(parameter_server, model, workers=n_workers, network=network)
         return {"seconds": step.seconds, "efficiency": gradient_s / step.seconds}
 
     def alternatives(self, *numbers: Any) -> Mapping[str, Sequence[Alternative]]:

@@ -14,13 +14,16 @@ only a *run* has is shared by its ranks and put back for the caller at the end (
 between ranks: 0.1 microseconds, and 0.4 more from when torch is loaded. Inside a collective of the
 library it is asked once: between its verbs no code of the learner's runs (but finalizers, which run
 in anybody's turn as it is). What Python keeps notes by itself that it was changed (``notes``), as
-do torch's many switches (``switches_of_torch``), and which warnings have been shown is written
-again where a change of filters made it void (``registries``). Global generators of random numbers
-are too large to be moved each time: one word of their memory tells whether they were used
-(``generators``).
+do the functions that turn torch's many switches (``switches_of_torch``), set loggers, change the
+working directory (``noted``): only a run that calls one of them looks. Which warnings have been
+shown is written again where a change of filters made it void (``registries``). Global generators of
+random numbers are too large to be moved each time: one word of their memory tells whether they were
+used (``generators``).
 
 **What is not on the list** is shared by simulated ranks: generators of random numbers on CUDA
-devices, and whatever other modules keep in variables of their own.
+devices, and whatever other modules keep in variables of their own (``docs/reliability.md``). A
+function that was taken from its module before the run (``from os import chdir``) notes nothing;
+what it changes is then shared until something else is noted, and the caller's again at the end.
 ``np.errstate``, ``np.printoptions`` and ``decimal`` need no entry: they are context variables, of
 which every flow has its own.
 """

@@ -80,6 +80,14 @@ class Entry(ABC):
         if callers is not None:
             self.put_back(callers[0])
 
+    def end_in_copy(self, callers: Any) -> None:
+        """Do the same in a copy of the process, made by a thread in which there are no ranks.
+
+        That thread has its own of what a thread keeps.
+        """
+        if self.whose != "flow":
+            self.end(callers)
+
 
 class Setting(Entry):
     """A value that one function reads and another sets.

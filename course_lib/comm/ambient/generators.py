@@ -40,10 +40,17 @@ def generators(seed: int) -> "list[Generator]":
 
 
 def seed_generators(seed: int) -> None:
-    """Make the global generators what a rank finds; torch's only if torch is loaded."""
+    """Make the global generators what a rank finds, in a process that is its own.
+
+    Torch's only if torch is loaded.
+    """
+    model = random.Random(seed)
+    numpy_seed = model.getrandbits(32)
+    random.setstate(model.getstate())
+    np.random.seed(numpy_seed)  # noqa: NPY002 - it is this one
     torch: Any = sys.modules.get("torch")
-    for generator in [*generators(seed), *([] if torch is None else [TorchGenerator(torch)])]:
-        generator.put_aside()
+    if torch is not None:
+        torch.default_generator.set_state(torch.Generator().get_state())
 
 
 def _window(address: int, n_bytes: int) -> memoryview:

@@ -1,19 +1,21 @@
 """What all ranks of a run share, and the caller gets back at its end.
 
-None of it changes what a rank computes, or nothing tells cheaply that it has changed; so it is
-looked at twice in a run, and costs nothing in between.
+None of it changes what a rank computes, or it cannot change hands in the middle of a call, as how
+deep calls may go; so it is looked at twice in a run, and costs nothing in between.
 """
 
+import faulthandler
 import gc
-import locale
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from course_lib.comm.ambient.entries import Setting
+from course_lib.comm.interrupts import getsignal
 
 __all__ = ["given_back"]
 
@@ -28,30 +30,32 @@ UNKNOWN = Unknown()
 def given_back() -> list[Setting]:
     """List it."""
     return [
-        Shared("the working directory", "cwd", _here, os.chdir),
-        Shared("where modules are found", "path", lambda: (sys.path, [*sys.path]), _find_in),
         Shared("whether garbage is collected", "collects", gc.isenabled, _collect),
         Shared("when garbage is collected", "gc_thresholds", gc.get_threshold, _collect_at),
+        Shared("who hears of collections", "gc_callbacks", lambda: [*gc.callbacks], _tell_of),
+        Shared("what is told of garbage", "gc_debug", gc.get_debug, gc.set_debug),
         Shared("how deep calls may go", "depth", sys.getrecursionlimit, sys.setrecursionlimit),
         Shared("how often threads switch", "slice", sys.getswitchinterval, sys.setswitchinterval),
-        Shared("who may read new files", "umask", _umask, os.umask),
-        Shared("who traces", "tracer", sys.gettrace, sys.settrace),
-        Shared("who profiles", "profiler", sys.getprofile, sys.setprofile),
-        Shared("who hears of asynchronous generators", "hooks", sys.get_asyncgen_hooks, _hook),
+        OfThread("who traces", "tracer", sys.gettrace, sys.settrace),
+        OfThread("who profiles", "profiler", sys.getprofile, sys.setprofile),
+        Shared("who traces new threads", "tracer_of_threads", threading.gettrace, _trace_threads),
         Shared(
+            "who profiles new threads", "profiler_of_threads", threading.getprofile,
+            _profile_threads,
+        ),
+        OfThread(
             "how far back coroutines know their origin", "origin_depth",
             sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth,
         ),
         Shared(
-            "how long a number may be as a text", "digits", sys.get_int_max_str_digits,
-            sys.set_int_max_str_digits,
-        ),
-        Shared(
             "how large stacks of threads are", "stack", _stack_size, threading.stack_size
         ),
-        Shared("the language of texts", "locale", _locale, _speak),
         Shared("what signals do", "handlers", _handlers, _handle),
+        Shared("whether crashes are told", "faults", faulthandler.is_enabled, _tell_crashes),
         *_of_signals(),
+        *_of_limits(),
+        *_of_cores(),
+        _escapes(),
     ]  # fmt: skip
 
 
@@ -81,15 +85,11 @@ class Shared(Setting):
             self._write(callers)
 
 
-def _here() -> str | Unknown:
-    try:
-        return os.getcwd()  # noqa: PTH109 - a path would be normalised
-    except OSError:  # it has been removed
-        return UNKNOWN
+class OfThread(Shared):
+    """A setting of the thread in which the ranks are."""
 
-
-def _find_in(callers: tuple[list[str], list[str]]) -> None:
-    sys.path, sys.path[:] = callers[0], callers[1]
+    def end_in_copy(self, callers: Any) -> None:
+        """Leave it: another thread has its own."""
 
 
 def _collect(enabled: bool) -> None:
@@ -100,10 +100,23 @@ def _collect_at(thresholds: tuple[int, int, int]) -> None:
     gc.set_threshold(*thresholds)
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)  # it can only be read by setting it
-    os.umask(mask)
-    return mask
+def _tell_of(callers: list[Any]) -> None:
+    gc.callbacks[:] = callers
+
+
+def _trace_threads(callers: Any) -> None:
+    threading.settrace(callers)
+
+
+def _profile_threads(callers: Any) -> None:
+    threading.setprofile(callers)
+
+
+def _tell_crashes(enabled: bool) -> None:
+    if not enabled:
+        faulthandler.disable()
+    elif sys.__stderr__ is not None:
+        faulthandler.enable(sys.__stderr__)
 
 
 def _stack_size() -> int:
@@ -112,28 +125,16 @@ def _stack_size() -> int:
     return size
 
 
-def _hook(callers: tuple[Any, Any]) -> None:
-    sys.set_asyncgen_hooks(*callers)
-
-
-def _locale() -> str:
-    return locale.setlocale(locale.LC_ALL)
-
-
-def _speak(callers: str) -> None:
-    locale.setlocale(locale.LC_ALL, callers)
-
-
 def _handlers() -> dict[signal.Signals, Any] | Unknown:
     """Return what Python does at each signal but Ctrl-C, which ``interrupts`` looks after."""
     if threading.current_thread() is not threading.main_thread():
         return UNKNOWN  # only there they may be set
-    return {each: signal.getsignal(each) for each in signal.Signals if each != signal.SIGINT}
+    return {each: getsignal(each) for each in signal.Signals if each != signal.SIGINT}
 
 
 def _handle(callers: dict[signal.Signals, Any]) -> None:
     for each, handler in callers.items():
-        if handler is not None and handler is not signal.getsignal(each):
+        if handler is not None and handler is not getsignal(each):
             signal.signal(each, handler)
 
 
@@ -161,5 +162,62 @@ def _of_signals() -> list[Setting]:
 
     return [
         Shared("timers that send signals", "timers", run, stop),
-        Shared("which signals are blocked", "blocked", blocked, block),
+        OfThread("which signals are blocked", "blocked", blocked, block),
     ]
+
+
+def _escapes() -> Setting:
+    """Have the output show letters that it does not know as escapes, as that of workers does."""
+    streams: list[Any] = [one for one in (sys.stdout, sys.stderr) if hasattr(one, "reconfigure")]
+
+    def read() -> list[str]:
+        return [one.errors for one in streams]
+
+    def write(own: list[str]) -> None:
+        for one, errors in zip(streams, own, strict=True):
+            if one.errors != errors:
+                with suppress(OSError, ValueError):  # it is closed, or its disk is full
+                    one.reconfigure(errors=errors)
+
+    escaped = ["backslashreplace" if errors == "strict" else errors for errors in read()]
+    setting = Setting(
+        "letters that the output does not know", "run", "escapes", read, write, escaped
+    )
+    setting.usual = "escapes() == usual_escapes"
+    return setting
+
+
+def _of_cores() -> list[Setting]:
+    """List on which cores the process may run, where a program can choose that."""
+    if not hasattr(os, "sched_setaffinity"):  # on Linux
+        return []
+    return [
+        Shared(
+            "on which cores it runs", "cores", lambda: os.sched_getaffinity(0),
+            lambda callers: os.sched_setaffinity(0, callers),
+        )
+    ]  # fmt: skip
+
+
+def _of_limits() -> list[Setting]:
+    """List what the system grants: open files, memory, seconds."""
+    if sys.platform == "win32":
+        return []
+    import resource
+
+    kinds = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
+
+    def granted() -> dict[int, tuple[int, int]]:
+        return {kind: resource.getrlimit(kind) for kind in kinds}
+
+    def grant(callers: dict[int, tuple[int, int]]) -> None:
+        for kind, (soft, most) in callers.items():
+            now = resource.getrlimit(kind)
+            # A lower most is for good, but for a privileged program.
+            for limits in ((soft, most), (soft, now[1]), (now[1], now[1])):
+                with suppress(ValueError, OSError):
+                    if now != (soft, most):
+                        resource.setrlimit(kind, limits)
+                        break
+
+    return [Shared("limits of the process", "limits", granted, grant)]

@@ -6,13 +6,23 @@ what has changed, if it still is.
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["NOTED", "NotingList", "Variables", "note_no_more", "note_variables", "noting"]
+__all__ = [
+    "NOTED",
+    "NotedCalls",
+    "NotingDict",
+    "NotingList",
+    "Variables",
+    "note_no_more",
+    "note_variables",
+    "noting",
+]
 
 
 class Noted:
@@ -60,8 +70,12 @@ class Variables(dict[Any, Any]):
     def __init__(self, callers: dict[Any, Any]) -> None:
         super().__init__(callers)
         self.usual = dict(callers)
-        self.lock = threading.Lock()
         self._callers = callers
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Have ranks be in this thread, and no other one hold the lock."""
+        self.lock = threading.Lock()
         self._thread_of_ranks = threading.get_ident()
 
     def follow(self) -> None:
@@ -95,6 +109,18 @@ class Variables(dict[Any, Any]):
 class NotingList(list[Any]):
     """A list that notes when it is changed."""
 
+    def __reduce__(self) -> Any:
+        """Travel as a list: elsewhere nobody asks."""
+        return list, (list(self),)
+
+
+class NotingDict(OrderedDict[Any, Any]):
+    """A dict that notes when something is put into it or removed."""
+
+    def __reduce__(self) -> Any:
+        """Travel as what it is for all others."""
+        return OrderedDict, (dict(self),)
+
 
 _CHANGES = {
     _NotingModule: ("__setattr__", "__delattr__"),
@@ -102,6 +128,7 @@ _CHANGES = {
         "__setitem__", "__delitem__", "__iadd__", "append", "extend", "insert", "remove", "pop",
         "clear", "sort", "reverse",
     ),
+    NotingDict: ("__setitem__", "__delitem__", "pop", "popitem", "clear", "move_to_end"),
 }  # fmt: skip
 for _kind, _names in _CHANGES.items():
     for _name in _names:
@@ -124,3 +151,54 @@ def note_no_more(module: Any) -> None:
     """Let a module be as before."""
     if isinstance(module, _NotingModule):
         module.__class__ = ModuleType  # type: ignore[assignment]
+
+
+class NotedCalls:
+    """Functions that note, for the time of a run, that they are called.
+
+    What replaces them is made once and kept, for the next run: hence one such object lives on.
+
+    Parameters
+    ----------
+    before : callable or None, default: None
+        Called with their first argument before they are.
+
+    Attributes
+    ----------
+    touched : bool
+        Whether one of them may have been called since somebody has set this to false.
+    """
+
+    def __init__(self, before: Callable[[Any], None] | None = None) -> None:
+        self.touched = True
+        self._before = before
+        self._made: dict[Any, Callable[..., Any]] = {}
+        self._undo: list[tuple[Any, ...]] = []
+
+    def begin(self, owner: Any, name: str) -> None:
+        """Have a function of a module, or of a class, note its calls."""
+        change = getattr(owner, name)
+        if change not in self._made:
+            self._made[change] = self._noted(change)
+        is_its_own = name in vars(owner)
+        self._undo.append((setattr, owner, name, change) if is_its_own else (delattr, owner, name))
+        setattr(owner, name, self._made[change])
+
+    def end(self) -> None:
+        """Have all of them be as before; nobody notes their calls any more."""
+        self.touched = True
+        while self._undo:
+            undo, *what = self._undo.pop()
+            undo(*what)
+
+    def _noted(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        before = self._before
+
+        @wraps(change)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            NOTED.changed = self.touched = True
+            if before is not None:
+                before(args[0])
+            return change(*args, **kwargs)
+
+        return noted

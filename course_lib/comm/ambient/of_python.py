@@ -1,7 +1,9 @@
 """What Python and NumPy keep."""
 
+import locale
 import os
 import sys
+import threading
 import time
 import warnings
 from typing import Any, NamedTuple
@@ -9,6 +11,8 @@ from typing import Any, NamedTuple
 from course_lib.comm.ambient.entries import Entry, Setting
 from course_lib.comm.ambient.generators import generators
 from course_lib.comm.ambient.given_back import given_back
+from course_lib.comm.ambient.loggers import Loggers
+from course_lib.comm.ambient.noted import UNCHANGED, Attribute, Called, ListAttribute
 from course_lib.comm.ambient.notes import (
     NOTED,
     NotingList,
@@ -17,10 +21,9 @@ from course_lib.comm.ambient.notes import (
     note_variables,
 )
 from course_lib.comm.ambient.registries import Registries
+from course_lib.comm.result import THREADS_OF_RANKS, runs_ranks
 
-__all__ = ["of_asyncio", "of_python"]
-
-_UNCHANGED = "not noted.changed"
+__all__ = ["of_asyncio", "of_python", "of_socket"]
 
 
 def of_python(seed: int) -> list[Entry]:
@@ -29,69 +32,122 @@ def of_python(seed: int) -> list[Entry]:
         # What ranks print and warn of goes where the caller's does, as from real processes.
         Attribute("redirected output", sys, "stdout"),
         Attribute("redirected errors", sys, "stderr"),
+        Attribute("redirected input", sys, "stdin"),
         Attribute("what is done with an exception that nobody catches", sys, "excepthook"),
         Attribute("what is done with an exception that cannot be raised", sys, "unraisablehook"),
+        Attribute("what is done with an exception of a thread", threading, "excepthook"),
         Attribute("how a result is shown", sys, "displayhook"),
+        Attribute("what breakpoint() does", sys, "breakpointhook"),
+        Attribute("how many lines a traceback has", sys, "tracebacklimit"),
+        Attribute("whether modules are compiled into files", sys, "dont_write_bytecode"),
+        ListAttribute("arguments of the program", sys, "argv"),
+        ListAttribute("where modules are found", sys, "path"),
+        Called("the working directory", "rank", "cwd", _here, _go, (os, "chdir"), (os, "fchdir")),
+        Called("who may read new files", "rank", "umask", _umask, os.umask, (os, "umask")),
+        Called("the language of texts", "rank", "locale", _locale, _speak, (locale, "setlocale")),
+        Called(
+            "how long a number may be as a text", "rank", "digits", sys.get_int_max_str_digits,
+            sys.set_int_max_str_digits, (sys, "set_int_max_str_digits"),
+        ),
+        # asyncio sets them while a loop runs: a new thread, and a new flow, has none.
+        Called(
+            "who hears of asynchronous generators", "flow", "hooks",
+            lambda: tuple(sys.get_asyncgen_hooks()), lambda own: sys.set_asyncgen_hooks(*own),
+            (sys, "set_asyncgen_hooks"), value=(None, None),
+        ),
         Warnings(),
+        Loggers(),
         # Programs tell themselves by them who they are: os.environ["LOCAL_RANK"].
         Environment(),
         # Each rank seeds them, or not, and draws its own numbers.
         *generators(seed),
         *given_back(),
-    ]
+        StartOfThreads(),
+    ]  # fmt: skip
 
 
 def of_asyncio(asyncio: Any) -> list[Entry]:
     """List what asyncio keeps."""
+    # It has the current loop of a thread, and is made when somebody asks for one.
+    policy = Setting(
+        "the current event loop", "flow", "loop_policy", lambda: asyncio.events._event_loop_policy,
+        lambda own: setattr(asyncio.events, "_event_loop_policy", own), None,
+    )  # fmt: skip
+    policy.names["asyncio_events"] = vars(asyncio.events)
+    policy.usual = policy.quick = 'asyncio_events.get("_event_loop_policy") is None'
     return [
+        policy,
         # A notebook has one that runs; a new thread may run its own, and so may every rank.
         Setting(
             "the running event loop", "flow", "running_loop", asyncio._get_running_loop,
             asyncio._set_running_loop, None,
+        ),
+    ]  # fmt: skip
+
+
+def of_socket(socket: Any) -> list[Entry]:
+    """List what sockets have in common."""
+    return [
+        Called(
+            "how long sockets wait", "rank", "socket_timeout", socket.getdefaulttimeout,
+            socket.setdefaulttimeout, (socket, "setdefaulttimeout"), value=None,
         )
     ]  # fmt: skip
 
 
-class Attribute(Entry):
-    """A variable of a module; what the caller has in it is what ranks find.
+class StartOfThreads(Setting):
+    """How threads are started: those that ranks start are known, so that ``run`` is refused there.
 
-    Parameters
-    ----------
-    what : str
-        What it is, in words.
-    module : module
-        The module.
-    name : str
-        The variable.
+    It would wait for the run that is under way, and that one perhaps for the thread.
     """
 
-    def __init__(self, what: str, module: Any, name: str) -> None:
-        self._usual = getattr(module, name)
-        usual = f"{module.__name__}.{name} is usual_{name}"
-        names = {module.__name__: module, f"usual_{name}": self._usual, "noted": NOTED}
-        super().__init__(what, "rank", usual, names)
-        self._module = module
-        self._name = name
+    def __init__(self) -> None:
+        start = threading.Thread.start
 
-    def begin(self) -> Any:
-        """Note changes from now on."""
-        if note_variables(self._module):
-            self.quick = _UNCHANGED
+        def start_and_know(thread: threading.Thread) -> None:
+            if runs_ranks():
+                THREADS_OF_RANKS.add(thread)
+            start(thread)
 
-    def end(self, callers: Any) -> None:  # noqa: ARG002 - it has never been put aside
-        """Undo what was changed."""
-        self.put_back(self._usual)
-        note_no_more(self._module)
+        super().__init__(
+            "how threads are started", "run", "start_of_threads",
+            lambda: threading.Thread.start, self._set, start_and_know,
+        )  # fmt: skip
 
-    def put_aside(self) -> Any:
-        """Set it to what the caller has."""
-        own = getattr(self._module, self._name)
-        self.put_back(self._usual)
-        return own
+    def end(self, callers: Any) -> None:
+        """Know them no more."""
+        super().end(callers)
+        THREADS_OF_RANKS.clear()
 
-    def put_back(self, own: Any) -> None:
-        """Set it again."""
-        setattr(self._module, self._name, own)
+    @staticmethod
+    def _set(start: Any) -> None:
+        threading.Thread.start = start  # type: ignore[method-assign]
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a path would be normalised
+    except OSError:  # it has been removed
+        return None
+
+
+def _go(there: str | None) -> None:
+    if there is not None:
+        os.chdir(there)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return mask
+
+
+def _locale() -> str:
+    return locale.setlocale(locale.LC_ALL)
+
+
+def _speak(own: str) -> None:
+    locale.setlocale(locale.LC_ALL, own)
 
 
 class _Showing(NamedTuple):
@@ -129,7 +185,7 @@ class Warnings(Entry):
         self._set(self._usual)
         self._registries.begin()
         if note_variables(self._module):
-            self.quick = _UNCHANGED
+            self.quick = UNCHANGED
         return callers
 
     def end(self, callers: Any) -> None:
@@ -173,7 +229,7 @@ class Environment(Entry):
             "variables of the environment", "rank", "variables == variables.usual",
             {"variables": self._data, "noted": NOTED},
         )  # fmt: skip
-        self.quick = _UNCHANGED
+        self.quick = UNCHANGED
         self._zone = self._variables.encodekey("TZ")
         self._zone_names = time.tzname
 
@@ -188,6 +244,11 @@ class Environment(Entry):
         self._variables._data = self._callers
         if time.tzname is not self._zone_names:
             _set_time_zone()
+
+    def end_in_copy(self, callers: None) -> None:
+        """Undo it, in the one thread that there is."""
+        self._data.begin_anew()
+        self.end(callers)
 
     def put_aside(self) -> dict[Any, Any]:
         """Set all variables to what the caller has; return what is different, None if removed."""

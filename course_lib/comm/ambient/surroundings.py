@@ -10,15 +10,17 @@ from typing import Any
 from course_lib.comm.ambient.entries import Entry, function_of
 from course_lib.comm.ambient.generators import Generator
 from course_lib.comm.ambient.notes import NOTED
-from course_lib.comm.ambient.of_python import of_asyncio, of_python
+from course_lib.comm.ambient.of_python import of_asyncio, of_python, of_socket
 from course_lib.comm.ambient.of_torch import half_way, of_torch
+from course_lib.comm.forks import free_in_copies, in_copies
 
 __all__ = ["Belongings", "Surroundings", "surroundings"]
 
 Belongings = list[tuple[Entry, Any]]
 """What somebody has put aside: of which entry, and what it was."""
 
-_one_at_a_time = threading.Lock()
+_one_at_a_time = free_in_copies(threading.Lock())
+_those_of_a_run: "list[Surroundings]" = []
 _LOOK_EVERY_S = 0.1
 
 
@@ -44,6 +46,7 @@ def surroundings(seed: int, n_threads: int | None = None) -> "Iterator[Surroundi
     while not _one_at_a_time.acquire(timeout=_LOOK_EVERY_S):
         pass  # it may be interrupted here, on any operating system
     ours = Surroundings(seed, n_threads)
+    _those_of_a_run[:] = [ours]
     try:
         ours.begin()
         yield ours
@@ -51,7 +54,16 @@ def surroundings(seed: int, n_threads: int | None = None) -> "Iterator[Surroundi
         try:
             ours.end()
         finally:
+            _those_of_a_run.clear()
             _one_at_a_time.release()
+
+
+@in_copies
+def _begin_anew() -> None:
+    """Put the caller's back in a copy of the program, made while another thread runs ranks."""
+    for theirs in _those_of_a_run:
+        theirs.end_in_copy()
+    _those_of_a_run.clear()
 
 
 class Surroundings:
@@ -88,6 +100,7 @@ class Surroundings:
             "sys": lambda _: of_python(seed),
             "torch": partial(of_torch, n_threads=n_threads),
             "asyncio": of_asyncio,
+            "socket": of_socket,
         }
         self.is_half_way = self._look_again_half_way
 
@@ -114,6 +127,12 @@ class Surroundings:
         self._to_come.clear()
         if interrupt is not None:
             raise interrupt
+
+    def end_in_copy(self) -> None:
+        """Put back what the process keeps, in a copy of it that another thread has made."""
+        while self._callers:
+            entry, own = self._callers.pop()
+            entry.end_in_copy(own)
 
     def put_aside(self, of_rank: Belongings) -> Belongings:
         """Make all usual, before somebody else goes on.

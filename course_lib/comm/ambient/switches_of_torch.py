@@ -4,14 +4,17 @@ There are more of them than could be asked at every switch between ranks, and ha
 turns one. So, for the time of a run, what turns them notes that it has been called (``notes``).
 """
 
-from collections.abc import Callable
-from functools import wraps
+import sys
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from course_lib.comm.ambient.entries import Entry
-from course_lib.comm.ambient.notes import NOTED
+from course_lib.comm.ambient.noted import UNCHANGED, NotesCalls
+from course_lib.comm.ambient.notes import NOTED, NotedCalls
 
 __all__ = ["Switches"]
+
+_CALLERS = object()
+"""What the caller has, where another computer's new process has something else."""
 
 # Where it is in torch, what sets it, what tells it, and what a new process has.
 _SWITCHES = (
@@ -50,6 +53,13 @@ _SWITCHES = (
         "_C", "_set_deterministic_fill_uninitialized_memory",
         "_get_deterministic_fill_uninitialized_memory", True,
     ),
+    ("_C", "_set_check_sparse_tensor_invariants", "_check_sparse_tensor_invariants", False),
+    ("_C", "_set_miopen_immediate", "_get_miopen_immediate", False),
+    ("_C", "_set_qengine", "_get_qengine", _CALLERS),
+    ("backends.mha", "set_fastpath_enabled", "get_fastpath_enabled", True),
+    # Enabled first: only then a strategy may be set.
+    ("backends.opt_einsum.m", "_set_enabled", "_get_enabled", _CALLERS),
+    ("backends.opt_einsum.m", "_set_strategy", "_get_strategy", _CALLERS),
     (
         "__future__", "set_overwrite_module_params_on_conversion",
         "get_overwrite_module_params_on_conversion", False,
@@ -75,6 +85,7 @@ _PLACES = (
 )  # fmt: skip
 """Where torch has a precision, each after that which holds where it has none of its own."""
 
+_CALLS = NotedCalls()
 _CUDNNS = (("cuda", "conv"), ("cuda", "rnn"))
 
 
@@ -91,56 +102,37 @@ _USUAL = _Precisions(
 )
 
 
-class Switches(Entry):
-    """All of them together.
-
-    Attributes
-    ----------
-    touched : bool
-        Whether one may have been turned since it was found that all are usual.
-    """
+class Switches(NotesCalls):
+    """All of them together."""
 
     def __init__(self, torch: Any) -> None:
+        self._calls = _CALLS
         super().__init__(
             "switches of torch's backends", "rank",
-            "not switches.touched or switches.are_usual()", {"switches": self, "noted": NOTED},
+            "not switch_calls.touched or switches.are_usual()",
+            {"switch_calls": self._calls, "switches": self, "noted": NOTED},
         )  # fmt: skip
-        self.quick = "not noted.changed"
-        self.touched = True
+        self.quick = UNCHANGED
         self._torch = torch
-        self._noted: list[tuple[Any, str, Any]] = []
+        self._usual = {
+            (place, change): self._now(place, tell) if usual is _CALLERS else usual
+            for place, change, tell, usual in _SWITCHES
+        }
 
     def are_usual(self) -> bool:
         """Look at all."""
         return not self._turned() and self._precisions_are_usual()
 
-    def begin(self) -> Any:
-        """Note changes from now on."""
-        self._note()
-        return super().begin()
-
-    def begin_late(self) -> Any:
-        """Note changes from now on; there may have been some."""
-        self._note()
-        NOTED.changed = self.touched = True
-
     def end(self, callers: Any) -> None:
-        """Give the caller back what it had, and note no more."""
-        self.touched = True
+        """Give the caller back what it had; ``torch.compile`` looks at its own functions again."""
         super().end(callers)
-        while self._noted:
-            setattr(*self._noted.pop())
-
-    def settle(self) -> None:
-        """Look again only when one has been turned."""
-        self.touched = False
+        self._let_torch_look_again()
 
     def put_aside(self) -> Any:
         """Turn back what is turned."""
         own = self._turned()
-        for place, change, _, usual in _SWITCHES:
-            if (place, change) in own:
-                self._turn(place, change, usual)
+        for place, change in own:
+            self._turn(place, change, self._usual[place, change])
         if self._precisions_are_usual():
             return own, None
         precisions = self._take_precisions()
@@ -150,22 +142,25 @@ class Switches(Entry):
     def put_back(self, own: Any) -> None:
         """Turn it again."""
         turned, precisions = own
-        for (place, change), value in turned.items():
+        for (place, change), value in reversed(turned.items()):
             self._turn(place, change, value)
         if precisions is not None:
             self._set_precisions(precisions)
 
     def _turned(self) -> dict[tuple[str, str], Any]:
         found = {}
-        for place, change, tell, usual in _SWITCHES:
-            value = getattr(getattr(self._torch, place), tell)()
-            if value != usual:
+        for place, change, tell, _ in _SWITCHES:
+            value = self._now(place, tell)
+            if value != self._usual[place, change]:
                 found[place, change] = value
         return found
 
+    def _now(self, place: str, tell: str) -> Any:
+        return getattr(attrgetter(place)(self._torch), tell)()
+
     def _turn(self, place: str, change: str, value: Any) -> None:
         values = value if isinstance(value, tuple) else (value,)
-        getattr(getattr(self._torch, place), change)(*values)
+        getattr(attrgetter(place)(self._torch), change)(*values)
 
     def _precisions_are_usual(self) -> bool:
         inner = self._torch._C
@@ -206,18 +201,15 @@ class Switches(Entry):
         torch = self._torch
         setters = [(place, change) for place, change, *_ in _SWITCHES]
         for place, name in (*setters, *_ALSO_NOTED):
-            for owner in (getattr(torch, place),) if place else (torch, torch._C):
-                self._note_calls(owner, name)
+            for owner in (attrgetter(place)(torch),) if place else (torch, torch._C):
+                self._calls.begin(owner, name)
         # What torch.backends.cudnn.enabled = ... calls, it has looked up when it was loaded.
-        self._note_calls(torch.backends.ContextProp, "__set__")
+        self._calls.begin(torch.backends.ContextProp, "__set__")
+        self._let_torch_look_again()
 
-    def _note_calls(self, owner: Any, name: str) -> None:
-        change: Callable[..., Any] = getattr(owner, name)
-
-        @wraps(change)
-        def noted(*args: Any, **kwargs: Any) -> Any:
-            NOTED.changed = self.touched = True
-            return change(*args, **kwargs)
-
-        self._noted.append((owner, name, change))
-        setattr(owner, name, noted)
+    @staticmethod
+    def _let_torch_look_again() -> None:
+        """Have ``torch.compile`` find out anew which functions it knows: by what they are."""
+        rules: Any = sys.modules.get("torch._dynamo.trace_rules")
+        if rules is not None:
+            rules.clear_lru_cache()

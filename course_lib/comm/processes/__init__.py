@@ -45,7 +45,7 @@ The files of ``worker``: ``setup`` (what it is born with), ``worker_main``, ``wo
 ``control`` (what it and the launcher tell each other), ``guards``. Of ``launcher``:
 ``start_methods`` (how processes start), ``worker_handle`` (one worker as the launcher sees it),
 ``supervisor`` (all of them), ``launcher``, ``pipes``, ``explain`` (the sentences), ``output`` (what
-workers print), ``interrupts``.
+workers print), ``interrupts``, ``ends`` (of the program).
 
 **Watch.** A thread in every worker waits for questions of the launcher; when the line breaks, the
 launcher is gone and the worker ends. It also answers where the main thread is. If compiled code

@@ -50,7 +50,7 @@ more such exception, raised nowhere but in the ranks' code (``comm.interrupts``)
 comes back from C, or that swallows every exception, cannot be ended. For the same reason a rank
 that crashes runs its ``finally`` blocks, in which it can do nothing to the others.
 
-Read ``networks``, then ``flow`` (a clock and a greenlet) and ``world`` (the loop), then
+Read ``networks``, then ``flow`` (a clock and a greenlet) and ``event_loop``, then
 ``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks
-that are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``mishaps``.
+that are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``fault_injector``.
 """

@@ -38,11 +38,11 @@ class Card:
         self._queue: deque[tuple[InFlight, SimulatedCommunicator]] = deque()
         self.sends_free_s = self.receives_free_s = 0.0
 
-    def enqueue(self, letter: InFlight, receiver: "SimulatedCommunicator") -> None:
+    def enqueue(self, message: InFlight, receiver: "SimulatedCommunicator") -> None:
         """Keep a message, in an open part of its sender's verb, until those before it have left."""
         if not self._queue:
             self._serve_at(self.sends_free_s)
-        self._queue.append((letter, receiver))
+        self._queue.append((message, receiver))
 
     def forget(self) -> None:
         """Let go of what has not left: this rank has crashed."""
@@ -57,9 +57,9 @@ class Card:
     def _serve(self, now_s: float) -> None:
         self.sends_free_s = now_s
         while self._queue and self.sends_free_s <= now_s:
-            letter, receiver = self._queue.popleft()
-            letter.sender.sends_to = None
-            letter.sender._post_send(letter, receiver, now_s)
-            letter.sender.flow.wake(now_s)  # for the part that was open while it was in the queue
+            message, receiver = self._queue.popleft()
+            message.sender.sends_to = None
+            message.sender._post_send(message, receiver, now_s)
+            message.sender.flow.wake(now_s)  # for the part that was open while it was in the queue
         if self._queue:
             self._serve_at(self.sends_free_s)

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict, deque
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,13 +30,13 @@ T = TypeVar("T")
 
 
 class SimulatedCommunicator(Communicator):
-    """One rank's end of a communicator: its letter box there, and the flow that may use it.
+    """One rank's end of a communicator: its inbox there, and the flow that may use it.
 
     Attributes
     ----------
     flow : Flow
         The function that uses it. In a communicator that was started, it is there as soon as this
-        rank has called ``start``; the letter box is there before.
+        rank has called ``start``; the inbox is there before.
     run_rank : int
         The rank in the whole run.
     card : Card
@@ -56,7 +57,7 @@ class SimulatedCommunicator(Communicator):
         super().__init__(
             rank, len(group.members), world.seed, group.name, group.members, world.sites
         )
-        self.world = world
+        self.world, self._rates = world, world.rates
         self.group = group
         self.peers = group.comms
         self.run_rank = group.members[rank]
@@ -68,115 +69,117 @@ class SimulatedCommunicator(Communicator):
         self.awaited_by: dict[SimulatedCommunicator, None] = {}
         self.n_refused = 0
         self.inbox: defaultdict[int, deque[InFlight]] = defaultdict(deque)
-        self.letter: InFlight | None = None
+        self.message: InFlight | None = None
 
     def _check_flow(self, verb: str) -> None:
         if getcurrent() is not self.flow.caller:
-            self.world.refuse(self.flow, verb)
+            self.world.refuse(self.flow, self, verb)
 
     # Messages
 
-    def _post_send(self, letter: InFlight, receiver: "SimulatedCommunicator", now_s: float) -> None:
+    def _post_send(
+        self, message: InFlight, receiver: "SimulatedCommunicator", now_s: float
+    ) -> None:
         flow, card = self.flow, self.card
         if card.sends_free_s > now_s:  # another flow of this rank is sending
-            card.enqueue(letter, receiver)
+            card.enqueue(message, receiver)
             self.sends_to = receiver._rank
             flow.open_parts += 1
             return
         hears = receiver.listens_to
         if hears == self._rank or hears == ANY:
-            free_s = self._transfer(letter, receiver, now_s)
+            free_s = self._transfer(message, receiver, now_s)
             receiver.listens_to = None
-            receiver.letter = letter
-            receiver.flow.wake(letter.arrived_s)
+            receiver.message = message
+            receiver.flow.wake(message.arrived_s)
         else:
-            receiver.inbox[self._rank].append(letter)
-            if letter.data.nbytes > self.world.eager_bytes:
+            receiver.inbox[self._rank].append(message)
+            if message.data.nbytes > self.world.eager_bytes:
                 self.sends_to = receiver._rank
                 flow.open_parts += 1
                 return
-            free_s = self._transfer(letter, receiver, now_s)
+            free_s = self._transfer(message, receiver, now_s)
         if free_s > flow.done_s:
             flow.done_s = free_s
 
     def _post_recv(self, src: int) -> None:
         flow = self.flow
-        letters = self.inbox.get(src)
-        if not letters:
+        messages = self.inbox.get(src)
+        if not messages:
             self.listens_to = src
             flow.open_parts += 1
             listeners = self.group.listeners if src == ANY else self.peers[src].awaited_by
             listeners[self] = None
             return
-        letter = letters.popleft()
-        if letter.arrived_s == math.inf:
-            sender = letter.sender
+        message = messages.popleft()
+        if message.arrived_s == math.inf:
+            sender = message.sender
             if sender.card.sends_free_s > flow.now_s:
-                sender.card.enqueue(letter, self)
+                sender.card.enqueue(message, self)
                 self.listens_to = src
                 flow.open_parts += 1
                 return
             sender.sends_to = None
-            sender.flow.wake(sender._transfer(letter, self, flow.now_s))
-        self.letter = letter
-        if letter.arrived_s > flow.done_s:
-            flow.done_s = letter.arrived_s
+            sender.flow.wake(sender._transfer(message, self, flow.now_s))
+        self.message = message
+        if message.arrived_s > flow.done_s:
+            flow.done_s = message.arrived_s
 
     def _transfer(
-        self, letter: InFlight, receiver: "SimulatedCommunicator", start_s: float
+        self, message: InFlight, receiver: "SimulatedCommunicator", start_s: float
     ) -> float:
         """Let a message leave, from this rank: return when its card is free again."""
-        n_bytes = letter.data.nbytes
+        n_bytes = message.data.nbytes
         world, card, mail = self.world, receiver.card, self.mail
         busy_s = n_bytes * world.beta_s_per_byte
         comes_s = start_s + world.alpha_s
         if card.receives_free_s > comes_s:
             comes_s = card.receives_free_s
-        arrived_s = letter.arrived_s = card.receives_free_s = comes_s + busy_s
+        arrived_s = message.arrived_s = card.receives_free_s = comes_s + busy_s
         free_s = self.card.sends_free_s = start_s + busy_s
         if mail is not None:
-            letter.number = mail.add(
-                self.run_rank, receiver.run_rank, letter.sent, n_bytes,
-                letter.posted_s, free_s, arrived_s,
+            message.number = mail.add(
+                self.run_rank, receiver.run_rank, message.sent, n_bytes,
+                message.posted_s, free_s, arrived_s,
             )  # fmt: skip
         return free_s
 
     def _open_early(self, out: NDArray[Any] | None, op: str | None) -> None:
-        """Put a message that is in the letter box already where it belongs.
+        """Put a message that is in the inbox already where it belongs.
 
         Nobody may look there before the verb is over. With a thousand ranks, the message would have
         left the processor's cache until then, and a thousand copies would wait in memory.
         """
-        letter = self.letter
-        if letter is None or out is None or not letter.fits(out):
+        message = self.message
+        if message is None or out is None or not message.fits(out):
             return
-        if letter.stamp != self._stamp and differ(letter.stamp, self._stamp):
+        if message.stamp != self._stamp and differ(message.stamp, self._stamp):
             return  # it will be refused when it arrives
-        letter.put_into(out, op)
+        message.put_into(out, op)
 
     def _take(
         self, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]:
-        """Open the letter that has been received."""
-        letter, self.letter = self.letter, None
-        assert letter is not None
+        """Open the message that has been received."""
+        message, self.message = self.message, None
+        assert message is not None
         if self.mail is not None:
-            self.mail.received_s[letter.number] = self.flow.now_s
-        if letter.stamp != self._stamp and differ(letter.stamp, self._stamp):
-            raise self._other_stamp(letter.sender.run_rank, letter.stamp, self._sites.known)
-        if letter.data is not out:  # else it has been opened early
-            check_match(letter.sent, letter.sender.run_rank, self.run_rank, tag, out, self.name)
+            self.mail.received_s[message.number] = self.flow.now_s
+        if message.stamp != self._stamp and differ(message.stamp, self._stamp):
+            raise self._other_stamp(message.sender.run_rank, message.stamp, self._sites.known)
+        if message.data is not out:  # else it has been opened early
+            check_match(message.sent, message.sender.run_rank, self.run_rank, tag, out, self.name)
             if out is not None:
-                letter.put_into(out, op)
-        if op is not None and letter.trouble is not None:
-            letter.raise_trouble()
-        return letter.data, letter.sent
+                message.put_into(out, op)
+        if op is not None and message.trouble is not None:
+            message.raise_trouble()
+        return message.data, message.sent
 
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         flow = self.flow
         flow.begin(self, "send", sent.tag)
-        letter = InFlight(data.copy(), sent, self, flow.now_s)
-        self._post_send(letter, self.peers[dst], flow.now_s)
+        message = InFlight(data.copy(), sent, self, flow.now_s)
+        self._post_send(message, self.peers[dst], flow.now_s)
         flow.end(self._members[dst])
 
     def _recv(
@@ -200,14 +203,14 @@ class SimulatedCommunicator(Communicator):
     ) -> tuple[NDArray[Any], Envelope]:
         flow = self.flow
         flow.begin(self, "sendrecv", sending.tag)
-        letter = InFlight(data.copy(), sending, self, flow.now_s)
-        self._post_send(letter, self.peers[dst], flow.now_s)
+        message = InFlight(data.copy(), sending, self, flow.now_s)
+        self._post_send(message, self.peers[dst], flow.now_s)
         self._post_recv(src)
         self._open_early(out, op)
         try:
             flow.end(self._members[src])
         except PeerFinishedError:
-            if self.letter is not None:  # it has been received, or is refused
+            if self.message is not None:  # it has been received, or is refused
                 self._take(out, op, None)
             raise
         return self._take(out, op, None)
@@ -223,14 +226,14 @@ class SimulatedCommunicator(Communicator):
             first = self._first()
         self._post_recv(ANY if first is None else first.sender.rank)
         flow.end(None)
-        assert self.letter is not None
-        src = self.letter.sender.rank
+        assert self.message is not None
+        src = self.message.sender.rank
         data, sent = self._take(None, None, None)
         return src, data, sent
 
     def _first(self) -> InFlight | None:
         """Find the message that arrives first, or was posted first if none has started."""
-        heads = [letters[0] for letters in self.inbox.values() if letters]
+        heads = [messages[0] for messages in self.inbox.values() if messages]
         on_their_way = [head for head in heads if head.arrived_s < math.inf]
         if on_their_way:
             return min(on_their_way, key=attrgetter("arrived_s", "sender.rank"))
@@ -242,29 +245,9 @@ class SimulatedCommunicator(Communicator):
         self.group.meeting.enter(self, "barrier", None, lambda offers: [None] * len(offers))
 
     def _split(self, color: int | None, key: int) -> Communicator | None:
-        part: Communicator | None = self.group.meeting.enter(
-            self, "split", (color, key), self._divide
-        )
+        divide = partial(self.group.divide, self.world, self._n_splits)
+        part: Communicator | None = self.group.meeting.enter(self, "split", (color, key), divide)
         return part
-
-    def _divide(
-        self, offers: dict[int, tuple[int | None, int]]
-    ) -> list["SimulatedCommunicator | None"]:
-        """Make a group of each color; return each rank's communicator."""
-        parts: dict[int, list[tuple[int, int]]] = {}
-        for rank, (color, key) in offers.items():
-            if color is not None:
-                parts.setdefault(color, []).append((key, rank))
-        mine: list[SimulatedCommunicator | None] = [None] * self.size
-        for color in sorted(parts):
-            ranks = [rank for _, rank in sorted(parts[color])]
-            name = f"{self.name}/split {self._n_splits} color {color}"
-            members = [self._members[rank] for rank in ranks]
-            group = self.world.open(name, members, self.group, n_running=0)
-            for rank, comm in zip(ranks, group.comms, strict=True):
-                comm.flow = self.peers[rank].flow
-                mine[rank] = comm
-        return mine
 
     def _shared_array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         array: NDArray[Any] = self.group.meeting.enter(
@@ -302,7 +285,7 @@ class SimulatedCommunicator(Communicator):
     def _clock(self) -> float:
         here = getcurrent()
         if here is not self.flow and isinstance(here, Flow):
-            self.world.refuse(self.flow, "clock")  # its own time would be another one
+            self.world.refuse(self.flow, self, "clock")  # its own time would be another one
         return self.flow.now_s
 
     def _collective(self, name: str, number: int, entered_s: float) -> None:

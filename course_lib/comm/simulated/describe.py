@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from greenlet import getcurrent
 
-from course_lib.comm.failures import frames_of_stack, place, user_frame
+from course_lib.comm.frames import frames_of_stack, place, user_frame
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.in_flight import ANY
@@ -98,7 +98,7 @@ def spot(flow: Flow) -> str:
 def unread(comm: SimulatedCommunicator) -> list[str]:
     """Name the messages that have arrived at a waiting rank, which listens to somebody else."""
     return [
-        unread_note(comm.group.members[src], letters[0].sent.tag, letters[0].sent.shape)
-        for src, letters in sorted(comm.inbox.items())
-        if letters and letters[0].arrived_s < math.inf
+        unread_note(comm.group.members[src], messages[0].sent.tag, messages[0].sent.shape)
+        for src, messages in sorted(comm.inbox.items())
+        if messages and messages[0].arrived_s < math.inf
     ][:3]

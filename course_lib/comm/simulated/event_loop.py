@@ -1,26 +1,25 @@
 """The event loop: who runs next, and how the run ends."""
 
-import ctypes
-import gc
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from course_lib.comm.ambient.surroundings import Belongings, Surroundings
 from course_lib.comm.collective_order import Sites
-from course_lib.comm.communicator import WORLD
+from course_lib.comm.communicator import WORLD, in_another_thread
 from course_lib.comm.errors import SimulationError
 from course_lib.comm.failures import Failure
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
-from course_lib.comm.pickling import brings_classes
 from course_lib.comm.shipping import load_call, pack_call
 from course_lib.comm.simulated import partings
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.endings import kill
 from course_lib.comm.simulated.faults import Faults, SlowLink
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["EventLoop"]
 
 _MOST_REFUSALS = 1_000
-_MUCH_BYTES = 100 * 2**20
 
 
 class EventLoop:
@@ -54,6 +52,8 @@ class EventLoop:
         running; and of cards that have messages to send, which come before the rank's flows.
     loop : greenlet
         Where ``run`` runs; a flow that ends, or finds the heap empty, switches there.
+    thread : int
+        The thread in which all of this runs.
     newborn : list of Flow
         What has just been started, and has to begin from the loop.
     everybody : Group
@@ -81,11 +81,13 @@ class EventLoop:
 
     def __init__(self, job: Job, network: Network, faults: Faults | None = None) -> None:
         self.size = job.workers
+        self.thread = get_ident()
         self.seed = job.settings.seed
         self.eager_bytes = job.settings.eager_bytes
         self.log = Log() if job.settings.trace else None
         self.alpha_s = network.latency_s
         self.beta_s_per_byte = network.beta_s_per_byte
+        self.rates = network.rates
         self.flops_per_s = network.speeds(job.workers)
         self.routes: Routes | None = None
         self.mishaps: FaultInjector | None = None
@@ -225,7 +227,7 @@ class EventLoop:
         return max([self.latest_end_s, *(flow.now_s for flow in self.flows.values())])
 
     def unreceived(self) -> list[tuple[int, int, Tag]]:
-        """List (src, dst, tag) of the messages that lie in letter boxes."""
+        """List (src, dst, tag) of the messages that lie in inboxes."""
         return [*self.left_unread, *self.everybody.unread()]
 
     def out_of_step(self) -> list[str]:
@@ -237,7 +239,7 @@ class EventLoop:
         if self.log is not None:
             return self.log.n_events()
         comms = list(self.everybody.comms)
-        return sum(len(letters) for comm in comms for letters in list(comm.inbox.values()))
+        return sum(len(messages) for comm in comms for messages in list(comm.inbox.values()))
 
     def log_open_wait(self, flow: Flow, end_s: float) -> None:
         """Write down what a flow waits for when it will wait no longer."""
@@ -246,22 +248,6 @@ class EventLoop:
             peer = comm.sends_to if comm.listens_to is None else comm.listens_to
             whom = None if peer is None or peer == ANY else comm.group.members[peer]
             self.log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
-
-    def forget(self) -> None:
-        """Break the circles of references: what the ranks hold is freed now, not later.
-
-        Greenlets go in the thread that has made them, while it lives. Left to the garbage
-        collector, they and the thread's own, their ``parent``, would be freed in whatever thread
-        that runs next, perhaps when theirs has ended.
-        """
-        self.flows.clear()
-        self.heap.clear()
-        self.newborn.clear()
-        self.everybody.close()
-        del self.loop
-        call = self.packed_call
-        if self.size * len(call) > _MUCH_BYTES and brings_classes(call):
-            gc.collect()  # a class is a circle, and its methods hold all globals that came with it
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""
@@ -272,28 +258,13 @@ class EventLoop:
     def end(self) -> None:
         """End the flows that are still asleep, so that their ``finally`` blocks run."""
         self.ending = True
-        self.kill(list(self.flows.values()))
+        kill(list(self.flows.values()))
 
-    def kill(self, flows: Sequence[Flow]) -> None:
-        """End some flows now; ``ending`` has been set, so that nobody takes it for a failure."""
-        for flow in flows:
-            flow.caller = None
-        asleep = [flow for flow in flows if not flow.dead]
-        try:
-            while asleep:
-                asleep[-1].parent = getcurrent()  # where it comes back to
-                asleep[-1].throw(GreenletExit)
-                if asleep[-1].dead:
-                    asleep.pop()
-                else:
-                    _leave_behind(asleep.pop())
-        finally:  # also when interrupted
-            for thread in asleep:
-                _leave_behind(thread)
-
-    def refuse(self, flow: Flow, verb: str) -> None:
+    def refuse(self, flow: Flow, comm: SimulatedCommunicator, verb: str) -> None:
         """Say why ``verb`` cannot be called from here, or go on ending a flow that will not end."""
         here = getcurrent()
+        if get_ident() != self.thread:
+            raise in_another_thread(flow.rank, verb, comm.name)
         if isinstance(here, Flow) and here.caller is None:
             here.refusals += 1
             while here.refusals > _MOST_REFUSALS:  # it swallows its own end: it is put to sleep
@@ -311,12 +282,7 @@ class EventLoop:
                 "communicator that it was given as its first argument, or one split from that"
             )
         raise RuntimeError(
-            f"{verb}() of rank {flow.rank} was called from another thread, greenlet or rank than "
+            f"{verb}() of rank {flow.rank} was called from another greenlet or rank than "
             "its own; on the simulator a rank is one flow of control, and so is every function "
             "that it starts: call verbs only from the function that the communicator was given to"
         )
-
-
-def _leave_behind(thread: greenlet) -> None:
-    """Keep a rank that could not be ended for ever: collecting it would try once more to end it."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thread))

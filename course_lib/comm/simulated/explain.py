@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from course_lib.comm import collective_order, wait_graph
+from course_lib.comm.circles import find_circles
 from course_lib.comm.collective_order import Entered
 from course_lib.comm.errors import (
     LaunchTimeout,
@@ -10,7 +11,7 @@ from course_lib.comm.errors import (
     SimulationError,
     WorkerKilled,
 )
-from course_lib.comm.failures import Frame, frames_of_stack, place, user_frame
+from course_lib.comm.frames import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.flow import Flow
@@ -24,29 +25,38 @@ _MOST_SEARCHED = 1024  # flows, for more than one circle: whom each waits for ta
 
 
 def stuck(world: EventLoop) -> RunError:
-    """Explain why nothing can go on: circles of flows, or one that has crashed."""
-    waiting = [flow for flow in world.flows.values() if not flow.finished]
+    """Explain why nothing can go on: one that has crashed, or circles of flows."""
+    waiting = [flow for flow in world.flows.values() if not (flow.finished or has_crashed(flow))]
+    awaited = _all_next
     if len(waiting) > _MOST_SEARCHED:
-        waiting = waiting[:1]
-    seen: set[Flow] = set()
-    circles: list[list[Flow]] = []
+        waiting, awaited = _path(waiting[0]), _one_next
     for flow in waiting:
-        path: dict[Flow, int] = {}  # in the order of who waits for whom
-        while not (flow.finished or has_crashed(flow) or flow in path or flow in seen):
-            path[flow] = len(path)
-            flow = _next(flow)
-        if has_crashed(flow) and not circles:
-            return _peer_crashed(world, list(path)[-1], flow)
-        if flow in path:
-            circles.append(list(path)[path[flow] :])
-        seen |= path.keys()
-    return _deadlock(world, circles)
+        if has_crashed(_next(flow)):
+            return _peer_crashed(world, flow, _next(flow))
+    return _deadlock(world, find_circles(waiting, awaited))
+
+
+def _path(flow: Flow) -> list[Flow]:
+    """Follow who waits for whom until nobody new comes."""
+    path: dict[Flow, None] = {}
+    while not (flow.finished or has_crashed(flow) or flow in path):
+        path[flow] = None
+        flow = _next(flow)
+    return list(path)
 
 
 def _next(flow: Flow) -> Flow:
     """Follow who waits for whom: to one that has crashed, else to one that has not returned."""
     awaited = waits_for(flow)
     return next((peer for peer in awaited if not peer.finished), awaited[0])
+
+
+def _one_next(flow: Flow) -> list[Flow]:
+    return [_next(flow)]
+
+
+def _all_next(flow: Flow) -> list[Flow]:
+    return [peer for peer in waits_for(flow) if not (peer.finished or has_crashed(peer))]
 
 
 def _deadlock(world: EventLoop, circles: list[list[Flow]]) -> RunError:
@@ -66,9 +76,13 @@ def _deadlock(world: EventLoop, circles: list[list[Flow]]) -> RunError:
 
 def _told(world: EventLoop, circle: list[Flow]) -> list[WaitingRank]:
     # A flow that waits for a started function is told together with that function.
-    before = [circle[-1], *circle]
-    told = [flow for waiter, flow in zip(before, circle, strict=False) if waiter.verb != "wait"]
-    return [_waiting(world, flow) for flow in told or circle]
+    before, after = [circle[-1], *circle[:-1]], [*circle[1:], circle[0]]
+    told = [
+        _waiting(world, flow, following)
+        for waiter, flow, following in zip(before, circle, after, strict=True)
+        if waiter.verb != "wait"
+    ]
+    return told or [_waiting(world, flow) for flow in circle]
 
 
 def _entered(flow: Flow) -> Entered:
@@ -88,11 +102,12 @@ def _that_waits_for(flow: Flow) -> Entered | None:
     return starter._entered() if waits else None
 
 
-def _waiting(world: EventLoop, flow: Flow) -> WaitingRank:
+def _waiting(world: EventLoop, flow: Flow, following: Flow | None = None) -> WaitingRank:
     if flow.verb == "wait" and flow.comm.flow.verb != "wait":
         started = _waiting(world, flow.comm.flow)
         return replace(started, call=f"{describe.call(flow)}, which waits in {started.call}")
-    awaited = tuple(peer.rank for peer in waits_for(flow))
+    peers = sorted(waits_for(flow), key=lambda peer: peer is not following)
+    awaited = tuple(peer.rank for peer in peers)
     return WaitingRank(
         rank=flow.rank,
         verb=flow.verb,

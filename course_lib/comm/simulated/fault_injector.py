@@ -19,6 +19,7 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
+from course_lib.comm.simulated.endings import kill
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_events import Crash, Delay, Drop, Duplicate, Partition
 from course_lib.comm.simulated.faults import Faults
@@ -86,7 +87,7 @@ class FaultInjector:
         self,
         sender: SimulatedCommunicator,
         receiver: SimulatedCommunicator,
-        letter: InFlight,
+        message: InFlight,
         now_s: float,
     ) -> Fate:
         """Decide what happens to a message that is being sent; each is asked about once."""
@@ -94,7 +95,7 @@ class FaultInjector:
         self._n_sent[src, dst] += 1
         nth = self._n_sent[src, dst]
         told = f"message {nth} from rank {src} to rank {dst}"
-        is_small = letter.data.nbytes <= self._world.eager_bytes
+        is_small = message.data.nbytes <= self._world.eager_bytes
         if dst in self.died_s and is_small:
             self._record("Lost", f"{told} was lost: rank {dst} was down", now_s)
         elif any(p.drops and p.is_between(src, dst, now_s) for p in self._partitions):
@@ -175,7 +176,7 @@ class FaultInjector:
         heapify(world.heap)
         world.ending = True
         try:
-            world.kill(flows)
+            kill(flows)
         finally:
             world.ending = False
         for flow in flows:
@@ -226,13 +227,13 @@ def _forget(group: Group, rank: int, world: EventLoop) -> int:
         del group.meeting.offers[old.rank]
     for comm in group.comms:  # what waited at this rank until its receive was posted
         sent = comm.inbox.pop(old.rank, deque())
-        comm.inbox[old.rank] = deque(letter for letter in sent if letter.arrived_s < math.inf)
+        comm.inbox[old.rank] = deque(message for message in sent if message.arrived_s < math.inf)
     n_lost = 0
-    for letters in old.inbox.values():
-        waiting = [letter for letter in letters if letter.arrived_s == math.inf]
-        n_lost += len(letters) - len(waiting)
-        letters.clear()
-        letters.extend(waiting)
+    for messages in old.inbox.values():
+        waiting = [message for message in messages if message.arrived_s == math.inf]
+        n_lost += len(messages) - len(waiting)
+        messages.clear()
+        messages.extend(waiting)
     if group is world.everybody:
         old.card.forget()
         world.cards[rank] = Card(rank, world)

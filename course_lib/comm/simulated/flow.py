@@ -117,7 +117,7 @@ class Flow(greenlet):  # type: ignore[misc]
     def begin(self, comm: "SimulatedCommunicator", verb: str, tag: Tag = None) -> None:
         """Enter a verb, if this flow is the one that calls it."""
         if getcurrent() is not self.caller:
-            self.world.refuse(self, verb)
+            self.world.refuse(self, comm, verb)
         stays_usual = comm._stays_usual and comm.flow is self  # else it waits for that flow
         if not stays_usual and "torch" in modules and self.world.surroundings.is_half_way():
             refuse_half_way(self.rank, verb)

@@ -16,6 +16,7 @@ from course_lib.comm.wait_graph import quoted
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.event_loop import EventLoop
 
 __all__ = ["Group", "Meeting"]
 
@@ -149,6 +150,25 @@ class Group:
         if parent is not None:
             parent.children[name] = self
 
+    def divide(
+        self, world: "EventLoop", number: int, offers: dict[int, tuple[int | None, int]]
+    ) -> "list[SimulatedCommunicator | None]":
+        """Make a group of each color; return each rank's communicator."""
+        parts: dict[int, list[tuple[int, int]]] = {}
+        for rank, (color, key) in offers.items():
+            if color is not None:
+                parts.setdefault(color, []).append((key, rank))
+        mine: list[SimulatedCommunicator | None] = [None] * len(self.comms)
+        for color in sorted(parts):
+            ranks = [rank for _, rank in sorted(parts[color])]
+            name = f"{self.name}/split {number} color {color}"
+            members = [self.members[rank] for rank in ranks]
+            group = world.open(name, members, self, n_running=0)
+            for rank, comm in zip(ranks, group.comms, strict=True):
+                comm.flow = self.comms[rank].flow
+                mine[rank] = comm
+        return mine
+
     def share(self, asked: dict[int, tuple[tuple[int, ...], np.dtype[Any]]]) -> list[NDArray[Any]]:
         """Make the array of zeros that all ranks have asked for; each gets a view of it."""
         shape, dtype = asked[0]
@@ -161,11 +181,11 @@ class Group:
         return [array.view() for _ in asked]
 
     def unread(self) -> Iterator[tuple[int, int, Tag]]:
-        """List (src, dst, tag) of the messages that lie in letter boxes, here and below."""
+        """List (src, dst, tag) of the messages that lie in inboxes, here and below."""
         for comm in self.comms:
-            for letters in comm.inbox.values():
-                for letter in letters:
-                    yield letter.sender.run_rank, comm.run_rank, letter.sent.tag
+            for messages in comm.inbox.values():
+                for message in messages:
+                    yield message.sender.run_rank, comm.run_rank, message.sent.tag
         for child in self.children.values():
             yield from child.unread()
 

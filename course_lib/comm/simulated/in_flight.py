@@ -1,4 +1,4 @@
-"""What lies in a letter box: a message, from the moment it is posted until it is read."""
+"""What lies in a inbox: a message, from the moment it is posted until it is read."""
 
 import math
 from typing import TYPE_CHECKING, Any, NoReturn

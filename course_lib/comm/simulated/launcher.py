@@ -5,11 +5,13 @@ from contextlib import suppress
 
 from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.errors import PeerFinishedError, RunError
-from course_lib.comm.failures import frames_of, to_error
+from course_lib.comm.failures import to_error
+from course_lib.comm.frames import frames_of
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
 from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.simulated import copies, describe, explain, networks  # noqa: F401
+from course_lib.comm.simulated.endings import forget
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_injector import FaultInjector
 from course_lib.comm.simulated.faults import Faults
@@ -86,7 +88,7 @@ def launch(
         trace = None if world.log is None else world.log.trace(job.workers, _faults(world))
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
-        world.forget()
+        forget(world)
 
 
 def _check_faults(faults: Faults | None, workers: int) -> None:

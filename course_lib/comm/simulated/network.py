@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from course_lib.comm.rates import Rates
 from course_lib.comm.simulated.topologies import (
     Ring,
     SlowCard,
@@ -88,6 +89,11 @@ class Network:
     def beta_s_per_byte(self) -> float:
         """Seconds that a card is busy with one byte, the inverse of the bandwidth."""
         return 1.0 / self.bandwidth_bytes_per_s
+
+    @property
+    def rates(self) -> Rates:
+        """What a message costs; adding costs no virtual time."""
+        return Rates(self.latency_s, self.beta_s_per_byte, 0.0, f"network {self.name}")
 
     @property
     def is_star(self) -> bool:

@@ -79,7 +79,7 @@ def tell_of_functions(world: "EventLoop") -> bool:
 def _waiting_for(group: Group, gone: SimulatedCommunicator) -> list[SimulatedCommunicator]:
     """List who might wait for a rank of a group."""
     listening = [comm for comm in gone.awaited_by if comm.listens_to == gone.rank]
-    sending = [letters[-1].sender for letters in gone.inbox.values() if letters]
+    sending = [messages[-1].sender for messages in gone.inbox.values() if messages]
     to_anybody = [comm for comm in group.listeners if comm.listens_to == ANY]
     return [*listening, *sending, *to_anybody, *group.meeting.inside]
 
@@ -141,8 +141,8 @@ def _in_vain(flow: Flow, returned: set[int]) -> bool:
 def _lies_there(comm: SimulatedCommunicator) -> bool:
     """Whether what it sends waits at the receiver, and not for its own card."""
     assert comm.sends_to is not None
-    letters = comm.peers[comm.sends_to].inbox.get(comm.rank)
-    return letters is not None and len(letters) > 0 and letters[-1].arrived_s == math.inf
+    messages = comm.peers[comm.sends_to].inbox.get(comm.rank)
+    return messages is not None and len(messages) > 0 and messages[-1].arrived_s == math.inf
 
 
 def _withdraw(comm: SimulatedCommunicator) -> None:

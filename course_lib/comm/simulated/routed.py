@@ -24,48 +24,50 @@ T = TypeVar("T")
 class RoutedCommunicator(SimulatedCommunicator):
     """The end of a communicator whose messages take routes and may meet with faults."""
 
-    def _post_send(self, letter: InFlight, receiver: SimulatedCommunicator, now_s: float) -> None:
+    def _post_send(self, message: InFlight, receiver: SimulatedCommunicator, now_s: float) -> None:
         receiver = self.peers[receiver.rank]  # it may have been started again in the meantime
         mishaps = self.world.mishaps
-        if mishaps is not None and self.card.sends_free_s <= now_s and not hasattr(letter, "fate"):
-            letter.fate = mishaps.fate(self, receiver, letter, now_s)
-            if letter.fate.is_lost:
-                self._lose(letter, receiver, now_s)
+        if mishaps is not None and self.card.sends_free_s <= now_s and not hasattr(message, "fate"):
+            message.fate = mishaps.fate(self, receiver, message, now_s)
+            if message.fate.is_lost:
+                self._lose(message, receiver, now_s)
                 return
-        super()._post_send(letter, receiver, now_s)
+        super()._post_send(message, receiver, now_s)
 
-    def _lose(self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float) -> None:
+    def _lose(self, message: InFlight, receiver: SimulatedCommunicator, start_s: float) -> None:
         """Let a message leave that will never arrive."""
-        free_s = start_s + self._route(receiver).out_s(letter.data.nbytes)
+        free_s = start_s + self._route(receiver).out_s(message.data.nbytes)
         self.card.sends_free_s = free_s
         self.flow.done_s = max(self.flow.done_s, free_s)
-        self._log_message(letter, receiver, free_s, math.inf)
+        self._log_message(message, receiver, free_s, math.inf)
 
-    def _transfer(self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float) -> float:
+    def _transfer(
+        self, message: InFlight, receiver: SimulatedCommunicator, start_s: float
+    ) -> float:
         mishaps = self.world.mishaps
         late_s = 0.0
         if mishaps is not None:
-            late_s = letter.fate.late_s + mishaps.held_back_s(self, receiver, start_s)
-        free_s = self._carry(letter, receiver, start_s, late_s)
+            late_s = message.fate.late_s + mishaps.held_back_s(self, receiver, start_s)
+        free_s = self._carry(message, receiver, start_s, late_s)
         self.card.sends_free_s = free_s
-        if mishaps is not None and letter.fate.is_doubled:
-            self._deliver_again(letter, receiver, start_s, late_s)
+        if mishaps is not None and message.fate.is_doubled:
+            self._deliver_again(message, receiver, start_s, late_s)
         return free_s
 
     def _carry(
-        self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
+        self, message: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
     ) -> float:
         route = self._route(receiver)
-        free_s, letter.arrived_s = route.carry(letter.data.nbytes, start_s, late_s)
-        self._log_message(letter, receiver, free_s, letter.arrived_s)
+        free_s, message.arrived_s = route.carry(message.data.nbytes, start_s, late_s)
+        self._log_message(message, receiver, free_s, message.arrived_s)
         return free_s
 
     def _deliver_again(
-        self, letter: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
+        self, message: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
     ) -> None:
         """Put a copy of a message, which has just started, right behind it."""
-        copy = InFlight(letter.data.copy(), letter.sent, self, letter.posted_s)
-        copy.fate, copy.stamp = letter.fate, letter.stamp
+        copy = InFlight(message.data.copy(), message.sent, self, message.posted_s)
+        copy.fate, copy.stamp = message.fate, message.stamp
         self._carry(copy, receiver, start_s, late_s)
         # Nothing can be behind it: its sender is in this very verb.
         receiver.inbox.setdefault(self.rank, deque()).append(copy)
@@ -75,12 +77,12 @@ class RoutedCommunicator(SimulatedCommunicator):
         return self.world.routes.between(self.run_rank, receiver.run_rank)
 
     def _log_message(
-        self, letter: InFlight, receiver: SimulatedCommunicator, free_s: float, arrived_s: float
+        self, message: InFlight, receiver: SimulatedCommunicator, free_s: float, arrived_s: float
     ) -> None:
         if self.mail is not None:
-            letter.number = self.mail.add(
-                self.run_rank, receiver.run_rank, letter.sent, letter.data.nbytes,
-                letter.posted_s, free_s, arrived_s,
+            message.number = self.mail.add(
+                self.run_rank, receiver.run_rank, message.sent, message.data.nbytes,
+                message.posted_s, free_s, arrived_s,
             )  # fmt: skip
 
     def _split(self, color: int | None, key: int) -> Communicator | None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from course_lib.comm.errors import LaunchError
-from course_lib.comm.interrupts import Call, Interrupts
+from course_lib.comm.interrupts import Interrupts, WatchedCall
 from course_lib.comm.limits import start_thread, what_to_do
 
 __all__ = ["TimeIsUp", "Watchdog"]
@@ -62,7 +62,7 @@ class Watchdog:
         self._left = threading.Event()
         self._asked_interpreter = False
         self._target = threading.get_ident()
-        self._watched: Call[Any] | None = None
+        self._watched: WatchedCall[Any] | None = None
 
     def call(self, fn: Callable[[], T], *, lets_in: bool = True) -> T:
         """Call a function under the limit; nothing is raised any more once this returns.
@@ -89,7 +89,7 @@ class Watchdog:
             with self._thread():
                 return self._interrupts.call(fn, lets_in=lets_in)
 
-        call: Call[T] = Call(watched)
+        call: WatchedCall[T] = WatchedCall(watched)
         self._watched = call
         return call()
 

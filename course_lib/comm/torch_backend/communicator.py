@@ -9,7 +9,7 @@ from course_lib.comm.messages import Array, Envelope
 from course_lib.comm.processes.memory.transfers import Wanted
 from course_lib.comm.processes.rank.communicator import ProcessCommunicator
 from course_lib.comm.torch_backend.arrays import check_out, overlap, to_data, wrap
-from course_lib.comm.torch_backend.packets import Kind, Packet
+from course_lib.comm.torch_backend.packets import Packet, PacketKind
 from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
 __all__ = ["TorchCommunicator"]
@@ -48,7 +48,7 @@ class TorchCommunicator(ProcessCommunicator):
     ) -> Sending:
         most = EAGER_BYTES if quietly else self._context.settings.eager_bytes
         packet = Packet(
-            Kind.MESSAGE,
+            PacketKind.MESSAGE,
             src=self._me,
             number=next(self._progress.numbers),
             channel=self._quiet_channel if quietly else self._channel,

@@ -125,7 +125,7 @@ class Groups:
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
                 self._on_the_way.popleft()[0].wait()
 
-    def next_letter(self, buffer: torch.Tensor) -> None:
+    def next_packet(self, buffer: torch.Tensor) -> None:
         """Wait for a packet from anybody."""
         self._own.recv_anysource([buffer], _LETTERS).wait()
 

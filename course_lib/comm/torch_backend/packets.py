@@ -11,7 +11,7 @@ from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.messages import Envelope
 from course_lib.comm.processes.memory.header import LARGEST_HEADER, describe, understand
 
-__all__ = ["LONGEST", "Kind", "Packet", "note", "pack", "unpack"]
+__all__ = ["LONGEST", "Packet", "PacketKind", "note", "pack", "unpack"]
 
 _FIXED = struct.Struct("<BBHiqQQQ")
 LONGEST = _FIXED.size + LARGEST_HEADER + EAGER_BYTES
@@ -20,7 +20,7 @@ LONGEST = _FIXED.size + LARGEST_HEADER + EAGER_BYTES
 _WAITS, _ON_DEVICE = 1, 2
 
 
-class Kind:
+class PacketKind:
     """What a packet is about."""
 
     MESSAGE = 0

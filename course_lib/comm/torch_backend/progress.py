@@ -11,21 +11,18 @@ a rank is asleep on the board only if it has read all that has been written to i
 
 import threading
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
-import torch
-
 from course_lib.comm.errors import PeerFinishedError
-from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY, Mailbox
+from course_lib.comm.processes.memory.mailbox import NOBODY, Mailbox
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
-from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.returned import in_vain
 from course_lib.comm.torch_backend.groups import Groups
-from course_lib.comm.torch_backend.packets import LONGEST, Kind, Packet, note, unpack
+from course_lib.comm.torch_backend.incoming import Incoming
+from course_lib.comm.torch_backend.packets import Packet, PacketKind, note
 from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
 __all__ = ["REPORTS", "TorchProgress", "told"]
@@ -34,7 +31,7 @@ REPORTS = "reports"
 """The communicator on which ranks that have returned say so to rank 0, under torchrun."""
 
 
-class TorchProgress(Flows):
+class TorchProgress(Incoming):
     """A rank's connections, and its flows.
 
     Parameters
@@ -50,32 +47,18 @@ class TorchProgress(Flows):
 
     Attributes
     ----------
-    wires : Groups
-        The connections, once there are any.
     numbers : iterator of int
         Of the rank's messages.
     """
-
-    wires: Groups
 
     def __init__(
         self, rank: int, size: int, board: WaitBoard, mailboxes: Sequence[Mailbox],
         meet: Callable[[], Groups],
     ) -> None:  # fmt: skip
-        super().__init__(rank, size, board)
+        super().__init__(rank, size, board, mailboxes)
         self.numbers = count(1)
-        self._mailboxes = mailboxes
         self._meet = meet
-        self._peers = [peer for peer in range(size) if peer != rank]
-        self._packets: dict[tuple[int, int], deque[tuple[int, Packet]]] = defaultdict(deque)
         self._asking = [threading.Lock() for _ in range(size)]
-        self._going: dict[int, tuple[Sending, Flow]] = {}
-        self._awaiting: dict[tuple[int, int], Flow] = {}  # by source and channel
-        self._word = threading.Condition(self.turn)  # a rank has returned, or failed
-        self._n_heard = 0
-        self._finished: set[int] = set()
-        self._returned: set[int] = set()
-        self._stop: BaseException | None = None
 
     # Life
 
@@ -88,15 +71,8 @@ class TorchProgress(Flows):
     def finish(self) -> None:
         """Tell all others that this rank will neither send nor receive any more."""
         for peer in self._peers:
-            self._post(peer, note(Kind.FINISHED, self.rank))
+            self._post(peer, note(PacketKind.FINISHED, self.rank))
         self.wires.flush(self._left_s())
-
-    def stop(self, error: BaseException) -> None:
-        """Let whatever waits here raise ``error``."""
-        with self.turn:
-            self._stop = self._stop or error
-            self._wake_all()
-            self._word.notify_all()
 
     def close(self) -> None:
         """Wait until nobody will write any more; then close what a program that goes on need not.
@@ -120,60 +96,6 @@ class TorchProgress(Flows):
                 flow.gone |= gone
                 self._wake(flow)
 
-    def is_consequence(self, error: BaseException) -> bool:
-        """Tell whether an exception says that a connection has broken, or timed out."""
-        return any(map(_tells_of_connection, _chain(error)))
-
-    # What comes in
-
-    def _listen(self) -> None:
-        buffer = torch.empty(LONGEST, dtype=torch.uint8)
-        view = buffer.numpy().data
-        try:
-            while len(self._finished) < len(self._peers):
-                self.wires.next_letter(buffer)
-                self._hear(unpack(view))
-        except Exception as error:
-            self.stop(error)
-
-    def _hear(self, packet: Packet) -> None:
-        with self.turn:
-            self._n_heard += 1
-            if packet.kind == Kind.MESSAGE:
-                self._packets[packet.src, packet.channel].append((self._n_heard, packet))
-                for src in (packet.src, ANYONE):
-                    if (src, packet.channel) in self._awaiting:
-                        self._wake(self._awaiting[src, packet.channel])
-            elif packet.kind == Kind.ACCEPT:
-                going, flow = self._going.pop(packet.number)
-                going.work = self.wires.send(
-                    going.payload, going.dst, going.number, on_device=going.on_device
-                )
-                self._wake(flow)
-            elif packet.kind in (Kind.ASKED, Kind.OVER):
-                self._hear_of_function(packet)
-            else:
-                if packet.kind == Kind.FAILED:
-                    self._hear_failure(packet)
-                else:
-                    self._returned.add(packet.src)
-                    if packet.kind == Kind.FINISHED:
-                        self._finished.add(packet.src)
-                self._wake_all()
-                self._word.notify_all()
-            self._lie_down()
-
-    def _lie_down(self) -> None:
-        """Say on the board that all packets have been read; who is woken says so itself."""
-        if self._mailboxes:
-            self._mailboxes[self.rank].lie_down(self._n_heard)
-
-    def _hear_failure(self, packet: Packet) -> None:
-        """Take what a rank that has failed tells all others, where no launcher does."""
-
-    def _hear_of_function(self, packet: Packet) -> None:
-        """Take what ranks tell each other of functions of theirs, where no launcher does."""
-
     # What goes out
 
     def _post(self, dst: int, packet: bytearray) -> None:
@@ -184,7 +106,7 @@ class TorchProgress(Flows):
     def _ask(self, coming: Receiving, packet: Packet) -> None:
         # NCCL has no tags: what is asked for first is received first.
         with self._asking[coming.src]:
-            self._post(coming.src, note(Kind.ACCEPT, self.rank, packet.number))
+            self._post(coming.src, note(PacketKind.ACCEPT, self.rank, packet.number))
             coming.work = self.wires.receive(
                 coming.room, coming.src, packet.number, on_device=packet.on_device
             )
@@ -316,21 +238,3 @@ def told(call: Call, flow: Flow) -> str:
     if call.src != NOBODY:
         return f"until the function of rank {call.src} has returned"
     return f"until rank {call.dst} takes what its function has returned"
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that it was raised from, each once: they may go in a circle."""
-    met: set[int] = set()
-    seen: BaseException | None = error
-    while seen is not None and id(seen) not in met:
-        yield seen
-        met.add(id(seen))
-        seen = seen.__cause__ or seen.__context__
-
-
-def _tells_of_connection(error: BaseException) -> bool:
-    if isinstance(error, torch.distributed.DistError):
-        return True
-    # Only torch's own text is looked at: that of a learner's exception may not even be made.
-    text = error.args[0] if type(error) is RuntimeError and error.args else None
-    return type(text) is str and ("gloo/transport" in text or "caused pair closure" in text)

@@ -14,7 +14,7 @@ from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import owner
 from course_lib.comm.torch_backend.groups import Groups
-from course_lib.comm.torch_backend.packets import Kind, Packet, note
+from course_lib.comm.torch_backend.packets import Packet, PacketKind, note
 from course_lib.comm.torch_backend.progress import REPORTS, TorchProgress, told
 
 __all__ = ["RemoteProgress"]
@@ -62,7 +62,7 @@ class RemoteProgress(TorchProgress):
     def tell_returned(self) -> None:
         """Tell all others that this rank's function, and all that it had started, has returned."""
         for peer in self._peers:
-            self._post(peer, note(Kind.RETURNED, self.rank))
+            self._post(peer, note(PacketKind.RETURNED, self.rank))
 
     def await_word(self, limit_s: float) -> None:
         """Wait for a moment until a rank that has failed says so."""
@@ -72,7 +72,7 @@ class RemoteProgress(TorchProgress):
     def tell_failure(self, data: bytes) -> None:
         """Tell all others that this rank has failed, and how."""
         for peer in self._peers:
-            self._post(peer, note(Kind.FAILED, self.rank, data=data))
+            self._post(peer, note(PacketKind.FAILED, self.rank, data=data))
         self.wires.flush(_LAST_WORDS_S)
 
     def lose(self, rank: int, error: RunError) -> None:
@@ -156,10 +156,10 @@ class RemoteProgress(TorchProgress):
         if not woken:
             self._asked_for |= unasked
             for _, peer in unasked:
-                self._post(peer, note(Kind.ASKED, self.rank, data=function.encode()))
+                self._post(peer, note(PacketKind.ASKED, self.rank, data=function.encode()))
 
     def _hear_of_function(self, packet: Packet) -> None:
-        if packet.kind == Kind.ASKED:
+        if packet.kind == PacketKind.ASKED:
             self._asked.setdefault(packet.data.decode(), set()).add(packet.src)
             # In a thread: the one that listens must not wait for room for an answer.
             threading.Thread(target=self._tell_over, name="answer", daemon=True).start()
@@ -180,7 +180,7 @@ class RemoteProgress(TorchProgress):
                 if returned := standing.returned(function):
                     data = f"{function}\n{returned}".encode()
                     for peer in self._asked.pop(function):
-                        self._post(peer, note(Kind.OVER, self.rank, data=data))
+                        self._post(peer, note(PacketKind.OVER, self.rank, data=data))
 
     def _await(self, work: Any, call: Call, flow: Flow) -> None:
         """Wait for bytes that are under way, but not longer than we may.

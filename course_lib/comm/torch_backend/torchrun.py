@@ -5,11 +5,13 @@ if another fails. So the ranks tell each other what a launcher would hear: what 
 to rank 0, and that one has failed, to all. What a rank cannot tell, its witness does (``lookout``).
 """
 
+import json
 import os
 import pickle
 import time
 from collections.abc import Callable
 from contextvars import Context
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.worker.control import Done
 from course_lib.comm.processes.worker.worker import done
+from course_lib.comm.rates import Rates
 from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
@@ -69,11 +72,15 @@ def take_part(job: Job) -> Result:
     address = lookout.address() if rank == 0 else ""
     lookout.watch(_of_rank_0(address, wires, rank, size), progress.lose)
     origin_s = _common_origin_s(wires, rank, size)
+    numbers = json.loads(_of_rank_0(json.dumps(job.settings.rates.numbers), wires, rank, size))
+    alpha_s, beta_s_per_byte, gamma_s_per_byte = numbers  # no text: a file's name may be long
+    rates = Rates(alpha_s, beta_s_per_byte, gamma_s_per_byte, "of rank 0")
+    settings = replace(job.settings, rates=rates)  # every computer has its own fit, or none
     progress.connect()
     timer = progress.end_at_deadline()
     try:
         context = RankContext(
-            progress, None, job.settings, origin_s, fail=progress.stop, sites=Sites()
+            progress, None, settings, origin_s, fail=progress.stop, sites=Sites()
         )  # fmt: skip
         with inside_worker(rank), surroundings(job.settings.seed) as around:
             # As every rank anywhere, and what it returns is of a class that rank 0 knows.

@@ -54,7 +54,7 @@ class Sending:
 
     @property
     def done(self) -> bool:
-        """Whether it has left, once its letter has."""
+        """Whether it has left, once its packet has."""
         return not self.waits or self.work is not None
 
 

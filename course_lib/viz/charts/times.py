@@ -75,10 +75,11 @@ def _draw_panel(
     for name, by_kind in lines.items():
         number = algorithms.index(name) % len(_MARKERS)
         for kind, points in by_kind.items():
+            of_prediction = "_" if len(points) == 1 else None  # a point alone makes no line
             axes.plot(
                 [n_bytes for n_bytes, _ in points], [seconds for _, seconds in points],
                 color=_COLOURS[number], linestyle=_STYLES[kind], linewidth=1.4, markersize=4,
-                marker=None if kind.startswith("predicted") else _MARKERS[number],
+                marker=of_prediction if kind.startswith("predicted") else _MARKERS[number],
             )  # fmt: skip
     sizes = sorted({n for by_kind in lines.values() for ps in by_kind.values() for n, _ in ps})
     axes.set_xticks(sizes[:: -(-len(sizes) // 6)])

@@ -6,20 +6,20 @@ one which has returned is stuck too, but has been woken to say so itself; so onl
 is reported as a deadlock.
 """
 
-from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from course_lib.comm import circles
 from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.memory.wait_board import RankState, Waiting
 
-__all__ = ["DeadlockWatch", "Link", "awaited", "find_circles", "stuck_ranks"]
+__all__ = ["DeadlockWatch", "Edge", "awaited", "find_circles", "stuck_ranks"]
 
 PATIENCE_S = 0.2
 _LEAST_LOOKS = 3
 
 
-class Link(NamedTuple):
+class Edge(NamedTuple):
     """One rank of a circle, and which of its entries waits for the next rank."""
 
     rank: int
@@ -71,7 +71,7 @@ def awaited(rank: int, waiting: Waiting, size: int) -> list[int]:
     return [peer for peer in range(size) if peer != rank]
 
 
-def find_circles(states: Sequence[RankState], stuck: Iterable[int]) -> list[list[Link]]:
+def find_circles(states: Sequence[RankState], stuck: Iterable[int]) -> list[list[Edge]]:
     """Find the smallest circle of stuck ranks, each waiting for the next, and those apart from it.
 
     Parameters
@@ -83,57 +83,24 @@ def find_circles(states: Sequence[RankState], stuck: Iterable[int]) -> list[list
 
     Returns
     -------
-    list of list of Link
+    list of list of Edge
         The circles, each from its lowest rank on; of several that are equally small the first by
         rank. Of ranks that wait for each other, perhaps by others, one circle is enough. Empty if
         all of them wait, perhaps by others, for ranks that have returned.
     """
-    edges: dict[int, dict[int, int]] = {rank: {} for rank in sorted(stuck)}
-    for rank, onward in edges.items():
+    entries: dict[int, dict[int, int]] = {rank: {} for rank in sorted(stuck)}
+    for rank, onward in entries.items():
         for entry, waiting in enumerate(states[rank].waiting):
             for peer in awaited(rank, waiting, len(states)):
-                if peer in edges:
+                if peer in entries:
                     onward.setdefault(peer, entry)
-    ways = [way for rank in edges if (way := _shortest_way_back(rank, edges))]
-    circles = []
-    while ways:
-        ranks = min(ways, key=len)
-        circles.append(
-            [
-                Link(rank, edges[rank][following])
-                for rank, following in zip(ranks, [*ranks[1:], ranks[0]], strict=True)
-            ]
-        )
-        beyond = _reachable(ranks[0], edges)
-        tangle = {rank for rank in beyond if ranks[0] in _reachable(rank, edges)}
-        ways = [way for way in ways if way[0] not in tangle]
-    return circles
-
-
-def _reachable(start: int, edges: dict[int, dict[int, int]]) -> set[int]:
-    found, ahead = {start}, [start]
-    while ahead:
-        new = edges[ahead.pop()].keys() - found
-        found |= new
-        ahead += new
-    return found
-
-
-def _shortest_way_back(start: int, edges: dict[int, dict[int, int]]) -> list[int] | None:
-    before: dict[int, int] = {}
-    queue = deque([start])
-    while queue:
-        rank = queue.popleft()
-        for peer in sorted(edges[rank]):
-            if peer == start:
-                way = [rank]
-                while way[-1] != start:
-                    way.append(before[way[-1]])
-                return way[::-1]
-            if peer not in before:
-                before[peer] = rank
-                queue.append(peer)
-    return None
+    return [
+        [
+            Edge(rank, entries[rank][following])
+            for rank, following in zip(circle, [*circle[1:], circle[0]], strict=True)
+        ]
+        for circle in circles.find_circles(entries, lambda rank: sorted(entries[rank]))
+    ]
 
 
 class DeadlockWatch:
@@ -149,7 +116,7 @@ class DeadlockWatch:
         What was seen last.
     stuck : frozenset of int
         The ranks that cannot go on, once there are circles.
-    circles : list of list of Link
+    circles : list of list of Edge
         The circles, once there are any.
     all_wait : bool
         Whether nobody outside of them can go on either.
@@ -158,7 +125,7 @@ class DeadlockWatch:
     def __init__(self) -> None:
         self.states: list[RankState] = []
         self.stuck: frozenset[int] = frozenset()
-        self.circles: list[list[Link]] = []
+        self.circles: list[list[Edge]] = []
         self.all_wait = False
         self._stamps: dict[int, int] = {}
         self._since_s = 0.0

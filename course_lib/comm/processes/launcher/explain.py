@@ -16,11 +16,13 @@ from course_lib.comm.errors import (
     WorkerStalled,
     WorkerStartError,
 )
-from course_lib.comm.failures import Frame, place, render, to_error, user_frame
+from course_lib.comm.failures import to_error
+from course_lib.comm.frames import place, render, user_frame
 from course_lib.comm.limits import no_room_for
-from course_lib.comm.processes.launcher import stalls
-from course_lib.comm.processes.launcher.deadlock import DeadlockWatch, Link, awaited
-from course_lib.comm.processes.launcher.worker_handle import Phase, WorkerHandle
+from course_lib.comm.processes.launcher import describe, stalls
+from course_lib.comm.processes.launcher.account import Phase
+from course_lib.comm.processes.launcher.deadlock import DeadlockWatch, Edge, awaited
+from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
 from course_lib.comm.processes.memory.wait_board import WaitBoard, call_text
 from course_lib.comm.processes.worker.guards import LINE_CLOSED
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, quoted
@@ -34,8 +36,6 @@ __all__ = [
 ]
 
 _MOST_STACKS = 4
-_MOST_STARTED = 3
-"""How many of the functions that a rank has started are told in a line each."""
 
 
 def explain_failure(workers: list[WorkerHandle], board: WaitBoard, origin_s: float) -> RunError:
@@ -103,8 +103,8 @@ def explain_timeout(workers: list[WorkerHandle], board: WaitBoard, limit_s: floa
             "look at what is imported and at the size of the arguments"
         )
     lines = [f"the run did not end within {limit_s:g} s (time_limit_s):"]
-    lines += [f"  rank {m.rank} {_state(m, board, now=True)}" for m in workers]
-    running = [m for m in workers if m.done is None and _call(m, board) is None]
+    lines += [f"  rank {m.rank} {describe.state(m, board, now=True)}" for m in workers]
+    running = [m for m in workers if m.done is None and describe.call(m, board) is None]
     for worker in running[:_MOST_STACKS]:
         frames = worker.frames or worker.crash
         if frames:
@@ -139,18 +139,18 @@ def explain_deadlock(
         With the circles, every rank's call and place, and the graph.
     """
     told = [_told(circle, workers, watch) for circle in watch.circles]
-    ranks = {link.rank for circle in watch.circles for link in circle}
+    ranks = {edge.rank for circle in watch.circles for edge in circle}
     outside = [
         _waiting(worker, entry, watch)
         for worker in workers
         for entry in range(len(watch.states[worker.rank].waiting))
         if worker.rank not in ranks and not watch.states[worker.rank].at_work
     ]
-    rest = [f"rank {m.rank} {_fate(m, board)}" for m in workers if m.rank not in ranks]
+    rest = [f"rank {m.rank} {describe.fate(m, board)}" for m in workers if m.rank not in ranks]
     if len(rest) > MOST_LINES:
         rest[MOST_LINES:] = [f"and {len(rest) - MOST_LINES} more ranks"]
     for circle in watch.circles:
-        entered = [_entered(workers[link.rank], link.entry, watch) for link in circle]
+        entered = [_entered(workers[edge.rank], edge.entry, watch) for edge in circle]
         if collective_order.apart(entered):
             return collective_order.mismatch(entered, consequences=rest)
     return wait_graph.deadlock(
@@ -163,11 +163,11 @@ def explain_deadlock(
 
 
 def _told(
-    circle: list[Link], workers: list[WorkerHandle], watch: DeadlockWatch
+    circle: list[Edge], workers: list[WorkerHandle], watch: DeadlockWatch
 ) -> list[WaitingRank]:
     told = []
-    for link, following in zip(circle, [*circle[1:], circle[0]], strict=True):
-        waiting = _waiting(workers[link.rank], link.entry, watch)
+    for edge, following in zip(circle, [*circle[1:], circle[0]], strict=True):
+        waiting = _waiting(workers[edge.rank], edge.entry, watch)
         others = (peer for peer in waiting.waits_for if peer != following.rank)
         told.append(replace(waiting, waits_for=(following.rank, *others)))
     return told
@@ -222,7 +222,7 @@ def explain_stall(
     also = f"; rank {', '.join(map(str, more))} {verb} stopped too" if more else ""
     return WorkerStalled(
         f"rank {first.rank} has not run for {stalls.STALL_LIMIT_S:g} s: its process is stopped "
-        f"(SIGSTOP, Ctrl-Z or the like){_where(first)}{also}\n"
+        f"(SIGSTOP, Ctrl-Z or the like){describe.where(first)}{also}\n"
         "continue in time what you stop, or stop the launcher with it: then no time counts",
         rank=first.rank,
         consequences=_others(workers, first, board),
@@ -232,7 +232,7 @@ def explain_stall(
 def explain_interrupt(workers: list[WorkerHandle], board: WaitBoard) -> KeyboardInterrupt:
     """Return the exception for Ctrl-C, saying where each rank was."""
     lines = ["the run was interrupted and all its workers have ended"]
-    lines += [f"  rank {m.rank} {_state(m, board)}" for m in workers]
+    lines += [f"  rank {m.rank} {describe.state(m, board)}" for m in workers]
     return KeyboardInterrupt("\n".join(lines))
 
 
@@ -244,8 +244,8 @@ def _explain_death(worker: WorkerHandle, consequences: tuple[str, ...]) -> RunEr
     if worker.phase < Phase.LOADED:
         doing = "loading the function" if worker.phase is Phase.ATTACHED else "starting"
         return WorkerStartError(
-            f"the worker of rank {rank} ended while {doing} ({_how(code)}), before it could call "
-            f"the function{printed}",
+            f"the worker of rank {rank} ended while {doing} ({describe.how(code)}), before it "
+            f"could call the function{printed}",
             rank=rank,
             consequences=consequences,
         )
@@ -260,96 +260,20 @@ def _explain_death(worker: WorkerHandle, consequences: tuple[str, ...]) -> RunEr
             if worker.resident_bytes is not None:
                 hint += f" (it held {worker.resident_bytes / 2**20:,.0f} MiB when last seen)"
         return WorkerKilled(
-            f"rank {rank} was killed by {_signal_name(-code)}{at}{hint}{stack}",
+            f"rank {rank} was killed by {describe.signal_name(-code)}{at}{hint}{stack}",
             rank=rank,
             consequences=consequences,
         )
     return WorkerExited(
-        f"rank {rank} {_how(code)} before returning a result; os._exit and the like end a worker "
-        f"without a trace: use return{printed}",
+        f"rank {rank} {describe.how(code)} before returning a result; os._exit and the like end "
+        f"a worker without a trace: use return{printed}",
         rank=rank,
         consequences=consequences,
     )
 
 
 def _others(workers: list[WorkerHandle], first: WorkerHandle, board: WaitBoard) -> tuple[str, ...]:
-    return tuple(f"rank {m.rank} {_fate(m, board)}" for m in workers if m is not first)
-
-
-def _fate(worker: WorkerHandle, board: WaitBoard) -> str:
-    if worker.failure is not None:
-        failure = worker.failure.failure
-        text = failure.text.splitlines()[0] if failure.text else ""
-        return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
-    unheard = worker.done is None and worker.n_refused is None
-    if unheard and not worker.ended_by_us and not _went_on(worker):
-        return f"{_how(worker.exit_code)} too"
-    return _state(worker, board)
-
-
-def _went_on(worker: WorkerHandle) -> bool:
-    """Tell whether it has left well, after the verdict: a rank that was stopped was let go on."""
-    return worker.too_late and worker.exit_code == 0
-
-
-def _state(worker: WorkerHandle, board: WaitBoard, *, now: bool = False) -> str:
-    if worker.done is not None or worker.n_refused is not None:
-        return "has returned" if now else "had returned"
-    if worker.failure is not None:
-        return f"had failed: {worker.failure.failure.type_name}"
-    if worker.phase < Phase.RUNNING:
-        return "was starting"
-    call, waits = _call(worker, board), "waits" if now else "waited"
-    if call is None:
-        return f"{'is' if now else 'was'} running{_where(worker)}"
-    return f"{waits} in {call}{_where(worker)}{''.join(_started(worker, now=now))}"
-
-
-def _started(worker: WorkerHandle, *, now: bool) -> list[str]:
-    """Say where the functions are that a rank has started: first those that run, then the rest."""
-    waits, runs = ("waits", "is running") if now else ("waited", "was running")
-    beside = sorted(worker.beside, key=_what_holds_up)
-    told = [
-        f"; {quoted(name)} {f'{waits} in {said}' if said else runs}, at {place(user_frame(frames))}"
-        for name, frames, said, _ in beside[:_MOST_STARTED]
-    ]
-    if len(beside) > _MOST_STARTED:
-        told.append(f"; {len(beside) - _MOST_STARTED:,} more had been started and were not over")
-    return told
-
-
-def _what_holds_up(beside: tuple[str, tuple[Frame, ...], str | None, Entered | None]) -> int:
-    said = beside[2]
-    if said is None:
-        return 0
-    return 2 if said.startswith("wait(") else 1  # for one of the others
-
-
-def _call(worker: WorkerHandle, board: WaitBoard) -> str | None:
-    # What it said itself belongs to the place it named; the board knows of those that are silent.
-    return worker.call if worker.frames is not None else board.call(worker.rank)
-
-
-def _where(worker: WorkerHandle) -> str:
-    frames = worker.frames or worker.crash
-    if frames:
-        return f", at {place(user_frame(frames))}"
-    return " (it did not say where)" if worker.frames is None else ""
-
-
-def _how(code: int | None) -> str:
-    if code is None:
-        return "ended"
-    if code < 0:
-        return f"was killed by {_signal_name(-code)}"
-    return f"exited with code {code}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    return tuple(f"rank {m.rank} {describe.fate(m, board)}" for m in workers if m is not first)
 
 
 def _failed_at(worker: WorkerHandle, origin_s: float) -> tuple[bool, float]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from multiprocess import process
 
+from course_lib.comm.forks import in_copies
 from course_lib.comm.processes.memory.shared_memory import is_alive
 
 __all__ = ["FOLDER_VARIABLE", "STORE", "folder_for_sockets", "remove_at_exit", "sweep"]
@@ -33,6 +34,12 @@ _SHORT = Path("/tmp")
 """Where to go if the folder for temporary files has a longer name than that allows."""
 
 _folder: Path | None = None
+
+
+@in_copies
+def _begin_anew() -> None:
+    global _folder
+    _folder = None
 
 
 @contextmanager

@@ -8,15 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from course_lib.comm import collective_order
-from course_lib.comm.errors import LaunchError, RunError
+from course_lib.comm.errors import RunError
+from course_lib.comm.forks import free_in_copies, in_copies
 from course_lib.comm.job import Job
-from course_lib.comm.limits import what_to_do
+from course_lib.comm.limits import refusals_told
 from course_lib.comm.memory import warn_of_memory
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes.launcher import explain, fork_server_folder, start_methods
+from course_lib.comm.processes.launcher.account import Phase
+from course_lib.comm.processes.launcher.ends import ended_with_the_program
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
 from course_lib.comm.processes.launcher.supervisor import Ending, Supervisor
-from course_lib.comm.processes.launcher.worker_handle import Phase, WorkerHandle
+from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
 from course_lib.comm.processes.memory import shared_memory
 from course_lib.comm.processes.rank.rank_context import FORGOTTEN
 from course_lib.comm.processes.rank.transport import SharedMemory, Transport
@@ -35,8 +38,15 @@ START_LIMIT_S = 60.0
 """How long workers may take to start and to load the function; the time limit counts from then."""
 
 _LEAVE_S = 0.5
-_running_lock = threading.Lock()
+_running_lock = free_in_copies(threading.Lock())
 _n_running = 0
+
+
+@in_copies
+def _begin_anew() -> None:
+    global _n_running
+    _n_running = 0
+
 
 shared_memory.sweep()
 fork_server_folder.sweep()
@@ -70,8 +80,9 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
     call = pack_call(job.fn, job.args)
     warn_of_memory(job.fn, job.args, len(call), job.workers, method)
     with (
-        _refusals_told(),
+        refusals_told(),
         WakingInterrupts() as interrupts,
+        ended_with_the_program(interrupts),
         transport,
         _context(method, transport.preload) as context,
     ):
@@ -124,21 +135,6 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
     if ending is Ending.TIMEOUT:
         return explain.explain_timeout(supervisor.workers, board, limit_s)
     return explain.explain_interrupt(supervisor.workers, board)
-
-
-@contextmanager
-def _refusals_told() -> Iterator[None]:
-    """Say what it means if the operating system refuses the launcher something it needs."""
-    try:
-        yield
-    except RunError:
-        raise
-    except (OSError, MemoryError) as error:
-        what = "there is not enough memory" if isinstance(error, MemoryError) else error
-        raise LaunchError(
-            "the operating system refused what is needed to start workers and to hear from them: "
-            f"{what}; {what_to_do(error)}"
-        ) from error
 
 
 @contextmanager

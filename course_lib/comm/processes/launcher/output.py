@@ -87,9 +87,17 @@ class Printer:
         target: TextIO | None = getattr(sys, stream)
         if target is not None:
             try:
-                target.write("".join(lines))
+                _write_all(target, "".join(lines))
                 target.flush()
             except (BrokenPipeError, ValueError):  # nobody reads it any more; the run goes on
                 pass
             except OSError as error:
                 self.refusal = error
+
+
+def _write_all(target: TextIO, text: str) -> None:
+    """Write, with escapes for letters that the stream does not know."""
+    try:
+        target.write(text)
+    except UnicodeEncodeError as error:
+        target.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))

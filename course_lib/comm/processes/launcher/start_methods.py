@@ -8,7 +8,6 @@ import errno
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -18,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import multiprocess
-from multiprocess import spawn
+from multiprocess import process, spawn
 
 from course_lib.comm.errors import LaunchError, RunError, WorkerStartError
+from course_lib.comm.forks import free_in_copies, in_copies
 from course_lib.comm.job import USUAL_METHOD
 from course_lib.comm.limits import limit_behind
-from course_lib.comm.processes.launcher.fork_server_folder import (
-    FOLDER_VARIABLE,
-    folder_for_sockets,
-)
+from course_lib.comm.processes.launcher import fork_server_folder
 from course_lib.comm.processes.memory.shared_memory import is_alive
 
 __all__ = [
@@ -38,7 +35,7 @@ __all__ = [
     "start_process",
 ]
 
-PROCESS_LOCK = threading.Lock()
+PROCESS_LOCK = free_in_copies(threading.Lock())
 """Held while a process is started or its exit code is read: ``multiprocess`` polls the children of
 all threads whenever one thread starts another, and two readers of one exit code lose it."""
 
@@ -46,6 +43,7 @@ _PRELOAD = (
     "course_lib.comm.processes.worker.one_thread",  # first: it concerns what is loaded after it
     "numpy",
     "course_lib.comm.processes.worker.tidy",
+    "course_lib.comm.processes.worker.worker_main",
     "course_lib.comm.processes.worker.worker",
 )
 _ALSO = {
@@ -60,6 +58,19 @@ _starting = threading.local()
 _preloaded: tuple[str, ...] | None = None
 _spawn_data = spawn.get_preparation_data
 _spawn_command = spawn.get_command_line
+
+
+@in_copies
+def _begin_anew() -> None:
+    """Have no workers, and no fork server: those of the program are none of its copy's."""
+    global _preloaded
+    from multiprocess import forkserver, resource_tracker
+
+    process._children.clear()  # it would be asked how each has ended
+    resource_tracker._resource_tracker._lock._at_fork_reinit()
+    forkserver._forkserver._lock._at_fork_reinit()
+    _forget(forkserver._forkserver)
+    _preloaded = None
 
 
 def choose_method(start_method: str | None) -> str:
@@ -136,21 +147,24 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
     paths = [path or str(Path.cwd()) for path in sys.path]
     with (
         interrupts_held_back(),
-        folder_for_sockets() as folder,
+        fork_server_folder.folder_for_sockets() as folder,
         _variable("PYTHONPATH", os.pathsep.join(paths)),
-        _variable(FOLDER_VARIABLE, str(folder)),
+        _variable(fork_server_folder.FOLDER_VARIABLE, str(folder)),
     ):
         forkserver.ensure_running()
 
 
 def _forget(server: Any) -> None:
-    """Let go of a fork server whose end nobody can be told: this program ignores ``SIGCHLD``."""
+    """Let go of a fork server whose end nobody here can be told.
+
+    This program ignores ``SIGCHLD``, or it is a copy of the one whose server that is.
+    """
     if server._forkserver_alive_fd is not None:
         os.close(server._forkserver_alive_fd)
     server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
 
 
-def start_process(process: Any) -> None:
+def start_process(worker: Any) -> None:
     """Start a ``multiprocess`` process that never imports this program's main script.
 
     Raises
@@ -162,7 +176,7 @@ def start_process(process: Any) -> None:
     with PROCESS_LOCK, interrupts_held_back():
         _starting.without_main = True
         try:
-            process.start()
+            worker.start()
         except (OSError, EOFError, MemoryError) as error:
             traceback.clear_frames(error.__traceback__)  # they hold pipes that were to be used
             if isinstance(error, EOFError | ConnectionRefusedError | ConnectionResetError):
@@ -237,18 +251,21 @@ def _data_without_main(name: str) -> dict[str, Any]:
 spawn.get_preparation_data = _data_without_main
 
 
-def _command_that_writes_nothing(**options: Any) -> list[str]:
-    # A library that multiprocess loads finds the folder for temporary files by writing one, which
-    # would be left by a worker that is killed in this moment. So the worker is told the folder.
+def _command_without_dill(**options: Any) -> list[str]:
+    # What a worker is sent here is plain, and dill takes long to load. It also finds the folder
+    # for temporary files by writing one, which would be left by a worker that is killed in this
+    # moment. So multiprocess does not find it; who asks for it later does.
     command: list[str] = _spawn_command(**options)
     if getattr(_starting, "without_main", False) and "-c" in command:
         program = command.index("-c") + 1
-        folder = f"import tempfile; tempfile.tempdir = {tempfile.gettempdir()!r}; "
-        command[program] = folder + command[program]
+        command[program] = (
+            "import sys; sys.modules['dill'] = None; import multiprocess.spawn; "
+            f"del sys.modules['dill']; {command[program]}"
+        )
     return command
 
 
-spawn.get_command_line = _command_that_writes_nothing
+spawn.get_command_line = _command_without_dill
 
 
 @contextmanager

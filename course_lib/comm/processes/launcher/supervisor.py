@@ -17,6 +17,7 @@ from multiprocess import connection
 from course_lib.comm.errors import LaunchError
 from course_lib.comm.job import Job
 from course_lib.comm.limits import start_thread, what_to_do
+from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
 from course_lib.comm.processes.launcher.process_tree import (
@@ -27,14 +28,14 @@ from course_lib.comm.processes.launcher.process_tree import (
 )
 from course_lib.comm.processes.launcher.stalls import StallWatch, WakingClock, resume
 from course_lib.comm.processes.launcher.start_methods import fork_server_has_ended
-from course_lib.comm.processes.launcher.worker_handle import REST_S, Phase, WorkerHandle
+from course_lib.comm.processes.launcher.worker_handle import REST_S, WorkerHandle
 from course_lib.comm.processes.memory.layout import prepare, rank_states, read_board
 from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.processes.memory.shared_memory import Segment, new_semaphore
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.returned import waiting_in_vain
-from course_lib.comm.processes.worker.control import Call, Compare, GiveUp, Go, Locate, Recall
+from course_lib.comm.processes.worker.control import Compare, GiveUp, Go, Locate, PackedCall, Recall
 from course_lib.comm.processes.worker.setup import Setup, Shared
 
 __all__ = ["Ending", "Supervisor"]
@@ -136,7 +137,7 @@ class Supervisor:
                 ) from error
         # In a thread: a function with large arguments does not fit into a pipe at once, and a
         # worker that is stuck would otherwise hold up the launcher.
-        request = pickle.dumps(Call(call), pickle.HIGHEST_PROTOCOL)
+        request = pickle.dumps(PackedCall(call), pickle.HIGHEST_PROTOCOL)
         feeder = threading.Thread(target=self._feed, args=(request,), daemon=True)
         try:
             start_thread(feeder)

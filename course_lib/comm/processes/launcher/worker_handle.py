@@ -1,6 +1,5 @@
 """One worker as the launcher sees it: its process, the pipes to it, and what is known of it."""
 
-import enum
 import os
 import pickle
 import signal
@@ -11,28 +10,14 @@ from typing import Any
 
 from multiprocess import connection
 
-from course_lib.comm.collective_order import Entered, Site
-from course_lib.comm.failures import Frame, frames_of_dump
-from course_lib.comm.processes.launcher.output import Printer
+from course_lib.comm.processes.launcher.account import Account
 from course_lib.comm.processes.launcher.pipes import LauncherPipes, Tap
 from course_lib.comm.processes.launcher.resident import resident_bytes
 from course_lib.comm.processes.launcher.start_methods import PROCESS_LOCK, start_process
-from course_lib.comm.processes.returned import Standing
-from course_lib.comm.processes.worker.control import (
-    Attached,
-    Compared,
-    Done,
-    Failed,
-    Loaded,
-    Located,
-    Output,
-    Recalled,
-)
 from course_lib.comm.processes.worker.setup import Setup, WorkerPipes
 from course_lib.comm.processes.worker.worker_main import enter
-from course_lib.trace.recorder import Recorder
 
-__all__ = ["REST_S", "Phase", "WorkerHandle"]
+__all__ = ["REST_S", "WorkerHandle"]
 
 # On Windows one can wait for 63 things at most, so there the output travels with the records.
 _OUTPUTS = () if sys.platform == "win32" else ("stdout", "stderr", "crash")
@@ -45,18 +30,8 @@ would make the worker three times slower."""
 _MOMENTS = 200
 
 
-class Phase(enum.IntEnum):
-    """How far a worker has come."""
-
-    STARTING = 0
-    ATTACHED = 1
-    LOADED = 2
-    RUNNING = 3
-    DONE = 4
-
-
-class WorkerHandle:
-    """One worker.
+class WorkerHandle(Account):
+    """One worker: what it has told, and its process.
 
     Parameters
     ----------
@@ -67,26 +42,6 @@ class WorkerHandle:
 
     Attributes
     ----------
-    phase : Phase
-        How far it has come.
-    done : Done or None
-        Its report, once its function has returned.
-    failure : Failed or None
-        Its report, if it raised.
-    frames : tuple of Frame or None
-        Where it was when it was last asked.
-    call : str or None
-        The verb it waited in then.
-    entered : Entered or None
-        The collective it was in then.
-    beside : tuple of (str, tuple of Frame, str or None, Entered or None)
-        All three, after a name, of everything that it had started.
-    sites : tuple of Site
-        The places at which it had called collectives when it last reported.
-    standing : Standing or None
-        Which functions run in it, if it has answered to that.
-    recorder : Recorder or None
-        What it had recorded when it last reported, if it was traced.
     gone : bool
         Whether its process has ended.
     gone_s : float
@@ -99,40 +54,21 @@ class WorkerHandle:
         Whether the launcher ended it.
     cut_off : bool
         Whether its line has broken and its process lived on.
-    silent : bool
-        Whether it did not answer when it was asked where it is; a later answer no longer counts.
-    too_late : bool
-        Whether the run is over for it: what it reports from now on no longer counts.
     """
 
     def __init__(self, rank: int, context: Any) -> None:
-        self.rank = rank
-        self.phase = Phase.STARTING
-        self.done: Done | None = None
-        self.failure: Failed | None = None
-        self.frames: tuple[Frame, ...] | None = None
-        self.call: str | None = None
-        self.entered: Entered | None = None
-        self.beside: tuple[tuple[str, tuple[Frame, ...], str | None, Entered | None], ...] = ()
-        self.sites: tuple[Site, ...] = ()
-        self.standing: Standing | None = None
-        self.recorder: Recorder | None = None
+        super().__init__(rank)
         self.gone = True
         self.gone_s = 0.0
         self.exit_code: int | None = None
         self.resident_bytes: int | None = None
         self.ended_by_us = False
         self.cut_off = False
-        self.silent = False
-        self.too_late = False
-        self.printer = Printer(rank)
         self._context = context
         self._process: Any = None
-        self._crash = b""
         self._inbox: LauncherPipes | None = None
         self._taps: dict[str, Tap] = {}
         self._heard_s = 0.0
-        self._failed_s = 0.0
         self._requests: Any = None
         self._worker_ends: list[Any] = []
 
@@ -149,7 +85,7 @@ class WorkerHandle:
         """
         if self.failure is not None:
             patience_s = _ANOTHER_FIRST_S if self.failure.is_consequence else 0.0
-            return time.monotonic() >= self._failed_s + patience_s
+            return time.monotonic() >= self.failed_s + patience_s
         lost = self._inbox is not None and not self._inbox.open
         return self.n_refused is not None or (self.done is None and lost)
 
@@ -162,11 +98,6 @@ class WorkerHandle:
     def left_well(self) -> bool:
         """Whether it has done all that a worker does before it leaves."""
         return self.done is not None and self.exit_code == 0
-
-    @property
-    def crash(self) -> tuple[Frame, ...]:
-        """The stack that the fault handler wrote."""
-        return frames_of_dump(self._crash.decode("utf-8", "replace"))
 
     def open_pipes(self) -> WorkerPipes:
         """Make the pipes; return the worker's ends of them."""
@@ -221,14 +152,14 @@ class WorkerHandle:
         """Take what has come."""
         for name, tap in self._taps.items():
             if tap.pipe in ready:
-                self._hear(name, tap.read())
+                self.hear(name, tap.read())
                 self._heard_s = time.monotonic()
         inbox = self._inbox
         if inbox is None:
             return
         if inbox.pipe in ready:
             for record in inbox.read():
-                self._note(record)
+                self.note(record)
         if not self.gone and (self._process.sentinel in ready or not inbox.open):
             # A broken line comes first by a moment; a process that lives on without one is ended.
             patience_s = 0 if inbox.open or self.done else _DEATH_S
@@ -253,10 +184,10 @@ class WorkerHandle:
             self.gone_s = time.perf_counter()
         self.exit_code = self._bury()
         for name, tap in self._taps.items():  # what it wrote last is still in the pipes
-            self._hear(name, tap.read())
+            self.hear(name, tap.read())
             tap.close()
         for record in inbox.read():
-            self._note(record)
+            self.note(record)
         inbox.close()
 
     def _bury(self) -> int | None:
@@ -271,39 +202,6 @@ class WorkerHandle:
         self._process.kill()
         self._process.join()
         return None
-
-    def _hear(self, name: str, data: bytes) -> None:
-        if name == "crash":
-            self._crash += data
-        elif data:
-            self.printer.feed(name, data)
-
-    def _note(self, record: Any) -> None:
-        match record:
-            case Attached():
-                self.phase = Phase.ATTACHED
-            case Loaded():
-                self.phase = Phase.LOADED
-            case Located() if not self.silent:
-                self.frames, self.call, self.entered, self.beside, self.sites = record
-            case Compared():
-                self.standing = record.standing
-            case Recalled():
-                self.recorder = record.recorder
-            case Output():
-                self.printer.feed(record.stream, record.data)
-            case Done() | Failed() if self.too_late:
-                self.recorder = record.recorder
-            case Done():
-                self.done = record
-                self.recorder = record.recorder
-                self.sites = record.sites
-                self.phase = Phase.DONE
-            case Failed():
-                self.failure = record
-                self.recorder = record.recorder
-                self._failed_s = time.monotonic()
-                self.sites = record.sites
 
     def signal(self, number: int) -> None:
         """Send a signal to its process."""

@@ -160,7 +160,7 @@ class Mailbox:
         self._release()
 
     def lie_down(self, news: int) -> None:
-        """Say that the owner sleeps, unless more than ``news`` letters have been announced to it.
+        """Say that the owner sleeps, unless more than ``news`` messages have been announced to it.
 
         The word of it: what wakes the owner comes another way.
         """
@@ -173,7 +173,7 @@ class Mailbox:
     # The others' part
 
     def announce(self) -> None:
-        """Say that a letter is about to be sent to the owner, who so does not sleep."""
+        """Say that a message is about to be sent to the owner, who so does not sleep."""
         words = self._words
         self._acquire()
         words[_NEWS] += 1

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.communicator import WORLD, Communicator
+from course_lib.comm.communicator import WORLD, Communicator, in_another_thread
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.messages import Envelope, Tag, envelope
 from course_lib.comm.pending import Pending
@@ -20,6 +20,7 @@ from course_lib.comm.processes.rank.eager import receive_small, send_small
 from course_lib.comm.processes.rank.flow import NO_THREAD, Call, Flow
 from course_lib.comm.processes.rank.meetings import meet, place_of_array
 from course_lib.comm.processes.rank.rank_context import RankContext
+from course_lib.comm.processes.rank.recording import RecordingCommunicator
 from course_lib.comm.processes.rank.started import start
 
 __all__ = ["ProcessCommunicator"]
@@ -27,7 +28,7 @@ __all__ = ["ProcessCommunicator"]
 T = TypeVar("T")
 
 
-class ProcessCommunicator(Communicator):
+class ProcessCommunicator(RecordingCommunicator):
     """A communicator over shared memory.
 
     What is said of shared memory alone stands in four methods, ``_sending``, ``_receiving`` and the
@@ -57,36 +58,15 @@ class ProcessCommunicator(Communicator):
     ) -> None:
         me = context.progress.rank
         members = tuple(range(context.progress.size) if members is None else members)
-        self._context = context
-        self._tally = context.tallies.open(name)
-        super().__init__(
-            members.index(me), len(members), context.settings.seed, name, members, context.sites
-        )
-        self._records = context.settings.trace
+        super().__init__(context, name, members)
         flow.comm = flow.comm or self
         self._progress = context.progress
-        self._recorder = context.recorder
-        self._sends = context.recorder.sends if context.settings.trace else None
-        self._receives = context.recorder.receives if context.settings.trace else None
-        self._origin_s = context.origin_s
         self._flow = flow
         self._me = me
         self._peers = [peer for peer in members if peer != me]
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
         self._channel = channel & ~1
         self._quiet_channel = channel | 1  # for what barrier, split and the like say to each other
-
-    def __del__(self) -> None:
-        """Say that what it has sent and received is all."""
-        self._context.tallies.end(self._tally)
-
-    @property
-    def _last_stamp(self) -> int:
-        return self._tally.last_stamp
-
-    @_last_stamp.setter
-    def _last_stamp(self, stamp: int) -> None:
-        self._tally.last_stamp = stamp
 
     # Messages
 
@@ -176,11 +156,7 @@ class ProcessCommunicator(Communicator):
                 f"a copy of rank {self._me} (os.fork) called {verb}(); a copy is no rank, and can "
                 "neither send nor receive: run starts the workers"
             )
-        raise RuntimeError(
-            f"rank {self._me} called {verb}() of communicator {self.name!r} in another thread "
-            "than its own; one communicator belongs to one thread: a function given to start() "
-            "is to use the communicator that it is handed"
-        )
+        raise in_another_thread(self._me, verb, self.name)
 
     def _sending(
         self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
@@ -271,48 +247,3 @@ class ProcessCommunicator(Communicator):
         coming = self._receiving(from_, Wanted(self._quiet_channel, stamp=0))
         self._drive(Call(verb, from_, NOBODY, None, awaited, self.name), None, coming)
         return coming.sent.tag, coming.result  # what its sender calls it, and what it is
-
-    # The trace
-
-    def _record_send(self, sent: Envelope, to: int, n_bytes: int, posted_s: float) -> None:
-        if self._sends is None:  # then what nobody receives can only be counted
-            self._tally.sent[to] += 1
-            self._tally.last_tags[to].append(sent.tag)
-            return
-        tag, dtype, shape, _ = sent
-        now_s = perf_counter() - self._origin_s
-        self._sends.append((self.name, to, tag, dtype, shape, n_bytes, posted_s, now_s))
-
-    def _record_receive(self, from_: int, *, waited: bool) -> None:
-        if self._receives is None:
-            self._tally.received[from_] += 1
-            return
-        now_s = perf_counter() - self._origin_s
-        # A message that did not wait lay ready in the ring when its sender had copied it.
-        self._receives.append((self.name, from_, now_s if waited else None, now_s))
-
-    def _note_waits(self, call: Call) -> None:
-        awaited = call.dst if call.src == NOBODY else call.src
-        peer = awaited if awaited >= 0 else None
-        if self._context.settings.trace:
-            origin_s = self._origin_s
-            for start_s, end_s in self._flow.waits:
-                self._recorder.waits.append(
-                    (call.verb, peer, start_s - origin_s, end_s - origin_s, self.name)
-                )
-        self._flow.waits.clear()
-
-    def _computed(self, label: str, flops: float, started_s: float) -> None:
-        if self._context.settings.trace:
-            self._recorder.computes.append((label, flops, started_s, self._clock()))
-
-    def _note(self, name: str, value: Any) -> None:
-        if self._context.settings.trace:
-            self._recorder.notes.append((name, value, self._clock()))
-
-    def _collective(self, name: str, number: int, entered_s: float) -> None:
-        left_s = perf_counter() - self._origin_s
-        self._recorder.collectives.append((name, number, entered_s, left_s, self.name))
-
-    def _clock(self) -> float:
-        return perf_counter() - self._origin_s

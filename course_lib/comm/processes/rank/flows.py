@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
-from course_lib.comm.failures import frames_of_stack, place, user_frame
+from course_lib.comm.frames import frames_of_stack, place, user_frame
 from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow

@@ -1,8 +1,7 @@
 """Everything of one rank that goes out or comes in: it moves messages on, or waits for news.
 
 A rank has one progress engine. Its communicators share the rings, and the flows of control that it
-has started share the engine: one flow at a time moves messages, and of those that wait one sleeps
-on the rank's bell and wakes the others when it rings. A flow takes messages of its own
+has started share the engine: one flow at a time moves messages. A flow takes messages of its own
 communicator; if one of another communicator is in the way, and nobody waits for that, it is set
 aside.
 """
@@ -14,10 +13,9 @@ from itertools import count
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.processes.memory.layout import Channels
 from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
-from course_lib.comm.processes.memory.rings import Inlet
 from course_lib.comm.processes.memory.transfers import Receiving, Sending
 from course_lib.comm.processes.rank.flow import Call, Flow
-from course_lib.comm.processes.rank.flows import Flows
+from course_lib.comm.processes.rank.waiting import WaitingFlows
 from course_lib.comm.processes.returned import in_vain
 
 __all__ = ["POLL_S", "ProgressEngine"]
@@ -26,7 +24,7 @@ POLL_S = 100e-6
 """How long a rank stays awake for news: a few times what waking up would take."""
 
 
-class ProgressEngine(Flows):
+class ProgressEngine(WaitingFlows):
     """A rank's ends of all rings, its mailbox, and its flows.
 
     Parameters
@@ -43,20 +41,10 @@ class ProgressEngine(Flows):
     """
 
     def __init__(self, rank: int, channels: Channels) -> None:
-        super().__init__(rank, channels.size, channels.board)
+        super().__init__(rank, channels)
         self.outlets = channels.outlets(rank)
-        self.inlets = channels.inlets(rank)
         self.numbers = count(1)
         self._mailboxes = channels.mailboxes
-        self.mailbox = channels.mailboxes[rank]
-        self._watcher: Flow | None = None  # of several flows the one that sleeps on the bell
-        self._n_finished = 0
-        # Of several flows those that are in a verb, by what they wait for.
-        peers = [peer for peer in range(channels.size) if peer != rank]
-        self._readers: dict[int, dict[int, Flow]] = {src: {} for src in peers}
-        self._senders: dict[int, dict[Flow, Sending]] = {dst: {} for dst in peers}
-        self._listeners: dict[Flow, None] = {}
-        self._parked: dict[Flow, None] = {}
         self._given_up: dict[int, Sending] = {}
 
     def finish(self) -> None:
@@ -208,73 +196,6 @@ class ProgressEngine(Flows):
             inlet.publish(0)
         self._wake_all()
 
-    # Several flows
-
-    def _enter_verb(
-        self, flow: Flow, going: Sending | None, coming: Receiving | None
-    ) -> None:  # fmt: skip
-        with self.turn:
-            if coming is not None:
-                self._readers[coming.inlet.src][coming.channel] = flow
-            if going is not None and not going.done:
-                self._senders[going.dst][flow] = going
-
-    def _leave_verb(
-        self, flow: Flow, going: Sending | None, coming: Receiving | None
-    ) -> None:  # fmt: skip
-        """Let another flow listen for news, if it was this one that did."""
-        with self.turn:
-            if coming is not None:
-                self._readers[coming.inlet.src].pop(coming.channel, None)
-            if going is not None:
-                self._senders[going.dst].pop(flow, None)
-            self._listeners.pop(flow, None)
-            if self._parked and self._watcher is None:
-                self._wake(next(iter(self._parked)))
-
-    def _share(self) -> None:
-        """Wake those flows that can go on, as far as this rank has looked."""
-        if not self._parked and self._watcher is None:
-            return
-        for src, readers in self._readers.items():
-            if readers:
-                self._wake_reader(self.inlets[src], readers)
-        for senders in self._senders.values():
-            for flow, going in senders.items():
-                if going.can_advance(self._board.accepted(self.rank, flow.number)):
-                    self._wake(flow)
-        if self._listeners and any(i.parcels or not i.is_empty for i in self.inlets.values()):
-            for flow in self._listeners:
-                self._wake(flow)
-        if self._n_finished:
-            for flow in self.flows.values():
-                if flow.call is not None and self._gone(flow.call):
-                    self._wake(flow)  # to say so itself
-
-    def _wake_reader(self, inlet: Inlet, readers: dict[int, Flow]) -> None:
-        """Wake the flow that the next bytes in a ring are for, or one that sets them aside."""
-        for channel in readers.keys() & inlet.parcels.keys():
-            if inlet.parcels[channel][0].whole:
-                self._wake(readers[channel])
-        readable = inlet.readable()
-        if readable in readers:
-            self._wake(readers[readable])
-        elif readable is not None and not inlet.busy:
-            for reader in readers.values():
-                if reader in self._parked or reader is self._watcher:
-                    return self._wake(reader)
-
-    def _wake(self, flow: Flow) -> None:
-        if flow is self._watcher:
-            self.mailbox.tell_owner()
-        self._parked.pop(flow, None)
-        super()._wake(flow)
-
-    def _wake_all(self) -> None:
-        if self._watcher is not None:
-            self._wake(self._watcher)
-        super()._wake_all()
-
     # Waiting
 
     def _rest(self, flow: Flow, call: Call, news: int, *, begun: bool = False) -> None:
@@ -327,15 +248,3 @@ class ProgressEngine(Flows):
         news, _ = self._look_everywhere()
         self._share()
         return news
-
-    def _gone(self, call: Call) -> list[int]:
-        """List the ranks that have returned, and left nothing, without which it cannot end."""
-        if call.src == ANYONE:
-            peers = list(call.missing)
-        else:
-            peers = [peer for peer in (call.src, *call.missing) if peer >= 0]
-        if call.dst >= 0:  # first it sends, if it can: then that has been sent
-            return self.mailbox.finished([call.dst])
-        # What is still in a ring may stand behind a message that another flow is receiving.
-        left = [peer for peer in self.mailbox.finished(peers) if self.inlets[peer].is_empty]
-        return [] if call.src == ANYONE and len(left) < len(peers) else left

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from course_lib.comm.communicator import in_another_thread
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.rank.flow import Flow
@@ -41,10 +42,7 @@ class Started(Pending[T]):
         """Wait until the function has returned; return what it returned, however often asked."""
         waiter = self._progress.this_flow()
         if waiter is None:
-            raise RuntimeError(
-                f"wait() for {quoted(self._flow.name)} was called in a thread that run has not "
-                "started; call it where the result is needed, in the rank's function"
-            )
+            raise in_another_thread(self._progress.rank, "wait", self._flow.name)
         if waiter.comm is not None:
             waiter.comm._no_compute("wait")
         if not self._flow.over:

@@ -6,14 +6,14 @@ Records are pickled: both ends belong to one run, and nobody else can reach the 
 from typing import NamedTuple
 
 from course_lib.comm.collective_order import Entered, Site
-from course_lib.comm.failures import Failure, Frame
+from course_lib.comm.failures import Failure
+from course_lib.comm.frames import Frame
 from course_lib.comm.messages import Tag
 from course_lib.comm.processes.returned import Standing
 from course_lib.trace.recorder import Recorder
 
 __all__ = [
     "Attached",
-    "Call",
     "Compare",
     "Compared",
     "Done",
@@ -24,12 +24,13 @@ __all__ = [
     "Locate",
     "Located",
     "Output",
+    "PackedCall",
     "Recall",
     "Recalled",
 ]
 
 
-class Call(NamedTuple):
+class PackedCall(NamedTuple):
     """To a worker: the function and its arguments, packed."""
 
     data: bytes

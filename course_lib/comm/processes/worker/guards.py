@@ -21,7 +21,7 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.collective_order import Sites
-from course_lib.comm.failures import frames_of, frames_of_stack
+from course_lib.comm.frames import frames_of, frames_of_stack
 from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.worker.control import (
     Compare,
@@ -36,7 +36,7 @@ from course_lib.comm.processes.worker.control import (
 from course_lib.comm.processes.worker.setup import WorkerPipes
 from course_lib.trace.recorder import Recorder
 
-__all__ = ["LINE_CLOSED", "Line", "Pump", "die_with_launcher", "watch_for_crashes"]
+__all__ = ["LINE_CLOSED", "ControlLine", "Pump", "die_with_launcher", "watch_for_crashes"]
 
 LINE_CLOSED = 113
 """The exit code of a worker whose function has closed the files that it reports through."""
@@ -45,7 +45,7 @@ _PR_SET_PDEATHSIG = 1
 _LAST_WORDS_S = 1.0
 
 
-class Line:
+class ControlLine:
     """A worker's line to the launcher: records out, requests in.
 
     Parameters
@@ -157,11 +157,11 @@ class Pump:
 
     Parameters
     ----------
-    line : Line
+    line : ControlLine
         The line to the launcher.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ControlLine) -> None:
         self._line = line
         self._threads = []
         for fd, stream in ((1, "stdout"), (2, "stderr")):

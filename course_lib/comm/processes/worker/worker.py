@@ -26,7 +26,12 @@ from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.worker.control import Attached, Done, Failed, Loaded
-from course_lib.comm.processes.worker.guards import Line, Pump, die_with_launcher, watch_for_crashes
+from course_lib.comm.processes.worker.guards import (
+    ControlLine,
+    Pump,
+    die_with_launcher,
+    watch_for_crashes,
+)
 from course_lib.comm.processes.worker.setup import Setup
 from course_lib.comm.result import WORKER_VARIABLE
 from course_lib.comm.shipping import load_call, no_room, pack_value
@@ -51,7 +56,7 @@ def work(setup: Setup) -> None:
     progress = transport.progress(setup.rank, channels)
     let_forks_end_with_the_run(progress.flows)
     sites = Sites()
-    line = Line(setup.pipes, progress, sites)
+    line = ControlLine(setup.pipes, progress, sites)
     pump = None if setup.pipes.outputs else Pump(line)
     _live(setup, transport, progress, line, sites)
     _end_children()
@@ -72,7 +77,9 @@ def _end_children() -> None:
         end_processes(descendants([os.getpid()]))
 
 
-def _live(setup: Setup, transport: Transport, progress: Flows, line: Line, sites: Sites) -> None:
+def _live(
+    setup: Setup, transport: Transport, progress: Flows, line: ControlLine, sites: Sites
+) -> None:
     context: RankContext | None = None
     origin_s = time.perf_counter()
 

@@ -5,7 +5,7 @@ from typing import Self
 
 from tqdm import tqdm
 
-from course_lib.cli.outputs import say, tell
+from course_lib.console.outputs import say, tell
 
 __all__ = ["Progress"]
 

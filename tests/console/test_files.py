@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli import files
 from course_lib.cli.bench import main as bench
-from course_lib.cli.files import check_file, put, write
 from course_lib.cli.train import main as train
+from course_lib.console import files
+from course_lib.console.files import check_file, put, write
 
 LINKS = pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
 TRAIN = "--model linear --scheme serial --backend simulated --epochs 1"
@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_half_written(tmp_pa
 
 def test_a_training_whose_trace_cannot_be_written_tells_all_else(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("course_lib.cli.files._put_or_overwrite", full)
+    monkeypatch.setattr("course_lib.console.files._put_or_overwrite", full)
     words = f"{TRAIN} --trace {tmp_path / 'trace.json'} --checkpoint {tmp_path / 'kept'}"
     assert train(words.split()) == 1
     told = capsys.readouterr()
@@ -131,7 +131,7 @@ def test_a_training_whose_trace_cannot_be_written_tells_all_else(tmp_path, monke
 
 def test_a_benchmark_whose_file_cannot_be_written_shows_its_table(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("course_lib.cli.files._put_or_overwrite", full)
+    monkeypatch.setattr("course_lib.console.files._put_or_overwrite", full)
     assert bench(f"{BENCH} --json {tmp_path / 'found.json'}".split()) == 1
     told = capsys.readouterr()
     assert "\nring " in told.out

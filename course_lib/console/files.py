@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from course_lib.cli.outputs import say, tell
+from course_lib.console.outputs import say, tell
 
 __all__ = ["NEW", "are_one_file", "check_file", "put", "read_plain", "write"]
 

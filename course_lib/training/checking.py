@@ -1,0 +1,49 @@
+"""What every scheme is given, checked: a model, and examples with as many targets."""
+
+from typing import Any
+
+from course_lib.models.model import Model
+
+__all__ = ["check_training"]
+
+_NEEDED = [name for name in vars(Model) if not name.startswith("_")]
+_HOW = (
+    "mlp(64, 32, 10) of course_lib.models.mlp makes one, and TorchModel of "
+    "course_lib.models.torch_model makes one of torch modules"
+)
+
+
+def check_training(model: Any, X: Any, y: Any) -> None:
+    """Refuse what cannot be trained, before anything is sent; the first line of every scheme.
+
+    Parameters
+    ----------
+    model : Model
+        What is to be trained.
+    X, y : array, shape (m, ...) and (m, ...)
+        The examples and their targets.
+
+    Raises
+    ------
+    TypeError
+        If ``model`` is no ``Model``, or ``X`` or ``y`` no array.
+    ValueError
+        If there is no example, or not one target for each.
+    """
+    if isinstance(model, type):
+        raise TypeError(f"model must be a Model, got the class {model.__name__}: call it")
+    if missing := [name for name in _NEEDED if not hasattr(model, name)]:
+        lacks = "" if len(missing) == len(_NEEDED) else f", which has no {', '.join(missing)}"
+        raise TypeError(f"model must be a Model, got {type(model).__name__}{lacks}; {_HOW}")
+    for name, array in (("X", X), ("y", y)):
+        if not getattr(array, "shape", ()):
+            raise TypeError(
+                f"{name} must be an array with a row for each example, got "
+                f"{type(array).__name__}: np.asarray makes one"
+            )
+    n_examples, n_targets = X.shape[0], y.shape[0]  # a sparse array has no len()
+    if n_examples == 0 or n_examples != n_targets:
+        raise ValueError(
+            "X and y must have a row for each example, one at least, "
+            f"got {n_examples} rows of X and {n_targets} of y"
+        )

@@ -1,0 +1,44 @@
+"""A program that multiprocessing has spawned can call ``run`` itself, in every world."""
+
+import json
+
+import pytest
+
+from tests.programs import Program
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+import json
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+from course_lib import run
+
+STATE = np.zeros(1)
+
+class Tally:
+    count = 0
+
+def step(comm):
+    STATE[0] += 1
+    Tally.count += 1
+    comm.barrier()
+    return float(STATE[0]), Tally.count
+
+def job(backend):
+    return run(step, workers=2, backend=backend).values, float(STATE[0]), Tally.count
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        print(json.dumps(list(executor.map(job, [BACKEND]))), flush=True)
+"""
+
+
+def test_its_ranks_share_nothing_either(world, tmp_path):
+    script = f"BACKEND = {world.backend!r}\n{SCRIPT}"
+    with Program(tmp_path, script, "spawn") as program:
+        output, errors = program.process.communicate(timeout=120)
+    assert json.loads(output) == [[[[1.0, 1], [1.0, 1]], 0.0, 0]], errors.decode()

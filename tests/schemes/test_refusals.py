@@ -1,0 +1,114 @@
+"""Every scheme says in its first line what it cannot train; nothing has been sent then."""
+
+import inspect
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import run, schemes
+from course_lib.comm.errors import RunError
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.models.mlp import mlp
+from course_lib.schemes.serial import steps_to_loss, walk
+from course_lib.training import Plan, check_training
+from course_lib.training.shards import shards_evenly
+
+X, Y = np.ones((8, 3)), np.arange(8) % 2
+PLAN = Plan(batch_size=4)
+MODEL = mlp(3, 2)
+
+OWN = {
+    "priority": {"order": [0]},
+    "sharded_parameter_server": {"shards": shards_evenly(MODEL.n_parameters, 1)},
+}
+WITHOUT_MODEL = {"map_reduce", "one_shot_averaging", "gradient_descent"}
+WITHOUT_RANKS = {"train", "gradient_descent"}
+OF_RANKS = sorted({*schemes.__all__} - WITHOUT_RANKS)
+WITH_MODEL = sorted({*OF_RANKS} - WITHOUT_MODEL)
+
+
+def tried(name, *data):
+    """Train with two simulated ranks, and trace what they send."""
+    scheme = getattr(schemes, name)
+    if "plan" in inspect.signature(scheme).parameters:
+        data = (*data, PLAN)
+    return run(partial(scheme, **OWN.get(name, {})), *data, workers=2, backend="simulated")
+
+
+def refusal(name, *data):
+    with pytest.raises(RunError) as caught:
+        tried(name, *data)
+    assert len(caught.value.trace.messages) == 0
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", WITH_MODEL)
+def test_what_they_are_given_here_can_be_trained(name):
+    assert tried(name, MODEL, X, Y).values[0].losses
+
+
+@pytest.mark.parametrize("name", WITH_MODEL)
+def test_a_scheme_without_a_model_says_what_makes_one(name):
+    told = refusal(name, torch.nn.Linear(3, 2), X, Y)
+    assert "TypeError: model must be a Model, got Linear" in told
+    assert "mlp(64, 32, 10)" in told
+    assert "TorchModel" in told
+
+
+@pytest.mark.parametrize("name", OF_RANKS)
+@pytest.mark.parametrize("short", ["X", "y"])
+def test_a_row_without_a_target_is_refused(name, short):
+    data = (X[:6], Y) if short == "X" else (X, Y[:6])
+    model = () if name in WITHOUT_MODEL else (MODEL,)
+    assert "6" in refusal(name, *model, *data)
+
+
+@pytest.mark.parametrize("name", OF_RANKS)
+def test_no_example_is_refused(name):
+    model = () if name in WITHOUT_MODEL else (MODEL,)
+    assert "one" in refusal(name, *model, X[:0], Y[:0])
+
+
+@pytest.mark.parametrize("fn", [schemes.train, walk, partial(steps_to_loss, target=0.1)])
+def test_so_does_training_without_ranks(fn):
+    with pytest.raises(ValueError, match="got 8 rows of X and 7 of y"):
+        list(fn(MODEL, X, Y[:7], PLAN))
+
+
+class Half:
+    """A model that somebody has begun to write."""
+
+    n_parameters, layers = 2, ()
+
+    def initial(self, seed=0):
+        return np.zeros(2)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "told"),
+    [
+        (None, (X, Y), "must be a Model, got NoneType; mlp"),
+        (LinearRegression, (X, Y), "got the class LinearRegression: call it"),
+        (Half(), (X, Y), "got Half, which has no loss, gradient, .*flops"),
+        (MODEL, ([[1.0], [2.0]], Y), "X must be an array .* got list: np.asarray makes one"),
+        (MODEL, (X, [0, 1]), "y must be an array .* got list"),
+        (MODEL, (X, np.float64(1)), "y must be an array with a row for each example, got float64"),
+    ],
+)
+def test_what_is_wrong_is_named(model, data, told):
+    with pytest.raises(TypeError, match=told):
+        check_training(model, *data)
+
+
+@pytest.mark.parametrize("model", [LinearRegression(3), LogisticRegression(3), MODEL])
+@pytest.mark.parametrize("as_array", [np.asarray, torch.tensor])
+def test_what_can_be_trained_is_not_refused(model, as_array):
+    check_training(model, as_array(X), as_array(Y))
+
+
+def test_rank_0_can_lend_replicas_of_a_network_only():
+    told = refusal("nn_data_parallel", LinearRegression(3), X, Y)
+    assert "TypeError: model must be a TorchModel, got LinearRegression" in told
