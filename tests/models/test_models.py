@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from course_lib.models.alexnet import alexnet
 from course_lib.models.conv_net import conv_net
+from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
@@ -20,6 +22,8 @@ MODELS = {
     "one layer": mlp(3, 2),
     "conv": conv_net(2, 3),
     "conv with BatchNorm": conv_net(2, 3, batch_norm=True),
+    "chain": deep_mlp(3, 5, 4, 4),
+    "conv chain": alexnet(2, 4, 3),
 }
 WITHOUT_BATCH_NORM = [name for name in MODELS if "BatchNorm" not in name]
 
