@@ -1,0 +1,50 @@
+"""Pipelines: in which order ranks work on the micro-batches of a step, one file for each way.
+
+A model is cut into stages, which live on ranks, and a batch into micro-batches. A schedule says for
+each rank what it does, one action after another: it is data, made by a function of the number of
+ranks P and of micro-batches M. ``check_schedule`` refuses one that cannot be carried out, ``times``
+works out how long one takes, ``to_torch`` writes one as torch.distributed.pipelining does, and
+``course_lib.schemes.pipeline`` trains with any of them. To have another one, write a function.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from course_lib.pipelines.checking import check_schedule
+from course_lib.pipelines.gpipe import gpipe
+from course_lib.pipelines.interleaved import interleaved
+from course_lib.pipelines.one_f_one_b import one_f_one_b
+from course_lib.pipelines.schedule import Action, Schedule
+from course_lib.pipelines.times import Times, evaluate
+from course_lib.pipelines.torch_notation import to_torch, to_torch_csv
+from course_lib.pipelines.zb_h1 import zb_h1
+from course_lib.pipelines.zb_v import zb_v
+
+__all__ = [
+    "SCHEDULES",
+    "Action",
+    "MakesSchedule",
+    "Schedule",
+    "Times",
+    "check_schedule",
+    "evaluate",
+    "gpipe",
+    "interleaved",
+    "one_f_one_b",
+    "to_torch",
+    "to_torch_csv",
+    "zb_h1",
+    "zb_v",
+]
+
+MakesSchedule: TypeAlias = Callable[[int, int], Schedule]
+"""Called with the number of ranks and of micro-batches."""
+
+SCHEDULES: dict[str, MakesSchedule] = {
+    "gpipe": gpipe,
+    "1f1b": one_f_one_b,
+    "interleaved": interleaved,
+    "zb_h1": zb_h1,
+    "zb_v": zb_v,
+}
+"""The schedules by name."""
