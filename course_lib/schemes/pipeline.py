@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from course_lib.words.split import split_evenly
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain
 
-__all__ = ["joined", "pipeline"]
+__all__ = ["joined", "pipeline", "schedule_for"]
 
 _WORDS = {"F": "forward", "I": "input gradient", "W": "weight gradient", "B": "backward"}
 
@@ -61,7 +61,7 @@ def pipeline(
     other schedules.
     """
     check_training(model, X, y)
-    made = _made(schedule, comm.size, microbatches, min(plan.batch_size, len(y)))
+    made = schedule_for(comm.size, schedule, microbatches, min(plan.batch_size, len(y)))
     layers = cut_into_stages(model, made.n_stages)
     stages = {k: Stage(model, layers[k], plan.seed) for k in made.stages_of(comm.rank)}
     sgds = {k: optimizer(stage.w, plan) for k, stage in stages.items()}
@@ -179,8 +179,32 @@ def _known_as(action: Action) -> Action:
     return action if action.kind == "F" else action._replace(kind="I")
 
 
-def _made(schedule: Any, ranks: int, microbatches: int, most: int) -> Schedule:
-    """Make the schedule, and refuse it if it is not for these ranks and batches."""
+def schedule_for(
+    ranks: int, schedule: MakesSchedule, microbatches: int, n_examples: int
+) -> Schedule:
+    """Make a schedule, and refuse it if it is not for these ranks and batches.
+
+    Parameters
+    ----------
+    ranks : int
+        How many there are.
+    schedule : callable
+        Makes it, of the number of ranks and of micro-batches.
+    microbatches : int
+        Into how many parts a batch is cut.
+    n_examples : int
+        How many examples a batch has.
+
+    Returns
+    -------
+    Schedule
+        It can be carried out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot, or is for other numbers, or if there are more micro-batches than examples.
+    """
     if not callable(schedule):
         raise TypeError(
             "schedule must be a function of the number of ranks and of micro-batches, such as "
@@ -194,9 +218,10 @@ def _made(schedule: Any, ranks: int, microbatches: int, most: int) -> Schedule:
         raise ValueError(
             f"schedule must be for {microbatches} micro-batches, got one for {made.microbatches}"
         )
-    if microbatches > most:
+    if microbatches > n_examples:
         raise ValueError(
-            f"microbatches must be no more than the examples of a batch, {most}, got {microbatches}"
+            f"microbatches must be no more than the examples of a batch, {n_examples}, "
+            f"got {microbatches}"
         )
     return made
 

@@ -6,6 +6,10 @@ import pytest
 from course_lib import run
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.pipelines import SCHEDULES, interleaved, to_torch, to_torch_csv
+from course_lib.schemes import pipeline, train
+from course_lib.schemes.pipeline import joined
+from course_lib.training import Plan
+from course_lib.training.plan import Share
 
 # PyTorch's own test of its schedules, test/distributed/pipelining/test_schedule.py: stages a rank,
 # micro-batches, ranks.
@@ -162,29 +166,45 @@ def by_torch(comm, schedule, folder):
     }
 
 
-def every_one_by_torch(comm, schedules, folder):
-    return [by_torch(comm, schedule, folder) for schedule in schedules]
+def by_both(comm, names, folder):
+    """Train by torch and by our own executor, in the same world."""
+    found = []
+    for name in names:
+        ours = pipeline(comm, deep_mlp(*SIZES), *data(), Straight(RATE, ROWS), SCHEDULES[name], M)
+        found.append((by_torch(comm, SCHEDULES[name](comm.size, M), folder), ours))
+    return found
+
+
+class Straight(Plan):
+    """A plan that goes through the examples in the order in which they lie."""
+
+    def shares(self, n_examples, rank=0, size=1):
+        for start in range(0, n_examples, self.batch_size):
+            yield Share(np.arange(start, start + self.batch_size), 1.0)
 
 
 @pytest.mark.slow
-def test_torchs_runtime_trains_by_our_schedules(tmp_path):
-    """Not the executor yet: losses and parameters of plain steps, by hand, are what it finds."""
+def test_torchs_runtime_trains_by_our_schedules_and_finds_what_our_executor_finds(tmp_path):
     private("_PipelineScheduleRuntime")
-    schedules = [make(2, M) for make in SCHEDULES.values()]
-    found = run(every_one_by_torch, schedules, tmp_path, workers=2, backend="torch").values
+    found = run(by_both, list(SCHEDULES), tmp_path, workers=2, backend="torch").values
     model, (X, y) = deep_mlp(*SIZES), data()
-    w, losses = model.initial(), []
-    for step in range(STEPS):
-        rows = slice(step * ROWS, (step + 1) * ROWS)
-        loss, grad = model.gradient(w, (X[rows], y[rows]))
-        losses.append(loss)
-        w -= RATE * grad
-    for number, _ in enumerate(schedules):
-        parts, of_last = {}, []
-        for of_rank in found:
-            of_last += of_rank[number][0]
-            parts |= of_rank[number][1]
-        whole = np.concatenate([parts[stage] for stage in sorted(parts)])
-        np.testing.assert_allclose(of_last, losses, rtol=1e-13)
-        np.testing.assert_allclose(whole, w, rtol=0, atol=1e-14)
-    assert np.abs(w - model.initial()).max() > 1e-3
+    serial = train(model, X, y, Straight(RATE, ROWS))
+    assert len(serial.losses) == STEPS
+    for number, make in enumerate(SCHEDULES.values()):
+        theirs, ours = zip(*(of_rank[number] for of_rank in found), strict=True)
+        losses = [losses for losses, _ in theirs if losses]
+        parts = {stage: w for _, own in theirs for stage, w in own.items()}
+        by_torch = np.concatenate([parts[stage] for stage in sorted(parts)])
+        by_us = joined(make(2, M), model, [value.w for value in ours])
+        # Three steps, each with some hundred additions in another order.
+        np.testing.assert_allclose(by_torch, by_us, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(by_us, serial.w, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(losses, [ours[value_of_last(make)].losses], rtol=1e-13)
+        np.testing.assert_allclose(losses, [serial.losses], rtol=1e-13)
+    scaled = train(model, X, y, Straight(RATE / M, ROWS))  # torch divides by M, or does not
+    assert np.abs(scaled.w - serial.w).max() > 1e-3
+
+
+def value_of_last(make):
+    """Return the rank of the last stage, which knows the losses."""
+    return make(2, M).placement[-1]
