@@ -4,17 +4,20 @@ A model is cut into stages, which live on ranks, and a batch into micro-batches.
 each rank what it does, one action after another: it is data, made by a function of the number of
 ranks P and of micro-batches M. ``check_schedule`` refuses one that cannot be carried out, ``times``
 works out how long one takes, ``to_torch`` writes one as torch.distributed.pipelining does, and
-``course_lib.schemes.pipeline`` trains with any of them. To have another one, write a function.
+``step`` carries out any of them, for ``course_lib.schemes.pipeline``. To have another one, write a
+function.
+
+On timelines and on messages an action is called as in the schedule, ``forward 2F1`` is stage 2's,
+of micro-batch 1; after each that changes it, how many pairs of a stage and a micro-batch a rank
+holds activations of is noted as "activations_held". Where a last batch has fewer examples than
+there are micro-batches, the empty ones are left out.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
-from course_lib.pipelines.checking import check_schedule
+from course_lib.pipelines.checking import check_schedule, schedule_for
 from course_lib.pipelines.gpipe import gpipe
 from course_lib.pipelines.interleaved import interleaved
 from course_lib.pipelines.one_f_one_b import one_f_one_b
-from course_lib.pipelines.schedule import Action, Schedule
+from course_lib.pipelines.schedule import Action, MakesSchedule, Schedule
 from course_lib.pipelines.times import Times, evaluate
 from course_lib.pipelines.torch_notation import to_torch, to_torch_csv
 from course_lib.pipelines.zb_h1 import zb_h1
@@ -31,14 +34,12 @@ __all__ = [
     "gpipe",
     "interleaved",
     "one_f_one_b",
+    "schedule_for",
     "to_torch",
     "to_torch_csv",
     "zb_h1",
     "zb_v",
 ]
-
-MakesSchedule: TypeAlias = Callable[[int, int], Schedule]
-"""Called with the number of ranks and of micro-batches."""
 
 SCHEDULES: dict[str, MakesSchedule] = {
     "gpipe": gpipe,

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from course_lib.pipelines.schedule import Action, Schedule
+from course_lib.pipelines.schedule import Action, MakesSchedule, Schedule
 
-__all__ = ["check_schedule"]
+__all__ = ["check_schedule", "schedule_for"]
 
 
 def check_schedule(schedule: Schedule) -> None:
@@ -105,3 +105,50 @@ def _check_progress(schedule: Schedule) -> None:
 
 def _missing(action: Action, schedule: Schedule, done: set[Action]) -> list[Action]:
     return [needed for needed in action.needs(schedule.n_stages) if needed not in done]
+
+
+def schedule_for(
+    ranks: int, schedule: MakesSchedule, microbatches: int, n_examples: int
+) -> Schedule:
+    """Make a schedule, and refuse it if it is not for these ranks and batches.
+
+    Parameters
+    ----------
+    ranks : int
+        How many there are.
+    schedule : callable
+        Makes it, of the number of ranks and of micro-batches.
+    microbatches : int
+        Into how many parts a batch is cut.
+    n_examples : int
+        How many examples a batch has.
+
+    Returns
+    -------
+    Schedule
+        It can be carried out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot, or is for other numbers, or if there are more micro-batches than examples.
+    """
+    if not callable(schedule):
+        raise TypeError(
+            "schedule must be a function of the number of ranks and of micro-batches, such as "
+            f"gpipe of course_lib.pipelines, got {schedule!r} ({type(schedule).__name__})"
+        )
+    made: Schedule = schedule(ranks, microbatches)
+    check_schedule(made)
+    if made.n_ranks != ranks:
+        raise ValueError(f"schedule must be for {ranks} ranks, got one for {made.n_ranks}")
+    if made.microbatches != microbatches:
+        raise ValueError(
+            f"schedule must be for {microbatches} micro-batches, got one for {made.microbatches}"
+        )
+    if microbatches > n_examples:
+        raise ValueError(
+            f"microbatches must be no more than the examples of a batch, {n_examples}, "
+            f"got {microbatches}"
+        )
+    return made

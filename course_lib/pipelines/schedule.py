@@ -1,5 +1,6 @@
 """A schedule is data: where each stage lives, and what each rank does, one action after another."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -9,7 +10,7 @@ from course_lib.words.whole import whole
 if TYPE_CHECKING:
     from course_lib.pipelines.times import Times
 
-__all__ = ["Action", "Exact", "Schedule", "check_numbers"]
+__all__ = ["Action", "Exact", "MakesSchedule", "Schedule", "check_numbers"]
 
 Exact: TypeAlias = int | Fraction
 """A number without rounding."""
@@ -174,6 +175,10 @@ class Schedule:
             return Fraction(took[action.kind]) / n_stages
 
         return evaluate(self, duration, latency)
+
+
+MakesSchedule: TypeAlias = Callable[[int, int], Schedule]
+"""Called with the number of ranks and of micro-batches."""
 
 
 def check_numbers(ranks: int, microbatches: int, chunks: int = 1) -> None:

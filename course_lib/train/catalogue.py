@@ -10,7 +10,7 @@ from course_lib.collectives import ALLREDUCES, allreduce
 from course_lib.comm.communicator import Communicator
 from course_lib.console.options import whole
 from course_lib.models.model import Array, Model
-from course_lib.pipelines import SCHEDULES, MakesSchedule
+from course_lib.pipelines import SCHEDULES, MakesSchedule, schedule_for
 from course_lib.schemes import (
     data_parallel,
     layerwise,
@@ -26,7 +26,6 @@ from course_lib.schemes import (
     sharded_data_parallel,
     sharded_parameter_server,
 )
-from course_lib.schemes.pipeline import schedule_for
 from course_lib.schemes.priority import order_of_need, priority
 from course_lib.train.auto import AUTO
 from course_lib.train.states import State

@@ -49,7 +49,7 @@ def accepted(schedule):
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_torch_accepts_every_schedule_and_counts_as_many_messages(name, P, M):
     if name == "interleaved" and M % (M // P):
-        pytest.skip("rounds of unequal length")
+        M += 1  # rounds of equal length
     steps = accepted(SCHEDULES[name](P, M))
     assert len(steps) == P
 

@@ -24,7 +24,9 @@ MAY_IMPORT = {
     "models": ("models", "words"),
     "data": ("data", "words"),
     "training": ("training", "models", "data", "words"),
-    "pipelines": ("pipelines", "words"),
+    "pipelines": (
+        "pipelines", "training", "models", "comm.communicator", "comm.pending", "words",
+    ),
     "schemes": (
         "schemes", "pipelines", "training", "collectives", "models", "comm.collective",
         "comm.communicator", "comm.messages", "comm.pending", "words",

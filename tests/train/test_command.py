@@ -190,7 +190,7 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
             "--scheme pipeline --model deep_mlp --microbatches 65",
             "microbatches must be no more than the examples of a batch, ",
         ),
-        ("--scheme pipeline --schedule zb", "--schedule knows gpipe, 1f1b, interleaved, zb_h1, "),
+        ("--scheme pipeline --model deep_mlp --schedule zb", "--schedule knows gpipe, 1f1b, inter"),
         ("--schedule gpipe", "--schedule is for --scheme pipeline, not data_parallel"),
         ("--every 2", "--every is for --scheme parameter_averaging, not data_parallel"),
         ("--scheme parameter_averaging --every 0", "--every takes whole numbers of 1 or more"),

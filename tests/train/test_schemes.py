@@ -131,6 +131,7 @@ def test_every_scheme_ends_every_epoch_where_the_serial_one_does(world):
     assert abs(other[-1].loss / serial[-1].loss - 1) > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", IN_STAGES)
 @pytest.mark.parametrize("model", ["deep_mlp", "alexnet"])
 def test_a_model_in_stages_prints_the_rows_of_the_serial_one(scheme, model):
