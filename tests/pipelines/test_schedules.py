@@ -153,6 +153,7 @@ def schedules(draw):
     return TABLE[name][0](P, M)
 
 
+@pytest.mark.slow
 @given(schedules(), st.fractions(0, 3), st.tuples(*[st.integers(1, 4)] * 3))
 def test_every_schedule_can_be_carried_out_and_both_ways_agree(schedule, latency, three):
     check_schedule(schedule)
@@ -167,6 +168,7 @@ def test_every_schedule_can_be_carried_out_and_both_ways_agree(schedule, latency
     assert times.idle(0) >= times.idle_within(0) >= 0
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_what_is_missing_doubled_or_waits_for_ever_is_refused_by_name(data):
     schedule = data.draw(schedules())

@@ -94,6 +94,19 @@ def test_the_order_of_actions_is_torchs(ours, theirs, P, M):
     assert orders == expected
 
 
+@pytest.mark.parametrize(("P", "M"), [(2, 4), (4, 8), (4, 10), (4, 16), (8, 16)])
+def test_zb_h1_is_what_torch_would_do_with_one_stage_a_rank(P, M):
+    """Its class refuses one stage; the function that the class calls does not."""
+    (actions_of,) = private("_get_1f1b_rank_ops")
+    for rank, order in to_torch(SCHEDULES["zb_h1"](P, M)).items():
+        ahead = P - 1 - rank
+        found = actions_of(
+            1, P, ahead, M - ahead, ahead, rank, lambda _, r=rank: r, lambda _, r=rank: r,
+            num_1f1b_microbatches=rank, enable_zero_bubble=True,
+        )  # fmt: skip
+        assert order == [str(action) for action in found if action]
+
+
 # Run by torch
 
 SIZES = (6, 8, 7, 5, 4)

@@ -17,7 +17,16 @@ from course_lib.models.chain import Chain, ThreeFlops
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.mlp import mlp
 from course_lib.models.torch_passes import loss_and_slope
-from course_lib.pipelines import SCHEDULES, Action, evaluate, gpipe, interleaved, one_f_one_b, zb_v
+from course_lib.pipelines import (
+    SCHEDULES,
+    Action,
+    Schedule,
+    evaluate,
+    gpipe,
+    interleaved,
+    one_f_one_b,
+    zb_v,
+)
 from course_lib.schemes import model_parallel, pipeline, train
 from course_lib.schemes.pipeline import joined
 from course_lib.training import Plan
@@ -96,6 +105,7 @@ def test_twenty_steps_are_those_of_the_unsplit_model_whatever_the_schedule(name,
     assert np.abs(by_hand(model, *data, PLAN, M) - serial.w).max() < TOLERANCE
 
 
+@pytest.mark.slow
 @given(
     name=st.sampled_from(sorted(SCHEDULES)),
     P=st.integers(1, 4),
@@ -120,6 +130,7 @@ def test_any_numbers_give_the_unsplit_models_step(name, P, M, batch_size, rows, 
     np.testing.assert_allclose(losses, serial.losses, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("P", [1, 2, 3, 4, 8])
 def test_layers_over_workers_are_the_unsplit_model_to_the_bit(name, P):
@@ -176,8 +187,8 @@ def test_no_rank_makes_more_than_its_own_layers(scheme, more, homes):
 # Messages and activations
 
 
-def one_step(make, P, M, model, rows, network=None):
-    data = examples(rows)
+def one_step(make, P, M, model, rows, network=None, *data):
+    data = data or examples(rows)
     plan = Plan(batch_size=rows)
     return run(
         pipeline, model, *data, plan, make, M, workers=P, backend="simulated", network=network,
@@ -322,6 +333,56 @@ def test_without_micro_batches_one_computes_and_the_others_wait(P):
     whole_s = max(span.end_s for span in steps)
     assert whole_s == sum(busy.values()) == 5 * (9 * 4 - 3)  # one layer is the first
     assert np.mean([busy[rank] for rank in range(P)]) == whole_s / P
+
+
+@st.composite
+def any_schedule(draw):
+    """Stages anywhere, whole and halved backward passes mixed, in any order that can be done."""
+    P, M = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    others = draw(st.lists(st.integers(0, P - 1), max_size=3))
+    placement = tuple(draw(st.permutations([*range(P), *others])))
+    left = set()
+    for stage in range(len(placement)):
+        for m in range(M):
+            kinds = "FB" if draw(st.booleans()) else "FIW"
+            left |= {Action(kind, stage, m) for kind in kinds}
+    done, orders = set(), [[] for _ in range(P)]
+    while left:
+        ready = sorted(a for a in left if done.issuperset(a.needs(len(placement))))
+        action = draw(st.sampled_from(ready))
+        left.remove(action)
+        done.update(action.made)
+        orders[placement[action.stage]].append(action)
+    return Schedule("any", tuple(map(tuple, orders)), placement, M)
+
+
+@pytest.mark.slow
+@given(schedule=any_schedule(), rows=st.integers(4, 9), rendezvous=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_whatever_order_can_be_done_is_done_and_takes_the_time_worked_out(
+    schedule, rows, rendezvous
+):
+    model = deep_mlp(4, *[3] * 6, 2)
+    X, y = examples(rows)
+    X, y, plan = X[:, :4], y % 2, Plan(0.5, batch_size=rows, epochs=2)
+    options = {"workers": schedule.n_ranks, "backend": "simulated", "network": free_network(0.25)}
+    result = run(
+        pipeline, model, X, y, plan, lambda *_: schedule, schedule.microbatches,
+        rendezvous=rendezvous, trace=True, **options,
+    )  # fmt: skip
+    w = joined(schedule, model, [value.w for value in result.values])
+    np.testing.assert_allclose(w, train(model, X, y, plan).w, rtol=0, atol=TOLERANCE)
+    assert result.trace.n_messages == 2 * schedule.n_messages
+    stages = [Stage(model, layers) for layers in cut_into_stages(model, schedule.n_stages)]
+    sizes = [cut.stop - cut.start for cut in split_evenly(rows, schedule.microbatches)]
+    expected = evaluate(
+        schedule,
+        lambda a: int(stages[a.stage].flops(a.kind, sizes[a.microbatch])),
+        0.25,
+    )
+    first = spans(one_step(lambda *_: schedule, schedule.n_ranks, schedule.microbatches, model,
+                           rows, free_network(0.25), X, y))  # fmt: skip
+    assert {action: span[1] for action, span in first.items()} == expected.ends
 
 
 # Real processes
