@@ -1,6 +1,7 @@
 """Models in parts: the steps of the whole model, and the time that the schedule says."""
 
 import re
+import weakref
 from collections import defaultdict
 from functools import partial
 from itertools import pairwise
@@ -226,13 +227,20 @@ def test_the_activations_that_a_rank_holds_are_counted(name, P):
 
 def test_a_stage_lets_go_of_what_it_no_longer_needs():
     stage = Stage(MODELS["deep_mlp"], range(1, 3))
+    given = [np.ones((2, 9)) * m for m in range(3)]
+    slopes = [np.ones((2, 9)) * m for m in range(3)]
+    alive = [(weakref.ref(x), weakref.ref(slope)) for x, slope in zip(given, slopes, strict=True)]
     for m in range(3):
-        stage.forward(np.ones((2, 9)), m)
+        stage.forward(given.pop(0), m)
     assert stage.n_held == 3
-    stage.input_gradient(np.ones((2, 9)), 1)
+    stage.input_gradient(slopes.pop(1), 1)
     assert stage.n_held == 3
+    assert alive[1][0]() is not None
+    assert alive[1][1]() is not None
     stage.weight_gradient(1)
     assert stage.n_held == 2
+    assert [ref() for ref in alive[1]] == [None, None]
+    assert alive[0][0]() is not None
     assert stage.grad.any()
 
 
