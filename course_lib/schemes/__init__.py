@@ -42,12 +42,14 @@ from course_lib.schemes.data_parallel import data_parallel
 from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.layerwise_bucketed import layerwise_bucketed
 from course_lib.schemes.map_reduce import map_reduce
+from course_lib.schemes.model_parallel import model_parallel
 from course_lib.schemes.nn_data_parallel import nn_data_parallel
 from course_lib.schemes.one_shot_averaging import one_shot_averaging
 from course_lib.schemes.one_shot_training import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.parameter_server_on_worker import parameter_server_on_worker
+from course_lib.schemes.pipeline import pipeline
 from course_lib.schemes.priority import priority
 from course_lib.schemes.serial import gradient_descent, serial, train
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
@@ -59,12 +61,14 @@ __all__ = [
     "layerwise",
     "layerwise_bucketed",
     "map_reduce",
+    "model_parallel",
     "nn_data_parallel",
     "one_shot_averaging",
     "one_shot_training",
     "parameter_averaging",
     "parameter_server",
     "parameter_server_on_worker",
+    "pipeline",
     "priority",
     "serial",
     "sharded_data_parallel",

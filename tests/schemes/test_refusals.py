@@ -9,6 +9,7 @@ import torch
 
 from course_lib import run, schemes
 from course_lib.comm.errors import RunError
+from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
@@ -20,7 +21,11 @@ X, Y = np.ones((8, 3)), np.arange(8) % 2
 PLAN = Plan(batch_size=4)
 MODEL = mlp(3, 2)
 
+IN_LAYERS = deep_mlp(3, 4, 2)
+OWN_MODEL = {"model_parallel": IN_LAYERS, "pipeline": IN_LAYERS}
+
 OWN = {
+    "pipeline": {"microbatches": 2},
     "priority": {"order": [0]},
     "sharded_parameter_server": {"shards": shards_evenly(MODEL.n_parameters, 1)},
 }
@@ -47,7 +52,7 @@ def refusal(name, *data):
 
 @pytest.mark.parametrize("name", WITH_MODEL)
 def test_what_they_are_given_here_can_be_trained(name):
-    assert tried(name, MODEL, X, Y).values[0].losses
+    assert tried(name, OWN_MODEL.get(name, MODEL), X, Y).values[0].losses
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)

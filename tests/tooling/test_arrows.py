@@ -24,9 +24,12 @@ MAY_IMPORT = {
     "models": ("models", "words"),
     "data": ("data", "words"),
     "training": ("training", "models", "data", "words"),
+    "pipelines": (
+        "pipelines", "training", "models", "comm.communicator", "comm.pending", "words",
+    ),
     "schemes": (
-        "schemes", "training", "collectives", "models", "comm.collective", "comm.communicator",
-        "comm.messages", "comm.pending", "words",
+        "schemes", "pipelines", "training", "collectives", "models", "comm.collective",
+        "comm.communicator", "comm.messages", "comm.pending", "words",
     ),
     # Formulas: what they say is tested against what runs.
     "costs": ("costs", "words"),
@@ -38,7 +41,7 @@ MAY_IMPORT = {
     ),
     "console": ("console", "comm", "words"),
     "train": (
-        "train", "console", "schemes", "training", "collectives", "models", "data",
+        "train", "console", "schemes", "pipelines", "training", "collectives", "models", "data",
         "comm.communicator", "comm.rates", "words",
     ),
     "cli": (

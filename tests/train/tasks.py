@@ -27,6 +27,8 @@ CASES = {
     "parameter_server_on_worker": {},
     "sharded_parameter_server": {"servers": 2},
     "sharded_data_parallel": {},
+    "model_parallel": {},
+    "pipeline": {"schedule": "zb_v", "microbatches": 5},
 }
 """Each scheme of the catalogue with its options."""
 
@@ -40,7 +42,7 @@ def task_of(
     **options,
 ):  # fmt: skip
     keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
-    model = model or ("mlp" if SCHEMES[scheme].models else "logistic")
+    model = model or (SCHEMES[scheme].models or ("logistic",))[0]
     return TrainingTask(scheme, model, data, plan, CASES[scheme] | options, keeping)
 
 
