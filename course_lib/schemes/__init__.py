@@ -4,9 +4,10 @@ What they share is said here, and in a file only what is its own: the idea, the 
 invariant, and then the scheme.
 
 A scheme is a function that all ranks of ``comm`` call with the same arguments. Every rank has all
-examples, and uses its own part of each batch only. It notes its share of the loss of every step as
-``"loss_partial"``: the sum over the ranks is the loss before that step. In a ``Cost``, P is the
-number of ranks and n the bytes of the parameters.
+examples, and uses its own part of each batch only. ``plan.shares`` gives it that part, and the
+weight of the part in the batch: gradients that are weighted so add up to the batch's. It notes its
+share of the loss of every step as ``"loss_partial"``: the sum over the ranks is the loss before
+that step. In a ``Cost``, P is the number of ranks and n the bytes of the parameters.
 
     comm : Communicator
         The group of ranks.
