@@ -54,8 +54,8 @@ def test_digits_are_told_by_the_slowest_scheme():
 
 def test_a_step_lasts_until_all_ranks_have_ended_it_and_the_first_ones_do_not_count():
     ends_s = [[0, 9, 18, 19, 21], [0, 9, 18, 21, 22]]
-    assert training._seconds(ends_s) == [3, 1]  # rank by rank the longest would be 3 and 2
-    assert sum(training._seconds(ends_s)) == 22 - 18
+    assert training.seconds(ends_s) == [3, 1]  # rank by rank the longest would be 3 and 2
+    assert sum(training.seconds(ends_s)) == 22 - 18
 
 
 def test_another_learning_rate_or_other_batches_are_no_training_of_the_same():
@@ -80,7 +80,7 @@ def test_times_are_those_of_the_trace_step_by_step():
                 pass
 
     result = run(three_steps, workers=2, backend="simulated")
-    first, second = np.diff(training._ends(result.trace, 2))
+    first, second = np.diff(training.ends(result.trace, 2))
     assert len(first) == len(second) == 2
     np.testing.assert_allclose(second, 2 * first, rtol=1e-9)
 
