@@ -67,7 +67,9 @@ def nn_data_parallel(
                 replica.forward(layer)
         outputs = gather(comm, replica.outputs(), MAIN)
 
-        loss, slope = loss_and_slope(outputs, y[examples]) if is_main else (0.0, None)
+        loss, slope = 0.0, None
+        if is_main:
+            loss, slope = loss_and_slope(outputs, y[examples], mean=model.mean_loss)
         comm.note("loss_partial", loss)
         losses.append(loss)
 

@@ -8,8 +8,8 @@ __all__ = ["check_training"]
 
 _NEEDED = [name for name in vars(Model) if not name.startswith("_")]
 _HOW = (
-    "mlp(64, 32, 10) of course_lib.models.mlp makes one, and TorchModel of "
-    "course_lib.models.torch_model makes one of torch modules"
+    "from_module(module) of course_lib.models makes one of any torch module, and "
+    "mlp(64, 32, 10) of course_lib.models.mlp is one"
 )
 
 
