@@ -196,7 +196,7 @@ def test_frozen_weights_stay_and_are_no_parameters():
     module[0].requires_grad_(False)
     model = from_module(module, F.mse_loss)
     assert model.n_parameters == 12
-    trained = model.as_module(train(model, ROWS, VALUES, Plan(0.5, 8)).w)
+    trained = model.as_module(train(model, ROWS, VALUES, Plan(0.5, 8, weight_decay=0.1)).w)
     assert torch.equal(trained[0].weight, module[0].weight)
     assert not torch.equal(trained[2].weight, module[2].weight)
     np.testing.assert_allclose(

@@ -54,8 +54,9 @@ def bits(checkpoint: Checkpoint) -> list[bytes]:
     """Return all that must be the same to the bit."""
     found = [checkpoint.w.tobytes()]
     for own in checkpoint.states:
-        for w, velocity, n_steps in own:
-            found += [w.tobytes(), b"" if velocity is None else velocity.tobytes(), b"%d" % n_steps]
+        for w, kept, n_steps in own:
+            found += [w.tobytes(), b"%d" % n_steps]
+            found += [name.encode() + array.tobytes() for name, array in sorted(kept.items())]
     return [*found, repr([row[:3] for row in checkpoint.rows]).encode()]
 
 

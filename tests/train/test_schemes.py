@@ -93,7 +93,7 @@ def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkey
     else:
         model = kept.states[0][0].w
         changed = {
-            "the momentum": {"velocity": None},
+            "the momentum": {"kept": {}},
             "the warm-up": {"n_steps": 0},
             "a rank's own model": {"w": model},
         }[forgotten]
