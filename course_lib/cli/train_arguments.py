@@ -4,8 +4,9 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from course_lib.cli.train_plan import add_plan, numbers_of, read_optimizer, read_plan
 from course_lib.comm.rates import Rates, kept_rates
 from course_lib.comm.simulated import networks
 from course_lib.console.files import check_file
@@ -21,29 +22,21 @@ from course_lib.console.options import (
     whole,
 )
 from course_lib.train.auto import kept
-from course_lib.train.catalogue import OPTIONS, SCHEMES
-from course_lib.train.checkpoint import MOST_EPOCHS, Checkpoint, is_of_checkpoint
+from course_lib.train.catalogue import OPTIONS, SCHEMES, Scheme
+from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
 from course_lib.train.claim import Claim
 from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
-from course_lib.train.problems import MODELS, load_data
+from course_lib.train.problem_file import Problem, load_problem, name_of_problem
+from course_lib.train.problems import MODELS, Data, Kind, load_data
 from course_lib.train.row import Row
 from course_lib.train.worker import TrainingTask
-from course_lib.training import Plan
+from course_lib.training import SGD, Optimizer, check_plan
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
 
 __all__ = ["Arguments", "read_arguments"]
-
-_NUMBERS = {
-    "epochs": "how often to go through all examples",
-    "batch_size": "how many examples all workers together take in a step",
-    "learning_rate": "how far to go against the gradient",
-    "momentum": "how much of the last step's direction is kept, from 0 to below 1",
-    "warmup_steps": "over how many steps the learning rate rises to its full value",
-    "seed": "of the first parameters and of the order of the examples",
-}
 
 _EPILOG = """\
 torchrun starts the ranks on this computer, or on several (the same line on each, on a network that
@@ -52,11 +45,18 @@ you trust):
   torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29500 \\
     -m course_lib train --scheme parameter_server
 
+a problem of your own is a function in a file that returns model, data and plan (docs/own_model.md).
+The file is run as code, with all that you may do; a checkpoint keeps its name and never runs it:
+  python -m course_lib train --problem my_file.py:problem --optimizer adamw --schedule cosine
+
 a trace plays in a browser as a page, which two lines of Python make, and in a notebook as
 player(trace):
   from course_lib import Trace; from course_lib.viz import export_page
   export_page(Trace.load("FILE.json"), "FILE.html")
 """
+
+
+_MODEL = "mlp"
 
 
 @dataclass(frozen=True)
@@ -125,24 +125,24 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("--scheme", default="data_parallel", metavar="NAME", help=", ".join(SCHEMES))
-    add(
-        "--workers",
-        metavar="N",
+    add("--workers", metavar="N",
         help="how many ranks; 4 if left out, 1 for serial, under torchrun all",
-    )
+    )  # fmt: skip
     add("--backend", metavar="NAME",
         help="processes, simulated or torch; processes if left out, torch under torchrun",
     )  # fmt: skip
     add("--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
-    add("--model", default="mlp", metavar="NAME", help=", ".join(MODELS))
+    add("--model", metavar="NAME", help=f"{', '.join(MODELS)}; {_MODEL} if left out")
     add("--data", metavar="NAME", help="; ".join(
         f"{name}: {', '.join(kind.data)}" for name, kind in MODELS.items())
     )  # fmt: skip
-    numbers = parser.add_argument_group("the plan; what is left out is usual for the model")
-    for name, told in _NUMBERS.items():
-        numbers.add_argument(as_option(name), metavar="X", help=told)
+    add("--problem", metavar="FILE.py:FUNCTION",
+        help="train a model of your own: the file is code, and is run; its function returns a "
+        "Problem of course_lib.train",
+    )  # fmt: skip
+    add_plan(parser)
     own = parser.add_argument_group("what only some schemes take")
     for name, option in OPTIONS.items():
         takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
@@ -164,17 +164,7 @@ def _parser() -> Parser:
 def _check(chosen: argparse.Namespace) -> Arguments:
     """Turn words into what they mean, or raise a sentence."""
     scheme = _named("--scheme", SCHEMES, chosen.scheme)
-    kind = _named("--model", MODELS, chosen.model)
-    if chosen.model not in (scheme.models or MODELS):
-        raise ValueError(
-            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models)}, "
-            f"not {chosen.model!r}"
-        )
-    if chosen.data not in (None, *kind.data):
-        raise ValueError(
-            f"--model {chosen.model} can be trained on --data {' or '.join(kind.data)}, "
-            f"not on {chosen.data!r}"
-        )
+    _check_model(chosen, scheme)
     backend = backend_named(chosen.backend)
     usual = usual_workers(backend, scheme.most_workers)
     workers = whole("--workers", usual if chosen.workers is None else chosen.workers)
@@ -189,21 +179,24 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     network = network_named(chosen.network, backend)
     options = _own_options(chosen)
     _check_servers(options.get("servers", scheme.servers), workers)
-    plan = _plan(kind.usual, chosen)
     check_file("--trace", chosen.trace, ".json")
 
-    examples = load_data(data := chosen.data or kind.data[0])
-    made_with = {"scheme": chosen.scheme, "workers": workers, **options, "model": chosen.model}
-    made_with |= {"data": data, **_numbers_of(plan)}
+    what = _what(chosen)
+    plan = read_plan(chosen, what.kind.usual, what.examples.y_train.shape[0])
+    check_plan(plan, f"--scheme {chosen.scheme}", *scheme.without)
+    optimizer = read_optimizer(chosen, what.optimizer)
+    made_with = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
+    made_with |= numbers_of(plan, optimizer)
     # Made here first: the fork server then loads once what all workers need.
-    w = kind.make(examples).initial()
+    w = what.kind.make(what.examples).initial()
     made_with["parameters"] = len(w)
-    shipped = data if backend == "simulated" else examples
+    shipped = what.names["data"] if backend == "simulated" else what.examples
     keeping = _keeping(chosen, made_with, backend == "simulated")
     claim, checkpoint = open_folder(keeping, plan.epochs)
     if claim is not None:
         keeping = replace(keeping, token=claim.token)
-    task = TrainingTask(chosen.scheme, chosen.model, shipped, plan, options, keeping)
+    ways = chosen.scheme, what.model, shipped, plan, options, keeping
+    task = TrainingTask(*ways, optimizer=optimizer)
     rates = _rates(checkpoint, backend, network or networks.DEFAULT)
     rows = () if checkpoint is None else checkpoint.rows
     return Arguments(
@@ -211,15 +204,53 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     )
 
 
+class _What(NamedTuple):
+    """What is to be trained, and on what."""
+
+    kind: Kind
+    model: str | Problem
+    examples: Data
+    optimizer: Optimizer
+    names: dict[str, Any]  # for the checkpoint
+
+
+def _check_model(chosen: argparse.Namespace, scheme: Scheme) -> None:
+    """Refuse a model that the scheme cannot train, or data that the model cannot be trained on."""
+    if chosen.problem is not None:
+        if chosen.model or chosen.data:
+            raise ValueError(
+                "--problem brings its own model and data: leave out --model and --data"
+            )
+        return
+    name = chosen.model or _MODEL
+    kind = _named("--model", MODELS, name)
+    if name not in (scheme.models or MODELS):
+        raise ValueError(
+            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models or ())}, "
+            f"not {name!r}"
+        )
+    if chosen.data not in (None, *kind.data):
+        raise ValueError(
+            f"--model {name} can be trained on --data {' or '.join(kind.data)}, "
+            f"not on {chosen.data!r}"
+        )
+
+
+def _what(chosen: argparse.Namespace) -> _What:
+    """Load the data, and the problem's file if there is one."""
+    if chosen.problem is not None:
+        found = load_problem(chosen.problem)
+        names = {"problem": name_of_problem(chosen.problem), "data": found.fingerprint}
+        return _What(found.kind, found, found.data, found.optimizer, names)
+    kind = MODELS[name := chosen.model or _MODEL]
+    data = chosen.data or kind.data[0]
+    return _What(kind, name, load_data(data), SGD, {"model": name, "data": data})
+
+
 def _rates(checkpoint: Checkpoint | None, backend: str, network: "Network") -> Rates:
     """Say what messages will cost, as far as this program knows before the run."""
     rates = network.rates if backend == "simulated" else kept_rates(backend)
     return rates if checkpoint is None else kept(checkpoint.made_with, rates)
-
-
-def _numbers_of(plan: Plan) -> dict[str, Any]:
-    """Return what a training that goes on must share; it may go on for more epochs."""
-    return {name: getattr(plan, name) for name in _NUMBERS if name != "epochs"}
 
 
 def _named(option: str, table: dict[str, Any], name: str) -> Any:
@@ -247,26 +278,6 @@ def _check_servers(servers: int, workers: int) -> None:
             f"--workers counts all ranks: with {what} there must be {servers + 1} or more, "
             f"got {workers}"
         )
-
-
-def _plan(usual: Plan, chosen: argparse.Namespace) -> Plan:
-    """Read the numbers of the plan."""
-    given: dict[str, Any] = {}
-    for name in _NUMBERS:
-        text = getattr(chosen, name)
-        if text is None:
-            continue
-        if isinstance(getattr(usual, name), int):
-            least = 0 if name in ("seed", "warmup_steps") else 1
-            most = MOST_EPOCHS if name == "epochs" else None
-            given[name] = whole(as_option(name), text, least, most)
-        else:
-            given[name] = number(as_option(name), text)
-    try:
-        return replace(usual, **given)
-    except ValueError as error:  # it begins with the name of the number
-        name, told = str(error).split(" ", 1)
-        raise ValueError(f"{as_option(name)} {told}") from None
 
 
 def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: bool) -> Keeping:

@@ -96,25 +96,7 @@ class ModuleModel(TorchModel):
         return drawn_weights(self._whole, self._order, seed)
 
     def outputs(self, w: Array, X: Array) -> Any:
-        """Compute what the module gives for examples outside training: no Dropout, no new means.
-
-        Parameters
-        ----------
-        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
-            The parameters.
-        X : numpy.ndarray or torch.Tensor, shape (m, ...)
-            The examples.
-
-        Returns
-        -------
-        torch.Tensor, or what the module returns
-            Of all examples.
-
-        Raises
-        ------
-        ValueError
-            If the module keeps running statistics, and those are of other parameters.
-        """
+        """Compute what the module gives outside training; refuse w where its means are others'."""
         if self._keeps_statistics and digest(w) != self._statistics_of:
             raise ValueError(
                 "the running statistics of BatchNorm are not those of w: "
@@ -202,6 +184,8 @@ class ModuleModel(TorchModel):
         ----------
         Y. Wu and J. Johnson, "Rethinking 'Batch' in BatchNorm", arXiv:2105.07576, 2021, section 3.
         """
+        if not self._keeps_statistics:
+            return self
         model = copy.deepcopy(self)
         normal = [part for part in model._whole.modules() if keeps_statistics(part)]
         rates = [part.momentum for part in normal]

@@ -87,6 +87,8 @@ class Scheme:
         If there is a limit of its own.
     models : tuple of str or None
         Names in ``MODELS`` of those it can train; None for all.
+    without : tuple of str
+        Fields of a plan that it cannot carry out.
     """
 
     train: Callable[..., Training]
@@ -95,6 +97,7 @@ class Scheme:
     servers: int = 0
     most_workers: int | None = None
     models: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
 
 
 def _mean(states: Sequence[Sequence[State]]) -> Array:
@@ -167,13 +170,15 @@ SCHEMES = {
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
     "layerwise": Scheme(layerwise, ("allreduce",)),
     "layerwise_bucketed": Scheme(layerwise_bucketed, ("bucket_bytes", "allreduce")),
-    "priority": Scheme(_priority, ("order", "allreduce")),
-    "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv")),
+    "priority": Scheme(_priority, ("order", "allreduce"), without=("clip", "accumulate")),
+    "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv"), without=("accumulate",)),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
     "parameter_server": Scheme(parameter_server, servers=1),
     "parameter_server_on_worker": Scheme(parameter_server_on_worker),
-    "sharded_parameter_server": Scheme(_sharded, ("servers",), whole=_joined),
+    "sharded_parameter_server": Scheme(
+        _sharded, ("servers",), whole=_joined, without=("on_epoch",)
+    ),
     "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
 }
 """The schemes by name."""

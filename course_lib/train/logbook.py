@@ -95,6 +95,8 @@ class Logbook:
         Where checkpoints are kept.
     beacon : Beacon
         Told by rank 0 how far it is.
+    make : callable, default: SGD
+        What takes the steps.
 
     Attributes
     ----------
@@ -111,11 +113,11 @@ class Logbook:
 
     def __init__(
         self, comm: Communicator, scheme: Scheme, evaluate: Callable[[Array], tuple[float, float]],
-        keeping: Keeping, beacon: Beacon,
+        keeping: Keeping, beacon: Beacon, make: Optimizer = SGD,
     ) -> None:  # fmt: skip
         self._comm, self._scheme, self._evaluate = comm, scheme, evaluate
         self._keeping, self._beacon = keeping, beacon
-        self._make: Optimizer = SGD
+        self._make = make
         self._steppers: list[Stepper] = []
         self._n_steps = self.n_steps_expected = 0
         self.rows: list[Row] = []

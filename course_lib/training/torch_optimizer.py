@@ -64,6 +64,11 @@ class _Maker:
     def __init__(self, kind: type[Any], options: Mapping[str, Any]) -> None:
         self.kind, self.options = kind, dict(options)
 
+    def __repr__(self) -> str:
+        """Say what it makes, for a checkpoint."""
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"from_torch({self.kind.__name__}{options})"
+
     def __call__(self, w: Array, plan: Plan) -> "TorchStepper":
         options = self.options | {"lr": plan.learning_rate}
         for name in ("weight_decay", "momentum"):

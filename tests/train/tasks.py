@@ -9,7 +9,7 @@ from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
 from course_lib.train.worker import TrainingTask, work
-from course_lib.training import Plan
+from course_lib.training import SGD, Plan
 
 WORKERS = 4
 # 13 steps an epoch: after 3 epochs the warm-up goes on, and 39 is no multiple of 5.
@@ -37,11 +37,13 @@ def workers_of(scheme: str) -> int:
 
 def task_of(
     scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, model=None,
-    **options,
+    optimizer=SGD, **options,
 ):  # fmt: skip
-    keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
+    made_with = {"scheme": scheme}
+    keeping = Keeping(folder, resume=resume, made_with=made_with)
     model = model or ("mlp" if SCHEMES[scheme].models else "logistic")
-    return TrainingTask(scheme, model, data, plan, CASES[scheme] | options, keeping)
+    ways = scheme, model, data, plan, CASES[scheme] | options, keeping
+    return TrainingTask(*ways, optimizer=optimizer)
 
 
 def trained(scheme, folder: Path | None = None, **changes):
