@@ -108,7 +108,9 @@ def check_layers(layers: Iterable[tuple[str, nn.Module]]) -> None:
     for name, layer in layers:
         for part in layer.modules():
             if isinstance(part, nn.modules.dropout._DropoutNd):
-                raise ValueError(f"layer {name!r} has a Dropout, which predict cannot: {how}")
+                raise ValueError(
+                    f"layer {name!r} has a Dropout, which would draw in predict, too: {how}"
+                )
             if keeps_statistics(part):
                 raise ValueError(f"layer {name!r} keeps running statistics: {how}")
         for own, parameter in layer.named_parameters():

@@ -28,6 +28,8 @@ class Accumulating:
 
     def __getattr__(self, name: str) -> Any:
         """Be the model in all else."""
+        if name == "_model":  # of a copy that is being made
+            raise AttributeError(name)
         return getattr(self._model, name)
 
     def parts(self, batch: Batch) -> list[tuple[Batch, float]]:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,8 +14,20 @@ from torch import nn
 from course_lib import run
 from course_lib.models import Model, TorchModel, from_module
 from course_lib.models.module_model import ModuleModel
-from course_lib.schemes import data_parallel, layerwise, nn_data_parallel, priority, train
+from course_lib.schemes import (
+    data_parallel,
+    layerwise,
+    layerwise_bucketed,
+    nn_data_parallel,
+    parameter_server,
+    parameter_server_on_worker,
+    priority,
+    sharded_data_parallel,
+    sharded_parameter_server,
+    train,
+)
 from course_lib.training import Plan
+from course_lib.training.shards import shards_evenly
 
 F = nn.functional
 RNG = np.random.default_rng(0)
@@ -79,7 +92,8 @@ def by_torch(module, batch, loss=F.cross_entropy):
     x, y = (torch.as_tensor(array) for array in batch)
     found = loss(module(x), y)
     found.backward()
-    grads = [p.grad.reshape(-1) for p in module.parameters() if p.requires_grad]
+    own = [p for p in module.parameters() if p.requires_grad]
+    grads = [(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in own]
     return found.item(), torch.cat(grads).numpy()
 
 
@@ -374,13 +388,66 @@ def test_it_travels_to_processes_and_every_world_trains_the_same():
     assert found[0][0].w.tobytes() == found[1][1].w.tobytes() == found[2][0].w.tobytes()
 
 
-def test_a_loss_of_ones_own_reaches_every_scheme():
+class TwoAnswers(nn.Module):
+    """A recurrent network with two outputs, and a parameter that nobody uses."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(1, 4, batch_first=True)
+        self.first, self.second = nn.Linear(4, 1), nn.Linear(4, 1)
+        self.idle = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        last = self.cell(x[..., None])[0][:, -1]
+        return {"first": self.first(last), "second": self.second(last)}
+
+
+def of_both(outputs, y):
+    both = torch.cat([outputs["first"], outputs["second"]], dim=1)
+    return ((both - y) ** 2).mean()
+
+
+EVERY_SCHEME = {
+    "data_parallel": data_parallel,
+    "layerwise": layerwise,
+    "layerwise_bucketed": layerwise_bucketed,
+    "priority": partial(priority, order=[0]),
+    "parameter_server": parameter_server,
+    "parameter_server_on_worker": parameter_server_on_worker,
+    "sharded_data_parallel": sharded_data_parallel,
+    "sharded_parameter_server": partial(
+        sharded_parameter_server, shards=shards_evenly(124, 2)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY_SCHEME)
+def test_every_scheme_trains_outputs_and_losses_of_any_kind(name):
+    module = seeded(TwoAnswers)
+    model = from_module(module, of_both, answer=lambda outputs: outputs["first"])
+    assert model.n_parameters == 124
+    plan = Plan(0.2, 8, epochs=2)
+    serial = train(model, ROWS, VALUES, plan)
+    found = run(EVERY_SCHEME[name], model, ROWS, VALUES, plan, workers=4, backend="simulated")
+    for value in found.values:
+        np.testing.assert_allclose(value.w, serial.w, rtol=0, atol=1e-14)
+    assert model.predict(serial.w, ROWS).shape == (24, 1)
+    trained = model.as_module(serial.w)
+    assert torch.equal(trained.idle, module.idle)
+    # The likely mistake: a recurrent cell that computes with its own weights, not with those given.
+    assert (trained.cell.weight_hh_l0 - module.cell.weight_hh_l0).abs().max() > 1e-5
+    expected = by_torch(module, (ROWS, VALUES), of_both)
+    np.testing.assert_allclose(
+        model.gradient(model.initial(), (ROWS, VALUES))[1], expected[1], rtol=0, atol=1e-14
+    )
+
+
+def test_a_chain_with_a_loss_of_its_own_is_lent_to_replicas():
     model = from_module(seeded(chain), F.mse_loss)
     plan = Plan(0.1, 8, epochs=2)
     serial = train(model, ROWS, VALUES, plan)
-    for scheme in (data_parallel, layerwise, nn_data_parallel):
-        values = run(scheme, model, ROWS, VALUES, plan, workers=3, backend="simulated").values
-        np.testing.assert_allclose(values[1].w, serial.w, rtol=0, atol=1e-14)
+    values = run(nn_data_parallel, model, ROWS, VALUES, plan, workers=3, backend="simulated").values
+    np.testing.assert_allclose(values[1].w, serial.w, rtol=0, atol=1e-14)
 
 
 # What is refused
@@ -472,7 +539,10 @@ def test_a_loss_whose_parts_do_not_add_up_is_refused():
 @pytest.mark.parametrize(
     ("layers", "told"),
     [
-        ([("a", nn.Sequential(nn.Linear(3, 2), nn.Dropout()))], "'a' has a Dropout"),
+        (
+            [("a", nn.Sequential(nn.Linear(3, 2), nn.Dropout()))],
+            "'a' has a Dropout, which would draw in predict, too",
+        ),
         ([("a", nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)))], "'a' keeps running statistic"),
         ([("a", nn.Linear(3, 2).requires_grad_(False))], "'weight' of layer 'a' is frozen"),
     ],
