@@ -56,13 +56,19 @@ def look_at(
     TypeError
         If the loss is no single number.
     ValueError
-        If a buffer other than running statistics changes in training, or the loss is no mean over
-        the examples.
+        If the module cannot take one example, a buffer other than running statistics changes in
+        training, or the loss is no mean over the examples.
     """
     x, y = x[:_MOST_EXAMPLES], y[:_MOST_EXAMPLES]
     copies = [copy.deepcopy(layer) for _, layer in layers]
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        flops = tuple(_flops(copies, x[:1]))
+        try:
+            flops = tuple(_flops(copies, x[:1]))
+        except (IndexError, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                "module must take a batch of any size, of one example too, called with it alone: "
+                f"with one of shape {tuple(x[:1].shape)} it ended in {type(error).__name__}: {error}"
+            ) from error
         draws = _draws(copies, x, False)
         if not draws:
             _check_mean(copies, loss, x, y)

@@ -61,7 +61,7 @@ class Problem:
                 check_training(self.model, X, y)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{error} (X_{part} and y_{part})") from None
-        if not isinstance(self.plan, Plan):
+        if type(self.plan) is not Plan:  # a subclass would lose what it says otherwise
             raise TypeError(f"plan must be a Plan, got {type(self.plan).__name__}")
         if not callable(self.optimizer):
             raise TypeError(f"optimizer must be one like SGD, got {self.optimizer!r}")

@@ -470,6 +470,13 @@ def sharing():
     return nn.Sequential(first, second)
 
 
+class Squeezing(nn.Linear):
+    """It loses the dimension of the examples where there is one."""
+
+    def forward(self, x):
+        return super().forward(x.squeeze())[:, :1]
+
+
 class Bare(nn.Module):
     def __init__(self):
         super().__init__()
@@ -511,6 +518,11 @@ def test_what_is_not_supported_is_refused_by_name(module, options, told):
     ("module", "loss", "told"),
     [
         (Counting, F.mse_loss, "module changes calls while it trains"),
+        (
+            lambda: Squeezing(3, 2),
+            F.mse_loss,
+            r"of one example too.*of shape \(1, 3\) it ended in Ind",
+        ),
         (chain, nn.MSELoss(reduction="sum"), "loss must be a mean over the examples"),
         (chain, nn.MSELoss(reduction="none"), r"of shape \(\), got \(4, 2\)"),
         (chain, lambda z, y: float(((z - y) ** 2).mean()), "of one number.*got float"),

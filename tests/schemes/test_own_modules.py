@@ -88,15 +88,31 @@ def on_four(module, loss, X, y, plan, backend="processes"):
     return run(*work, workers=4, backend=backend).values
 
 
+def ddps(comm, *trainings):
+    return [ddp(comm, *training) for training in trainings]
+
+
+@pytest.fixture(scope="module")
+def by_ddp():
+    """What torch makes of both modules on four processes; they take long to load what it needs."""
+    block = seeded(Block), smoothed, TEXT, NEXT, PLAN
+    net = seeded(Net, 0.0), cross_entropy, IMAGES, DIGITS, PLAN
+    found = run(ddps, block, net, workers=4, backend="torch").values
+    for own in found:
+        assert [w.tobytes() for w in own] == [w.tobytes() for w in found[0]]
+    return dict(zip(("block", "net"), found[0], strict=True))
+
+
 @pytest.mark.slow
-def test_a_block_with_a_tied_embedding_and_a_smoothed_loss():
+def test_a_block_with_a_tied_embedding_and_a_smoothed_loss(by_ddp):
     module = seeded(Block)
     four = on_four(module, smoothed, TEXT, NEXT, PLAN)
     one = train(from_module(module, smoothed), TEXT, NEXT, PLAN, AdamW)
-    by_ddp = run(ddp, module, smoothed, TEXT, NEXT, PLAN, workers=4, backend="torch").values
     assert len({value.w.tobytes() for value in four}) == 1
     np.testing.assert_allclose(four[0].w, one.w, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(four[0].w, by_ddp[0], rtol=0, atol=1e-5)  # its norm has 1e-6 more
+    np.testing.assert_allclose(
+        four[0].w, by_ddp["block"], rtol=0, atol=1e-5
+    )  # its norm has 1e-6 more
     np.testing.assert_allclose(np.sum([v.losses for v in four], axis=0), one.losses, rtol=1e-9)
     # The likely mistakes: something of the plan forgotten.
     for changes in ({"schedule": None}, {"weight_decay": 0.0}, {"clip": None}, {"batch_size": 16}):
@@ -105,7 +121,7 @@ def test_a_block_with_a_tied_embedding_and_a_smoothed_loss():
 
 
 @pytest.mark.slow
-def test_a_network_with_batch_norm_takes_the_statistics_of_what_is_computed_together():
+def test_a_network_with_batch_norm_takes_the_statistics_of_what_is_computed_together(by_ddp):
     """One process is equal where it computes with the same examples together: in eight parts.
 
     With the whole batch at once BatchNorm takes other means, so the gradient is another one.
@@ -114,9 +130,8 @@ def test_a_network_with_batch_norm_takes_the_statistics_of_what_is_computed_toge
     four = on_four(module, cross_entropy, IMAGES, DIGITS, PLAN)
     model = from_module(module)
     in_parts = train(model, IMAGES, DIGITS, replace(PLAN, accumulate=8), AdamW)
-    by_ddp = run(ddp, module, cross_entropy, IMAGES, DIGITS, PLAN, workers=4, backend="torch")
     np.testing.assert_allclose(four[0].w, in_parts.w, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(four[0].w, by_ddp.values[0], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(four[0].w, by_ddp["net"], rtol=0, atol=1e-5)
     at_once = train(model, IMAGES, DIGITS, replace(PLAN, accumulate=1), AdamW)
     assert np.abs(four[0].w - at_once.w).max() > 1e-3
     # Who asks for the statistics afterwards gets the same ones, from any rank's parameters.

@@ -183,6 +183,7 @@ X, Y = np.ones((4, 2)), np.ones(4)
         ({"data": (X, Y)}, "data must be four arrays: X_train, y_train, X_test, y_test"),
         ({"data": (X, Y, X, Y[:3])}, r"got 4 rows of X and 3 of y \(X_test and y_test\)"),
         ({"plan": 0.1}, "plan must be a Plan, got float"),
+        ({"plan": type("MyPlan", (Plan,), {})()}, "plan must be a Plan, got MyPlan"),
         ({"optimizer": "adam"}, "optimizer must be one like SGD, got 'adam'"),
         ({"score": "f1"}, "score must be 'test loss' or 'test accuracy', got 'f1'"),
     ],
