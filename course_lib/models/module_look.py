@@ -67,7 +67,8 @@ def look_at(
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 "module must take a batch of any size, of one example too, called with it alone: "
-                f"with one of shape {tuple(x[:1].shape)} it ended in {type(error).__name__}: {error}"
+                f"with one of shape {tuple(x[:1].shape)} it ended in {type(error).__name__}: "
+                f"{error}"
             ) from error
         draws = _draws(copies, x, False)
         if not draws:
