@@ -77,10 +77,10 @@ class Plan:
         In how many parts, one after the other, each worker computes its part of a batch's gradient:
         fewer activations to hold, the same gradient and as many messages.
     on_epoch : callable or None, default: None
-        Called with the number of an epoch, from 1, and the parameters after it, which are not to be
-        changed: on rank 0, of a training on one rank there. Schemes whose rank 0 does not hold the
-        model refuse it; in ``serial`` and ``one_shot_training``, where every rank trains alone,
-        each calls it.
+        Called on rank 0 with the number of an epoch, from 1, and the parameters after it, which it
+        must not change. Where every rank trains alone, in ``serial`` and ``one_shot_training``,
+        each calls it; where models are averaged it is rank 0's own; a scheme whose rank 0 does not
+        hold the model refuses it.
 
     Examples
     --------
