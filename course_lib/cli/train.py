@@ -19,7 +19,6 @@ from course_lib.train.auto import is_auto
 from course_lib.train.checkpoint import read_index
 from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown
-from course_lib.train.problems import MODELS
 from course_lib.train.row import Row
 from course_lib.train.table import EpochTable
 from course_lib.train.worker import TrainingTask, work
@@ -52,7 +51,7 @@ def _train(asked: Arguments, words: list[str]) -> int:
     is_first = is_first_program()
     if not is_first and asked.backend != "torch":  # of torchrun's programs, one is enough
         return 0
-    task, kind = asked.task, MODELS[asked.task.model]
+    task, kind = asked.task, asked.task.kind
     table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
     if is_first:
         lines = [_title(asked), *_choice(asked), *_begun(asked), table.head]
@@ -97,7 +96,7 @@ def _title(asked: Arguments) -> str:
         where = f"simulated network {asked.network.name}, virtual time"
     workers = "1 worker" if asked.workers == 1 else f"{asked.workers:,} workers"
     return (
-        f"{task.scheme}{options}, {workers}, {where}\n{task.model} of "
+        f"{task.scheme}{options}, {workers}, {where}\n{made_with.get('problem', task.model)} of "
         f"{made_with['parameters']:,} parameters on {made_with['data']}"
     )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.cli.train_model import MODEL, check_model, named, read_what
+from course_lib.cli.train_plan import add_plan, numbers_of, read_optimizer, read_plan
 from course_lib.comm.rates import Rates, kept_rates
 from course_lib.comm.simulated import networks
 from course_lib.console.files import check_file
@@ -21,30 +23,21 @@ from course_lib.console.options import (
     whole,
 )
 from course_lib.train.auto import kept
-from course_lib.train.catalogue import OPTIONS, SCHEMES
-from course_lib.train.checkpoint import MOST_EPOCHS, Checkpoint, is_of_checkpoint
+from course_lib.train.catalogue import OPTIONS, SCHEMES, Scheme
+from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
 from course_lib.train.claim import Claim
 from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
-from course_lib.train.problems import MODELS, load_data
+from course_lib.train.problems import MODELS
 from course_lib.train.row import Row
 from course_lib.train.splitting import check_split
 from course_lib.train.worker import TrainingTask
-from course_lib.training import Plan
+from course_lib.training import check_plan
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
 
 __all__ = ["Arguments", "read_arguments"]
-
-_NUMBERS = {
-    "epochs": "how often to go through all examples",
-    "batch_size": "how many examples all workers together take in a step",
-    "learning_rate": "how far to go against the gradient",
-    "momentum": "how much of the last step's direction is kept, from 0 to below 1",
-    "warmup_steps": "over how many steps the learning rate rises to its full value",
-    "seed": "of the first parameters and of the order of the examples",
-}
 
 _EPILOG = """\
 torchrun starts the ranks on this computer, or on several (the same line on each, on a network that
@@ -52,6 +45,10 @@ you trust):
   torchrun --standalone --nproc-per-node 4 -m course_lib train --scheme parameter_server
   torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29500 \\
     -m course_lib train --scheme parameter_server
+
+a problem of your own is a function in a file that returns model, data and plan (docs/own_model.md).
+The file is run as code, with all that you may do; a checkpoint keeps its name and never runs it:
+  python -m course_lib train --problem my_file.py:problem --optimizer adamw --decay cosine
 
 a trace plays in a browser as a page, which two lines of Python make, and in a notebook as
 player(trace):
@@ -126,24 +123,24 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("--scheme", default="data_parallel", metavar="NAME", help=", ".join(SCHEMES))
-    add(
-        "--workers",
-        metavar="N",
+    add("--workers", metavar="N",
         help="how many ranks; 4 if left out, 1 for serial, under torchrun all",
-    )
+    )  # fmt: skip
     add("--backend", metavar="NAME",
         help="processes, simulated or torch; processes if left out, torch under torchrun",
     )  # fmt: skip
     add("--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
-    add("--model", default="mlp", metavar="NAME", help=", ".join(MODELS))
+    add("--model", metavar="NAME", help=f"{', '.join(MODELS)}; {MODEL} if left out")
     add("--data", metavar="NAME", help="; ".join(
         f"{name}: {', '.join(kind.data)}" for name, kind in MODELS.items())
     )  # fmt: skip
-    numbers = parser.add_argument_group("the plan; what is left out is usual for the model")
-    for name, told in _NUMBERS.items():
-        numbers.add_argument(as_option(name), metavar="X", help=told)
+    add("--problem", metavar="FILE.py:FUNCTION",
+        help="train a model of your own: the file is code, and is run; its function returns a "
+        "Problem of course_lib.train",
+    )  # fmt: skip
+    add_plan(parser)
     own = parser.add_argument_group("what only some schemes take")
     for name, option in OPTIONS.items():
         takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
@@ -164,19 +161,43 @@ def _parser() -> Parser:
 
 def _check(chosen: argparse.Namespace) -> Arguments:
     """Turn words into what they mean, or raise a sentence."""
-    scheme = _named("--scheme", SCHEMES, chosen.scheme)
-    kind = _named("--model", MODELS, chosen.model)
-    if chosen.model not in (scheme.models or MODELS):
-        raise ValueError(
-            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models)}, "
-            f"not {chosen.model!r}"
-        )
-    if chosen.data not in (None, *kind.data):
-        raise ValueError(
-            f"--model {chosen.model} can be trained on --data {' or '.join(kind.data)}, "
-            f"not on {chosen.data!r}"
-        )
+    scheme = named("--scheme", SCHEMES, chosen.scheme)
+    check_model(chosen, scheme)
     backend = backend_named(chosen.backend)
+    workers, time_limit_s = _size_and_limit(chosen, scheme, backend)
+    network = network_named(chosen.network, backend)
+    options = _own_options(chosen)
+    _check_servers(options.get("servers", scheme.servers), workers)
+    check_file("--trace", chosen.trace, ".json")
+
+    what = read_what(chosen)
+    plan = read_plan(chosen, what.kind.usual, what.examples.y_train.shape[0])
+    check_plan(plan, f"--scheme {chosen.scheme}", *scheme.without)
+    optimizer = read_optimizer(chosen, what.optimizer)
+    made_with = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
+    made_with |= numbers_of(plan, optimizer)
+    # Made here first: the fork server then loads once what all workers need.
+    model = what.kind.make(what.examples)
+    n_examples = what.examples.y_train.shape[0]
+    check_split(chosen.scheme, chosen.model, model, workers, plan, options, n_examples)
+    w = model.initial()
+    made_with["parameters"] = len(w)
+    shipped = what.names["data"] if backend == "simulated" else what.examples
+    keeping = _keeping(chosen, made_with, backend == "simulated")
+    claim, checkpoint = open_folder(keeping, plan.epochs)
+    if claim is not None:
+        keeping = replace(keeping, token=claim.token)
+    ways = chosen.scheme, what.model, shipped, plan, options, keeping
+    task = TrainingTask(*ways, optimizer=optimizer)
+    rates = _rates(checkpoint, backend, network or networks.DEFAULT)
+    rows = () if checkpoint is None else checkpoint.rows
+    return Arguments(
+        task, workers, backend, network, time_limit_s, chosen.trace, rates, w.itemsize, claim, rows
+    )
+
+
+def _size_and_limit(chosen: argparse.Namespace, scheme: Scheme, backend: str) -> tuple[int, float]:
+    """Read how many workers there are, and how long they may take."""
     usual = usual_workers(backend, scheme.most_workers)
     workers = whole("--workers", usual if chosen.workers is None else chosen.workers)
     time_limit_s = number("--time-limit", chosen.time_limit)
@@ -187,48 +208,13 @@ def _check(chosen: argparse.Namespace) -> Arguments:
         raise ValueError(
             f"--scheme {chosen.scheme} takes --workers {scheme.most_workers} at most, got {workers}"
         )
-    network = network_named(chosen.network, backend)
-    options = _own_options(chosen)
-    _check_servers(options.get("servers", scheme.servers), workers)
-    plan = _plan(kind.usual, chosen)
-    check_file("--trace", chosen.trace, ".json")
-
-    examples = load_data(data := chosen.data or kind.data[0])
-    made_with = {"scheme": chosen.scheme, "workers": workers, **options, "model": chosen.model}
-    made_with |= {"data": data, **_numbers_of(plan)}
-    # Made here first: the fork server then loads once what all workers need.
-    model = kind.make(examples)
-    check_split(chosen.scheme, chosen.model, model, workers, plan, options, len(examples.y_train))
-    w = model.initial()
-    made_with["parameters"] = len(w)
-    shipped = data if backend == "simulated" else examples
-    keeping = _keeping(chosen, made_with, backend == "simulated")
-    claim, checkpoint = open_folder(keeping, plan.epochs)
-    if claim is not None:
-        keeping = replace(keeping, token=claim.token)
-    task = TrainingTask(chosen.scheme, chosen.model, shipped, plan, options, keeping)
-    rates = _rates(checkpoint, backend, network or networks.DEFAULT)
-    rows = () if checkpoint is None else checkpoint.rows
-    return Arguments(
-        task, workers, backend, network, time_limit_s, chosen.trace, rates, w.itemsize, claim, rows
-    )
+    return workers, time_limit_s
 
 
 def _rates(checkpoint: Checkpoint | None, backend: str, network: "Network") -> Rates:
     """Say what messages will cost, as far as this program knows before the run."""
     rates = network.rates if backend == "simulated" else kept_rates(backend)
     return rates if checkpoint is None else kept(checkpoint.made_with, rates)
-
-
-def _numbers_of(plan: Plan) -> dict[str, Any]:
-    """Return what a training that goes on must share; it may go on for more epochs."""
-    return {name: getattr(plan, name) for name in _NUMBERS if name != "epochs"}
-
-
-def _named(option: str, table: dict[str, Any], name: str) -> Any:
-    if name not in table:
-        raise ValueError(f"{option} knows {', '.join(table)}; not {name!r}")
-    return table[name]
 
 
 def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -250,26 +236,6 @@ def _check_servers(servers: int, workers: int) -> None:
             f"--workers counts all ranks: with {what} there must be {servers + 1} or more, "
             f"got {workers}"
         )
-
-
-def _plan(usual: Plan, chosen: argparse.Namespace) -> Plan:
-    """Read the numbers of the plan."""
-    given: dict[str, Any] = {}
-    for name in _NUMBERS:
-        text = getattr(chosen, name)
-        if text is None:
-            continue
-        if isinstance(getattr(usual, name), int):
-            least = 0 if name in ("seed", "warmup_steps") else 1
-            most = MOST_EPOCHS if name == "epochs" else None
-            given[name] = whole(as_option(name), text, least, most)
-        else:
-            given[name] = number(as_option(name), text)
-    try:
-        return replace(usual, **given)
-    except ValueError as error:  # it begins with the name of the number
-        name, told = str(error).split(" ", 1)
-        raise ValueError(f"{as_option(name)} {told}") from None
 
 
 def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: bool) -> Keeping:

@@ -1,7 +1,7 @@
 """What every scheme sees of a model: a flat parameter vector, a loss and its gradient."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 __all__ = [
     "Array",
@@ -77,6 +77,7 @@ class Passes(Protocol):
         ...
 
 
+@runtime_checkable
 class Model(Protocol):
     """Mathematics without communication: who has a ``Model`` can be trained by every scheme.
 

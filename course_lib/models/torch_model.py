@@ -8,6 +8,7 @@ import torch
 from torch.func import functional_call
 
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
+from course_lib.models.module_checks import check_layers, trained
 from course_lib.models.torch_passes import TorchPasses, flat, mean_loss
 
 __all__ = ["TorchModel"]
@@ -16,9 +17,9 @@ __all__ = ["TorchModel"]
 class TorchModel:
     """A chain of named layers, trained with the cross-entropy of its last layer's outputs.
 
-    The modules only say how to compute; their own parameters are never trained. Every call takes
-    the parameters as one flat vector, and autograd begins and ends inside the call: between two
-    calls a scheme may send what it likes.
+    The modules only say how to compute; their own parameters are never trained (``from_module``
+    trains them). Every call takes the parameters as one flat vector, and autograd begins and ends
+    inside the call: between two calls a scheme may send what it likes.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ class TorchModel:
     Raises
     ------
     ValueError
-        If a layer has no parameters, or ``dtype`` is another.
+        If a layer has no parameters, or something that only ``from_module`` can train: Dropout,
+        running statistics, frozen or shared parameters; or ``dtype`` is another.
     """
 
     def __init__(
@@ -56,8 +58,13 @@ class TorchModel:
         self._layer_flops = [
             LayerFlops(2.0 * n, back) for n, back in zip(uses, backward, strict=True)
         ]
-        self._modules = tuple((name, module.to(self.dtype)) for name, module in modules)
-        own = [dict(module.named_parameters()) for _, module in self._modules]
+        check_layers(modules)
+        self._take([(name, module.to(self.dtype)) for name, module in modules])
+
+    def _take(self, modules: Sequence[tuple[str, torch.nn.Module]]) -> None:
+        """Find the place of each layer's parameters in the flat vector."""
+        self._modules = tuple(modules)
+        own = [trained(module) for _, module in self._modules]
         self._names = [list(parameters) for parameters in own]
         self._shapes = [[p.shape for p in parameters.values()] for parameters in own]
         layers, start = [], 0
@@ -114,7 +121,11 @@ class TorchModel:
         float
             In nats.
         """
-        return mean_loss(self.outputs(w, batch[0]), batch[1]).item()
+        return self.mean_loss(self.outputs(w, batch[0]), batch[1]).item()
+
+    def mean_loss(self, outputs: torch.Tensor, y: Array) -> torch.Tensor:
+        """Return the mean loss of outputs and targets, as a number to ask a gradient of."""
+        return mean_loss(outputs, y)
 
     def outputs(self, w: Array, X: Array) -> torch.Tensor:
         """Compute what the last layer gives for each example.
@@ -180,34 +191,16 @@ class TorchModel:
         with torch.enable_grad():
             leaves = [self._leaves(w, number) for number in range(len(self._modules))]
             outputs = self._outputs(leaves, self._tensor(batch[0], w))
-            loss = weight * mean_loss(outputs, batch[1])
-            grads = torch.autograd.grad(loss, [leaf for own in leaves for leaf in own])
+            loss = weight * self.mean_loss(outputs, batch[1])
+            flat_leaves = [leaf for own in leaves for leaf in own]
+            grads = torch.autograd.grad(loss, flat_leaves, materialize_grads=True)
         return loss.item(), flat(w, grads)
 
     def backward_layers(self, w: Array, batch: Batch) -> Iterator[tuple[Layer, Array]]:
-        """Yield the gradient layer by layer, as back-propagation finds it: the last layer first.
+        """Yield what ``gradient`` returns layer by layer, to the bit, the last layer first.
 
         Each layer is its own small graph. What is yielded can be sent while the layers before it
         still wait for their turn; no graph is being walked at that moment.
-
-        Parameters
-        ----------
-        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
-            The parameters; they are not modified.
-        batch : tuple of arrays, shapes (m, ...) and (m,)
-            Examples and the numbers of their classes, at least one.
-
-        Yields
-        ------
-        layer : Layer
-            One that has parameters.
-        gradient : array of the kind and dtype of ``w``, shape (layer.n_parameters,)
-            Its part of what ``gradient`` returns, to the bit.
-
-        Raises
-        ------
-        ValueError
-            If the batch is empty.
         """
         passes = self.passes(w, batch)
         for layer in self.layers:

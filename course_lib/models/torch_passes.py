@@ -1,6 +1,6 @@
 """A torch model's gradient in steps, so that a scheme can send between them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -64,7 +64,8 @@ class TorchPasses:
         """Return the weighted mean loss over the batch, after the last layer's ``forward``."""
         if self._upstream is None:
             outputs = self._x.detach()
-            self._loss, self._upstream = loss_and_slope(outputs, self._y, self._weight)
+            mean = self._model.mean_loss
+            self._loss, self._upstream = loss_and_slope(outputs, self._y, self._weight, mean)
         return self._loss
 
     def backward(self, layer: Layer) -> Array:
@@ -73,7 +74,7 @@ class TorchPasses:
         self.loss()
         entered, own, left = self._steps.pop()
         inputs = [*own, entered] if self._steps else own
-        grads = torch.autograd.grad(left, inputs, self._upstream)
+        grads = torch.autograd.grad(left, inputs, self._upstream, materialize_grads=True)
         self._upstream = grads[-1]
         return flat(self._w, grads[: len(own)])
 
@@ -122,8 +123,10 @@ def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
     return torch.nn.functional.cross_entropy(outputs, classes)
 
 
-def loss_and_slope(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, Array]:
-    """Return the mean cross-entropy of outputs, and its derivative by each of them.
+def loss_and_slope(
+    outputs: Array, y: Array, weight: float = 1.0, mean: Callable[..., torch.Tensor] = mean_loss
+) -> tuple[float, Array]:
+    """Return the mean loss of outputs, and its derivative by each of them.
 
     Parameters
     ----------
@@ -133,16 +136,18 @@ def loss_and_slope(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float
         The numbers of the classes, at least one.
     weight : float, default: 1.0
         What both are multiplied by.
+    mean : callable, default: mean_loss
+        Returns the mean loss of outputs and targets; ``mean_loss`` is the cross-entropy.
 
     Returns
     -------
     loss : float
-        In nats.
+        In nats, if it is a cross-entropy.
     slope : array of the kind of ``outputs``, shape (m, classes)
         Where going back begins.
     """
     with torch.enable_grad():
         leaf = torch.as_tensor(outputs).detach().requires_grad_()
-        loss = weight * mean_loss(leaf, y)
+        loss = weight * mean(leaf, y)
         (slope,) = torch.autograd.grad(loss, leaf)
     return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()

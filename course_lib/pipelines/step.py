@@ -31,13 +31,17 @@ class Step:
         This rank's, by their numbers.
     batch : tuple of arrays, shapes (m, ...) and (m,)
         Examples, as the first layer wants them, and the numbers of their classes.
+    share : float, default: 1.0
+        How much of a larger batch they are.
     """
 
     def __init__(
-        self, comm: Communicator, schedule: Schedule, stages: Mapping[int, Stage], batch: Batch
-    ) -> None:
+        self, comm: Communicator, schedule: Schedule, stages: Mapping[int, Stage], batch: Batch,
+        share: float = 1.0,
+    ) -> None:  # fmt: skip
         self.comm, self.schedule, self.stages = comm, schedule, stages
         self.X, self.y = batch
+        self.share = share
         self.rows = split_evenly(len(self.y), schedule.microbatches)
         self.here: dict[Action, Array] = {}  # made by one of our stages for another
         self.coming = {
@@ -112,7 +116,9 @@ class Step:
         """Compute the loss: its slope comes to the last stage as if from a stage behind it."""
         from course_lib.models.torch_passes import loss_and_slope  # torch takes seconds to load
 
-        weight = self._size(action) / len(self.y)  # so that the parts add up to the batch's mean
+        weight = (
+            self.share * self._size(action) / len(self.y)
+        )  # so that the parts add up to the batch's mean
         y = self.y[self.rows[action.microbatch]]
         loss, slope = loss_and_slope(outputs, y, weight)
         self.loss += loss

@@ -19,12 +19,16 @@ that step. In a ``Cost``, P is the number of ranks and n the bytes of the parame
     y : array, shape (m,)
         Their targets.
     plan : Plan
-        How to train.
+        How to train. Its schedule, weight decay, clipping, accumulation and ``on_epoch`` are those
+        of one process; a scheme that cannot have one of them refuses it. Where models are averaged,
+        each rank clips the gradient of its own examples.
     allreduce : callable, default: allreduce_ring
         Any all-reduce of ``course_lib.collectives``.
     optimizer : callable, default: SGD
         Called with the parameters that this rank steps, and the plan; what it returns takes a step,
-        in place, with ``step(grad)``.
+        in place, with ``step(grad)``, or ``step(grad, norm)`` where the rank steps a part of the
+        model and the whole gradient has that norm. ``AdamW`` and ``from_torch`` of
+        ``course_lib.training`` are others.
 
 Returns
 -------

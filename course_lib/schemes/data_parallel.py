@@ -31,11 +31,11 @@ def data_parallel(
     D. Das, S. Avancha, D. Mudigere et al., "Distributed deep learning using synchronous stochastic
     gradient descent", arXiv:1602.06709, 2016.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):
             loss, grad = partial_gradient(model, w, batch, weight)

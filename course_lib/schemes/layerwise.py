@@ -36,12 +36,12 @@ def layerwise(
     H. Zhang, Z. Zheng, S. Xu et al., "Poseidon: An efficient communication architecture for
     distributed deep learning on GPU clusters", USENIX ATC 2017 (wait-free back-propagation).
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
     sgd = optimizer(w, plan)
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for layer in model.layers:
             passes.forward(layer)

@@ -39,13 +39,13 @@ def layerwise_bucketed(
     S. Li, Y. Zhao, R. Varma et al., "PyTorch Distributed: Experiences on accelerating data parallel
     training", PVLDB 13(12), 2020.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
     sgd = optimizer(w, plan)
     to_send = {part.start: part for part in buckets(model.layers, bucket_bytes, w.itemsize)}
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for layer in model.layers:
             passes.forward(layer)

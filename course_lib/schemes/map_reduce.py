@@ -2,7 +2,7 @@
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.linear_regression import LinearRegression, Vector, check_examples
-from course_lib.training import Plan, Training
+from course_lib.training import Plan, Training, check_plan
 from course_lib.training.shards import split_evenly
 
 __all__ = ["combine", "map_reduce"]
@@ -20,7 +20,7 @@ def map_reduce(comm: Communicator, X: Vector, y: Vector, plan: Plan) -> Training
     Parameters
     ----------
     plan : Plan
-        Without momentum. An epoch is one step, whatever the batch size.
+        With a learning rate and its schedule only. An epoch is one step, whatever the batch size.
 
     Notes
     -----
@@ -34,8 +34,7 @@ def map_reduce(comm: Communicator, X: Vector, y: Vector, plan: Plan) -> Training
     C.-T. Chu, S. K. Kim, Y.-A. Lin, Y. Yu, G. Bradski, A. Y. Ng and K. Olukotun, "Map-Reduce for
     Machine Learning on Multicore", Advances in Neural Information Processing Systems 19, 2006.
     """
-    if plan.momentum:
-        raise ValueError(f"momentum must be 0 for map_reduce, got {plan.momentum}")
+    check_plan(plan, "map_reduce", "momentum", "weight_decay", "clip", "accumulate", "on_epoch")
     X, y = check_examples(X, y)
     rows = split_evenly(len(y), comm.size)[comm.rank]
     shard = X[rows], y[rows]

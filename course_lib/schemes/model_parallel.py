@@ -1,11 +1,13 @@
 """The model in parts: every rank has some layers, and waits while the others compute theirs."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
-from course_lib.training.stages import Stage, cut_into_stages
+from course_lib.training import SGD, Optimizer, Plan, Training, in_parts, norm_of_all
+from course_lib.training.stages import Stage, check_staged, cut_into_stages
 
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain
@@ -38,7 +40,7 @@ def model_parallel(
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012, section 3.
     """
-    check_training(model, X, y)
+    check_staged(model, X, y, plan)
     from course_lib.models.torch_passes import loss_and_slope  # torch takes seconds to load
 
     stage = Stage(model, cut_into_stages(model, comm.size)[comm.rank], plan.seed)
@@ -47,25 +49,26 @@ def model_parallel(
     sgd = optimizer(stage.w, plan)
     losses = []
     for examples, _ in plan.shares(len(y)):  # the whole batch: everybody has the same
-        n, loss = len(examples), 0.0
+        losses.append(0.0)
+        for part, weight in in_parts(examples, plan.accumulate):
+            x = model.examples(X[part]) if is_first else comm.recv(before, tag="outputs")
+            with comm.compute("forward", flops=stage.flops("F", len(part))):
+                outputs = stage.forward(x)
+            if is_last:
+                loss, slope = loss_and_slope(outputs, y[part], weight)
+                losses[-1] += loss
+            else:
+                comm.send(outputs, after, tag="outputs")
+                slope = comm.recv(after, tag="slope")
 
-        x = model.examples(X[examples]) if is_first else comm.recv(before, tag="outputs")
-        with comm.compute("forward", flops=stage.flops("F", n)):
-            outputs = stage.forward(x)
-        if is_last:
-            loss, slope = loss_and_slope(outputs, y[examples])
-        else:
-            comm.send(outputs, after, tag="outputs")
-            slope = comm.recv(after, tag="slope")
-        comm.note("loss_partial", loss)
-        losses.append(loss)
-
-        with comm.compute("backward", flops=stage.flops("B", n)):
-            slope = stage.input_gradient(slope)
-            stage.weight_gradient()
-        if not is_first:
-            comm.send(slope, before, tag="slope")
+            with comm.compute("backward", flops=stage.flops("B", len(part))):
+                slope = stage.input_gradient(slope)
+                stage.weight_gradient()  # added to those of the parts before
+            if not is_first:
+                comm.send(slope, before, tag="slope")
+        comm.note("loss_partial", losses[-1])
+        norm = norm_of_all(plan, stage.grad, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(stage.w)):
-            sgd.step(stage.grad)
+            sgd.step(stage.grad, norm)
         stage.grad[...] = 0
     return Training(stage.w, losses)

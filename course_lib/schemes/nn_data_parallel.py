@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
@@ -46,6 +46,7 @@ def nn_data_parallel(
     arXiv:1404.5997, 2014.
     """
     check_training(model, X, y)
+    check_plan(plan, "nn_data_parallel", "accumulate")
     from course_lib.models.torch_model import TorchModel
     from course_lib.models.torch_passes import TorchPasses, loss_and_slope
 
@@ -56,20 +57,20 @@ def nn_data_parallel(
     w = model.initial(plan.seed)  # only rank 0's counts
     sgd = optimizer(w, plan)
     losses = []
-    for examples, _ in plan.shares(len(y)):
+    for examples, _ in plan.shares(len(y), w=w if is_main else None):
         X_local = scatter(comm, X[examples] if is_main else None, MAIN)
         broadcast_flat(comm, w if is_main else None, MAIN, out=w)
 
         replica = TorchPasses(model, w, (X_local, None))
-        flops = model.layer_flops(
-            (X_local, X_local)
-        )  # targets are not needed: it only counts the examples
+        flops = model.layer_flops((X_local, X_local))  # it only counts examples, in both
         with comm.compute("forward", flops=sum(of_layer.forward for of_layer in flops)):
             for layer in model.layers:
                 replica.forward(layer)
         outputs = gather(comm, replica.outputs(), MAIN)
 
-        loss, slope = loss_and_slope(outputs, y[examples]) if is_main else (0.0, None)
+        loss, slope = 0.0, None
+        if is_main:
+            loss, slope = loss_and_slope(outputs, y[examples], mean=model.mean_loss)
         comm.note("loss_partial", loss)
         losses.append(loss)
 

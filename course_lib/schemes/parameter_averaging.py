@@ -39,14 +39,14 @@ def parameter_averaging(
     S. U. Stich, "Local SGD converges fast and communicates little", International Conference on
     Learning Representations, 2019.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     if every < 1:
         raise ValueError(f"every must be 1 or more, got {every}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []
     is_averaged = True
-    shares = plan.shares(len(y), comm.rank, comm.size)
+    shares = plan.shares(len(y), comm.rank, comm.size, w)
     steps_before = plan.first_epoch * plan.steps_per_epoch(len(y))
     for step, (examples, weight) in enumerate(shares, start=steps_before + 1):
         batch = X[examples], y[examples]

@@ -32,7 +32,7 @@ def parameter_server(
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
     parameter server", OSDI 2014.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     if comm.size < 2:
         raise ValueError("a dedicated server needs a worker: workers must be 2 or more, got 1")
     if comm.rank == SERVER:
@@ -48,7 +48,7 @@ def serve(
     w = model.initial(plan.seed)
     sgd = optimizer(w, plan)
     losses = []
-    for _ in plan.shares(n_examples):
+    for _ in plan.shares(n_examples, w=w):
         for dst in workers:
             comm.send(w, dst, tag="parameters")
         comm.note("loss_partial", 0.0)  # it computes nothing of the loss

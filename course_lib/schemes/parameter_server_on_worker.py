@@ -32,11 +32,11 @@ def parameter_server_on_worker(
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
     parameter server", OSDI 2014.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     w = model.initial(plan.seed)  # only the server's counts: the others fetch it
     sgd = optimizer(w, plan)
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
         hand_out(comm, w)
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):

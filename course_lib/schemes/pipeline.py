@@ -1,15 +1,17 @@
 """The model in parts, and the batch too: while one rank has a micro-batch, the next has another."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
 from course_lib.pipelines import MakesSchedule, Schedule, one_f_one_b, schedule_for
 from course_lib.pipelines.step import Step
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
-from course_lib.training.stages import Stage, cut_into_stages
+from course_lib.training import SGD, Optimizer, Plan, Training, in_parts, norm_of_all
+from course_lib.training.stages import Stage, check_staged, cut_into_stages
 
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain
@@ -23,8 +25,7 @@ def pipeline(
 ) -> Training:  # fmt: skip
     """Train a model that is cut into stages, with batches that are cut into micro-batches.
 
-    A ``Step`` carries out what the schedule says. All micro-batches see the same parameters, which
-    change when all have been forward and back: it is the step of the whole batch.
+    A ``Step`` carries out what the schedule says, with the parameters that all micro-batches see.
 
     Parameters
     ----------
@@ -38,26 +39,29 @@ def pipeline(
     Cost of one step: time and activations as ``Schedule.times`` and ``Schedule.peak`` say; 2 M
     messages over each cut between ranks, what a stage makes of a micro-batch and back its slope.
 
-    Invariant: a rank's parameters are those of its own layers, and no other rank has them: they are
-    what is returned, stage after stage, and ``joined`` makes the model of them.
+    Invariant: no rank has parameters of other ranks' layers; ``joined`` makes the model of them.
 
     References
     ----------
     Y. Huang, Y. Cheng, A. Bapna et al., "GPipe", NeurIPS 2019; ``pipelines`` names others.
     """
-    check_training(model, X, y)
+    check_staged(model, X, y, plan)
     made = schedule_for(comm.size, schedule, microbatches, min(plan.batch_size, len(y)))
     layers = cut_into_stages(model, made.n_stages)
     stages = {k: Stage(model, layers[k], plan.seed) for k in made.stages_of(comm.rank)}
     sgds = {k: optimizer(stage.w, plan) for k, stage in stages.items()}
     losses = []
     for examples, _ in plan.shares(len(y)):  # the whole batch: everybody has the same
-        step = Step(comm, made, stages, (model.examples(X[examples]), y[examples]))
-        losses.append(step.perform())
+        losses.append(0.0)
+        for part, weight in in_parts(examples, plan.accumulate):
+            step = Step(comm, made, stages, (model.examples(X[part]), y[part]), weight)
+            losses[-1] += step.perform()
         comm.note("loss_partial", losses[-1])
+        grads = np.concatenate([stage.grad for stage in stages.values()]) if plan.clip else None
+        norm = norm_of_all(plan, grads, partial(allreduce_ring, comm))
         for k, stage in stages.items():
             with comm.compute("update", flops=2.0 * len(stage.w)):
-                sgds[k].step(stage.grad)
+                sgds[k].step(stage.grad, norm)
             stage.grad[...] = 0
     return Training(np.concatenate([stage.w for stage in stages.values()]), losses)
 

@@ -6,7 +6,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training
 from course_lib.training.layers import PartialPasses
 
 __all__ = ["order_of_need", "priority"]
@@ -45,8 +45,8 @@ def priority(
     Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN training
     acceleration", SOSP 2019 (ByteScheduler).
     """
-    check_training(model, X, y)
-    layers = model.layers
+    layers = check_training(model, X, y).layers
+    check_plan(plan, "priority", "clip", "accumulate")  # all of a gradient is never there at once
     if sorted(order) != list(range(len(layers))):
         raise ValueError(f"order must name each of the layers 0 to {len(layers) - 1}, got {order}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
@@ -62,7 +62,7 @@ def priority(
             sgds[number].step(grad[part])
 
     losses = []
-    shares = plan.shares(len(y), comm.rank, comm.size)
+    shares = plan.shares(len(y), comm.rank, comm.size, w)
     for step, (examples, weight) in enumerate(shares, start=1):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for number, layer in enumerate(layers):

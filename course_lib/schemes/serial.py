@@ -41,10 +41,10 @@ def walk(
     w : array, shape (n_parameters,)
         The parameters after the step: the same array each time, so copy what is to be kept.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     w = model.initial(plan.seed)
     sgd = optimizer(w, plan)
-    for examples, _ in plan.shares(len(y)):
+    for examples, _ in plan.shares(len(y), w=w):
         batch = X[examples], y[examples]
         with compute("gradient", flops=model.flops(batch)):
             loss, grad = model.gradient(w, batch)

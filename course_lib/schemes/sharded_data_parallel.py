@@ -1,11 +1,13 @@
 """Data-parallel SGD with a shard of the optimizer on every rank: ZeRO, stage 1."""
 
 from collections.abc import Callable
+from functools import partial
 
-from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, norm_of_all
+from course_lib.training.plan import partial_gradient
 from course_lib.training.shards import pack, shards_evenly
 
 __all__ = ["sharded_data_parallel"]
@@ -19,8 +21,9 @@ def sharded_data_parallel(
     """Train on all ranks together; each takes the step for its shard of the parameters only.
 
     An all-reduce is a reduce-scatter and an all-gather. Between the two every rank holds its part
-    of the sum: that is all it needs to update its part of the parameters. So momentum is kept once
-    and not P times, and what is gathered is parameters. It is a parameter server on every rank.
+    of the sum: that is all it needs to update its part of the parameters. So what an optimizer
+    keeps, momentum or Adam's two means, is kept once and not P times, and what is gathered is
+    parameters. It is a parameter server on every rank.
 
     Parameters
     ----------
@@ -31,7 +34,9 @@ def sharded_data_parallel(
     Notes
     -----
     Cost of one step: that of the two collectives; on rings 2(P-1) rounds and 2(P-1)/P n bytes each
-    way, for n = the bytes of the parameters. Before the first step: one all-gather more.
+    way, for n = the bytes of the parameters. Before the first step: one all-gather more. A plan
+    that clips adds an all-reduce of one number to each step. Each rank holds n/P bytes of whatever
+    its optimizer keeps for each parameter.
 
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 
@@ -40,20 +45,21 @@ def sharded_data_parallel(
     S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
     trillion parameter models", SC 2020.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     own = shards_evenly(model.n_parameters, comm.size)[comm.rank]
     w_shard = pack(model.initial(plan.seed), own)  # shape (n/P,)
     sgd = optimizer(w_shard, plan)
     w = allgather(comm, w_shard)
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):
             loss, grad = partial_gradient(model, w, batch, weight)
         comm.note("loss_partial", loss)
         losses.append(loss)
         grad_shard = reduce_scatter(comm, grad)  # shape (n/P,), of the sum
+        norm = norm_of_all(plan, grad_shard, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(w_shard)):
-            sgd.step(grad_shard)
-        w = allgather(comm, w_shard)
+            sgd.step(grad_shard, norm)
+        w[...] = allgather(comm, w_shard)
     return Training(w, losses)

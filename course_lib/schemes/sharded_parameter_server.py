@@ -1,10 +1,13 @@
 """The parameter server in shards: every server keeps a part, so that no card carries everything."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
+from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training
+from course_lib.training.clipping import norm_of_all
+from course_lib.training.plan import partial_gradient
 from course_lib.training.shards import Shard, pack, unpack
 
 __all__ = ["serve", "sharded_parameter_server", "work"]
@@ -29,7 +32,8 @@ def sharded_parameter_server(
     Notes
     -----
     Cost of one step, for W workers, S servers with even shards and n bytes of parameters: W n/S
-    bytes into a server's card and as many out. After the last step every rank fetches once more.
+    bytes into a server's card and as many out. After the last step every rank fetches once more. A
+    plan that clips has every server send 8 bytes to each other one in a step.
 
     Invariant: all workers compute at the parameters of the same step.
 
@@ -38,7 +42,8 @@ def sharded_parameter_server(
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
+    check_plan(plan, "sharded_parameter_server", "on_epoch")  # no rank holds the model then
     if not 1 <= len(shards) < comm.size:
         raise ValueError(
             f"shards must be from 1 to {comm.size - 1} of {comm.size} ranks, so that a worker is "
@@ -63,6 +68,7 @@ def serve(
     n_rounds = max(n_servers, n_workers)
     numbers = [(comm.rank + k) % n_rounds for k in range(n_rounds)]
     own = shards[comm.rank]
+    servers = [rank for rank, shard in enumerate(shards) if shard]
     workers = [n_servers + number for number in numbers if number < n_workers]
     if not own:
         workers = []  # nobody has a word with it
@@ -79,8 +85,9 @@ def serve(
         total = kept * 0
         for src in workers:  # in another order than other servers, in the same in every run
             total += comm.recv(src)
+        norm = norm_of_all(plan, total, partial(add_up, comm, servers)) if own else None
         with comm.compute("update", flops=2.0 * len(kept)):
-            sgd.step(total)
+            sgd.step(total, norm)
     unpack(kept, own, w)
     share_out(comm, shards, w)
     return Training(w, losses)
@@ -112,6 +119,16 @@ def work(
             comm.send(pack(grad, shards[dst]), dst)
     share_out(comm, shards, w)
     return Training(w, losses)
+
+
+def add_up(comm: Communicator, servers: Sequence[int], number: Array) -> Array:
+    """Sum a number over the servers that have a shard; each sends its own to all others."""
+    me, n = servers.index(comm.rank), len(servers)
+    found = {me: number}
+    for k in range(1, n):
+        dst, src = (me + k) % n, (me - k) % n
+        found[src] = comm.sendrecv(number, dst=servers[dst], src=servers[src], tag="norm")
+    return sum(found[server] for server in range(n))  # in one order, so that all have the same bits
 
 
 def share_out(comm: Communicator, shards: Sequence[Shard], w: Array) -> None:

@@ -95,6 +95,8 @@ class Scheme:
     check : callable or None
         Called before anything starts with a model, the number of workers, the examples of a batch
         and by name the options; raises ValueError where it cannot be split so. None: any can.
+    without : tuple of str
+        Fields of a plan that it cannot carry out.
     """
 
     train: Callable[..., Training]
@@ -104,6 +106,7 @@ class Scheme:
     most_workers: int | None = None
     models: tuple[str, ...] | None = None
     check: Callable[..., None] | None = None
+    without: tuple[str, ...] = ()
 
 
 def _mean(states: Sequence[Sequence[State]], **_: Any) -> Array:
@@ -199,16 +202,22 @@ SCHEMES = {
     "data_parallel": Scheme(data_parallel, ("allreduce",)),
     "layerwise": Scheme(layerwise, ("allreduce",)),
     "layerwise_bucketed": Scheme(layerwise_bucketed, ("bucket_bytes", "allreduce")),
-    "priority": Scheme(_priority, ("order", "allreduce")),
-    "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv")),
+    "priority": Scheme(_priority, ("order", "allreduce"), without=("clip", "accumulate")),
+    "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv"), without=("accumulate",)),
     "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
     "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
     "parameter_server": Scheme(parameter_server, servers=1),
     "parameter_server_on_worker": Scheme(parameter_server_on_worker),
-    "sharded_parameter_server": Scheme(_sharded, ("servers",), whole=_joined),
+    "sharded_parameter_server": Scheme(
+        _sharded, ("servers",), whole=_joined, without=("on_epoch",)
+    ),
     "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
     "model_parallel": Scheme(
-        model_parallel, whole=_joined, models=("deep_mlp", "alexnet"), check=_check_layers
+        model_parallel,
+        whole=_joined,
+        models=("deep_mlp", "alexnet"),
+        check=_check_layers,
+        without=("on_epoch",),
     ),
     "pipeline": Scheme(
         pipeline,
@@ -216,6 +225,7 @@ SCHEMES = {
         whole=_by_stage,
         models=("deep_mlp", "alexnet"),
         check=_check_pipeline,
+        without=("on_epoch",),
     ),
 }
 """The schemes by name."""

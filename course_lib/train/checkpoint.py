@@ -8,7 +8,8 @@ file. A name holds the first digits of the content's hash, so that two contents 
 
 A checkpoint may come from anybody. What is not as ``save`` writes it is a ``CheckpointError`` that
 names the file; and arrays that are larger than the model and the ranks can need are not read: at
-most ``8 n (1 + 2 P)`` bytes for n parameters on P ranks, 40 for each epoch, 64 KiB for each rank.
+most ``8 n (1 + 2 P)`` bytes for n parameters on P ranks (7 P with another optimizer than SGD), 40
+for each epoch, 64 KiB for each rank.
 Of what is read, ``unpack_states`` says how much memory it takes.
 """
 
@@ -30,7 +31,7 @@ from course_lib.console.files import NEW, are_one_file, put, read_plain
 from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
-from course_lib.train.states import State, pack_states, unpack_states
+from course_lib.train.states import MOST_KEPT, State, pack_states, unpack_states
 
 __all__ = [
     "INDEX",
@@ -66,7 +67,7 @@ class Checkpoint:
     w : numpy.ndarray
         The model after the last epoch, put together.
     states : sequence of sequence of State
-        For each rank, or for rank 0 alone where it stands for all, those of its ``SGD``s.
+        For each rank, or for rank 0 alone where it stands for all, those of its optimizers.
     rows : sequence of Row
         What each epoch so far came to; the number of the last is how far the training is.
     """
@@ -243,7 +244,8 @@ def _most_bytes(index: dict[str, Any]) -> int | None:
     n_parameters, workers = (index["made_with"].get(name) for name in ("parameters", "workers"))
     if not (isinstance(n_parameters, int) and isinstance(workers, int)):
         return None
-    of_states, of_rows = 8 * n_parameters * (1 + 2 * workers), 40 * int(index["epoch"])
+    of_rank = 8 * n_parameters * (1 + (MOST_KEPT if "optimizer" in index["made_with"] else 1))
+    of_states, of_rows = 8 * n_parameters + workers * of_rank, 40 * int(index["epoch"])
     return of_states + of_rows + _ROOM_OF_RANK * (1 + workers)
 
 

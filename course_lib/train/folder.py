@@ -65,7 +65,7 @@ def open_folder(keeping: Keeping, epochs: int) -> tuple[Claim | None, Checkpoint
 
 def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Refuse a checkpoint of another training."""
-    for name in dict.fromkeys((*wanted, *kept)):
+    for name in dict.fromkeys(("problem", *wanted, *kept)):  # a problem brings the others
         if name in NUMBERS:  # they are taken over
             if not (isinstance(kept[name], float) and kept[name] >= 0):
                 raise CheckpointError(f"the checkpoint in {folder} has the {name} {kept[name]!r}")
@@ -77,7 +77,11 @@ def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -
                 f"the checkpoint in {folder} is of a model with {kept.get(name)} parameters; "
                 f"this one has {wanted[name]}"
             )
-        raise CheckpointError(
-            f"the checkpoint in {folder} was made with {as_option(name)} {kept.get(name)}, "
-            f"not {wanted.get(name)}"
-        )
+        option = as_option(name)
+        if name not in wanted:
+            told = f"with {option} {kept[name]}: give it again"
+        elif name not in kept:
+            told = f"without {option}, which is {wanted[name]} now"
+        else:
+            told = f"with {option} {kept[name]}, not {wanted[name]}"
+        raise CheckpointError(f"the checkpoint in {folder} was made {told}")

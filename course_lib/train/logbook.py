@@ -16,7 +16,7 @@ from course_lib.train.checkpoint import Checkpoint, load, save
 from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states, unpack_states
-from course_lib.training import SGD, Plan, Share
+from course_lib.training import SGD, Optimizer, Plan, Share, Stepper
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]
 
@@ -63,11 +63,13 @@ class LoggedPlan(Plan):
 
     logbook: Any = field(kw_only=True, repr=False)
 
-    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
+    def shares(
+        self, n_examples: int, rank: int = 0, size: int = 1, w: Array = None
+    ) -> Iterator[Share]:
         """Walk through the steps, count them, and open the logbook where an epoch is over."""
         steps = self.steps_per_epoch(n_examples)
         self.logbook.n_steps_expected = (self.epochs - self.first_epoch) * steps
-        shares = super().shares(n_examples, rank, size)
+        shares = super().shares(n_examples, rank, size, w)
         for step, share in enumerate(shares, start=self.first_epoch * steps + 1):
             yield share
             self.logbook.step_taken()
@@ -93,6 +95,8 @@ class Logbook:
         Where checkpoints are kept.
     beacon : Beacon
         Told by rank 0 how far it is.
+    make : callable, default: SGD
+        What takes the steps.
 
     Attributes
     ----------
@@ -109,11 +113,12 @@ class Logbook:
 
     def __init__(
         self, comm: Communicator, scheme: Scheme, evaluate: Callable[[Array], tuple[float, float]],
-        keeping: Keeping, beacon: Beacon,
+        keeping: Keeping, beacon: Beacon, make: Optimizer = SGD,
     ) -> None:  # fmt: skip
         self._comm, self._scheme, self._evaluate = comm, scheme, evaluate
         self._keeping, self._beacon = keeping, beacon
-        self._sgds: list[SGD] = []
+        self._make = make
+        self._steppers: list[Stepper] = []
         self._n_steps = self.n_steps_expected = 0
         self.rows: list[Row] = []
         self.first_epoch = 0
@@ -122,15 +127,16 @@ class Logbook:
         comm.barrier()
         self._started_s = comm.clock()
 
-    def optimizer(self, w: Array, plan: Plan) -> SGD:
+    def optimizer(self, w: Array, plan: Plan) -> Stepper:
         """Make what a scheme takes its steps with, as it was kept, and remember it."""
-        sgd = SGD(w, plan)
+        stepper = self._make(w, plan)
         if self._keeping.resume:
-            state = self._kept_of(len(self._sgds), w)
+            state = self._kept_of(len(self._steppers), w)
             w[...] = state.w
-            sgd.velocity, sgd.n_steps = state.velocity, state.n_steps
-        self._sgds.append(sgd)
-        return sgd
+            stepper.load(state.kept)
+            stepper.n_steps = state.n_steps
+        self._steppers.append(stepper)
+        return stepper
 
     def step_taken(self) -> None:
         """Count a step."""
@@ -157,7 +163,7 @@ class Logbook:
         self._started_s = self._comm.clock()
 
     def _kept_of(self, index: int, w: Array) -> State:
-        """Return what was kept of an SGD, if it is of the length of the array it steps."""
+        """Return what was kept of an optimizer, if it is of the length of the array it steps."""
         lengths = [state.w.size for state in self._kept]
         if lengths[index : index + 1] != [w.size]:
             raise CheckpointError(
@@ -168,7 +174,14 @@ class Logbook:
 
     def _gather(self) -> list[list[State]]:
         """Return what is to be kept: on rank 0 all ranks' states, if they differ."""
-        own = [State(np.asarray(sgd.w), _as_numpy(sgd.velocity), sgd.n_steps) for sgd in self._sgds]
+        own = [
+            State(
+                np.asarray(stepper.w),
+                {name: np.asarray(array) for name, array in stepper.state.items()},
+                stepper.n_steps,
+            )
+            for stepper in self._steppers
+        ]
         if self._scheme.whole is None:
             return [own]
         if self._comm.rank != FIRST:
@@ -202,7 +215,3 @@ class Logbook:
 
 def _stand_for_all(states: Sequence[Sequence[State]]) -> Array:
     return np.concatenate([state.w for state in states[FIRST]])
-
-
-def _as_numpy(velocity: Array | None) -> Any:
-    return None if velocity is None else np.asarray(velocity)

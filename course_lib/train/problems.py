@@ -54,6 +54,8 @@ class Kind:
     def evaluate(self, model: Model, examples: Data, w: Array) -> tuple[float, float]:
         """Return the loss over the examples to train on, and the score over those for testing."""
         train = examples.X_train, examples.y_train
+        if hasattr(model, "settled"):  # BatchNorm's statistics are taken once it is trained
+            model = model.settled(w, examples.X_train)
         return model.loss(w, train), self._score(model, w, examples)
 
     def _score(self, model: Model, w: Array, examples: Data) -> float:

@@ -9,16 +9,19 @@ where somebody has put in nothing but names.
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["State", "pack_states", "unpack_states"]
+__all__ = ["MOST_KEPT", "State", "pack_states", "unpack_states"]
 
-_NAMES = re.compile(r"(w|rows|epoch|rates|\d+\.count|\d+\.\d+\.(w|velocity|n_steps))\.npy")
+_KEPT = "[a-z][a-z0-9_]{0,39}"
+_NAMES = re.compile(rf"(w|rows|epoch|rates|\d+\.count|\d+\.\d+\.{_KEPT})\.npy")
+MOST_KEPT = 6
+"""How many arrays as long as the parameters an optimizer may keep."""
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '([<>][fi][48])', 'fortran_order': False, "
     rb"'shape': \(([0-9, ]*)\), \} *\n"
@@ -27,20 +30,20 @@ _LEAST_MEMBER_BYTES = 150  # our headers take more; the directory of a zip file 
 
 
 class State(NamedTuple):
-    """What one ``SGD`` needs to go on.
+    """What one optimizer needs to go on.
 
     Attributes
     ----------
     w : numpy.ndarray
         The parameters that it steps.
-    velocity : numpy.ndarray or None
-        Its momentum; None before the first step, or without momentum.
+    kept : mapping of str to numpy.ndarray
+        Its ``state``: arrays as long as ``w``, or numbers, by name.
     n_steps : int
-        How many steps it has taken: where it is in the warm-up.
+        How many steps it has taken: where it is in the warm-up and the schedule.
     """
 
     w: NDArray[Any]
-    velocity: NDArray[Any] | None
+    kept: Mapping[str, NDArray[Any]]
     n_steps: int
 
 
@@ -52,8 +55,10 @@ def pack_states(states: Sequence[Sequence[State]], **more: NDArray[Any]) -> byte
         for index, state in enumerate(own):
             arrays[f"{rank}.{index}.w"] = state.w
             arrays[f"{rank}.{index}.n_steps"] = np.array(state.n_steps)
-            if state.velocity is not None:
-                arrays[f"{rank}.{index}.velocity"] = state.velocity
+            for name, array in state.kept.items():
+                if name in ("w", "n_steps") or not re.fullmatch(_KEPT, name):
+                    raise ValueError(f"an optimizer's state cannot be kept as {name!r}")
+                arrays[f"{rank}.{index}.{name}"] = array
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -81,12 +86,17 @@ def unpack_states(packed: bytes) -> tuple[list[list[State]], dict[str, NDArray[A
 def _state(arrays: dict[str, NDArray[Any]], name: str) -> State:
     """Take one state out of the arrays."""
     n_steps = _whole(arrays, f"{name}n_steps")
-    w, velocity = arrays.pop(f"{name}w", None), arrays.pop(f"{name}velocity", None)
+    w = arrays.pop(f"{name}w", None)
+    own = sorted(other for other in arrays if other.startswith(name))
+    kept = {other.removeprefix(name): arrays.pop(other) for other in own}
     if w is None or w.ndim != 1 or w.dtype.kind != "f":
         raise ValueError(f"its part '{name}w' must be a vector of floats")
-    if velocity is not None and (velocity.shape != w.shape or velocity.dtype.kind != "f"):
-        raise ValueError(f"its part '{name}velocity' must be {w.size} floats")
-    return State(w, velocity, n_steps)
+    for other, array in kept.items():
+        if array.shape not in (w.shape, ()) or (array.shape and array.dtype.kind != "f"):
+            raise ValueError(f"its part '{name}{other}' must be {w.size} floats, or a number")
+    if sum(array.shape != () for array in kept.values()) > MOST_KEPT:
+        raise ValueError(f"its part '{name}w' comes with more than {MOST_KEPT} others")
+    return State(w, kept, n_steps)
 
 
 def _whole(arrays: dict[str, NDArray[Any]], name: str) -> int:

@@ -11,9 +11,10 @@ from course_lib.train.auto import is_auto
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
-from course_lib.train.problems import MODELS, Data, load_data
+from course_lib.train.problem_file import Problem
+from course_lib.train.problems import MODELS, Data, Kind, load_data
 from course_lib.train.row import Row
-from course_lib.training import Plan
+from course_lib.training import SGD, Optimizer, Plan
 
 __all__ = ["TrainingTask", "work"]
 
@@ -24,8 +25,10 @@ class TrainingTask:
 
     Attributes
     ----------
-    scheme, model : str
-        Names in ``SCHEMES`` and in ``MODELS``.
+    scheme : str
+        A name in ``SCHEMES``.
+    model : str or Problem
+        A name in ``MODELS``, or a problem of one's own, which has its data.
     data : str or Data
         The examples, or their name for ranks that can share them.
     plan : Plan
@@ -36,15 +39,30 @@ class TrainingTask:
         Where checkpoints are kept.
     progress : Path or None
         Where rank 0 writes how far it is.
+    optimizer : callable
+        What takes the steps.
     """
 
     scheme: str
-    model: str
+    model: str | Problem
     data: str | Data
     plan: Plan
     options: dict[str, Any] = field(default_factory=dict)
     keeping: Keeping = field(default_factory=Keeping)
     progress: Path | None = None
+    optimizer: Optimizer = SGD
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of model that is trained."""
+        return MODELS[self.model] if isinstance(self.model, str) else self.model.kind
+
+    @property
+    def examples(self) -> Data:
+        """What it is trained on."""
+        if isinstance(self.model, Problem):
+            return self.model.data
+        return load_data(self.data) if isinstance(self.data, str) else self.data
 
 
 def work(comm: Communicator, task: TrainingTask) -> list[Row]:
@@ -62,14 +80,15 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     list of Row
         What each epoch came to, those before the checkpoint included; on rank 0 only.
     """
-    scheme, kind = SCHEMES[task.scheme], MODELS[task.model]
-    examples = load_data(task.data) if isinstance(task.data, str) else task.data
+    scheme, kind = SCHEMES[task.scheme], task.kind
+    examples = task.examples
     model = kind.make(examples)
     evaluate = partial(kind.evaluate, model, examples)
     options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
     if scheme.whole is not None:
         scheme = replace(scheme, whole=partial(scheme.whole, **options))
-    logbook = Logbook(comm, scheme, evaluate, task.keeping, Beacon(task.progress))
+    beacon = Beacon(task.progress)
+    logbook = Logbook(comm, scheme, evaluate, task.keeping, beacon, task.optimizer)
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
     if is_auto(task.options):
         options["allreduce"] = partial(allreduce, rates=logbook.rates)

@@ -1,13 +1,38 @@
 """What every scheme needs and none is.
 
 ``checking`` is the first line of every scheme. ``plan`` says how to train, and which examples are
-whose; ``sgd`` takes the steps. ``batches`` are an epoch's examples in a new order, ``layers`` a
+whose, ``schedules`` how the rate decays. An ``optimizer`` takes the steps: ``sgd``, ``adam``, or
+any of torch's behind ``torch_optimizer``. ``clipping`` shortens gradients, ``accumulation``
+computes them in parts. ``batches`` are an epoch's examples in a new order, ``layers`` a
 worker's passes one layer at a time, ``compute`` puts them on a timeline, and ``shards`` say who
 keeps which part of the parameters.
 """
 
-from course_lib.training.checking import check_training
+from course_lib.training.accumulation import in_parts
+from course_lib.training.adam import Adam, AdamW
+from course_lib.training.checking import check_plan, check_training
+from course_lib.training.clipping import norm_of_all
+from course_lib.training.optimizer import Optimizer, Stepper
 from course_lib.training.plan import Plan, Share, Training, partial_gradient
-from course_lib.training.sgd import SGD, Optimizer
+from course_lib.training.schedules import Cosine, StepDecay
+from course_lib.training.sgd import SGD
+from course_lib.training.torch_optimizer import from_torch
 
-__all__ = ["SGD", "Optimizer", "Plan", "Share", "Training", "check_training", "partial_gradient"]
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Cosine",
+    "Optimizer",
+    "Plan",
+    "Share",
+    "StepDecay",
+    "Stepper",
+    "Training",
+    "check_plan",
+    "check_training",
+    "from_torch",
+    "in_parts",
+    "norm_of_all",
+    "partial_gradient",
+]

@@ -3,17 +3,19 @@
 from typing import Any
 
 from course_lib.models.model import Model
+from course_lib.training.accumulation import Accumulating
+from course_lib.training.plan import Plan
 
-__all__ = ["check_training"]
+__all__ = ["check_plan", "check_training"]
 
 _NEEDED = [name for name in vars(Model) if not name.startswith("_")]
 _HOW = (
-    "mlp(64, 32, 10) of course_lib.models.mlp makes one, and TorchModel of "
-    "course_lib.models.torch_model makes one of torch modules"
+    "from_module(module) of course_lib.models makes one of any torch module, and "
+    "mlp(64, 32, 10) of course_lib.models.mlp is one"
 )
 
 
-def check_training(model: Any, X: Any, y: Any) -> None:
+def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
     """Refuse what cannot be trained, before anything is sent; the first line of every scheme.
 
     Parameters
@@ -22,6 +24,13 @@ def check_training(model: Any, X: Any, y: Any) -> None:
         What is to be trained.
     X, y : array, shape (m, ...) and (m, ...)
         The examples and their targets.
+    plan : Plan or None, default: None
+        How to train, where the scheme has a plan.
+
+    Returns
+    -------
+    Model
+        What to train: the model, or one that computes its gradients in ``plan.accumulate`` parts.
 
     Raises
     ------
@@ -47,3 +56,27 @@ def check_training(model: Any, X: Any, y: Any) -> None:
             "X and y must have a row for each example, one at least, "
             f"got {n_examples} rows of X and {n_targets} of y"
         )
+    return model if plan is None or plan.accumulate == 1 else Accumulating(model, plan.accumulate)
+
+
+def check_plan(plan: Plan, scheme: str, *names: str) -> None:
+    """Refuse a plan that says what a scheme cannot do.
+
+    Parameters
+    ----------
+    plan : Plan
+        How to train.
+    scheme : str
+        The scheme's name, for the error.
+    *names : str
+        Fields of the plan that must be as ``Plan()`` has them.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not.
+    """
+    for name in names:
+        usual, got = getattr(Plan(), name), getattr(plan, name)
+        if got != usual:
+            raise ValueError(f"{name} must be {usual} for {scheme}, got {got}")

@@ -1,7 +1,7 @@
 """How to train: the numbers that all workers agree on, and who computes with which examples."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -66,6 +66,21 @@ class Plan:
         Of the first parameters and of the order of the examples.
     first_epoch : int, default: 0
         Which epoch to begin with: those before it have been trained already.
+    weight_decay : float, default: 0.0
+        How much parameters shrink in a step, beside the gradient; each optimizer says how.
+    schedule : callable or None, default: None
+        Called with a step, counted from the end of the warm-up, returns what the learning rate is
+        multiplied by: ``Cosine(steps)``, ``StepDecay(every)``, or any function.
+    clip : float or None, default: None
+        How long the gradient of a step's batch may be, over all parameters together.
+    accumulate : int, default: 1
+        In how many parts, one after the other, each worker computes its part of a batch's gradient:
+        fewer activations to hold, the same gradient and as many messages.
+    on_epoch : callable or None, default: None
+        Called on rank 0 with the number of an epoch, from 1, and the parameters after it, which it
+        must not change. Where every rank trains alone, in ``serial`` and ``one_shot_training``,
+        each calls it; where models are averaged it is rank 0's own; a scheme whose rank 0 does not
+        hold the model refuses it.
 
     Examples
     --------
@@ -81,24 +96,39 @@ class Plan:
     warmup_steps: int = 0
     seed: int = 0
     first_epoch: int = 0
+    weight_decay: float = 0.0
+    schedule: Callable[[int], float] | None = None
+    clip: float | None = None
+    accumulate: int = 1
+    on_epoch: Callable[[int, Array], object] | None = None
 
     def __post_init__(self) -> None:
         """Check every number once, before anything is started."""
-        for name in ("batch_size", "epochs", "warmup_steps", "seed", "first_epoch"):
+        for name in ("batch_size", "epochs", "warmup_steps", "seed", "first_epoch", "accumulate"):
             value: Any = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
-            least = 1 if name == "batch_size" else 0
+            least = 1 if name in ("batch_size", "accumulate") else 0
             if value < least:
                 raise ValueError(f"{name} must be {least} or more, got {value}")
-        for name in ("learning_rate", "momentum"):
+        for name in ("learning_rate", "momentum", "weight_decay", "clip"):
             value = getattr(self, name)
+            if value is None and name == "clip":
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum must be 0 or more and below 1, got {self.momentum}")
+        if not 0 <= self.weight_decay < float("inf"):
+            raise ValueError(f"weight_decay must be 0 or more and finite, got {self.weight_decay}")
+        if self.clip is not None and not self.clip > 0:
+            raise ValueError(f"clip must be None or above 0, got {self.clip}")
+        for name in ("schedule", "on_epoch"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise TypeError(f"{name} must be None or something to call, got {value!r}")
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step.
@@ -111,10 +141,11 @@ class Plan:
         Returns
         -------
         float
-            ``learning_rate``, or the part of it that the warm-up allows.
+            ``learning_rate``, or the part of it that the warm-up allows, and then the schedule.
         """
         if step >= self.warmup_steps:
-            return self.learning_rate
+            factor = 1.0 if self.schedule is None else self.schedule(step - self.warmup_steps)
+            return float(self.learning_rate * factor)
         return self.learning_rate * (step + 1) / self.warmup_steps
 
     def scaled(self, workers: int) -> "Plan":
@@ -143,7 +174,9 @@ class Plan:
             learning_rate=self.learning_rate * workers,
         )
 
-    def shares(self, n_examples: int, rank: int = 0, size: int = 1) -> Iterator[Share]:
+    def shares(
+        self, n_examples: int, rank: int = 0, size: int = 1, w: Array = None
+    ) -> Iterator[Share]:
         """Walk through the steps of all epochs and give one worker's part of each batch.
 
         Parameters
@@ -152,6 +185,9 @@ class Plan:
             How many examples there are.
         rank, size : int, default: 0 and 1
             This worker's number, and how many there are.
+        w : array or None, default: None
+            The parameters that this rank steps, for ``on_epoch``: where the scheme asks for the
+            first step of another epoch, all steps are taken.
 
         Yields
         ------
@@ -162,6 +198,8 @@ class Plan:
             for batch in epoch_batches(n_examples, self.batch_size, epoch, self.seed):
                 examples = batch[split_evenly(len(batch), size)[rank]]
                 yield Share(examples, len(examples) / len(batch))
+            if self.on_epoch is not None and rank == 0 and w is not None:
+                self.on_epoch(epoch + 1, w)
 
     def steps_per_epoch(self, n_examples: int) -> int:
         """Count the steps of one epoch.

@@ -1,60 +1,53 @@
 """Stochastic gradient descent: the step that every scheme takes, once the gradient is there."""
 
-from collections.abc import Callable
-from typing import TypeAlias
-
-import numpy as np
+from collections.abc import Mapping
 
 from course_lib.models.model import Array
+from course_lib.training.optimizer import Stepper, copied, only
 from course_lib.training.plan import Plan
 
-__all__ = ["SGD", "Optimizer"]
+__all__ = ["SGD"]
 
 
-class SGD:
-    """Steps against the gradient, with momentum: the part of training that needs no other worker.
+class SGD(Stepper):
+    """Step against the gradient, with the plan's momentum and weight decay.
 
     Parameters
     ----------
     w : array, shape (n,)
         The parameters, or the part of them, that are stepped in place.
     plan : Plan
-        Its learning rate, warm-up and momentum are used.
+        ``weight_decay`` times the parameters is added to the gradient, as the slope of a square.
 
     Attributes
     ----------
-    w : array, shape (n,)
-        What it was given.
-    n_steps : int
-        How many steps have been taken.
     velocity : array or None
         What is left of the steps so far; None before the first, or without momentum.
     """
 
     def __init__(self, w: Array, plan: Plan) -> None:
-        self.w, self.plan = w, plan
-        self.n_steps = 0
+        super().__init__(w, plan)
         self.velocity: Array | None = None
 
-    def step(self, grad: Array) -> None:
-        """Take one step, in place.
+    @property
+    def state(self) -> dict[str, Array]:
+        """The velocity, if there is one."""
+        return {} if self.velocity is None else {"velocity": self.velocity}
 
-        Parameters
-        ----------
-        grad : array, shape (n,)
-            The gradient of the mean loss; it is modified as well.
-        """
+    def load(self, state: Mapping[str, Array]) -> None:
+        """Take over a velocity, or none."""
+        only(state, ("velocity",), "SGD")
+        self.velocity = copied(state["velocity"], self.w) if state else None
+
+    def _go(self, grad: Array, rate: float) -> None:
+        if self.plan.weight_decay:
+            grad += self.plan.weight_decay * self.w
         if self.plan.momentum:
             if self.velocity is None:
-                self.velocity = grad.copy() if isinstance(grad, np.ndarray) else grad.clone()
+                self.velocity = copied(grad, grad)
             else:
                 self.velocity *= self.plan.momentum
                 self.velocity += grad
             grad[...] = self.velocity
-        grad *= self.plan.rate(self.n_steps)
+        grad *= rate
         self.w -= grad
-        self.n_steps += 1
-
-
-Optimizer: TypeAlias = Callable[[Array, Plan], SGD]
-"""What makes the thing that takes the steps: ``SGD``, or what is called and used like it."""

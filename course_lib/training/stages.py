@@ -7,12 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.models.model import Array
+from course_lib.training.checking import check_plan, check_training
+from course_lib.training.plan import Plan
 from course_lib.words.split import split_evenly
 
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain
 
-__all__ = ["Stage", "cut_into_stages"]
+__all__ = ["Stage", "check_staged", "cut_into_stages"]
+
+
+def check_staged(model: Any, X: Any, y: Any, plan: Plan) -> None:
+    """Refuse what cannot be trained, or not where no rank holds the model; before all else.
+
+    Parameters
+    ----------
+    model : Chain
+        What is to be trained.
+    X, y : array, shape (m, ...) and (m,)
+        The examples and their targets.
+    plan : Plan
+        How to train.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``check_training`` does; and if the plan has an ``on_epoch``, which wants the parameters.
+    """
+    check_training(model, X, y)
+    check_plan(plan, "a model in stages, which no rank holds", "on_epoch")
 
 
 def cut_into_stages(model: Any, n_stages: int) -> list[range]:

@@ -30,7 +30,7 @@ from course_lib.pipelines import (
 )
 from course_lib.schemes import model_parallel, pipeline, train
 from course_lib.schemes.pipeline import joined
-from course_lib.training import Plan
+from course_lib.training import AdamW, Cosine, Plan
 from course_lib.training.stages import Stage, cut_into_stages
 from course_lib.words.split import split_evenly
 
@@ -493,3 +493,55 @@ def test_the_losses_of_micro_batches_add_up_to_the_batchs():
     ).values
     assert values[1].losses == pytest.approx([whole], rel=1e-14)
     assert abs(np.mean(parts) - whole) > 1e-6
+
+
+@pytest.mark.parametrize("scheme", ["model_parallel", "gpipe", "zb_v"])
+@pytest.mark.parametrize("P", [1, 2, 4])
+def test_clipping_accumulation_and_any_optimizer_are_those_of_the_unsplit_model(scheme, P):
+    model, data = MODELS["deep_mlp"], examples()
+    plan = Plan(
+        learning_rate=0.01, batch_size=24, epochs=2, clip=0.3, accumulate=3, weight_decay=0.1,
+        schedule=Cosine(10),
+    )  # fmt: skip
+    whole = train(model, *data, plan, AdamW)
+    if scheme == "model_parallel":
+        values = run(
+            model_parallel, model, *data, plan, AdamW, workers=P, backend="simulated"
+        ).values
+        w = np.concatenate([value.w for value in values])
+    else:
+        make = SCHEDULES[scheme]
+        values = run(
+            pipeline, model, *data, plan, make, 4, AdamW, workers=P, backend="simulated"
+        ).values
+        w = joined(make(P, 4), model, [value.w for value in values])
+    losses = np.sum([value.losses for value in values], axis=0)
+    # Ten steps of Adam, which divides by small numbers.
+    np.testing.assert_allclose(w, whole.w, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(losses, whole.losses, rtol=1e-11)
+    assert len(losses) == 10
+    if P > 1:  # each rank clips by its own part's norm
+        own = run(
+            pipeline, model, *data, plan, gpipe, 4, partial(_OwnNorm, AdamW), workers=P,
+            backend="simulated",
+        ).values  # fmt: skip
+        w = joined(gpipe(P, 4), model, [value.w for value in own])
+        assert np.abs(w - whole.w).max() > 1e-6
+
+
+class _OwnNorm:
+    """An optimizer that clips by the norm of the part that it has."""
+
+    def __init__(self, make, w, plan):
+        self._stepper = make(w, plan)
+
+    def step(self, grad, norm=None):
+        del norm
+        self._stepper.step(grad)
+
+
+@pytest.mark.parametrize("scheme", [pipeline, model_parallel])
+def test_what_no_rank_can_be_told_is_refused(scheme):
+    plan = Plan(on_epoch=lambda epoch, w: None)
+    with pytest.raises(RunError, match="on_epoch must be None"):
+        run(scheme, MODELS["deep_mlp"], *examples(), plan, workers=2, backend="simulated")

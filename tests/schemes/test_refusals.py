@@ -60,7 +60,7 @@ def test_a_scheme_without_a_model_says_what_makes_one(name):
     told = refusal(name, torch.nn.Linear(3, 2), X, Y)
     assert "TypeError: model must be a Model, got Linear" in told
     assert "mlp(64, 32, 10)" in told
-    assert "TorchModel" in told
+    assert "from_module(module) of course_lib.models makes one" in told
 
 
 @pytest.mark.parametrize("name", OF_RANKS)
@@ -95,7 +95,7 @@ class Half:
 @pytest.mark.parametrize(
     ("model", "data", "told"),
     [
-        (None, (X, Y), "must be a Model, got NoneType; mlp"),
+        (None, (X, Y), "must be a Model, got NoneType; from_module"),
         (LinearRegression, (X, Y), "got the class LinearRegression: call it"),
         (Half(), (X, Y), "got Half, which has no loss, gradient, .*flops"),
         (MODEL, ([[1.0], [2.0]], Y), "X must be an array .* got list: np.asarray makes one"),

@@ -70,8 +70,9 @@ ONLY_IN = {
     # Mixed with multiprocess it unlinks live shared memory; everything here uses multiprocess.
     "multiprocessing": (),
 }
-# How workers talk has to know a tensor when it is handed one, without loading torch before.
-ONLY_IN_FUNCTIONS_OF = {"torch": ("comm",)}
+# How workers talk has to know a tensor when it is handed one, without loading torch before; and an
+# optimizer of torch is made where one is asked for.
+ONLY_IN_FUNCTIONS_OF = {"torch": ("comm", "training.torch_optimizer")}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ LONG_FUNCTIONS = {
     "checks/diagnosis.py _mishap_hint",  # a table of sentences
     "checks/lecture_03/data_parallel.py mistakes",  # the same
     "checks/lecture_04/parameter_server.py mistakes",  # the same
-    "cli/train_arguments.py _check",
     "cli/train_arguments.py _parser",  # a table of options
     "comm/collective.py collective",  # in one piece, for a few microseconds
     "comm/collective.py traced",  # the same

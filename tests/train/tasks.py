@@ -9,7 +9,7 @@ from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
 from course_lib.train.worker import TrainingTask, work
-from course_lib.training import Plan
+from course_lib.training import SGD, Plan
 
 WORKERS = 4
 # 13 steps an epoch: after 3 epochs the warm-up goes on, and 39 is no multiple of 5.
@@ -39,11 +39,12 @@ def workers_of(scheme: str) -> int:
 
 def task_of(
     scheme, folder: Path | None = None, *, data="moons", plan=PLAN, resume=False, model=None,
-    **options,
+    optimizer=SGD, **options,
 ):  # fmt: skip
     keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
     model = model or (SCHEMES[scheme].models or ("logistic",))[0]
-    return TrainingTask(scheme, model, data, plan, CASES[scheme] | options, keeping)
+    ways = scheme, model, data, plan, CASES[scheme] | options, keeping
+    return TrainingTask(*ways, optimizer=optimizer)
 
 
 def trained(scheme, folder: Path | None = None, **changes):
@@ -56,8 +57,9 @@ def bits(checkpoint: Checkpoint) -> list[bytes]:
     """Return all that must be the same to the bit."""
     found = [checkpoint.w.tobytes()]
     for own in checkpoint.states:
-        for w, velocity, n_steps in own:
-            found += [w.tobytes(), b"" if velocity is None else velocity.tobytes(), b"%d" % n_steps]
+        for w, kept, n_steps in own:
+            found += [w.tobytes(), b"%d" % n_steps]
+            found += [name.encode() + array.tobytes() for name, array in sorted(kept.items())]
     return [*found, repr([row[:3] for row in checkpoint.rows]).encode()]
 
 

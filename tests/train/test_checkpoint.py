@@ -20,8 +20,14 @@ from tests.train.tasks import bits
 def example(epoch):
     rng = np.random.default_rng(epoch)
     states = [
-        [State(rng.normal(size=5), None, 0), State(rng.normal(size=0), rng.normal(size=0), 7)],
-        [State(rng.normal(size=3).astype(np.float32), rng.normal(size=3), epoch)],
+        [State(rng.normal(size=5), {}, 0), State(rng.normal(size=0), {"mean": np.zeros(0)}, 7)],
+        [
+            State(
+                rng.normal(size=3).astype(np.float32),
+                {"velocity": rng.normal(size=3), "step": np.array(4.0, np.float32)},
+                epoch,
+            )
+        ],
         [],
     ]
     rows = [Row(number, 0.1 * number, 1 / 3, float("nan")) for number in range(1, epoch + 1)]

@@ -32,7 +32,7 @@ STRANGE = [
 
 def plain(epochs=3, n=PARAMETERS, **made_with):
     rng = np.random.default_rng(0)
-    states = [[State(rng.normal(size=n), rng.normal(size=n), 7)] for _ in range(2)]
+    states = [[State(rng.normal(size=n), {"velocity": rng.normal(size=n)}, 7)] for _ in range(2)]
     rows = [Row(epoch, 0.5, 0.5, 0.5, False) for epoch in range(1, epochs + 1)]
     told = {"scheme": "x", "workers": 2, "momentum": 0.1, "parameters": n} | made_with
     return Checkpoint(told, rng.normal(size=n), states, rows)
@@ -131,9 +131,9 @@ def test_states_of_another_model_or_of_other_ranks_are_refused(folder):
         (plain().states * 2, plain().w),
         ([], plain().w),
         (plain().states, plain().w.astype(int)),
-        ([[State(plain().w, np.ones(3), 7)]], plain().w),
-        ([[State(plain().w, None, -7)]], plain().w),
-        ([[State(np.ones((2, 2)), None, 7)]], plain().w),
+        ([[State(plain().w, {"velocity": np.ones(3)}, 7)]], plain().w),
+        ([[State(plain().w, {}, -7)]], plain().w),
+        ([[State(np.ones((2, 2)), {}, 7)]], plain().w),
     ]:
         forge(folder, pack_states(states, w=w, rows=rows))
         assert "is damaged, or missing: it" in refusal_of(folder)

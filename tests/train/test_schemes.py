@@ -5,6 +5,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+import torch
 
 from course_lib import run
 from course_lib.pipelines import SCHEDULES
@@ -13,6 +14,7 @@ from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
 from course_lib.train.problems import load_data
 from course_lib.train.worker import work
+from course_lib.training import AdamW, Cosine, Plan, from_torch
 from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
 
 HALF = replace(PLAN, epochs=3)
@@ -49,6 +51,38 @@ def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_pa
     assert bits_in(halves) == bits_in(whole)
     assert [row[:3] for row in parts] == [row[:3] for row in rows]
     assert trained(scheme, halves, plan=plan, resume=True, model=model) == parts  # nothing is left
+
+
+EVERYTHING = Plan(
+    0.02, 100, 4, weight_decay=0.1, warmup_steps=6, schedule=Cosine(10), clip=0.3, accumulate=2
+)
+
+
+@pytest.mark.parametrize("optimizer", [AdamW, from_torch(torch.optim.NAdam)])
+@pytest.mark.parametrize(
+    "scheme", ["data_parallel", "sharded_data_parallel", "sharded_parameter_server",
+               "parameter_averaging", "priority"],
+)  # fmt: skip
+def test_so_is_one_with_another_optimizer_and_all_that_a_plan_can_say(scheme, optimizer, tmp_path):
+    without = {name: getattr(Plan(), name) for name in SCHEMES[scheme].without}
+    plan = replace(EVERYTHING, **without)
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    whole.mkdir()
+    halves.mkdir()
+    options = {"optimizer": optimizer, "model": "logistic"}
+    trained(scheme, whole, plan=plan, **options)
+    trained(scheme, halves, plan=replace(plan, epochs=2), **options)
+    kept = load(halves)
+    trained(scheme, halves, plan=plan, resume=True, **options)
+    assert bits_in(halves) == bits_in(whole)
+    # The likely mistakes: the optimizer's state is lost, or its step, which corrects the means.
+    for changed in ({"kept": {}}, {"n_steps": 0}):
+        states = [[state._replace(**changed) for state in own] for own in kept.states]
+        lost = tmp_path / next(iter(changed))
+        lost.mkdir()
+        save(lost, replace(kept, states=states))
+        trained(scheme, lost, plan=plan, resume=True, **options)
+        assert np.abs(load(lost).w - load(whole).w).max() > 1e-6
 
 
 class Endless:
@@ -98,7 +132,7 @@ def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkey
     else:
         model = kept.states[0][0].w
         changed = {
-            "the momentum": {"velocity": None},
+            "the momentum": {"kept": {}},
             "the warm-up": {"n_steps": 0},
             "a rank's own model": {"w": model},
         }[forgotten]

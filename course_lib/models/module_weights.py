@@ -1,0 +1,73 @@
+"""A module's weights as one flat vector, and back."""
+
+import copy
+import hashlib
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from course_lib.models.model import Array
+
+__all__ = ["digest", "drawn_weights", "flat_weights", "with_weights"]
+
+
+def flat_weights(module: nn.Module, order: list[str]) -> np.ndarray[Any, Any]:
+    """Copy the parameters of these names one after another."""
+    parts = [module.get_parameter(name).detach().cpu().reshape(-1) for name in order]
+    return torch.cat(parts).numpy()
+
+
+def drawn_weights(module: nn.Module, order: list[str], seed: int) -> np.ndarray[Any, Any]:
+    """Draw parameters anew from a seed, as the parts of the module do it.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Whose; it is not changed.
+    order : list of str
+        The names of the parameters.
+    seed : int
+        The same seed gives the same parameters.
+
+    Returns
+    -------
+    numpy.ndarray, one-dimensional
+        The parameters one after another.
+
+    Raises
+    ------
+    ValueError
+        If a part that has parameters has no method ``reset_parameters``.
+    """
+    drawn = copy.deepcopy(module)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for name, part in drawn.named_modules():
+            reset = getattr(part, "reset_parameters", getattr(part, "_reset_parameters", None))
+            if reset is not None:
+                reset()
+            elif any(p is not None and p.requires_grad for p in part._parameters.values()):
+                raise ValueError(
+                    f"{name or type(part).__name__!r} cannot be drawn anew: give its class a "
+                    "method reset_parameters(), or keep the weights"
+                )
+    return flat_weights(drawn, order)
+
+
+def with_weights(module: nn.Module, order: list[str], vector: torch.Tensor) -> nn.Module:
+    """Return a copy of a module with the parameters of these names set."""
+    filled = copy.deepcopy(module)
+    own = [filled.get_parameter(name) for name in order]
+    pieces = torch.split(vector.detach().cpu(), [p.numel() for p in own])
+    with torch.no_grad():
+        for parameter, piece in zip(own, pieces, strict=True):
+            parameter.copy_(piece.view(parameter.shape))
+    return filled.train()
+
+
+def digest(w: Array) -> bytes:
+    """Return what tells two vectors apart."""
+    plain = w.detach().cpu().numpy() if isinstance(w, torch.Tensor) else np.asarray(w)
+    return hashlib.blake2b(plain.tobytes()).digest()

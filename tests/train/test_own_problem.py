@@ -1,0 +1,252 @@
+"""`python -m course_lib train --problem my_file.py:problem`, and the plan on the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_lib.cli.train import main
+from course_lib.cli.train_arguments import read_arguments
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.train import Problem
+from course_lib.train.checkpoint import load
+from course_lib.train.problem_file import load_problem
+from course_lib.training import SGD, Adam, AdamW, Cosine, Plan, StepDecay
+from tests.train.tasks import bits_in
+
+MINE = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+import random
+
+import numpy as np
+from beside import ROWS
+
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.train import Problem
+from course_lib.training import AdamW, Plan
+
+
+@dataclass
+class Sizes:
+    columns: int = 3
+
+
+class Mine(LogisticRegression):  # of this file: it has to travel
+    pass
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, 3)) + random.random() + np.random.rand()
+    y = (X.sum(axis=1) > 0).astype(int)
+    plan = Plan(0.05, 20, epochs=2, on_epoch=lambda epoch, w: print("after", epoch, len(w)))
+    data = X[:60], y[:60], X[60:], y[60:]
+    return Problem(Mine(Sizes().columns), data, plan, AdamW, "test accuracy")
+
+
+def fails():
+    return 1 / 0
+
+
+def other():
+    return 3
+
+
+def leaves():
+    raise SystemExit(0)
+"""
+
+
+def line_of(text):
+    return next(k for k, line in enumerate(MINE.splitlines(), start=1) if text in line)
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "beside.py").write_text("ROWS = 80\n")
+    return f"{tmp_path / 'mine.py'}:problem"
+
+
+def trained(capsys, *words):
+    assert main([*words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def refused(capsys, *words):
+    with pytest.raises(SystemExit) as error:
+        main([*words])
+    assert error.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_it_trains_here_and_goes_on_to_the_bit(mine, tmp_path, capsys):
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    words = ["--problem", mine, "--backend", "simulated", "--weight-decay", "0.1"]
+    lines = trained(capsys, *words, "--epochs", "4", "--checkpoint", str(whole))
+    assert lines[1].startswith("mine.py:problem of 4 parameters on 60 examples (")
+    assert lines[2].split()[:4] == ["epoch", "loss", "test", "accuracy"]
+    assert sum("after" in line for line in lines) == 4  # rank 0's, once an epoch
+    trained(capsys, *words, "--checkpoint", str(halves))
+    again = [*words, "--epochs", "4", "--checkpoint", str(halves), "--resume"]
+    trained(capsys, *again)
+    assert bits_in(halves) == bits_in(whole)
+    made_with = load(whole).made_with
+    assert made_with["problem"] == "mine.py:problem"
+    assert (made_with["optimizer"], made_with["weight_decay"]) == ("AdamW", 0.1)
+    assert set(load(whole).states[0][0].kept) == {"mean", "square"}
+
+
+def test_a_checkpoint_runs_no_file_and_other_data_is_not_gone_on_with(mine, tmp_path, capsys):
+    words = ["--backend", "simulated", "--checkpoint", str(tmp_path / "kept")]
+    trained(capsys, *words, "--problem", mine)
+    mark = tmp_path / "was_run"
+    (tmp_path / "mine.py").write_text(f"{MINE}\nopen({str(mark)!r}, 'w').close()\n")
+    told = refused(capsys, *words, "--resume")
+    assert told.endswith("was made with --problem mine.py:problem: give it again")
+    assert not mark.exists()
+    trained(capsys, *words, "--problem", mine, "--resume")
+    assert mark.exists()
+    (tmp_path / "mine.py").write_text(MINE.replace("default_rng(0)", "default_rng(1)"))
+    assert "was made with --data 60 examples (" in refused(
+        capsys, *words, "--problem", mine, "--resume"
+    )
+    told = refused(capsys, *words, "--problem", mine, "--resume", "--optimizer", "sgd")
+    assert told.endswith("was made with --optimizer AdamW: give it again") or "--data" in told
+
+
+@pytest.mark.slow
+def test_it_trains_on_processes_and_under_torchrun_with_the_same_losses(mine, tmp_path, capsys):
+    lines = trained(capsys, "--problem", mine, "--workers", "2")
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+         "-m", "course_lib", "train", "--problem", mine],
+        capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+    def losses(lines):
+        return [line.split()[:2] for line in lines if line[:1].isdigit()]
+
+    assert len(losses(lines)) == 2
+    assert losses(done.stdout.splitlines()) == losses(lines)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (
+            ":none",
+            "mine.py has no function 'none'; it has Mine, Sizes, fails, leaves, other, problem",
+        ),
+        (":fails", f"line {line_of('1 / 0')}: ZeroDivisionError: division by zero"),
+        (":leaves", f"line {line_of('raise')}: SystemExit: 0"),
+        (":other", "other() must return a Problem of course_lib.train, got int"),
+        ("", "--problem takes FILE.py:FUNCTION, got "),
+        (":a b", "--problem takes FILE.py:FUNCTION, got "),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_named(mine, capsys, changed, told):
+    assert told in refused(capsys, "--problem", mine.removesuffix(":problem") + changed)
+
+
+def test_a_file_that_is_not_there_or_does_not_run_is_named(mine, tmp_path, capsys):
+    assert "there is no file no.py" in refused(capsys, "--problem", "no.py:problem")
+    for text, told in (
+        ("1 +", "line 1: SyntaxError"),
+        ("\nimport no_such", "line 2: ModuleNotFou"),
+    ):
+        (tmp_path / "mine.py").write_text(text)
+        assert told in refused(capsys, "--problem", mine)
+    assert not [name for name in sys.modules if name.startswith("course_lib_problem_")]
+
+
+def test_a_file_is_called_with_seeded_generators(mine):
+    first, second = load_problem(mine), load_problem(mine)
+    assert first.fingerprint == second.fingerprint
+    assert first.data.X_train.tobytes() == second.data.X_train.tobytes()
+
+
+X, Y = np.ones((4, 2)), np.ones(4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"model": 3}, "model must be a Model, got int"),
+        ({"data": (X, Y)}, "data must be four arrays: X_train, y_train, X_test, y_test"),
+        ({"data": (X, Y, X, Y[:3])}, r"got 4 rows of X and 3 of y \(X_test and y_test\)"),
+        ({"plan": 0.1}, "plan must be a Plan, got float"),
+        ({"plan": type("MyPlan", (Plan,), {})()}, "plan must be a Plan, got MyPlan"),
+        ({"optimizer": "adam"}, "optimizer must be one like SGD, got 'adam'"),
+        ({"score": "f1"}, "score must be 'test loss' or 'test accuracy', got 'f1'"),
+    ],
+)
+def test_a_problem_is_checked_when_it_is_made(changes, told):
+    given = {"model": LinearRegression(2), "data": (X, Y, X, Y), "plan": Plan()} | changes
+    with pytest.raises((TypeError, ValueError), match=told):
+        Problem(**given)
+
+
+# The plan on the command line, for every problem
+
+
+def task_of(*words):
+    return read_arguments(["--model", "logistic", "--backend", "simulated", *words]).task
+
+
+def test_the_words_are_the_plan():
+    words = "--weight-decay 0.1 --clip 2 --accumulate 3 --decay cosine --optimizer adamw"
+    task = task_of(*words.split(), "--epochs", "2", "--batch-size", "100", "--warmup-steps", "3")
+    plan = task.plan
+    assert (plan.weight_decay, plan.clip, plan.accumulate) == (0.1, 2.0, 3)
+    assert plan.schedule == Cosine(5)  # 400 examples, two epochs, and three steps of warm-up
+    assert (task.optimizer, plan.learning_rate, plan.momentum) == (AdamW, 0.01, 0.0)
+    made_with = task.keeping.made_with
+    assert made_with["decay"] == "Cosine(steps=5, least=0.0)"
+    assert (made_with["optimizer"], made_with["accumulate"]) == ("AdamW", 3)
+    task = task_of("--decay", "step", "--batch-size", "100", "--epochs", "3")
+    assert (task.plan.schedule, task.optimizer) == (StepDecay(4), SGD)
+    task = task_of("--optimizer", "adam", "--learning-rate", "0.3", "--decay", "constant")
+    assert (task.optimizer, task.plan.learning_rate, task.plan.schedule) == (Adam, 0.3, None)
+
+
+def test_a_checkpoint_of_a_plan_without_them_is_as_before():
+    assert not set(task_of().keeping.made_with) & {
+        "weight_decay", "clip", "accumulate", "schedule", "optimizer", "problem",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--optimizer lion", "--optimizer knows sgd, adam, adamw; not 'lion'"),
+        ("--decay linear", "--decay knows constant, cosine, step; not 'linear'"),
+        ("--clip 0", "--clip must be None or above 0, got 0"),
+        ("--clip x", "--clip takes"),
+        ("--weight-decay -1", "--weight-decay must be 0 or more"),
+        ("--accumulate 0", "--accumulate takes"),
+        ("--optimizer adam --momentum 0.9", "--momentum is for --optimizer sgd, not adam"),
+        ("--scheme priority --clip 1", "clip must be None for --scheme priority, got 1.0"),
+        ("--scheme nn_data_parallel --accumulate 2", "accumulate must be 1 for --scheme nn_data"),
+        ("--problem x.py:f --data moons", "--problem brings its own model and data"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused_by_name(capsys, words, told):
+    assert told in refused(capsys, *words.split())
+
+
+def test_a_schedule_that_ends_with_the_last_step_keeps_its_epochs(tmp_path, capsys):
+    words = f"--model logistic --backend simulated --decay cosine --checkpoint {tmp_path}"
+    trained(capsys, *words.split(), "--epochs", "2")
+    told = refused(capsys, *words.split(), "--epochs", "3", "--resume")
+    assert "--decay Cosine(steps=" in told
+    trained(capsys, *words.split(), "--epochs", "2", "--resume")
+    index = json.loads((tmp_path / "checkpoint.json").read_text())
+    assert index["epoch"] == 2
