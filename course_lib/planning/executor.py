@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.comm.communicator import Communicator
+from course_lib.comm.pending import Pending
 from course_lib.planning.graph import Graph, Node, Placement
 
 __all__ = ["execute"]
@@ -79,11 +80,12 @@ def execute(
     feeds = {} if feeds is None else feeds
     graph.check_placement(placement, comm.size)
     _check_feeds(graph, placement, feeds, comm.rank)
-    transfers = graph.transfers(placement)
-    coming = {
-        node.name: comm.irecv(src, tag=node.name)
-        for node, src, dst, _ in transfers if dst == comm.rank
-    }  # fmt: skip
+    coming: dict[str, Pending[Any]] = {}
+    needed_by: dict[str, list[int]] = {name: [] for name in graph.nodes}
+    for node, src, dst, _ in graph.transfers(placement):
+        needed_by[node.name].append(dst)
+        if dst == comm.rank:
+            coming[node.name] = comm.irecv(src, tag=node.name)
     comm.barrier()
 
     values: dict[str, Any] = {}
@@ -96,9 +98,9 @@ def execute(
                 values[name] = coming[name].wait()
         with comm.compute(node.name, flops=node.flops):
             values[node.name] = _result(node, [values[name] for name in node.inputs], feeds)
-        for other, _, dst, _ in transfers:
-            if other is node:
-                leaving.append(comm.isend(values[node.name], dst, tag=node.name))
+        leaving += [
+            comm.isend(values[node.name], dst, tag=node.name) for dst in needed_by[node.name]
+        ]
     for message in leaving:
         message.wait()
     return {name: values[name] for name in graph.results if placement[name] == comm.rank}

@@ -194,7 +194,7 @@ def _with_moves(graph: Graph, placement: dict[str, int], network: Network, worke
     while improved:
         improved = False
         for name in graph.nodes:
-            for rank in range(workers):
+            for rank in set(range(workers)) - {best.placement[name]}:
                 moved = best.placement | {name: rank}
                 makespan_s = predict(graph, moved, network, workers).makespan_s
                 if makespan_s < best.makespan_s:
