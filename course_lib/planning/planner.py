@@ -14,7 +14,7 @@ from course_lib.words.whole import whole
 
 __all__ = ["Planned", "plan", "plan_by_list", "plan_exhaustively"]
 
-MOST_PLACEMENTS = 100_000
+MOST_PLACEMENTS = 20_000
 """How many are tried; each takes about 0.1 ms for ten nodes."""
 
 

@@ -66,6 +66,21 @@ def test_idle_times_are_those_of_a_run():
     assert found.utilisation < 1 / 3
 
 
+@pytest.mark.parametrize("network", [networks.nvlink_4, networks.ethernet_1g])
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_workers_in_a_row_are_busy_one_of_p_parts_of_the_time(network, workers):
+    """Layers one after another: what they compute is not shorter on several workers, but longer."""
+    flops, n_bytes = 1e7, 50_000
+    row = [Node(f"n{k}", (f"n{k - 1}",) if k else (), None, flops, n_bytes) for k in range(12)]
+    found = cut(Graph(row), {f"n{k}": k * workers // 12 for k in range(12)}, workers, network)
+    cut_s = (workers - 1) * (network.latency_s + n_bytes * network.beta_s_per_byte)
+    makespan_s = 12 * flops / 1e10 + cut_s
+    assert found.forecast.makespan_s == pytest.approx(makespan_s, rel=1e-9)
+    busy = 12 * flops / 1e10 / makespan_s / workers
+    assert found.utilisation == pytest.approx(busy, rel=1e-9)
+    assert (busy / (1 / workers) > 0.99) == (network is networks.nvlink_4)
+
+
 def test_one_worker_has_no_cut_and_no_idle_time():
     found = cut(deep_mlp(8, 4, 2), {"fc1": 0, "fc2": 0}, workers=1)
     assert (found.n_bytes, found.bytes_between, found.crossing) == (0, {}, ())

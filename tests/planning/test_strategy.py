@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from course_lib import networks, run
 from course_lib.models.deep_mlp import deep_mlp
@@ -49,6 +51,24 @@ def test_the_chosen_strategy_is_the_quickest_of_those_run_for_16_pairs():
     assert str(found).count("\n") == 17
     assert f"{max(lost):.0%}" in str(found)
     assert found._repr_html_().count("<tr>") == 17
+
+
+@given(
+    net=st.sampled_from(list(NETS)),
+    network=st.sampled_from(NETWORKS),
+    batch=st.integers(16, 1024),
+    workers=st.integers(2, 8),
+    flops_per_s=st.sampled_from([1e11, 1e12, 2e13]),
+)
+@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+def test_the_chosen_strategy_is_the_quickest_for_any_batch_and_workers(
+    net, network, batch, workers, flops_per_s
+):
+    network = replace(network, flops_per_s=flops_per_s)
+    choice = choose_strategy(NETS[net], batch, workers, network)
+    ran_s = {name: run_strategy(choice, name) for name in STRATEGIES}
+    assert ran_s[choice.name] <= 1.05 * min(ran_s.values())
 
 
 def bytes_a_worker(program, workers):
