@@ -110,6 +110,7 @@ def test_twenty_steps_are_those_of_the_unsplit_net(world):
     batch_size=st.integers(1, 30),
 )
 @settings(max_examples=25, deadline=None)
+@pytest.mark.slow
 def test_any_placement_is_one_worker_to_the_bit(ranks, left, right, batch_size):
     net, (X, y) = small_net(left, right), examples(40)
     plan = Plan(learning_rate=0.1, batch_size=batch_size, momentum=0.9)

@@ -21,6 +21,7 @@ from course_lib.planning.graph import Graph, Node
     data=st.data(),
 )
 @settings(max_examples=40, deadline=None)
+@pytest.mark.slow
 def test_bytes_across_each_cut_of_a_chain(sizes, n_examples, workers, dtype, data):
     chain = deep_mlp(*sizes, dtype=dtype)
     names = [part.name for part in chain.parts]

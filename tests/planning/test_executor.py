@@ -52,6 +52,7 @@ def together(values):
     rendezvous=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
+@pytest.mark.slow
 def test_any_placement_gives_what_one_worker_gives(seed, n_nodes, workers, rendezvous):
     graph = real_graph(seed, n_nodes)
     placement = random_placement(np.random.default_rng(seed), graph, workers)

@@ -131,6 +131,7 @@ def test_replicas_leave_latency_and_multiply_throughput_stages_add_cuts():
 
 @given(costs=st.lists(st.integers(0, 50), min_size=1, max_size=9), n_stages=st.integers(1, 9))
 @settings(max_examples=80, deadline=None)
+@pytest.mark.slow
 def test_no_other_cut_has_a_cheaper_most_expensive_stage(costs, n_stages):
     if n_stages > len(costs):
         with pytest.raises(ValueError, match=f"n_stages must be at most the {len(costs)} layers"):
