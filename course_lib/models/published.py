@@ -21,11 +21,19 @@ class LayerSize(NamedTuple):
     flops : float
         Of the forward and the backward pass for one example: three products of 2 flops for each
         multiply-add.
+    n_inputs : int, default: 0
+        How many numbers of one example come in, after pooling; 0 where it is not said.
     """
 
     name: str
     n_parameters: int
     flops: float
+    n_inputs: int = 0
+
+    @property
+    def is_fully_connected(self) -> bool:
+        """Whether each weight is used once for an example, and not at every place of a picture."""
+        return self.flops <= 6.0 * self.n_parameters
 
 
 def parameters_and_flops(layers: tuple[LayerSize, ...]) -> tuple[int, float]:
@@ -52,19 +60,23 @@ def parameters_and_flops(layers: tuple[LayerSize, ...]) -> tuple[int, float]:
     return sum(layer.n_parameters for layer in layers), sum(layer.flops for layer in layers)
 
 
-def _conv(name: str, n_in: int, n_out: int, kernel: int, side: int, groups: int = 1) -> LayerSize:
+def _conv(
+    name: str, n_in: int, n_out: int, kernel: int, side: int, groups: int = 1,
+    entered: int | None = None,
+) -> LayerSize:  # fmt: skip
     """Size a convolution with biases whose result has ``side`` times ``side`` places."""
     weights = n_out * n_in // groups * kernel**2
-    return LayerSize(name, weights + n_out, 6.0 * weights * side**2)
+    n_inputs = n_in * (side if entered is None else entered) ** 2
+    return LayerSize(name, weights + n_out, 6.0 * weights * side**2, n_inputs)
 
 
 def _fc(name: str, n_in: int, n_out: int) -> LayerSize:
-    return LayerSize(name, n_in * n_out + n_out, 6.0 * n_in * n_out)
+    return LayerSize(name, n_in * n_out + n_out, 6.0 * n_in * n_out, n_in)
 
 
 def _alexnet() -> tuple[LayerSize, ...]:
     return (
-        _conv("conv1", 3, 96, 11, 55),
+        _conv("conv1", 3, 96, 11, 55, entered=224),
         _conv("conv2", 96, 256, 5, 27, groups=2),
         _conv("conv3", 256, 384, 3, 13),
         _conv("conv4", 384, 384, 3, 13, groups=2),
@@ -105,7 +117,7 @@ _INCEPTIONS = (
 
 def _googlenet() -> tuple[LayerSize, ...]:
     """Size GoogLeNet without its auxiliary classifiers; an inception module counts as one layer."""
-    layers = [_conv("conv1", 3, 64, 7, 112), _conv("conv2_reduce", 64, 64, 1, 56)]
+    layers = [_conv("conv1", 3, 64, 7, 112, entered=224), _conv("conv2_reduce", 64, 64, 1, 56)]
     layers.append(_conv("conv2", 64, 192, 3, 56))
     for name, side, n_in, one, reduce3, three, reduce5, five, pooled in _INCEPTIONS:
         branches = (
@@ -113,7 +125,8 @@ def _googlenet() -> tuple[LayerSize, ...]:
             _conv("", reduce3, three, 3, side), _conv("", n_in, reduce5, 1, side),
             _conv("", reduce5, five, 5, side), _conv("", n_in, pooled, 1, side),
         )  # fmt: skip
-        layers.append(LayerSize(f"inception{name}", *parameters_and_flops(branches)))
+        whole = parameters_and_flops(branches)
+        layers.append(LayerSize(f"inception{name}", *whole, n_inputs=n_in * side**2))
     return (*layers, _fc("fc", 1024, 1000))
 
 
@@ -125,7 +138,7 @@ def _resnet50() -> tuple[LayerSize, ...]:
         plain = _conv("", n_in, n_out, kernel, side)
         return plain._replace(n_parameters=plain.n_parameters + n_out)
 
-    layers = [normalised(3, 64, 7, 112)._replace(name="conv1")]
+    layers = [normalised(3, 64, 7, 112)._replace(name="conv1", n_inputs=3 * 224**2)]
     n_in, side = 64, 56
     for stage, (count, width) in enumerate(((3, 64), (4, 128), (6, 256), (3, 512)), start=2):
         for number in range(count):
@@ -136,7 +149,9 @@ def _resnet50() -> tuple[LayerSize, ...]:
             parts.append(normalised(width, 4 * width, 1, side))
             if number == 0:
                 parts.append(normalised(n_in, 4 * width, 1, side))
-            layers.append(LayerSize(f"block{stage}_{number + 1}", *parameters_and_flops((*parts,))))
+            whole = parameters_and_flops((*parts,))
+            name = f"block{stage}_{number + 1}"
+            layers.append(LayerSize(name, *whole, n_inputs=n_in * entered**2))
             n_in = 4 * width
     return (*layers, _fc("fc", 2048, 1000))
 

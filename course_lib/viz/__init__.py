@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from course_lib.viz.charts.curves import loss_curve
     from course_lib.viz.charts.gantt import draw_gantt
     from course_lib.viz.charts.maps import contours
+    from course_lib.viz.charts.placed_graph import draw_placed_graph
     from course_lib.viz.charts.times import draw_times
     from course_lib.viz.charts.wait_graph import draw_wait_graph
     from course_lib.viz.listing import source
@@ -27,6 +28,7 @@ __all__ = [
     "contours",
     "curve",
     "draw_gantt",
+    "draw_placed_graph",
     "draw_times",
     "draw_wait_graph",
     "export_page",
@@ -47,6 +49,7 @@ _HOME = {
     "contours": "charts.maps",
     "curve": "stills.stills",
     "draw_gantt": "charts.gantt",
+    "draw_placed_graph": "charts.placed_graph",
     "draw_times": "charts.times",
     "draw_wait_graph": "charts.wait_graph",
     "export_page": "animation.pages",

@@ -39,6 +39,9 @@ MAY_IMPORT = {
         "measure", "schemes", "training", "models", "collectives", "costs", "comm", "trace",
         "viz", "words",
     ),
+    "planning": (
+        "planning", "schemes", "training", "models", "collectives", "costs", "comm", "viz", "words",
+    ),
     "console": ("console", "comm", "words"),
     "train": (
         "train", "console", "schemes", "pipelines", "training", "collectives", "models", "data",
@@ -176,6 +179,8 @@ def test_no_arrow_runs_the_other_way():
         ("viz/timeline.py", "from .. import collectives"),
         ("viz/timeline.py", "import torch"),
         ("checks/ring.py", "import greenlet"),
+        ("schemes/serial.py", "from course_lib.planning.graph import Graph"),
+        ("planning/cut.py", "import matplotlib.pyplot as plt"),
     ],
 )
 def test_a_planted_wrong_arrow_would_be_found(tmp_path, file, code):
