@@ -1,0 +1,26 @@
+"""Layers that several ranks compute together: the parts of a model that is too large for one.
+
+One way to split a file. Each is a layer of a chain like any other, of which this rank keeps a part;
+all ranks of its communicator call it in the same order. Activations and their slopes are sent,
+weights never. In a ``Cost``, P is the number of ranks and m that of the examples.
+"""
+
+from course_lib.split.columns import Columns
+from course_lib.split.exchange import gather_parts, sum_parts
+from course_lib.split.model import join_model, split_by_units, split_in_pairs
+from course_lib.split.rows import Rows
+from course_lib.split.split_layer import SplitLayer, Whole
+from course_lib.split.units import Units
+
+__all__ = [
+    "Columns",
+    "Rows",
+    "SplitLayer",
+    "Units",
+    "Whole",
+    "gather_parts",
+    "join_model",
+    "split_by_units",
+    "split_in_pairs",
+    "sum_parts",
+]
