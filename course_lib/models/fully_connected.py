@@ -105,7 +105,7 @@ class FullyConnected:
     def forward(self, w: Matrix, x: Matrix) -> tuple[Matrix, Any]:
         """Return ``x W^T + b``, bent; going back needs what came in and what went out."""
         W, b = self.unpack(w)
-        flat = x.reshape(len(x), -1)  # (m, n_in)
+        flat = x.reshape(len(x), self.n_in)
         y = flat @ W.T + b  # (m, n_out)
         if self.bends:
             np.maximum(y, 0, out=y)

@@ -11,8 +11,9 @@ number of ranks and n the bytes of the parameters.
     comm : Communicator
         The group of ranks.
     model : Model
-        What is trained. ``map_reduce`` and ``one_shot_averaging`` fit a linear regression, which
-        they make themselves; the latter has no plan, and returns the parameters alone.
+        What is trained; a ``Chain`` where it is split. ``map_reduce`` and ``one_shot_averaging``
+        fit a linear regression, which they make themselves; the latter has no plan, and returns the
+        parameters alone.
     X : array, shape (m, ...)
         The examples, the same on every rank.
     y : array, shape (m,)
@@ -28,8 +29,8 @@ number of ranks and n the bytes of the parameters.
 Returns
 -------
 Training
-    The parameters, the same on every rank, and this rank's share of the losses, 0 where it has not
-    computed a gradient.
+    The parameters, the same on every rank where a file says nothing else, and this rank's share of
+    the losses, 0 where it has not computed a gradient.
 
 Raises
 ------
@@ -38,6 +39,7 @@ ValueError
 """
 
 from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.hybrid import hybrid
 from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.layerwise_bucketed import layerwise_bucketed
 from course_lib.schemes.map_reduce import map_reduce
@@ -50,11 +52,15 @@ from course_lib.schemes.parameter_server_on_worker import parameter_server_on_wo
 from course_lib.schemes.priority import priority
 from course_lib.schemes.serial import gradient_descent, serial, train
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
+from course_lib.schemes.sharded_gradients import sharded_gradients
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes.sharded_parameters import sharded_parameters
+from course_lib.schemes.split_weights import split_weights
 
 __all__ = [
     "data_parallel",
     "gradient_descent",
+    "hybrid",
     "layerwise",
     "layerwise_bucketed",
     "map_reduce",
@@ -67,6 +73,9 @@ __all__ = [
     "priority",
     "serial",
     "sharded_data_parallel",
+    "sharded_gradients",
     "sharded_parameter_server",
+    "sharded_parameters",
+    "split_weights",
     "train",
 ]

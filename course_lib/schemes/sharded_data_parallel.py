@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from course_lib.collectives import allgather_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
+from course_lib.training.held import numbers_held
 from course_lib.training.shards import pack, shards_evenly
 
 __all__ = ["sharded_data_parallel"]
@@ -33,6 +36,9 @@ def sharded_data_parallel(
     Cost of one step: that of the two collectives; on rings 2(P-1) rounds and 2(P-1)/P n bytes each
     way, for n = the bytes of the parameters. Before the first step: one all-gather more.
 
+    Numbers held by a rank, for Q parameters and K of state for each: 2Q + K Q/P. The shard that
+    is stepped counts as state, so K is 2 with momentum. They are noted as ``"numbers_held"``.
+
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 
     References
@@ -55,5 +61,6 @@ def sharded_data_parallel(
         grad_shard = reduce_scatter(comm, grad)  # shape (n/P,), of the sum
         with comm.compute("update", flops=2.0 * len(w_shard)):
             sgd.step(grad_shard)
+        comm.note("numbers_held", np.array(numbers_held(w, grad, sgd)))
         w = allgather(comm, w_shard)
     return Training(w, losses)

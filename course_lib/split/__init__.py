@@ -7,17 +7,22 @@ weights never. In a ``Cost``, P is the number of ranks and m that of the example
 
 from course_lib.split.columns import Columns
 from course_lib.split.exchange import gather_parts, sum_parts
+from course_lib.split.joins import JOINS, all_at_once, by_slices, by_turns
 from course_lib.split.model import join_model, split_by_units, split_in_pairs
 from course_lib.split.rows import Rows
 from course_lib.split.split_layer import SplitLayer, Whole
 from course_lib.split.units import Units
 
 __all__ = [
+    "JOINS",
     "Columns",
     "Rows",
     "SplitLayer",
     "Units",
     "Whole",
+    "all_at_once",
+    "by_slices",
+    "by_turns",
     "gather_parts",
     "join_model",
     "split_by_units",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain, ChainLayer
 from course_lib.models.fully_connected import FullyConnected
@@ -51,9 +52,10 @@ def split_in_pairs(comm: Communicator, model: Chain) -> Chain:
     and one of m x n_in numbers of its first layer back, which the first layer of the model is
     spared.
     """
-    first, fully = n_unsplit(model), []
-    for k in range(first, len(model.parts), 2):
-        pair = _fully_connected(model)[k - first : k - first + 2]
+    layers = _fully_connected(model)
+    fully: list[ChainLayer] = []
+    for k in range(0, len(layers), 2):
+        pair = layers[k : k + 2]
         if len(pair) == 1:
             fully.append(Columns(comm, pair[0], gathers=True))
         else:
@@ -61,7 +63,7 @@ def split_in_pairs(comm: Communicator, model: Chain) -> Chain:
     return _chain(comm, model, fully)
 
 
-def split_by_units(comm: Communicator, model: Chain) -> Chain:
+def split_by_units(comm: Communicator, model: Chain, sums: bool = True) -> Chain:
     """Divide the units of every fully connected layer, as DistBelief drew it.
 
     Parameters
@@ -70,6 +72,9 @@ def split_by_units(comm: Communicator, model: Chain) -> Chain:
         The group of ranks.
     model : Chain
         The model; none of its parameters is drawn.
+    sums : bool, default: True
+        Whether the slope in the inputs of the first of them is added up over the ranks. Who has put
+        those inputs together may want to add it up otherwise.
 
     Returns
     -------
@@ -89,11 +94,12 @@ def split_by_units(comm: Communicator, model: Chain) -> Chain:
     outputs are gathered as well, forward only.
     """
     layers = _fully_connected(model)
-    fully: list[Columns] = []
+    fully: list[ChainLayer] = []
     for k, layer in enumerate(layers):
         is_last = k == len(layers) - 1
         if k == 0:
-            fully.append(Columns(comm, layer, gathers=is_last))
+            add_up = allreduce_ring if sums else _leave
+            fully.append(Columns(comm, layer, gathers=is_last, allreduce=add_up))
         else:
             n_before = layers[k - 1].n_out
             fully.append(Units(comm, layer, n_before, gathers=is_last))
@@ -159,6 +165,11 @@ def join_model(model: Chain, shards: Sequence[NDArray[Any]], divide: Divide) -> 
             for k, part in enumerate(chains[0].parts)
         ]
     )
+
+
+def _leave(comm: Communicator, array: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
+    del comm, array
+    return out
 
 
 class _Seat(NamedTuple):

@@ -86,7 +86,7 @@ class Rows:
     def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
         """Add up over the ranks what the own inputs give; then add the bias and bend."""
         W, b = self._mine.unpack(w)
-        flat = x.reshape(len(x), -1)  # (m, own inputs)
+        flat = x.reshape(len(x), self._mine.n_in)  # (m, own inputs)
         with self._comm.compute(f"forward {self.name}", flops=self.flops(len(x)).forward):
             y = flat @ W.T  # (m, n_out), partial
         self._allreduce(self._comm, y, out=y)

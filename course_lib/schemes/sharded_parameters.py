@@ -1,0 +1,144 @@
+"""Data-parallel SGD with a shard of everything on every rank: ZeRO, stage 3, or FSDP."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training.held import numbers_held
+from course_lib.training.shards import length, places, shards_by_layer
+
+if TYPE_CHECKING:
+    from course_lib.models.chain import Chain, ChainLayer
+
+__all__ = ["join_shards", "sharded_parameters"]
+
+
+def sharded_parameters(
+    comm: Communicator, model: "Chain", X: Array, y: Array, plan: Plan,
+    reduce_scatter: Callable[..., Array] = reduce_scatter_ring,
+    allgather: Callable[..., Array] = allgather_ring, optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
+    """Train on all ranks together; nobody ever has more than one layer of the model.
+
+    Every rank keeps a part of every layer. Before a layer is used, forward and again backward, its
+    parts are gathered; after that they are let go. Its gradient is summed and shared out at once.
+    It is data parallelism still: every rank goes through all layers with its own examples.
+
+    Parameters
+    ----------
+    reduce_scatter, allgather : callable, default: those on a ring
+        How a layer's gradient is summed and cut, and how its parameters are put together; both cut
+        by ``split_evenly``, as ``shards_by_layer`` does.
+
+    Returns
+    -------
+    Training
+        This rank's part of each layer, from which ``join_shards`` makes the whole; no rank ever
+        holds that. The losses are this rank's share, as always.
+
+    Notes
+    -----
+    Cost of one step: two all-gathers and a reduce-scatter for each layer, one all-gather less for
+    the first layer, before which nobody waits for a slope; on rings 3(P-1)/P n bytes each way for
+    n = the bytes of the parameters, less (P-1)/P of the first layer's. Before the first step: none.
+
+    Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
+    the parameters and the gradient of one layer. They are noted as ``"numbers_held"``. A layer that
+    computes with torch keeps its parameters until its way back, in autograd's graph.
+
+    Invariant: between two layers a rank holds its shard of the parameters and no more.
+
+    References
+    ----------
+    S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
+    trillion parameter models", SC 2020, section 5.3. Y. Zhao, A. Gu, R. Varma et al., "PyTorch
+    FSDP: Experiences on scaling fully sharded data parallel", PVLDB 16(12), 2023.
+    """
+    from course_lib.models.chain import Chain, partial_loss
+
+    check_training(model, X, y)
+    if not isinstance(model, Chain):  # whose layers take their parameters one by one
+        raise TypeError(f"model must be a Chain, got {type(model).__name__}")
+    w_shard = _initial(comm, model, plan.seed)  # shape (n/P,): a part of every layer
+    grad_shard = np.zeros_like(w_shard)
+    sgd = optimizer(w_shard, plan)
+    here = places(shards_by_layer(model.layers, comm.size)[comm.rank])
+    layers = list(zip(model.parts, here, strict=True))
+    losses = []
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+        x, kept = model.examples(X[examples]), []
+        for part, place in layers:
+            x, saved = _forward(comm, part, allgather(comm, w_shard[place]), x)
+            kept.append(saved)
+        loss, dx = partial_loss(x, y[examples], weight)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+        for part, place in reversed(layers):
+            saved = kept.pop()
+            grad = _weight_gradient(comm, part, saved, dx)
+            grad_shard[place] = reduce_scatter(comm, grad)
+            del grad  # what is not this rank's part of the sum is let go
+            if kept:  # somebody stands before this layer
+                dx = _input_gradient(comm, part, allgather(comm, w_shard[place]), saved, dx)
+        with comm.compute("update", flops=2.0 * len(w_shard)):
+            sgd.step(grad_shard)
+        comm.note("numbers_held", np.array(numbers_held(w_shard, grad_shard, sgd)))
+    return Training(w_shard, losses)
+
+
+# A layer's parameters are there while one of these functions runs.
+
+
+def _forward(comm: Communicator, part: "ChainLayer", w: Array, x: Array) -> tuple[Array, Any]:
+    with comm.compute(f"forward {part.name}", flops=part.flops(len(x)).forward):
+        return part.forward(w, x)
+
+
+def _weight_gradient(comm: Communicator, part: "ChainLayer", saved: Any, dy: Array) -> Array:
+    with comm.compute(f"weights {part.name}", flops=part.flops(len(dy)).weight_gradient):
+        return part.weight_gradient(saved, dy)
+
+
+def _input_gradient(
+    comm: Communicator, part: "ChainLayer", w: Array, saved: Any, dy: Array
+) -> Array:
+    with comm.compute(f"backward {part.name}", flops=part.flops(len(dy)).input_gradient):
+        return part.input_gradient(w, saved, dy)
+
+
+def _initial(comm: Communicator, model: "Chain", seed: int) -> Array:
+    """Draw one layer after another, and keep this rank's part of each."""
+    own = shards_by_layer(model.layers, comm.size)[comm.rank]
+    w_shard = np.empty(length(own), model.dtype)
+    for k, (part, place) in enumerate(zip(own, places(own), strict=True)):
+        first = model.layers[k].part.start
+        w_shard[place] = model.initial_of(k, seed)[part.start - first : part.stop - first]
+    return w_shard
+
+
+def join_shards(model: Any, w_shards: list[Array]) -> Array:
+    """Put the parameters together from the shards of all ranks.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    w_shards : list of array
+        By rank, a part of every layer.
+
+    Returns
+    -------
+    array, shape (n_parameters,)
+        The whole.
+    """
+    owners = shards_by_layer(model.layers, len(w_shards))
+    w = np.empty(model.n_parameters, w_shards[0].dtype)
+    for own, w_shard in zip(owners, w_shards, strict=True):
+        for part, place in zip(own, places(own), strict=True):
+            w[part] = w_shard[place]
+    return w
