@@ -7,6 +7,8 @@ weights never. In a ``Cost``, P is the number of ranks and m that of the example
 
 from course_lib.split.columns import Columns
 from course_lib.split.exchange import gather_parts, sum_parts
+from course_lib.split.heads import HalfBlock, split_block
+from course_lib.split.image_rows import ImageRows
 from course_lib.split.joins import JOINS, all_at_once, by_slices, by_turns
 from course_lib.split.model import join_model, split_by_units, split_in_pairs
 from course_lib.split.rows import Rows
@@ -16,6 +18,8 @@ from course_lib.split.units import Units
 __all__ = [
     "JOINS",
     "Columns",
+    "HalfBlock",
+    "ImageRows",
     "Rows",
     "SplitLayer",
     "Units",
@@ -25,6 +29,7 @@ __all__ = [
     "by_turns",
     "gather_parts",
     "join_model",
+    "split_block",
     "split_by_units",
     "split_in_pairs",
     "sum_parts",
