@@ -35,7 +35,7 @@ from course_lib.comm.messages import (
     wrap_like,
 )
 from course_lib.comm.notes import plain
-from course_lib.comm.pending import Pending
+from course_lib.comm.pending import Pending, Received
 from course_lib.comm.rates import Rates
 from course_lib.words.whole import whole
 
@@ -273,6 +273,90 @@ class Communicator(ABC):
         data, sent = self._recv(src, self._check_out(out, op), op, check_tag(tag))
         return self._wrap(data, sent.kind) if out is None else out
 
+    def isend(self, array: Array, dst: int, tag: Tag = None) -> Pending[None]:
+        """Begin to send an array to another rank, and return at once.
+
+        Messages to one rank leave in the order in which ``send``, ``isend`` and ``sendrecv`` were
+        called, and each may be received by any of ``recv``, ``irecv`` and ``sendrecv``.
+
+        Parameters
+        ----------
+        array : numpy.ndarray or torch.Tensor, any shape
+            What to send. Leave it alone until ``wait`` has returned.
+        dst : int
+            The rank to send to.
+        tag : int or str or None, default: None
+            A label, checked by a receiver that names one.
+
+        Returns
+        -------
+        Pending
+            Its ``wait()`` returns None when the array may be changed again, as ``send`` does, and
+            ``test()`` tells whether it would. A function that returns waits for what it has begun.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As ``send`` does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from course_lib import run
+        >>> def swap(comm):
+        ...     other = 1 - comm.rank
+        ...     going = comm.isend(np.full(3, comm.rank), other)
+        ...     coming = comm.irecv(other)
+        ...     with comm.compute("meanwhile", flops=1e6):
+        ...         pass
+        ...     going.wait()
+        ...     return coming.wait().tolist()
+        >>> run(swap, workers=2, backend="simulated").values
+        [[1, 1, 1], [0, 0, 0]]
+        """
+        self._no_compute("isend")
+        data, kind = self._to_data(array)
+        dst = check_peer("dst", dst, self._rank, self._size)
+        return self._isend(data, envelope(check_tag(tag), data.dtype, data.shape, kind), dst)
+
+    def irecv(
+        self, src: int, out: Array | None = None, op: str | None = None, tag: Tag = None
+    ) -> Pending[Array]:
+        """Begin to receive the next array from another rank, and return at once.
+
+        Messages of one rank are taken in the order in which ``recv``, ``irecv`` and ``sendrecv``
+        were called. Until its ``wait`` has returned, ``recv_any`` of this communicator is refused:
+        it could take what belongs to that.
+
+        Parameters
+        ----------
+        src : int
+            The rank to receive from.
+        out : numpy.ndarray or torch.Tensor or None, default: None
+            Where to put the message, as in ``recv``. Leave it alone until ``wait`` has returned.
+        op : {"sum", "max", "min"} or None, default: None
+            Combine the message into ``out`` instead of overwriting it.
+        tag : int or str or None, default: None
+            The label the message must carry; None takes any.
+
+        Returns
+        -------
+        Pending
+            Its ``wait()`` returns what ``recv`` would return, and raises what that would raise;
+            ``test()`` tells whether the message is there.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is unusable; nothing will be received.
+        """
+        self._no_compute("irecv")
+        src = check_peer("src", src, self._rank, self._size)
+        coming = self._irecv(src, self._check_out(out, op), op, check_tag(tag))
+        return Received(
+            coming, lambda data, sent: self._wrap(data, sent.kind) if out is None else out
+        )
+
     def recv_any(self) -> tuple[int, Array]:
         """Receive the array that arrives first, from whichever rank.
 
@@ -287,6 +371,8 @@ class Communicator(ABC):
         ------
         ValueError
             If this rank is alone: nobody else can send.
+        RuntimeError
+            If an ``irecv`` of this communicator has not been waited for.
         """
         self._no_compute("recv_any")
         if self.size == 1:
@@ -294,6 +380,13 @@ class Communicator(ABC):
                 f"recv_any() has nobody to receive from: rank {self.rank} is the only one of "
                 f"communicator {self.name!r}; a rank keeps its own data in a variable instead of "
                 "sending it to itself"
+            )
+        self._check_flow("recv_any")
+        if (src := self._awaited_by_irecv()) is not None:
+            raise RuntimeError(
+                f"rank {self._members[self.rank]} called recv_any() before wait() of its "
+                f"irecv(src={src}), whose message it could take: wait for that first, or receive "
+                "from each rank by irecv"
             )
         src, data, sent = self._recv_any()
         return src, self._wrap(data, sent.kind)
@@ -611,6 +704,18 @@ class Communicator(ABC):
     def _recv(
         self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
     ) -> tuple[NDArray[Any], Envelope]: ...
+
+    @abstractmethod
+    def _isend(self, data: NDArray[Any], sent: Envelope, dst: int) -> Pending[None]: ...
+
+    @abstractmethod
+    def _irecv(
+        self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
+    ) -> Pending[tuple[NDArray[Any], Envelope]]: ...
+
+    @abstractmethod
+    def _awaited_by_irecv(self) -> int | None:
+        """Return the sender, in the run, of an ``irecv`` that has not been waited for, or None."""
 
     @abstractmethod
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]: ...

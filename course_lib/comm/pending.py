@@ -1,20 +1,56 @@
-"""What ``Communicator.start`` returns: a result that is still to come."""
+"""What ``start``, ``isend`` and ``irecv`` return: a result that is still to come."""
 
 from abc import ABC, abstractmethod
-from typing import Generic, NoReturn, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, NoReturn, TypeVar
 
-__all__ = ["Pending"]
+__all__ = ["Pending", "Received"]
 
 T = TypeVar("T")
 
 
 class Pending(ABC, Generic[T]):
-    """The result of a function that runs beside its rank."""
+    """The result of a function, or of a message, that goes on beside its rank."""
 
     def __reduce__(self) -> NoReturn:
         """Refuse to travel."""
-        raise TypeError("what start() returned lives in its rank; travel with what wait() returns")
+        raise TypeError(
+            "what start(), isend() and irecv() return lives in its rank; "
+            "travel with what wait() returns"
+        )
 
     @abstractmethod
     def wait(self) -> T:
-        """Wait until the function has returned; return what it returned, however often asked."""
+        """Wait until it is over; return what it came to, however often asked."""
+
+    @abstractmethod
+    def test(self) -> bool:
+        """Tell whether it is over, so that ``wait`` would return at once.
+
+        Between two questions a rank is to compute, or to wait for something. In the simulator, a
+        rank that asks twice at one instant lets its time pass until something happens.
+        """
+
+
+class Received(Pending[T]):
+    """A message that ``irecv`` receives, as the array that the learner asked for.
+
+    Parameters
+    ----------
+    pending : Pending
+        The message as its world has it.
+    finish : callable
+        Makes the array of that.
+    """
+
+    def __init__(self, pending: Pending[Any], finish: Callable[..., T]) -> None:
+        self._pending = pending
+        self._finish = finish
+
+    def wait(self) -> T:
+        """Wait until the message is there; return it, however often asked."""
+        return self._finish(*self._pending.wait())
+
+    def test(self) -> bool:
+        """Tell whether it is there."""
+        return self._pending.test()

@@ -191,7 +191,7 @@ def _hint(verbs: set[str], eager_bytes: int) -> str:
             return (
                 f"every rank must call {verb}() equally often, and not while another waits for it"
             )
-    if verbs == {"recv"} or verbs == {"recv_any"}:
+    if verbs == {"recv"} or verbs == {"recv_any"} or verbs == {"irecv"}:
         return (
             "each waits for a message before it sends its own: let one of them send first, "
             "or use sendrecv, which does both at once"

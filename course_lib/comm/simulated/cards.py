@@ -1,7 +1,8 @@
 """The network card of a rank: when each of its sides is free, and what waits for the sending side.
 
 A rank that does one thing at a time finds its card free whenever it sends, because ``send`` returns
-no earlier. Only functions that were started beside each other can get in each other's way.
+no earlier. Only what ``isend`` has begun, and functions that were started beside each other, can
+get in each other's way.
 """
 
 import math
@@ -15,8 +16,8 @@ from greenlet import greenlet
 from course_lib.comm.simulated.in_flight import InFlight
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.communicator import SimulatedCommunicator
     from course_lib.comm.simulated.event_loop import EventLoop
+    from course_lib.comm.simulated.messaging import MessagingCommunicator
 
 __all__ = ["Card"]
 
@@ -35,13 +36,14 @@ class Card:
     def __init__(self, rank: int, world: "EventLoop") -> None:
         self._rank = rank
         self._world = world
-        self._queue: deque[tuple[InFlight, SimulatedCommunicator]] = deque()
+        self._queue: deque[tuple[InFlight, MessagingCommunicator]] = deque()
         self.sends_free_s = self.receives_free_s = 0.0
 
-    def enqueue(self, message: InFlight, receiver: "SimulatedCommunicator") -> None:
+    def enqueue(self, message: InFlight, receiver: "MessagingCommunicator") -> None:
         """Keep a message, in an open part of its sender's verb, until those before it have left."""
         if not self._queue:
             self._serve_at(self.sends_free_s)
+        message.queued = True
         self._queue.append((message, receiver))
 
     def forget(self) -> None:
@@ -58,8 +60,10 @@ class Card:
         self.sends_free_s = now_s
         while self._queue and self.sends_free_s <= now_s:
             message, receiver = self._queue.popleft()
-            message.sender.sends_to = None
+            message.queued = False
+            poster = message.poster
+            poster.sends_to = None
             message.sender._post_send(message, receiver, now_s)
-            message.sender.flow.wake(now_s)  # for the part that was open while it was in the queue
+            poster.wake(now_s)  # for the part that was open while it was in the queue
         if self._queue:
             self._serve_at(self.sends_free_s)

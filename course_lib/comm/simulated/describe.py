@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from greenlet import getcurrent
 
 from course_lib.comm.frames import frames_of_stack, place, user_frame
-from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.in_flight import ANY
+from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.wait_graph import MOST_LINES, quoted, unread_note
 
 if TYPE_CHECKING:
@@ -77,25 +77,27 @@ def _state(flow: Flow) -> str:
 def call(flow: Flow) -> str:
     """Write the verb a flow waits in, with the part of it that is still open."""
     comm = flow.comm
-    if flow.verb == "wait":
+    if flow.verb == "wait" and flow.awaits is None:
         return f"wait() for its started function {quoted(comm.name)}"
     parts = []
-    if comm.listens_to is not None and comm.listens_to != ANY:
-        parts.append(f"src={comm.group.members[comm.listens_to]}")
-    if comm.sends_to is not None:
-        parts.append(f"dst={comm.group.members[comm.sends_to]}")
+    if flow.hears is not None and flow.hears != ANY:
+        parts.append(f"src={comm.group.members[flow.hears]}")
+    if flow.sends is not None:
+        parts.append(f"dst={comm.group.members[flow.sends]}")
     if flow.tag is not None:
         parts.append(f"tag={flow.tag!r}")
-    return f"{flow.verb}({', '.join(parts)}){comm.group.told}"
+    verb = flow.verb if flow.awaits is None else f"wait() for {flow.awaits.verb}"
+    return f"{verb}({', '.join(parts)}){comm.group.told}"
 
 
 def spot(flow: Flow) -> str:
     """Say at which line of the learner's a flow is asleep, or is."""
     frame = sys._getframe() if flow is getcurrent() else flow.gr_frame
-    return place(user_frame(frames_of_stack(frame)))
+    found = user_frame(frames_of_stack(frame))
+    return "the end of its function" if found is None and flow.awaits else place(found)
 
 
-def unread(comm: SimulatedCommunicator) -> list[str]:
+def unread(comm: MessagingCommunicator) -> list[str]:
     """Name the messages that have arrived at a waiting rank, which listens to somebody else."""
     return [
         unread_note(comm.group.members[src], messages[0].sent.tag, messages[0].sent.shape)

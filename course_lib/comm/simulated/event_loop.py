@@ -25,6 +25,7 @@ from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
 from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.simulated.log import Log
+from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.returned import travelled
 from course_lib.comm.simulated.routed import RoutedCommunicator
@@ -129,8 +130,8 @@ class EventLoop:
 
     def add_flow(
         self,
-        comm: SimulatedCommunicator,
-        body: Callable[[SimulatedCommunicator], Any],
+        comm: MessagingCommunicator,
+        body: Callable[[MessagingCommunicator], Any],
         now_s: float,
     ) -> Flow:
         """Make one more flow of a rank, which will call ``body(comm)``."""
@@ -140,7 +141,7 @@ class EventLoop:
         comm.flow = self.flows[comm.run_rank, number] = Flow(comm, number, body, now_s)
         return comm.flow
 
-    def _call(self, comm: SimulatedCommunicator) -> Any:
+    def _call(self, comm: MessagingCommunicator) -> Any:
         """Call what ``run`` was given; each rank loads its own copy."""
         fn, args = load_call(self.packed_call, comm.rank)
         self.surroundings.seed_again()  # loading may have drawn, and only for the first rank
@@ -245,7 +246,7 @@ class EventLoop:
         """Write down what a flow waits for when it will wait no longer."""
         if self.log is not None and flow.open_parts and end_s > flow.posted_s:
             comm = flow.comm
-            peer = comm.sends_to if comm.listens_to is None else comm.listens_to
+            peer = flow.sends if flow.hears is None else flow.hears
             whom = None if peer is None or peer == ANY else comm.group.members[peer]
             self.log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
 
@@ -260,7 +261,7 @@ class EventLoop:
         self.ending = True
         kill(list(self.flows.values()))
 
-    def refuse(self, flow: Flow, comm: SimulatedCommunicator, verb: str) -> None:
+    def refuse(self, flow: Flow, comm: MessagingCommunicator, verb: str) -> None:
         """Say why ``verb`` cannot be called from here, or go on ending a flow that will not end."""
         here = getcurrent()
         if get_ident() != self.thread:

@@ -62,7 +62,7 @@ def _all_next(flow: Flow) -> list[Flow]:
 def _deadlock(world: EventLoop, circles: list[list[Flow]]) -> RunError:
     known = {flow for circle in circles for flow in circle}
     for circle in circles:
-        entered = [_entered(flow) for flow in circle if flow.verb != "wait"]
+        entered = [_entered(flow) for flow in circle if not _waits_for_function(flow)]
         if collective_order.apart(entered):
             return collective_order.mismatch(entered, consequences=describe.others(world, circle))
     rest = [flow for flow in world.flows.values() if flow.open_parts and flow not in known]
@@ -80,9 +80,13 @@ def _told(world: EventLoop, circle: list[Flow]) -> list[WaitingRank]:
     told = [
         _waiting(world, flow, following)
         for waiter, flow, following in zip(before, circle, after, strict=True)
-        if waiter.verb != "wait"
+        if not _waits_for_function(waiter)
     ]
     return told or [_waiting(world, flow) for flow in circle]
+
+
+def _waits_for_function(flow: Flow) -> bool:
+    return flow.verb == "wait" and flow.awaits is None
 
 
 def _entered(flow: Flow) -> Entered:
@@ -103,14 +107,14 @@ def _that_waits_for(flow: Flow) -> Entered | None:
 
 
 def _waiting(world: EventLoop, flow: Flow, following: Flow | None = None) -> WaitingRank:
-    if flow.verb == "wait" and flow.comm.flow.verb != "wait":
+    if _waits_for_function(flow) and flow.comm.flow.verb != "wait":
         started = _waiting(world, flow.comm.flow)
         return replace(started, call=f"{describe.call(flow)}, which waits in {started.call}")
     peers = sorted(waits_for(flow), key=lambda peer: peer is not following)
     awaited = tuple(peer.rank for peer in peers)
     return WaitingRank(
         rank=flow.rank,
-        verb=flow.verb,
+        verb=flow.verb if flow.awaits is None else flow.awaits.verb,
         call=describe.call(flow),
         place=describe.spot(flow),
         waits_for=awaited if world.size <= _MOST_DRAWN else awaited[:1],

@@ -18,7 +18,6 @@ from course_lib.comm.errors import RunError, WorkerKilled
 from course_lib.comm.failures import Failure
 from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.cards import Card
-from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.endings import kill
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_events import Crash, Delay, Drop, Duplicate, Partition
@@ -26,6 +25,7 @@ from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
 from course_lib.comm.simulated.in_flight import ANY, InFlight
+from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.topologies import SlowLink
 from course_lib.trace.events import Fault
 
@@ -85,8 +85,8 @@ class FaultInjector:
 
     def fate(
         self,
-        sender: SimulatedCommunicator,
-        receiver: SimulatedCommunicator,
+        sender: MessagingCommunicator,
+        receiver: MessagingCommunicator,
         message: InFlight,
         now_s: float,
     ) -> Fate:
@@ -119,7 +119,7 @@ class FaultInjector:
         return Fate(is_doubled=is_doubled, late_s=late_s)
 
     def held_back_s(
-        self, sender: SimulatedCommunicator, receiver: SimulatedCommunicator, start_s: float
+        self, sender: MessagingCommunicator, receiver: MessagingCommunicator, start_s: float
     ) -> float:
         """Return for how long a message that leaves now waits for the end of a partition."""
         src, dst = sender.run_rank, receiver.run_rank
@@ -212,9 +212,8 @@ class FaultInjector:
 
 
 def _listens(flow: Flow, src: int) -> bool:
-    comm = flow.comm
-    heard = comm.listens_to
-    return heard is not None and (heard == ANY or comm.group.members[heard] == src)
+    heard = flow.hears
+    return heard is not None and (heard == ANY or flow.comm.group.members[heard] == src)
 
 
 def _forget(group: Group, rank: int, world: EventLoop) -> int:
@@ -234,6 +233,7 @@ def _forget(group: Group, rank: int, world: EventLoop) -> int:
         n_lost += len(messages) - len(waiting)
         messages.clear()
         messages.extend(waiting)
+    old.posted.clear()
     if group is world.everybody:
         old.card.forget()
         world.cards[rank] = Card(rank, world)

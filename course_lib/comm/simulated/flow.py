@@ -6,7 +6,7 @@ soon as their messages have started; then the flow's clock goes to the end of th
 """
 
 from collections.abc import Callable
-from heapq import heappop, heappush, heappushpop
+from heapq import heapify, heappop, heappush, heappushpop
 from sys import modules
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,8 +19,9 @@ from course_lib.comm.simulated.switching import refuse_half_way, switch
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.communicator import SimulatedCommunicator
     from course_lib.comm.simulated.event_loop import EventLoop
+    from course_lib.comm.simulated.messaging import MessagingCommunicator
+    from course_lib.comm.simulated.posted import Posted
 
 __all__ = ["Flow"]
 
@@ -38,9 +39,9 @@ class Flow(greenlet):  # type: ignore[misc]
         The flow itself while verbs may be called, else None.
     now_s, posted_s : float
         Its clock, and what that was when the verb began.
-    own : SimulatedCommunicator
+    own : MessagingCommunicator
         The one that its function was given.
-    comm : SimulatedCommunicator
+    comm : MessagingCommunicator
         The one whose verb it is in, or was in last; in ``wait``, the one of what it waits for.
     verb : str
         What it is in, or was in last; empty before the first.
@@ -48,6 +49,16 @@ class Flow(greenlet):  # type: ignore[misc]
         How many parts of that verb still wait for another flow.
     done_s : float
         The end of those of its parts that are settled.
+    sends_to : int or None
+        The rank of that communicator that has not yet posted the receive of what this one sends.
+    awaits : Posted or None
+        What it waits for in ``wait``, if that is a message.
+    unsettled : dict of Posted to None
+        The messages that it has begun and not yet waited for, in the order of their beginning.
+    polled_s : float
+        At which time it last asked in vain whether something was over.
+    asks : callable or None
+        Tells whether that is over now, while it lets others go on.
     waiters : list of Flow
         Who waits for it to return.
     error : RunError or None
@@ -58,16 +69,16 @@ class Flow(greenlet):  # type: ignore[misc]
 
     # Slots, because every message goes through them.
     __slots__ = (
-        "body", "caller", "comm", "done_s", "error", "finished", "group", "heap", "now_s", "number",
-        "of_rank", "open_parts", "own", "posted_s", "rank", "refusals", "tag", "value", "verb",
-        "waiters", "waits", "world",
+        "asks", "awaits", "body", "caller", "comm", "done_s", "error", "finished", "group", "heap",
+        "now_s", "number", "of_rank", "open_parts", "own", "polled_s", "posted_s", "rank",
+        "refusals", "sends_to", "tag", "unsettled", "value", "verb", "waiters", "waits", "world",
     )  # fmt: skip
 
     def __init__(
         self,
-        comm: "SimulatedCommunicator",
+        comm: "MessagingCommunicator",
         number: int,
-        body: Callable[["SimulatedCommunicator"], Any],
+        body: Callable[["MessagingCommunicator"], Any],
         now_s: float = 0.0,
     ) -> None:
         super().__init__(parent=comm.world.loop)
@@ -88,6 +99,11 @@ class Flow(greenlet):  # type: ignore[misc]
         self.value: Any = None
         self.finished = False
         self.refusals = 0
+        self.sends_to: int | None = None
+        self.awaits: Posted[Any] | None = None
+        self.unsettled: dict[Posted[Any], None] = {}
+        self.polled_s = -1.0
+        self.asks: Callable[[], bool] | None = None
         self.waiters: list[Flow] = []
         self.error: RunError | None = None
 
@@ -97,6 +113,8 @@ class Flow(greenlet):  # type: ignore[misc]
         try:
             switch(self, world.loop)
             self.value = self.body(self.comm)
+            for posted in list(self.unsettled):
+                posted.wait()
             self.finished = True
             for waiter in self.waiters:
                 waiter.wake(self.now_s)
@@ -114,7 +132,7 @@ class Flow(greenlet):  # type: ignore[misc]
             # A circle of references, and perhaps large arrays in it.
             del self.body, self.comm, self.own
 
-    def begin(self, comm: "SimulatedCommunicator", verb: str, tag: Tag = None) -> None:
+    def begin(self, comm: "MessagingCommunicator", verb: str, tag: Tag = None) -> None:
         """Enter a verb, if this flow is the one that calls it."""
         if getcurrent() is not self.caller:
             self.world.refuse(self, comm, verb)
@@ -177,6 +195,50 @@ class Flow(greenlet):  # type: ignore[misc]
             self.open_parts += 1
         self.end(None)
 
+    @property
+    def hears(self) -> int | None:
+        """The rank of the communicator that it waits to hear from, or ``ANY``."""
+        return self.comm.listens_to if self.awaits is None else self.awaits.hears
+
+    @property
+    def sends(self) -> int | None:
+        """The rank of the communicator that has yet to take what it waits to send."""
+        return self.sends_to if self.awaits is None else self.awaits.sends_to
+
+    def wait_for_message(self, posted: "Posted[Any]") -> None:
+        """Be in ``wait``, which has begun, until a message is over."""
+        if posted.open_parts:
+            posted.waiters.append(self)
+            self.open_parts += 1
+        elif posted.done_s > self.done_s:
+            self.done_s = posted.done_s
+        self.end(posted.comm.group.members[posted.peer])
+
+    def poll(self, is_over: Callable[[], bool], known_s: float | None = None) -> bool:
+        """Ask in vain whether something is over: the second time at one instant, let time go on.
+
+        Nothing can change before the next thing happens that is no other such question in vain; or
+        before ``known_s``, when what was asked for will be over. False if nothing will ever happen.
+        """
+        if self.polled_s < self.now_s:
+            self.polled_s = self.now_s
+            return True
+        happens = [entry for entry in self.heap if not _asks_in_vain(entry[3])]
+        following = min(happens, default=None)
+        if known_s is not None and (following is None or known_s <= following[0]):
+            self.advance(known_s)
+        elif following is not None:
+            self.heap.remove(following)
+            heapify(self.heap)
+            self.now_s = max(self.now_s, following[0])
+            self.asks = is_over
+            heappush(self.heap, (self.now_s, self.rank, self.number, self))
+            switch(self, following[3])
+            self.asks = None
+        else:
+            return False
+        return True
+
     def wake(self, done_s: float) -> None:
         """Settle one open part; another flow calls this. After the last one, go on."""
         if done_s > self.done_s:
@@ -195,3 +257,7 @@ class Flow(greenlet):  # type: ignore[misc]
             self.done_s = now_s
         if self is not getcurrent():
             heappush(self.heap, (self.done_s, self.rank, self.number, self))
+
+
+def _asks_in_vain(flow: greenlet) -> bool:
+    return isinstance(flow, Flow) and flow.asks is not None and not flow.asks()

@@ -15,8 +15,8 @@ from course_lib.comm.simulated.log import Mail
 from course_lib.comm.wait_graph import quoted
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.communicator import SimulatedCommunicator
     from course_lib.comm.simulated.event_loop import EventLoop
+    from course_lib.comm.simulated.messaging import MessagingCommunicator
 
 __all__ = ["Group", "Meeting"]
 
@@ -26,7 +26,7 @@ class Meeting:
 
     Attributes
     ----------
-    inside : list of SimulatedCommunicator
+    inside : list of MessagingCommunicator
         Who has entered, in that order.
     verbs : dict of int to str
         What each has called, by rank.
@@ -41,7 +41,7 @@ class Meeting:
     __slots__ = ("error", "inside", "offers", "results", "verbs")
 
     def __init__(self) -> None:
-        self.inside: list[SimulatedCommunicator] = []
+        self.inside: list[MessagingCommunicator] = []
         self.verbs: dict[int, str] = {}
         self.offers: dict[int, Any] = {}
         self.results: Sequence[Any] = ()
@@ -49,7 +49,7 @@ class Meeting:
 
     def enter(
         self,
-        comm: "SimulatedCommunicator",
+        comm: "MessagingCommunicator",
         verb: str,
         offer: Any,
         conclude: Callable[[dict[int, Any]], Sequence[Any]],
@@ -79,7 +79,7 @@ class Meeting:
             raise repeated(self.error)
         return self.results[comm.rank]
 
-    def leave(self, comm: "SimulatedCommunicator") -> None:
+    def leave(self, comm: "MessagingCommunicator") -> None:
         """Take out a rank that waits here no longer."""
         self.inside.remove(comm)
         del self.offers[comm.rank], self.verbs[comm.rank]
@@ -110,7 +110,7 @@ class Group:
         What it was split from, or started from.
     children : dict of str to Group
         By name, what was split from it, and what was started from it and is not over.
-    comms : list of SimulatedCommunicator
+    comms : list of MessagingCommunicator
         By rank.
     was_started : bool
         Whether it was made for a function, and not split from another.
@@ -120,7 +120,7 @@ class Group:
         The one that is now filling.
     refusals : list of RunError
         Of each meeting that could not be because a rank had returned, what all others raise.
-    listeners : dict of SimulatedCommunicator to None
+    listeners : dict of MessagingCommunicator to None
         Who has ever waited to hear from anybody; some may still.
     n_running : int
         How many ranks have yet to return from the function that it was made for; 0 where it was
@@ -140,11 +140,11 @@ class Group:
         self.members = members
         self.parent = parent
         self.children: dict[str, Group] = {}
-        self.comms: list[SimulatedCommunicator] = []
+        self.comms: list[MessagingCommunicator] = []
         self.mail = mail
         self.meeting = Meeting()
         self.refusals: list[RunError] = []
-        self.listeners: dict[SimulatedCommunicator, None] = {}
+        self.listeners: dict[MessagingCommunicator, None] = {}
         self.was_started = n_running > 0
         self.n_running = n_running
         if parent is not None:
@@ -152,13 +152,13 @@ class Group:
 
     def divide(
         self, world: "EventLoop", number: int, offers: dict[int, tuple[int | None, int]]
-    ) -> "list[SimulatedCommunicator | None]":
+    ) -> "list[MessagingCommunicator | None]":
         """Make a group of each color; return each rank's communicator."""
         parts: dict[int, list[tuple[int, int]]] = {}
         for rank, (color, key) in offers.items():
             if color is not None:
                 parts.setdefault(color, []).append((key, rank))
-        mine: list[SimulatedCommunicator | None] = [None] * len(self.comms)
+        mine: list[MessagingCommunicator | None] = [None] * len(self.comms)
         for color in sorted(parts):
             ranks = [rank for _, rank in sorted(parts[color])]
             name = f"{self.name}/split {number} color {color}"
@@ -212,6 +212,7 @@ class Group:
         for comm in self.comms:
             comm.awaited_by.clear()
             comm.inbox.clear()
+            comm.posted.clear()
         self.comms.clear()
         self.listeners.clear()
         self.meeting = Meeting()

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from course_lib.comm.messages import OPS, Envelope
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.communicator import SimulatedCommunicator
     from course_lib.comm.simulated.fault_injector import Fate
+    from course_lib.comm.simulated.flow import Flow
+    from course_lib.comm.simulated.messaging import MessagingCommunicator
+    from course_lib.comm.simulated.posted import Posted
 
 __all__ = ["ANY", "InFlight"]
 
@@ -23,23 +25,29 @@ class InFlight:
     ``data`` is the receiver's own array as soon as the message has been put into that.
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
     ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
-    was sent in. ``trouble`` is what NumPy raised when it was combined. ``fate`` is there only in a
-    run with faults, from when it has been decided.
+    was sent in. ``poster`` is who waits for it to leave: the flow in its verb, or what ``isend``
+    has returned. ``queued`` says whether it waits for its sender's card. ``trouble`` is what NumPy
+    raised when it was combined. ``fate`` is there only in a run with faults, from when it has been
+    decided.
     """
 
     __slots__ = (
-        "arrived_s", "data", "fate", "number", "posted_s", "sender", "sent", "stamp", "trouble",
+        "arrived_s", "data", "fate", "number", "posted_s", "poster", "queued", "sender", "sent",
+        "stamp", "trouble",
     )  # fmt: skip
     fate: "Fate"
     trouble: Exception | None
+    poster: "Flow | Posted[Any]"
 
     def __init__(
-        self, data: NDArray[Any], sent: Envelope, sender: "SimulatedCommunicator", posted_s: float
+        self, data: NDArray[Any], sent: Envelope, sender: "MessagingCommunicator", posted_s: float
     ) -> None:
         self.data = data
         self.sent = sent
         self.sender = sender
         self.stamp = sender._stamp
+        self.poster = sender.flow
+        self.queued = False
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from course_lib.comm.errors import PeerFinishedError
 from course_lib.comm.meetings import repeated
 from course_lib.comm.simulated import describe
-from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group, Meeting
 from course_lib.comm.simulated.in_flight import ANY
+from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.wait_graph import GROUP_VERBS, quoted
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def tell(world: "EventLoop", rank: int, now_s: float) -> None:
         flow = comm.flow
         if not flow.dead and flow.comm is comm and flow.open_parts:
             look(world, flow, now_s)
+    for flow in list(world.flows.values()):
+        if flow.awaits is not None and not flow.dead and flow.open_parts:
+            look(world, flow, now_s)
 
 
 def tell_of_functions(world: "EventLoop") -> bool:
@@ -76,7 +79,7 @@ def tell_of_functions(world: "EventLoop") -> bool:
     return len(world.heap) > 0
 
 
-def _waiting_for(group: Group, gone: SimulatedCommunicator) -> list[SimulatedCommunicator]:
+def _waiting_for(group: Group, gone: MessagingCommunicator) -> list[MessagingCommunicator]:
     """List who might wait for a rank of a group."""
     listening = [comm for comm in gone.awaited_by if comm.listens_to == gone.rank]
     sending = [messages[-1].sender for messages in gone.inbox.values() if messages]
@@ -107,8 +110,15 @@ def _look(world: "EventLoop", flow: Flow, returned: set[int], now_s: float) -> N
     if peer is None:  # it was started again, but what it had to do with that is lost
         return
     error, comm = _peer_finished(world, flow, peer), flow.comm
+    if flow.awaits is not None:
+        waiters = list(flow.awaits.waiters)
+        flow.awaits.waiters.clear()
+        flow.awaits.withdraw(error)
+        for waiter in waiters:  # it raises the posted message's error
+            waiter.wake(now_s)
+        return
     if flow.verb not in GROUP_VERBS:
-        _withdraw(comm)
+        _withdraw(flow)
         flow.give_up(error, now_s)
         return
     meeting = comm.group.meeting
@@ -125,32 +135,33 @@ def _look(world: "EventLoop", flow: Flow, returned: set[int], now_s: float) -> N
 
 def _in_vain(flow: Flow, returned: set[int]) -> bool:
     comm = flow.comm
-    if flow.verb == "wait":
+    if flow.verb == "wait" and flow.awaits is None:
         return False  # what it has started will say so itself
     members = comm.group.members
     if flow.verb in GROUP_VERBS:
         awaited = members[1:] if comm.rank == 0 else members[:1]
         return not returned.isdisjoint(awaited)
-    if comm.listens_to == ANY:
+    if flow.hears == ANY:
         return all(rank in returned for rank in members if rank != comm.run_rank)
-    if comm.sends_to is not None:  # first it sends, if it can: then that has been sent
-        return members[comm.sends_to] in returned and _lies_there(comm)
-    return comm.listens_to is not None and members[comm.listens_to] in returned
+    if flow.sends is not None:  # first it sends, if it can: then that has been sent
+        return members[flow.sends] in returned and _lies_there(flow)
+    return flow.hears is not None and members[flow.hears] in returned
 
 
-def _lies_there(comm: SimulatedCommunicator) -> bool:
+def _lies_there(flow: Flow) -> bool:
     """Whether what it sends waits at the receiver, and not for its own card."""
-    assert comm.sends_to is not None
-    messages = comm.peers[comm.sends_to].inbox.get(comm.rank)
+    assert flow.sends is not None
+    messages = flow.comm.peers[flow.sends].inbox.get(flow.comm.rank)
     return messages is not None and len(messages) > 0 and messages[-1].arrived_s == math.inf
 
 
-def _withdraw(comm: SimulatedCommunicator) -> None:
+def _withdraw(flow: Flow) -> None:
     """Take back what was posted: it neither receives nor sends any more."""
+    comm = flow.comm
     comm.listens_to = None
-    if comm.sends_to is not None:
-        comm.peers[comm.sends_to].inbox[comm.rank].pop()
-        comm.sends_to = None
+    if flow.sends_to is not None:
+        comm.peers[flow.sends_to].inbox[comm.rank].pop()
+        flow.sends_to = None
 
 
 def has_crashed(flow: Flow) -> bool:
@@ -161,22 +172,22 @@ def has_crashed(flow: Flow) -> bool:
 def waits_for(flow: Flow) -> list[Flow]:
     """List the flows without which ``flow`` cannot go on, those that will never help first."""
     comm = flow.comm
-    if flow.verb == "wait":
+    if flow.verb == "wait" and flow.awaits is None:
         return [comm.flow]
     if comm in comm.group.meeting.inside:  # a barrier or the like
         inside = {c.rank for c in comm.group.meeting.inside}
         peers = [peer for peer in comm.peers if peer.rank not in inside]
-    elif comm.listens_to == ANY:  # one of them is enough, so one that has returned is no harm
+    elif flow.hears == ANY:  # one of them is enough, so one that has returned is no harm
         flows = [_user(peer) for peer in comm.peers if peer is not comm]
         return sorted(flows, key=lambda flow: (flow.finished, has_crashed(flow)))
     else:  # first it sends, if it can: what it is to receive comes after that
-        ranks = (comm.sends_to, comm.listens_to)
+        ranks = (flow.sends, flow.hears)
         flows = [_user(comm.peers[rank]) for rank in ranks if rank is not None]
         return sorted(flows, key=lambda flow: not has_crashed(flow))
     return sorted(map(_user, peers), key=lambda flow: (not has_crashed(flow), not flow.finished))
 
 
-def _user(comm: SimulatedCommunicator) -> Flow:
+def _user(comm: MessagingCommunicator) -> Flow:
     """Find the flow that uses a communicator, or the one that has yet to start such a flow."""
     while not hasattr(comm, "flow"):
         assert comm.group.parent is not None
@@ -201,10 +212,10 @@ def _peer_finished(world: "EventLoop", flow: Flow, peer: Flow) -> PeerFinishedEr
     elif entered and entered.site:
         text = returned
         hint = f"every rank must call {entered.site.name}() equally often"
-    elif comm.listens_to == ANY:
+    elif flow.hears == ANY:
         text = f"{what}, but all other ranks have already returned{from_}"
         hint = f"count how many messages are sent to rank {flow.rank}, and receive no more"
-    elif comm.sends_to is not None and _user(comm.peers[comm.sends_to]) is peer:
+    elif flow.sends is not None and _user(comm.peers[flow.sends]) is peer:
         text = f"{returned} without receiving it"
         hint = f"let rank {peer.rank} receive as many messages as rank {flow.rank} sends to it"
     else:

@@ -14,6 +14,7 @@ from course_lib.comm.errors import SimulationError
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.in_flight import InFlight
+from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.routes import Route
 
 __all__ = ["RoutedCommunicator"]
@@ -24,7 +25,7 @@ T = TypeVar("T")
 class RoutedCommunicator(SimulatedCommunicator):
     """The end of a communicator whose messages take routes and may meet with faults."""
 
-    def _post_send(self, message: InFlight, receiver: SimulatedCommunicator, now_s: float) -> None:
+    def _post_send(self, message: InFlight, receiver: MessagingCommunicator, now_s: float) -> None:
         receiver = self.peers[receiver.rank]  # it may have been started again in the meantime
         mishaps = self.world.mishaps
         if mishaps is not None and self.card.sends_free_s <= now_s and not hasattr(message, "fate"):
@@ -34,15 +35,15 @@ class RoutedCommunicator(SimulatedCommunicator):
                 return
         super()._post_send(message, receiver, now_s)
 
-    def _lose(self, message: InFlight, receiver: SimulatedCommunicator, start_s: float) -> None:
+    def _lose(self, message: InFlight, receiver: MessagingCommunicator, start_s: float) -> None:
         """Let a message leave that will never arrive."""
         free_s = start_s + self._route(receiver).out_s(message.data.nbytes)
         self.card.sends_free_s = free_s
-        self.flow.done_s = max(self.flow.done_s, free_s)
+        message.poster.done_s = max(message.poster.done_s, free_s)
         self._log_message(message, receiver, free_s, math.inf)
 
     def _transfer(
-        self, message: InFlight, receiver: SimulatedCommunicator, start_s: float
+        self, message: InFlight, receiver: MessagingCommunicator, start_s: float
     ) -> float:
         mishaps = self.world.mishaps
         late_s = 0.0
@@ -55,7 +56,7 @@ class RoutedCommunicator(SimulatedCommunicator):
         return free_s
 
     def _carry(
-        self, message: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
+        self, message: InFlight, receiver: MessagingCommunicator, start_s: float, late_s: float
     ) -> float:
         route = self._route(receiver)
         free_s, message.arrived_s = route.carry(message.data.nbytes, start_s, late_s)
@@ -63,7 +64,7 @@ class RoutedCommunicator(SimulatedCommunicator):
         return free_s
 
     def _deliver_again(
-        self, message: InFlight, receiver: SimulatedCommunicator, start_s: float, late_s: float
+        self, message: InFlight, receiver: MessagingCommunicator, start_s: float, late_s: float
     ) -> None:
         """Put a copy of a message, which has just started, right behind it."""
         copy = InFlight(message.data.copy(), message.sent, self, message.posted_s)
@@ -72,12 +73,12 @@ class RoutedCommunicator(SimulatedCommunicator):
         # Nothing can be behind it: its sender is in this very verb.
         receiver.inbox.setdefault(self.rank, deque()).append(copy)
 
-    def _route(self, receiver: SimulatedCommunicator) -> Route:
+    def _route(self, receiver: MessagingCommunicator) -> Route:
         assert self.world.routes is not None
         return self.world.routes.between(self.run_rank, receiver.run_rank)
 
     def _log_message(
-        self, message: InFlight, receiver: SimulatedCommunicator, free_s: float, arrived_s: float
+        self, message: InFlight, receiver: MessagingCommunicator, free_s: float, arrived_s: float
     ) -> None:
         if self.mail is not None:
             message.number = self.mail.add(

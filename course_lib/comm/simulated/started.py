@@ -8,7 +8,7 @@ from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.flow import Flow
 
 if TYPE_CHECKING:
-    from course_lib.comm.simulated.communicator import SimulatedCommunicator
+    from course_lib.comm.simulated.messaging import MessagingCommunicator
 
 __all__ = ["Started"]
 
@@ -20,24 +20,37 @@ class Started(Pending[T]):
 
     Parameters
     ----------
-    child : SimulatedCommunicator
+    child : MessagingCommunicator
         What the function was given.
-    parent : SimulatedCommunicator
+    parent : MessagingCommunicator
         What it was started from.
     """
 
-    def __init__(self, child: "SimulatedCommunicator", parent: "SimulatedCommunicator") -> None:
+    def __init__(self, child: "MessagingCommunicator", parent: "MessagingCommunicator") -> None:
         self._child = child
         self._parent = parent
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
-        started, here = self._child.flow, getcurrent()
-        waiter = self._parent.flow
-        if isinstance(here, Flow) and here.rank == started.rank:
-            waiter = here
-            waiter.own._no_compute("wait")  # its own blocks, not those of who has started it
-        waiter.begin(self._child, "wait")
-        waiter.wait_for(started)
+        started = self._child.flow
+        self._enter("wait").wait_for(started)
         value: T = started.value
         return value
+
+    def test(self) -> bool:
+        """Tell whether the function has returned."""
+        started = self._child.flow
+        flow = self._enter("test")
+        if not started.finished and not flow.poll(lambda: started.finished):
+            flow.begin(self._child, "wait")
+            flow.wait_for(started)  # for ever, and it is told why
+        return started.finished
+
+    def _enter(self, verb: str) -> Flow:
+        """Let the flow that asks begin a verb."""
+        flow, here = self._parent.flow, getcurrent()
+        if isinstance(here, Flow) and here.rank == flow.rank:
+            flow = here
+            flow.own._no_compute(verb)  # its own blocks, not those of who has started it
+        flow.begin(self._child, verb)
+        return flow

@@ -6,8 +6,10 @@ from numpy.typing import NDArray
 
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.messages import Array, Envelope
+from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.transfers import Wanted
 from course_lib.comm.processes.rank.communicator import ProcessCommunicator
+from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.torch_backend.arrays import check_out, overlap, to_data, wrap
 from course_lib.comm.torch_backend.packets import Packet, PacketKind
 from course_lib.comm.torch_backend.transfers import Receiving, Sending
@@ -44,8 +46,10 @@ class TorchCommunicator(ProcessCommunicator):
         return wrap(data, kind, self.device)
 
     def _sending(
-        self, data: NDArray[Any], sent: Envelope, to: int, _: float, quietly: bool = False
-    ) -> Sending:
+        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False,
+        flow: Flow | None = None, stamp: int | None = None,
+    ) -> Sending:  # fmt: skip
+        del posted_s, flow
         most = EAGER_BYTES if quietly else self._context.settings.eager_bytes
         packet = Packet(
             PacketKind.MESSAGE,
@@ -55,10 +59,16 @@ class TorchCommunicator(ProcessCommunicator):
             n_bytes=data.nbytes,
             waits=data.nbytes > most,
             on_device=self._progress.wires.between_gpus,
-            stamp=0 if quietly else self._stamp,
+            stamp=0 if quietly else self._stamp if stamp is None else stamp,
             sent=sent,
         )
         return Sending(to, data, packet)
+
+    def _send_now(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> bool:
+        going = self._sending(data, sent, to, posted_s)
+        if not going.waits:
+            self._drive(Call("isend", NOBODY, to, sent.tag, (), self.name), going, None)
+        return not going.waits
 
     def _receiving(self, from_: int, wanted: Wanted) -> Receiving:
         return Receiving(from_, self, wanted)

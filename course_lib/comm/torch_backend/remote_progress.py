@@ -166,7 +166,7 @@ class RemoteProgress(TorchProgress):
             return
         function, returned = packet.data.decode().split("\n")
         for flow in self.flows.values():
-            if flow.name == function:
+            if owner(flow.name) == function:
                 flow.gone[packet.src] = returned
                 self._wake(flow)
 

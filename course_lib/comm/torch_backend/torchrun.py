@@ -105,6 +105,7 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -
     comm = TorchCommunicator(context, flow)
     # NumPy's errstate, decimal's precision and the like are as in a new process, and stay here.
     value = Context().run(fn, comm, *args)
+    progress.settle_all(flow)
     progress.wait_for_all(flow)
     mine = done(context, pack_value(value, progress.rank), context.clock())
     progress.tell_returned()

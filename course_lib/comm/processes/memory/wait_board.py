@@ -19,7 +19,9 @@ from course_lib.comm.wait_graph import GROUP_VERBS
 
 __all__ = ["RankState", "WaitBoard", "Waiting", "call_text"]
 
-VERBS = ("", "go on", "send", "recv", "recv_any", "sendrecv", "wait", *GROUP_VERBS)
+VERBS = (
+    "", "go on", "send", "recv", "recv_any", "sendrecv", "isend", "irecv", "wait", *GROUP_VERBS,
+)  # fmt: skip
 _NO_FLOW, _GOES_ON = 0, 1
 
 _CODE, _SRC, _DST, _ACCEPTED = range(4)

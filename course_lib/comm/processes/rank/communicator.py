@@ -19,6 +19,7 @@ from course_lib.comm.processes.memory.transfers import Receiving, Sending, Wante
 from course_lib.comm.processes.rank.eager import receive_small, send_small
 from course_lib.comm.processes.rank.flow import NO_THREAD, Call, Flow
 from course_lib.comm.processes.rank.meetings import meet, place_of_array
+from course_lib.comm.processes.rank.posted import Lane, PostedReceive, PostedSend
 from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.rank.recording import RecordingCommunicator
 from course_lib.comm.processes.rank.started import start
@@ -64,6 +65,8 @@ class ProcessCommunicator(RecordingCommunicator):
         self._flow = flow
         self._me = me
         self._peers = [peer for peer in members if peer != me]
+        self._going: dict[int, Lane] = {}  # what isend has begun, by the receiver
+        self._coming: dict[int, Lane] = {}  # what irecv has begun, by the sender
         channel = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
         self._channel = channel & ~1
         self._quiet_channel = channel | 1  # for what barrier, split and the like say to each other
@@ -73,6 +76,8 @@ class ProcessCommunicator(RecordingCommunicator):
     def _send(self, data: NDArray[Any], sent: Envelope, dst: int) -> None:
         if self._flow.thread != get_ident():
             self._refuse_thread("send")
+        if self._going and self._is_under_way(self._going, self._members[dst]):
+            return self._isend(data, sent, dst).wait()  # it comes after those
         to, posted_s = self._members[dst], perf_counter() - self._origin_s
         if not self._send_small(
             self._context, data, sent, to, self._channel, posted_s, self._stamp
@@ -86,6 +91,8 @@ class ProcessCommunicator(RecordingCommunicator):
     ) -> tuple[NDArray[Any], Envelope]:
         if self._flow.thread != get_ident():
             self._refuse_thread("recv")
+        if self._coming and self._is_under_way(self._coming, self._members[src]):
+            return self._irecv(src, out, op, tag).wait()
         return self._receive("recv", self._members[src], out, op, tag)
 
     def _recv_any(self) -> tuple[int, NDArray[Any], Envelope]:
@@ -103,6 +110,10 @@ class ProcessCommunicator(RecordingCommunicator):
         if self._flow.thread != get_ident():
             self._refuse_thread("sendrecv")
         to, from_ = self._members[dst], self._members[src]
+        if self._is_under_way(self._going, to) or self._is_under_way(self._coming, from_):
+            coming = self._irecv(src, out, op, None)
+            self._isend(data, sending, dst).wait()
+            return coming.wait()
         posted_s = perf_counter() - self._origin_s
         if self._send_small(self._context, data, sending, to, self._channel, posted_s, self._stamp):
             self._record_send(sending, to, data.nbytes, posted_s)
@@ -117,6 +128,39 @@ class ProcessCommunicator(RecordingCommunicator):
             raise
         self._record_send(sending, to, data.nbytes, posted_s)
         return self._taken(from_, coming)
+
+    # Messages that go on while the rank does other things
+
+    def _isend(self, data: NDArray[Any], sent: Envelope, dst: int) -> Pending[None]:
+        self._check_flow("isend")
+        to, posted_s = self._members[dst], perf_counter() - self._origin_s
+        posted = PostedSend(self, data, sent, to, posted_s)
+        if not self._is_under_way(self._going, to) and self._send_now(data, sent, to, posted_s):
+            self._record_send(sent, to, data.nbytes, posted_s)
+            posted.is_over()
+        else:
+            self._going.setdefault(to, Lane(self)).put(posted)
+        return posted
+
+    def _send_now(self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float) -> bool:
+        """Send a message if that takes no time; return whether it is done."""
+        return self._send_small(self._context, data, sent, to, self._channel, posted_s, self._stamp)
+
+    def _irecv(
+        self, src: int, out: NDArray[Any] | None, op: str | None, tag: Tag
+    ) -> Pending[tuple[NDArray[Any], Envelope]]:
+        self._check_flow("irecv")
+        posted = PostedReceive(self, self._members[src], out, op, tag)
+        self._coming.setdefault(self._members[src], Lane(self)).put(posted)
+        return posted
+
+    @staticmethod
+    def _is_under_way(lanes: dict[int, Lane], peer: int) -> bool:
+        return peer in lanes and lanes[peer].busy
+
+    def _awaited_by_irecv(self) -> int | None:
+        unsettled = self._flow.unsettled
+        return next((each.src for each in unsettled if getattr(each, "comm", None) is self), None)
 
     def _receive(
         self, verb: str, from_: int, out: NDArray[Any] | None, op: str | None, tag: Tag
@@ -159,19 +203,20 @@ class ProcessCommunicator(RecordingCommunicator):
         raise in_another_thread(self._me, verb, self.name)
 
     def _sending(
-        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False
-    ) -> Any:
+        self, data: NDArray[Any], sent: Envelope, to: int, posted_s: float, quietly: bool = False,
+        flow: Flow | None = None, stamp: int | None = None,
+    ) -> Any:  # fmt: skip
         progress, description = self._progress, describe(sent)
         header = Header(
             len(description),
             waits=not quietly and data.nbytes > self._context.settings.eager_bytes,
             beside=not quietly and len(progress.flows) > 1,
-            flow=self._flow.number,
+            flow=(flow or self._flow).number,
             channel=self._quiet_channel if quietly else self._channel,
             number=next(progress.numbers),
             n_bytes=data.nbytes,
             posted_s=posted_s,
-            stamp=0 if quietly else self._stamp,
+            stamp=0 if quietly else self._stamp if stamp is None else stamp,
         )
         return Sending(progress.outlets[to], data, description, header)
 

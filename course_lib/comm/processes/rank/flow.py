@@ -15,6 +15,8 @@ __all__ = ["NO_THREAD", "Call", "Flow"]
 NO_THREAD = -1
 """The thread of every flow in a copy of a worker (``os.fork``), which is no rank."""
 
+_POSTED = ("isend(", "irecv(")
+
 
 class Call(NamedTuple):
     """A verb that a flow is in, as the learner wrote it; ranks are those of the whole run."""
@@ -26,7 +28,8 @@ class Call(NamedTuple):
     missing: Sequence[int] = ()
     """All who are awaited: in a barrier by the one who counts, in ``recv_any`` the others."""
     comm: str = WORLD
-    """The communicator's name; in ``wait`` that of what is waited for, empty for all."""
+    """The communicator's name; in ``wait`` what is waited for: a function's communicator, a message
+    that was begun, as a call, or empty for all functions."""
 
     def still(self, src: int, dst: int) -> "Call":
         """Return the part of it that is still open."""
@@ -35,11 +38,9 @@ class Call(NamedTuple):
     def written(self, known: str) -> str:
         """Write it with what it waits for, and on which communicator if not on the ``known``."""
         if self.verb == "wait":
-            what = (
-                f"its started function {quoted(self.comm)}"
-                if self.comm
-                else "all that it has started"
-            )
+            what = self.comm or "all that it has started"
+            if self.comm and not self.comm.startswith(_POSTED):
+                what = f"its started function {quoted(self.comm)}"
             return f"wait() for {what}"
         on = "" if self.comm == known else f" on {quoted(self.comm)}"
         return call_text(self.verb, self.src, self.dst, self.tag) + on
@@ -88,6 +89,8 @@ class Flow:
         The communicator it was given.
     turn : Lock
         Held by the flow that moves messages.
+    poster : Flow or None, default: None
+        What has begun the messages that this flow drives; None where it runs a function.
 
     Attributes
     ----------
@@ -109,10 +112,12 @@ class Flow:
         Whether it has stayed awake for news for a moment, in vain.
     woken : Condition
         What it sleeps on.
-    awaits : Flow or None
-        Another flow of the rank, if it waits for that to be over.
+    awaits : Flow or Posted or None
+        Another flow of the rank, or a message that was begun, if it waits for that to be over.
     waiters : list of Flow
         Those that wait for this one.
+    unsettled : dict of Posted to None
+        The messages that its function has begun and not yet waited for, in that order.
     over : bool
         Whether its function has returned.
     started : dict of str to int
@@ -123,12 +128,15 @@ class Flow:
 
     __slots__ = (
         "awaits", "call", "coming", "comm", "going", "gone", "idle_since_s", "name", "number",
-        "over", "polled", "started", "thread", "waiters", "waits", "woken",
+        "over", "polled", "poster", "started", "thread", "unsettled", "waiters", "waits", "woken",
     )  # fmt: skip
 
-    def __init__(self, number: int, name: str, turn: threading.Lock) -> None:
+    def __init__(
+        self, number: int, name: str, turn: threading.Lock, poster: "Flow | None" = None
+    ) -> None:
         self.number = number
         self.name = name
+        self.poster = poster
         self.thread = 0
         self.comm: Communicator | None = None
         self.call: Call | None = None
@@ -138,8 +146,9 @@ class Flow:
         self.idle_since_s = 0.0
         self.polled = False
         self.woken = threading.Condition(turn)
-        self.awaits: Flow | None = None
+        self.awaits: Any = None
         self.waiters: list[Flow] = []
+        self.unsettled: dict[Any, None] = {}
         self.over = False
         self.started: dict[str, int] = {}
         self.gone: dict[int, str] = {}

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course_lib.comm.frames import frames_of_stack, place, user_frame
 from course_lib.comm.processes.memory.mailbox import NOBODY
@@ -18,6 +18,9 @@ from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import Standing
 from course_lib.comm.wait_graph import WaitingRank, deadlock, quoted
+
+if TYPE_CHECKING:
+    from course_lib.comm.processes.rank.posted import Posted
 
 __all__ = ["Flows"]
 
@@ -80,7 +83,8 @@ class Flows(ABC):
         flows = list(self.flows.values())
         calls = {flow.number: flow.call for flow in flows if flow.call is not None}
         started = {name: n for flow in flows for name, n in flow.started.copy().items()}
-        return Standing({flow.name: flow.over for flow in flows}, started, calls)
+        functions = {flow.name: flow.over for flow in flows if flow.poster is None}
+        return Standing(functions, started, calls)
 
     def is_consequence(self, error: BaseException) -> bool:  # noqa: ARG002
         """Tell whether an exception only shows that another rank has failed."""
@@ -88,14 +92,17 @@ class Flows(ABC):
 
     # The flows
 
-    def open_flow(self, name: str) -> Flow:
-        """Make one more flow, for the function that is given communicator ``name``."""
+    def open_flow(self, name: str, poster: Flow | None = None) -> Flow:
+        """Make one more flow, for the function that is given communicator ``name``.
+
+        With a ``poster`` it is for messages that this one has begun there.
+        """
         with self.turn:
             number = self._free[0] if self._free else len(self.flows)
             self._board.open(self.rank, number)
             if self._free:
                 heappop(self._free)
-            flow = self.flows[number] = Flow(number, name, self.turn)
+            flow = self.flows[number] = Flow(number, name, self.turn, poster)
             return flow
 
     def enter(self, flow: Flow) -> None:
@@ -120,14 +127,27 @@ class Flows(ABC):
         """Return the flow that the calling thread is; None if it is a stranger."""
         return self._of_thread.get(threading.get_ident())
 
-    def wait_for(self, flow: Flow, other: Flow) -> None:
-        """Let ``flow`` wait until another of this rank is over."""
+    def settle(self, posted: "Posted[Any]") -> None:
+        """Say that a message that was begun is over, and wake those that wait for it."""
+        with self.turn:
+            posted.is_over()
+            for waiter in posted.waiters:
+                self._wake(waiter)
+
+    def wait_for(self, flow: Flow, other: "Flow | Posted[Any]") -> None:
+        """Let ``flow`` wait until another of this rank is over, or a message that was begun."""
         with self.turn:
             flow.awaits = other
             self._refuse_circle(flow)
             other.waiters.append(flow)
             self._wait_until(flow, other.name, lambda: other.over)
             flow.awaits = None
+
+    @staticmethod
+    def settle_all(flow: Flow) -> None:
+        """Let a flow, whose function has returned, wait for the messages that it has begun."""
+        for posted in list(flow.unsettled):
+            posted.wait()
 
     def wait_for_all(self, flow: Flow) -> None:
         """Let ``flow``, the rank's function, which has returned, wait until all others are over."""

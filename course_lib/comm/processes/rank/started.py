@@ -40,20 +40,30 @@ class Started(Pending[T]):
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
-        waiter = self._progress.this_flow()
-        if waiter is None:
-            raise in_another_thread(self._progress.rank, "wait", self._flow.name)
-        if waiter.comm is not None:
-            waiter.comm._no_compute("wait")
+        waiter = self._flow_that_asks("wait")
         if not self._flow.over:
             self._progress.wait_for(waiter, self._flow)
         return self._value
+
+    def test(self) -> bool:
+        """Tell whether the function has returned."""
+        self._flow_that_asks("test")
+        return self._flow.over
+
+    def _flow_that_asks(self, verb: str) -> Flow:
+        flow = self._progress.this_flow()
+        if flow is None:
+            raise in_another_thread(self._progress.rank, verb, self._flow.name)
+        if flow.comm is not None:
+            flow.comm._no_compute(verb)
+        return flow
 
     def live(self, fail: Callable[[BaseException], None]) -> None:
         """Run the function, in the thread of its flow."""
         self._progress.enter(self._flow)
         try:
             self._value = self._body(self._flow)
+            self._progress.settle_all(self._flow)
         except BaseException as error:  # sys.exit and the like are failures too
             fail(error)
             return  # the flow stays open: nobody is to go on as if it had returned

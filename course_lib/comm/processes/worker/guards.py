@@ -143,8 +143,9 @@ class ControlLine:
             if flow.thread == self._worker:
                 mine, mine_in = call, entered
             else:
-                frames = frames_of_stack(stacks.get(flow.thread))
-                beside.append((flow.name, frames, call, entered))
+                poster = flow.poster  # of messages: where it is, the learner's lines are
+                frames = frames_of_stack(stacks.get((poster or flow).thread))
+                beside.append(("" if poster else flow.name, frames, call, entered))
         if self.error is None:
             frames = frames_of_stack(stacks.get(self._worker or 0))
         else:

@@ -113,6 +113,7 @@ def _live(
         me = os.getpid()
         try:
             value = fn(transport.communicator(context, flow), *args)
+            progress.settle_all(flow)
         finally:
             if os.getpid() != me:  # in a copy (os.fork): the rank reports for itself
                 os._exit(0)

@@ -1,0 +1,261 @@
+"""Messages that ``isend`` and ``irecv`` have begun: they travel while the rank does other things.
+
+What goes to one rank, or comes from one, goes in order, one message after the other: they are in a
+lane. While there is anything in it a lane has a thread, and a flow that stands on the wait board
+like any other, so that a deadlock is found and explained in the same way.
+"""
+
+import threading
+from abc import abstractmethod
+from collections import deque
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from course_lib.comm.communicator import in_another_thread
+from course_lib.comm.limits import start_thread
+from course_lib.comm.messages import Envelope, Tag
+from course_lib.comm.pending import Pending
+from course_lib.comm.processes.memory.mailbox import NOBODY
+from course_lib.comm.processes.memory.transfers import Wanted
+from course_lib.comm.processes.memory.wait_board import call_text
+from course_lib.comm.processes.rank.flow import Call, Flow
+
+if TYPE_CHECKING:
+    from course_lib.comm.processes.rank.communicator import ProcessCommunicator
+
+__all__ = ["Lane", "Posted", "PostedReceive", "PostedSend"]
+
+T = TypeVar("T")
+_WORTH_NOTING_S = 1e-4
+
+
+class Posted(Pending[T]):
+    """A message that was begun, and that its lane drives.
+
+    Parameters
+    ----------
+    comm : ProcessCommunicator
+        On which it was begun.
+    call : Call
+        The verb, as errors and the wait board tell it.
+
+    Attributes
+    ----------
+    over : bool
+        Whether the lane is through with it.
+    waiters : list of Flow
+        Those that wait for it.
+    awaits : None
+        What it waits for in its own rank: nothing.
+    name : str
+        It as a call, for those that wait for it.
+    """
+
+    awaits = None
+
+    def __init__(self, comm: "ProcessCommunicator", call: Call) -> None:
+        self.over = False
+        self.waiters: list[Flow] = []
+        self.name = call_text(call.verb, call.src, call.dst, call.tag)
+        self._comm = comm
+        self._call = call
+        self._stamp = comm._stamp
+        self._error: BaseException | None = None
+        self._value: Any = None
+        self._poster = comm._flow
+        self._poster.unsettled[self] = None
+
+    @abstractmethod
+    def go(self, flow: Flow) -> None:
+        """Send or receive it, in the lane's thread."""
+
+    def fail(self, error: BaseException) -> None:
+        """Have ``wait`` raise."""
+        self._error = error.with_traceback(None)
+
+    def is_over(self) -> None:
+        """Note that it is over."""
+        self.over = True
+
+    def wait(self) -> T:
+        """Wait until it is over; return what it came to, however often asked."""
+        waiter = self._flow_that_asks("wait")
+        if not self.over:
+            began_s = perf_counter()
+            self._comm._progress.wait_for(waiter, self)
+            self._note_wait(began_s)
+        self._poster.unsettled.pop(self, None)
+        if self._error is not None:
+            raise self._error
+        found: T = self._value
+        return found
+
+    def test(self) -> bool:
+        """Tell whether it is over."""
+        self._flow_that_asks("test")
+        return self.over
+
+    def _flow_that_asks(self, verb: str) -> Flow:
+        progress = self._comm._progress
+        flow: Flow | None = progress.this_flow()
+        if flow is None:
+            raise in_another_thread(progress.rank, verb, self._comm.name)
+        if flow.comm is not None:
+            flow.comm._no_compute(verb)
+        return flow
+
+    def _note_wait(self, began_s: float) -> None:
+        context, now_s = self._comm._context, perf_counter()
+        if context.settings.trace and now_s - began_s > _WORTH_NOTING_S:
+            peer = max(self._call.src, self._call.dst)
+            origin_s = self._comm._origin_s
+            context.recorder.waits.append(
+                ("wait", peer, began_s - origin_s, now_s - origin_s, self._comm.name)
+            )
+
+
+class PostedSend(Posted[None]):
+    """A message that ``isend`` has begun to send.
+
+    Parameters
+    ----------
+    comm : ProcessCommunicator
+        On which.
+    data : numpy.ndarray
+        What.
+    sent : Envelope
+        What it says about itself.
+    to : int
+        The rank of the whole run that is to receive it.
+    posted_s : float
+        When ``isend`` was called, on the run's clock.
+    """
+
+    def __init__(
+        self, comm: "ProcessCommunicator", data: Any, sent: Envelope, to: int, posted_s: float
+    ) -> None:
+        super().__init__(comm, Call("isend", NOBODY, to, sent.tag, (), comm.name))
+        self._data, self._sent, self._to, self._posted_s = data, sent, to, posted_s
+
+    def go(self, flow: Flow) -> None:
+        """Send it."""
+        comm = self._comm
+        going = comm._sending(
+            self._data, self._sent, self._to, self._posted_s, flow=flow, stamp=self._stamp
+        )
+        comm._progress.drive(flow, self._call, going, None)
+        comm._record_send(self._sent, self._to, self._data.nbytes, self._posted_s)
+        self._data = None
+
+    def is_over(self) -> None:
+        """Note that it is over; of what has been sent nobody has to ask."""
+        super().is_over()
+        if self._error is None:
+            self._poster.unsettled.pop(self, None)
+
+
+class PostedReceive(Posted[tuple[Any, Envelope]]):
+    """A message that ``irecv`` receives.
+
+    Parameters
+    ----------
+    comm : ProcessCommunicator
+        On which.
+    from_ : int
+        The rank of the whole run that sends it.
+    out : numpy.ndarray or None
+        Where it is to be put.
+    op : str or None
+        How it is to be combined with what is there.
+    tag : int or str or None
+        The label that it must carry.
+
+    Attributes
+    ----------
+    comm, src
+        As above.
+    """
+
+    def __init__(
+        self, comm: "ProcessCommunicator", from_: int, out: Any, op: str | None, tag: Tag
+    ) -> None:
+        super().__init__(comm, Call("irecv", from_, NOBODY, tag, (), comm.name))
+        self.comm = comm
+        self.src = from_
+        self._coming = comm._receiving(from_, Wanted(comm._channel, self._stamp, tag, out, op))
+
+    def go(self, flow: Flow) -> None:
+        """Receive it."""
+        comm = self._comm
+        try:
+            comm._progress.drive(flow, self._call, None, self._coming)
+        finally:
+            if self._coming.done:
+                self._value = comm._taken(self.src, self._coming)
+
+
+class Lane:
+    """What has been begun on one communicator to send to one rank, or to receive from it.
+
+    Parameters
+    ----------
+    comm : ProcessCommunicator
+        Whose function is the only one that puts anything into it.
+    """
+
+    def __init__(self, comm: "ProcessCommunicator") -> None:
+        self._comm = comm
+        self._queue: deque[Posted[Any]] = deque()
+        self._changing = threading.Lock()
+        self._has_thread = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something in it is not over."""
+        return len(self._queue) > 0
+
+    def put(self, posted: Posted[Any]) -> None:
+        """Add a message that has been begun.
+
+        Raises
+        ------
+        RuntimeError
+            If the operating system gives the rank no more threads; then it has not been begun.
+        """
+        with self._changing:
+            self._queue.append(posted)
+            if self._has_thread:
+                return
+            self._has_thread = True
+        comm = self._comm
+        flow = comm._progress.open_flow(comm.name, comm._flow)
+        thread = threading.Thread(target=self._live, args=(flow,), name=posted.name, daemon=True)
+        try:
+            start_thread(thread)
+        except (RuntimeError, MemoryError) as error:
+            self._has_thread = False
+            self._queue.clear()
+            comm._flow.unsettled.pop(posted)
+            comm._progress.close_flow(flow)
+            raise RuntimeError(
+                f"rank {comm._progress.rank} could not begin {posted.name}: the operating system "
+                f"let it have no thread for it ({error}); wait() for what has been begun before "
+                "you begin more, or use send and recv"
+            ) from error
+
+    def _live(self, flow: Flow) -> None:
+        """Drive one message after the other, in the lane's thread, until there are none."""
+        progress = self._comm._progress
+        progress.enter(flow)
+        more = True
+        while more:
+            posted = self._queue[0]
+            try:
+                posted.go(flow)
+            except BaseException as error:
+                posted.fail(error)
+            with self._changing:
+                self._queue.popleft()
+                more = self._has_thread = len(self._queue) > 0
+            progress.settle(posted)
+        progress.close_flow(flow)
