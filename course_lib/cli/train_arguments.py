@@ -28,6 +28,7 @@ from course_lib.train.folder import open_folder
 from course_lib.train.logbook import Keeping
 from course_lib.train.problems import MODELS, load_data
 from course_lib.train.row import Row
+from course_lib.train.splitting import check_split
 from course_lib.train.worker import TrainingTask
 from course_lib.training import Plan
 
@@ -196,7 +197,9 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     made_with = {"scheme": chosen.scheme, "workers": workers, **options, "model": chosen.model}
     made_with |= {"data": data, **_numbers_of(plan)}
     # Made here first: the fork server then loads once what all workers need.
-    w = kind.make(examples).initial()
+    model = kind.make(examples)
+    check_split(chosen.scheme, chosen.model, model, workers, plan, options, len(examples.y_train))
+    w = model.initial()
     made_with["parameters"] = len(w)
     shipped = data if backend == "simulated" else examples
     keeping = _keeping(chosen, made_with, backend == "simulated")

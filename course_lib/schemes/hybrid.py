@@ -14,7 +14,7 @@ from course_lib.training.shards import split_evenly
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain
 
-__all__ = ["hybrid"]
+__all__ = ["check_grid", "hybrid"]
 
 
 def hybrid(
@@ -70,13 +70,15 @@ def hybrid(
     arXiv:1404.5997, 2014.
     """
     from course_lib.split.joins import all_at_once
+    from course_lib.split.model import n_unsplit, split_by_units
     from course_lib.split.passes import backward, forward
 
     check_training(model, X, y)
-    splits = _checked_splits(comm, splits)
+    splits = comm.size if splits is None else splits
+    check_grid(model, comm.size, splits)
     row = _group(comm, comm.rank // splits)  # shares the fully connected layers
     column = _group(comm, comm.rank % splits)  # has the same part of them
-    net, n_convs = _divided(row, model)
+    net, n_convs = split_by_units(row, model, sums=False), n_unsplit(model)
     w = net.initial(plan.seed)
     grad = np.zeros_like(w)
     of_convs, of_fully = np.split(grad, [net.layers[n_convs].part.start])  # views
@@ -121,30 +123,38 @@ class _Fully:
         return backward(self._net, self._layers, self._w, kept, slope, self._grad)
 
 
-def _checked_splits(comm: Communicator, splits: int | None) -> int:
-    if splits is None:
-        return comm.size
+def check_grid(model: "Chain", size: int, splits: int) -> None:
+    """Refuse a grid that so many ranks do not fill, or a model that cannot be divided over a row.
+
+    Parameters
+    ----------
+    model : Chain
+        What is to be trained.
+    size : int
+        The number of ranks.
+    splits : int
+        That of a row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Saying which, and what was given.
+    """
+    from course_lib.split.model import check_split, n_unsplit, split_by_units
+
     if isinstance(splits, bool) or not isinstance(splits, int):
         raise TypeError(f"splits must be an int, got {splits!r} ({type(splits).__name__})")
-    if splits < 1 or comm.size % splits:
+    if splits < 1 or size % splits:
         raise ValueError(
-            f"splits must divide the number of ranks, so that replicas x splits = {comm.size}; "
+            f"splits must divide the number of ranks, so that replicas x splits = {size}; "
             f"got {splits}"
         )
-    return splits
-
-
-def _divided(row: Communicator, model: "Chain") -> "tuple[Chain, int]":
-    """Return this rank's part of the model, and how many of its layers are not split."""
-    from course_lib.split.model import n_unsplit, split_by_units
-
-    n_convs = n_unsplit(model)
-    if n_convs == 0:
+    if n_unsplit(model) == 0:
         raise ValueError(
             "model must begin with layers that are not fully connected, as alexnet() does, "
             f"got {model.parts[0].name} first; split_weights trains such a model"
         )
-    return split_by_units(row, model, sums=False), n_convs
+    check_split(model, splits, split_by_units)
 
 
 def _group(comm: Communicator, color: int) -> Communicator:

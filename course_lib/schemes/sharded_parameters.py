@@ -1,16 +1,16 @@
 """Data-parallel SGD with a shard of everything on every rank: ZeRO, stage 3, or FSDP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from course_lib.collectives import allgather_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
-from course_lib.models.model import Array
+from course_lib.models.model import Array, Layer
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.held import numbers_held
-from course_lib.training.shards import length, places, shards_by_layer
+from course_lib.training.shards import length, places, shards_by_layer, unpack
 
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain, ChainLayer
@@ -121,24 +121,25 @@ def _initial(comm: Communicator, model: "Chain", seed: int) -> Array:
     return w_shard
 
 
-def join_shards(model: Any, w_shards: list[Array]) -> Array:
+def join_shards(w_shards: Sequence[Array], layers: Sequence[Layer] | None) -> Array:
     """Put the parameters together from the shards of all ranks.
 
     Parameters
     ----------
-    model : Model
-        The model.
-    w_shards : list of array
-        By rank, a part of every layer.
+    w_shards : sequence of array
+        By rank.
+    layers : sequence of Layer or None
+        Those of the model, of each of which a shard has a part; None where a shard is one piece of
+        the flat vector, as in stage 1.
 
     Returns
     -------
     array, shape (n_parameters,)
         The whole.
     """
-    owners = shards_by_layer(model.layers, len(w_shards))
-    w = np.empty(model.n_parameters, w_shards[0].dtype)
-    for own, w_shard in zip(owners, w_shards, strict=True):
-        for part, place in zip(own, places(own), strict=True):
-            w[part] = w_shard[place]
+    if layers is None:
+        return np.concatenate(list(w_shards))
+    w = np.empty(layers[-1].part.stop, w_shards[0].dtype)
+    for own, w_shard in zip(shards_by_layer(layers, len(w_shards)), w_shards, strict=True):
+        unpack(w_shard, own, w)
     return w

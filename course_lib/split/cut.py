@@ -35,6 +35,11 @@ def checked_cut(cut: Cut | None, n_items: int, size: int, what: str) -> list[sli
     ValueError
         If a rank would have none, or the parts are not everything, in order.
     """
+    if cut is None and n_items < size:
+        raise ValueError(
+            f"each of {size} ranks must have one of the {n_items} {what} at least: "
+            f"use {n_items} ranks at most"
+        )
     parts = split_evenly(n_items, size) if cut is None else list(cut)
     if len(parts) != size:
         raise ValueError(f"cut must have a part for each of {size} ranks, got {len(parts)} parts")
@@ -49,6 +54,6 @@ def checked_cut(cut: Cut | None, n_items: int, size: int, what: str) -> list[sli
         if part.stop <= part.start:
             raise ValueError(
                 f"cut must leave no rank without work: rank {rank} of {size} would have none of "
-                f"the {n_items} {what}; use {n_items} ranks at most"
+                f"the {n_items} {what}"
             )
     return parts

@@ -15,7 +15,7 @@ from course_lib.split.rows import Rows
 from course_lib.split.split_layer import SplitLayer, Whole
 from course_lib.split.units import Units
 
-__all__ = ["Divide", "join_model", "n_unsplit", "split_by_units", "split_in_pairs"]
+__all__ = ["Divide", "check_split", "join_model", "n_unsplit", "split_by_units", "split_in_pairs"]
 
 Divide = Callable[[Communicator, Chain], Chain]
 """``split_in_pairs``, or what is called like it: makes this rank's part of a chain."""
@@ -155,8 +155,7 @@ def join_model(model: Chain, shards: Sequence[NDArray[Any]], divide: Divide) -> 
     numpy.ndarray, shape (n_parameters,)
         The flat vector of ``model``.
     """
-    seats = [cast(Communicator, _Seat(rank, len(shards))) for rank in range(len(shards))]
-    chains = [divide(seat, model) for seat in seats]
+    chains = [divide(_seat(rank, len(shards)), model) for rank in range(len(shards))]
     return np.concatenate(
         [
             cast(SplitLayer, part).join(
@@ -172,6 +171,30 @@ def _leave(comm: Communicator, array: NDArray[Any], out: NDArray[Any]) -> NDArra
     return out
 
 
+def check_split(model: Chain, size: int, divide: Divide) -> None:
+    """Refuse a model that cannot be split over so many ranks, before there are any.
+
+    Parameters
+    ----------
+    model : Chain
+        The whole model.
+    size : int
+        How many ranks there would be.
+    divide : callable
+        How it would be split.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``divide`` raises.
+    """
+    divide(_seat(0, size), model)
+
+
+def _seat(rank: int, size: int) -> Communicator:
+    return cast(Communicator, _Seat(rank, size))
+
+
 class _Seat(NamedTuple):
     """All that a split layer asks of its communicator before it computes."""
 
@@ -180,7 +203,8 @@ class _Seat(NamedTuple):
 
 
 def _fully_connected(model: Chain) -> list[FullyConnected]:
-    return [cast(FullyConnected, part) for part in model.parts[n_unsplit(model) :]]
+    first = n_unsplit(model)
+    return [cast(FullyConnected, part) for part in model.parts[first:]]
 
 
 def _chain(comm: Communicator, model: Chain, fully: Sequence[ChainLayer]) -> Chain:

@@ -12,6 +12,7 @@ from course_lib.console.options import whole
 from course_lib.models.model import Array, Model
 from course_lib.schemes import (
     data_parallel,
+    hybrid,
     layerwise,
     layerwise_bucketed,
     nn_data_parallel,
@@ -22,8 +23,11 @@ from course_lib.schemes import (
     serial,
     sharded_data_parallel,
     sharded_parameter_server,
+    split_weights,
 )
 from course_lib.schemes.priority import order_of_need, priority
+from course_lib.split import JOINS
+from course_lib.train import divided
 from course_lib.train.auto import AUTO
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
@@ -80,28 +84,33 @@ class Scheme:
     options : tuple of str
         Names in ``OPTIONS``.
     whole : callable or None
-        Puts the model together from all ranks' states. None: those of rank 0 stand for all.
+        Puts the model together from all ranks' states, and by name the model and the options. None:
+        those of rank 0 stand for all.
     servers : int, default: 0
         How many ranks only serve, where no option says so.
     most_workers : int or None
         If there is a limit of its own.
     models : tuple of str or None
         Names in ``MODELS`` of those it can train; None for all.
+    check : callable or None
+        Called before anything starts with a model, the number of workers, the examples of a batch
+        and by name the options; raises ValueError where it cannot be split so. None: any can.
     """
 
     train: Callable[..., Training]
     options: tuple[str, ...] = ()
-    whole: Callable[[Sequence[Sequence[State]]], Array] | None = None
+    whole: Callable[..., Array] | None = None
     servers: int = 0
     most_workers: int | None = None
     models: tuple[str, ...] | None = None
+    check: Callable[..., None] | None = None
 
 
-def _mean(states: Sequence[Sequence[State]]) -> Array:
+def _mean(states: Sequence[Sequence[State]], **_: Any) -> Array:
     return np.mean([_joined([own]) for own in states], axis=0)
 
 
-def _joined(states: Sequence[Sequence[State]]) -> Array:
+def _joined(states: Sequence[Sequence[State]], **_: Any) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
@@ -159,6 +168,17 @@ OPTIONS = {
     ),
     "every": Option("1", "how many steps lie between two averages"),
     "servers": Option("2", "how many ranks only keep a part of the model"),
+    "splits": Option("2", "over how many ranks a fully connected layer is split"),
+    "join": Option(
+        "all_at_once",
+        f"whose examples are computed when in fully connected layers: {', '.join(JOINS)}",
+        JOINS,
+    ),
+    "stage": Option(
+        "1",
+        "what is sharded: 1, the optimizer's state; 2, gradients as well; 3, parameters as well",
+        divided.STAGES,
+    ),
 }
 """What only some schemes take, by name; ``--every`` for one."""
 
@@ -175,5 +195,21 @@ SCHEMES = {
     "parameter_server_on_worker": Scheme(parameter_server_on_worker),
     "sharded_parameter_server": Scheme(_sharded, ("servers",), whole=_joined),
     "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
+    "sharded": Scheme(
+        divided.sharded, ("stage",), whole=divided.whole_of_shards, models=("deep_mlp", "alexnet")
+    ),
+    "split_weights": Scheme(
+        split_weights,
+        whole=divided.whole_of_pairs,
+        models=("deep_mlp", "alexnet"),
+        check=divided.check_pairs,
+    ),
+    "hybrid": Scheme(
+        hybrid,
+        ("splits", "join"),
+        whole=divided.whole_of_grid,
+        models=("alexnet",),
+        check=divided.check_grid,
+    ),
 }
 """The schemes by name."""

@@ -143,10 +143,24 @@ def _conv(examples: Data) -> Model:
     return conv_net(n_classes=int(examples.y_train.max()) + 1)
 
 
+def _deep_mlp(examples: Data) -> Model:
+    from course_lib.models.deep_mlp import deep_mlp
+
+    return deep_mlp(examples.X_train.shape[1], *[32] * 7, int(examples.y_train.max()) + 1)
+
+
+def _alexnet(examples: Data) -> Model:
+    from course_lib.models.alexnet import alexnet
+
+    return alexnet(n_classes=int(examples.y_train.max()) + 1)
+
+
 MODELS = {
     "linear": Kind(_linear, ("diabetes",), Plan(0.1, 64, epochs=20), "test loss"),
     "logistic": Kind(_logistic, ("moons", "text"), Plan(0.5, 32, epochs=10)),
     "mlp": Kind(_mlp, ("digits", "moons"), Plan(0.1, 64, epochs=10, momentum=0.9)),
     "conv": Kind(_conv, ("digits",), Plan(0.1, 64, epochs=5, momentum=0.9)),
+    "deep_mlp": Kind(_deep_mlp, ("digits",), Plan(0.05, 64, epochs=10, momentum=0.9)),
+    "alexnet": Kind(_alexnet, ("digits",), Plan(0.05, 64, epochs=10, momentum=0.9)),
 }
 """The kinds of models by name."""

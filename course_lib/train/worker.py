@@ -1,6 +1,6 @@
 """What every rank does: load the data, make the model, train by a scheme of the catalogue."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,9 +66,11 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     examples = load_data(task.data) if isinstance(task.data, str) else task.data
     model = kind.make(examples)
     evaluate = partial(kind.evaluate, model, examples)
+    options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
+    if scheme.whole is not None:
+        scheme = replace(scheme, whole=partial(scheme.whole, model=model, **options))
     logbook = Logbook(comm, scheme, evaluate, task.keeping, Beacon(task.progress))
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
-    options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
     if is_auto(task.options):
         options["allreduce"] = partial(allreduce, rates=logbook.rates)
     scheme.train(

@@ -24,9 +24,10 @@ MAY_IMPORT = {
     "models": ("models", "words"),
     "data": ("data", "words"),
     "training": ("training", "models", "data", "words"),
+    "split": ("split", "collectives", "models", "comm.communicator", "words"),
     "schemes": (
-        "schemes", "training", "collectives", "models", "comm.collective", "comm.communicator",
-        "comm.messages", "comm.pending", "words",
+        "schemes", "split", "training", "collectives", "models", "comm.collective",
+        "comm.communicator", "comm.messages", "comm.pending", "words",
     ),
     # Formulas: what they say is tested against what runs.
     "costs": ("costs", "words"),
@@ -38,7 +39,7 @@ MAY_IMPORT = {
     ),
     "console": ("console", "comm", "words"),
     "train": (
-        "train", "console", "schemes", "training", "collectives", "models", "data",
+        "train", "console", "schemes", "split", "training", "collectives", "models", "data",
         "comm.communicator", "comm.rates", "words",
     ),
     "cli": (
