@@ -28,8 +28,7 @@ def sharded_data_parallel(
     Parameters
     ----------
     reduce_scatter, allgather : callable, default: those on a ring
-        How the gradient is summed and cut, and how the parameters are put together again; both cut
-        by ``split_evenly``, as ``shards_evenly`` does.
+        Both cut by ``split_evenly``, as ``shards_evenly`` does.
 
     Notes
     -----

@@ -29,25 +29,21 @@ def sharded_gradients(
     Parameters
     ----------
     reduce_scatter, allgather : callable, default: those on a ring
-        How a layer's gradient is summed and cut, and how its parameters are put together again;
-        both cut by ``split_evenly``, as ``shards_by_layer`` does.
+        Both cut by ``split_evenly``, as ``shards_by_layer`` does.
 
     Notes
     -----
-    Cost of one step: those two collectives for each layer; on rings 2(P-1) rounds a layer and
-    2(P-1)/P n bytes each way, for n = the bytes of the parameters. Before the first step: one
-    all-gather for each layer more.
+    Cost of one step: those two for each layer; on rings 2(P-1) rounds a layer and 2(P-1)/P n bytes
+    each way, for n = the bytes of the parameters. Before the first one: the all-gathers once more.
 
     Numbers held by a rank, for Q parameters and K of state for each: Q + Q/P + K Q/P, and for a
-    moment the gradient of one layer. The shard that is stepped counts as state, so K is 2 with
-    momentum. They are noted as ``"numbers_held"``.
+    moment the gradient of a layer; noted as ``"numbers_held"``. The shard that is stepped is state.
 
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 
     References
     ----------
-    S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
-    trillion parameter models", SC 2020, section 5.2.
+    That of ``sharded_data_parallel``, section 5.2.
     """
     check_training(model, X, y)
     w = model.initial(plan.seed)

@@ -1,66 +1,50 @@
 """Data-parallel SGD with a shard of everything on every rank: ZeRO, stage 3, or FSDP."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from course_lib.collectives import allgather_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
+from course_lib.models.chain import Chain, ChainLayer, partial_loss
 from course_lib.models.model import Array, Layer
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.held import numbers_held
 from course_lib.training.shards import length, places, shards_by_layer, unpack
 
-if TYPE_CHECKING:
-    from course_lib.models.chain import Chain, ChainLayer
-
 __all__ = ["join_shards", "sharded_parameters"]
 
 
 def sharded_parameters(
-    comm: Communicator, model: "Chain", X: Array, y: Array, plan: Plan,
+    comm: Communicator, model: Chain, X: Array, y: Array, plan: Plan,
     reduce_scatter: Callable[..., Array] = reduce_scatter_ring,
     allgather: Callable[..., Array] = allgather_ring, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train on all ranks together; nobody ever has more than one layer of the model.
 
     Every rank keeps a part of every layer. Before a layer is used, forward and again backward, its
-    parts are gathered; after that they are let go. Its gradient is summed and shared out at once.
-    It is data parallelism still: every rank goes through all layers with its own examples.
+    parts are gathered, and then let go. Its gradient is summed and shared out at once. It is data
+    parallelism still: a rank goes through all layers with its own examples.
 
     Parameters
     ----------
     reduce_scatter, allgather : callable, default: those on a ring
-        How a layer's gradient is summed and cut, and how its parameters are put together; both cut
-        by ``split_evenly``, as ``shards_by_layer`` does.
-
-    Returns
-    -------
-    Training
-        This rank's part of each layer, from which ``join_shards`` makes the whole; no rank ever
-        holds that. The losses are this rank's share, as always.
+        Both cut by ``split_evenly``, as ``shards_by_layer`` does.
 
     Notes
     -----
-    Cost of one step: two all-gathers and a reduce-scatter for each layer, one all-gather less for
-    the first layer, before which nobody waits for a slope; on rings 3(P-1)/P n bytes each way for
-    n = the bytes of the parameters, less (P-1)/P of the first layer's. Before the first step: none.
+    Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
+    rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
 
     Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
-    the parameters and the gradient of one layer. They are noted as ``"numbers_held"``. A layer that
-    computes with torch keeps its parameters until its way back, in autograd's graph.
+    a layer's parameters and gradient; noted as ``"numbers_held"``. Torch's layers keep theirs longer.
 
-    Invariant: between two layers a rank holds its shard of the parameters and no more.
+    Invariant: between two layers a rank holds its shard alone; ``join_shards`` makes the whole.
 
     References
     ----------
-    S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
-    trillion parameter models", SC 2020, section 5.3. Y. Zhao, A. Gu, R. Varma et al., "PyTorch
-    FSDP: Experiences on scaling fully sharded data parallel", PVLDB 16(12), 2023.
+    Y. Zhao, A. Gu, R. Varma et al., "PyTorch FSDP", PVLDB 16(12), 2023.
     """
-    from course_lib.models.chain import Chain, partial_loss
-
     check_training(model, X, y)
     if not isinstance(model, Chain):  # whose layers take their parameters one by one
         raise TypeError(f"model must be a Chain, got {type(model).__name__}")
@@ -94,24 +78,24 @@ def sharded_parameters(
 # A layer's parameters are there while one of these functions runs.
 
 
-def _forward(comm: Communicator, part: "ChainLayer", w: Array, x: Array) -> tuple[Array, Any]:
+def _forward(comm: Communicator, part: ChainLayer, w: Array, x: Array) -> tuple[Array, Array]:
     with comm.compute(f"forward {part.name}", flops=part.flops(len(x)).forward):
         return part.forward(w, x)
 
 
-def _weight_gradient(comm: Communicator, part: "ChainLayer", saved: Any, dy: Array) -> Array:
+def _weight_gradient(comm: Communicator, part: ChainLayer, saved: Array, dy: Array) -> Array:
     with comm.compute(f"weights {part.name}", flops=part.flops(len(dy)).weight_gradient):
         return part.weight_gradient(saved, dy)
 
 
 def _input_gradient(
-    comm: Communicator, part: "ChainLayer", w: Array, saved: Any, dy: Array
+    comm: Communicator, part: ChainLayer, w: Array, saved: Array, dy: Array
 ) -> Array:
     with comm.compute(f"backward {part.name}", flops=part.flops(len(dy)).input_gradient):
         return part.input_gradient(w, saved, dy)
 
 
-def _initial(comm: Communicator, model: "Chain", seed: int) -> Array:
+def _initial(comm: Communicator, model: Chain, seed: int) -> Array:
     """Draw one layer after another, and keep this rank's part of each."""
     own = shards_by_layer(model.layers, comm.size)[comm.rank]
     w_shard = np.empty(length(own), model.dtype)

@@ -10,7 +10,14 @@ from course_lib.split.exchange import gather_parts, sum_parts
 from course_lib.split.heads import HalfBlock, split_block
 from course_lib.split.image_rows import ImageRows
 from course_lib.split.joins import JOINS, all_at_once, by_slices, by_turns
-from course_lib.split.model import join_model, split_by_units, split_in_pairs
+from course_lib.split.model import (
+    check_grid,
+    join_model,
+    n_unsplit,
+    split_by_units,
+    split_in_pairs,
+)
+from course_lib.split.passes import backward, forward
 from course_lib.split.rows import Rows
 from course_lib.split.split_layer import SplitLayer, Whole
 from course_lib.split.units import Units
@@ -25,10 +32,14 @@ __all__ = [
     "Units",
     "Whole",
     "all_at_once",
+    "backward",
     "by_slices",
     "by_turns",
+    "check_grid",
+    "forward",
     "gather_parts",
     "join_model",
+    "n_unsplit",
     "split_block",
     "split_by_units",
     "split_in_pairs",

@@ -15,7 +15,15 @@ from course_lib.split.rows import Rows
 from course_lib.split.split_layer import SplitLayer, Whole
 from course_lib.split.units import Units
 
-__all__ = ["Divide", "check_split", "join_model", "n_unsplit", "split_by_units", "split_in_pairs"]
+__all__ = [
+    "Divide",
+    "check_grid",
+    "check_split",
+    "join_model",
+    "n_unsplit",
+    "split_by_units",
+    "split_in_pairs",
+]
 
 Divide = Callable[[Communicator, Chain], Chain]
 """``split_in_pairs``, or what is called like it: makes this rank's part of a chain."""
@@ -189,6 +197,38 @@ def check_split(model: Chain, size: int, divide: Divide) -> None:
         As ``divide`` raises.
     """
     divide(_seat(0, size), model)
+
+
+def check_grid(model: Chain, size: int, splits: int) -> None:
+    """Refuse a grid that so many ranks do not fill, or a model that cannot be divided over a row.
+
+    Parameters
+    ----------
+    model : Chain
+        What is to be trained.
+    size : int
+        The number of ranks.
+    splits : int
+        That of a row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Saying which, and what was given.
+    """
+    if isinstance(splits, bool) or not isinstance(splits, int):
+        raise TypeError(f"splits must be an int, got {splits!r} ({type(splits).__name__})")
+    if splits < 1 or size % splits:
+        raise ValueError(
+            f"splits must divide the number of ranks, so that replicas x splits = {size}; "
+            f"got {splits}"
+        )
+    if n_unsplit(model) == 0:
+        raise ValueError(
+            "model must begin with layers that are not fully connected, as alexnet() does, "
+            f"got {model.parts[0].name} first; split_weights trains such a model"
+        )
+    check_split(model, splits, split_by_units)
 
 
 def _seat(rank: int, size: int) -> Communicator:

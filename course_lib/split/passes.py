@@ -47,8 +47,12 @@ def backward(
 
     Parameters
     ----------
-    chain, layers, w
-        Those of ``forward``.
+    chain : Chain
+        Whose layers.
+    layers : sequence of int
+        Their numbers, as ``forward`` was given them.
+    w : numpy.ndarray, shape (n_parameters,)
+        The parameters of the whole chain.
     kept : list
         What it returned; it is emptied.
     dy : numpy.ndarray, shape (m, ...)

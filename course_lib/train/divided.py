@@ -9,10 +9,10 @@ from typing import Any
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain
 from course_lib.models.model import Array, Model
-from course_lib.schemes.hybrid import check_grid as check_hybrid
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
 from course_lib.schemes.sharded_gradients import sharded_gradients
 from course_lib.schemes.sharded_parameters import join_shards, sharded_parameters
+from course_lib.split.model import check_grid as check_hybrid
 from course_lib.split.model import check_split, join_model, split_by_units, split_in_pairs
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training

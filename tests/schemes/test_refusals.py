@@ -9,9 +9,14 @@ import torch
 
 from course_lib import run, schemes
 from course_lib.comm.errors import RunError
+from course_lib.models.chain import Chain
+from course_lib.models.deep_mlp import deep_mlp
+from course_lib.models.fully_connected import FullyConnected
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
+from course_lib.models.published import LayerSize
+from course_lib.models.stand_in import StandInLayer
 from course_lib.schemes.serial import steps_to_loss, walk
 from course_lib.training import Plan, check_training
 from course_lib.training.shards import shards_evenly
@@ -20,6 +25,14 @@ X, Y = np.ones((8, 3)), np.arange(8) % 2
 PLAN = Plan(batch_size=4)
 MODEL = mlp(3, 2)
 
+OWN_MODEL = {
+    "hybrid": Chain(
+        [StandInLayer(LayerSize("conv", 1, 1.0), (3,)), FullyConnected("fc", 3, 2, bends=False)],
+        (3,),
+    ),
+    "sharded_parameters": deep_mlp(3, 2),
+    "split_weights": deep_mlp(3, 2),
+}  # of schemes that train nothing else
 OWN = {
     "priority": {"order": [0]},
     "sharded_parameter_server": {"shards": shards_evenly(MODEL.n_parameters, 1)},
@@ -47,7 +60,7 @@ def refusal(name, *data):
 
 @pytest.mark.parametrize("name", WITH_MODEL)
 def test_what_they_are_given_here_can_be_trained(name):
-    assert tried(name, MODEL, X, Y).values[0].losses
+    assert tried(name, OWN_MODEL.get(name, MODEL), X, Y).values[0].losses
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)

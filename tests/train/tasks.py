@@ -27,6 +27,9 @@ CASES = {
     "parameter_server_on_worker": {},
     "sharded_parameter_server": {"servers": 2},
     "sharded_data_parallel": {},
+    "sharded": {"stage": "3"},
+    "split_weights": {},
+    "hybrid": {"splits": 2, "join": "by_turns"},
 }
 """Each scheme of the catalogue with its options."""
 
@@ -40,7 +43,7 @@ def task_of(
     **options,
 ):  # fmt: skip
     keeping = Keeping(folder, resume=resume, made_with={"scheme": scheme})
-    model = model or ("mlp" if SCHEMES[scheme].models else "logistic")
+    model = model or (SCHEMES[scheme].models or ("logistic",))[0]
     return TrainingTask(scheme, model, data, plan, CASES[scheme] | options, keeping)
 
 
