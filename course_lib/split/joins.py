@@ -61,8 +61,8 @@ def all_at_once(comm: Communicator, x: Array, parts: Sequence[slice], through: T
 def by_turns(comm: Communicator, x: Array, parts: Sequence[slice], through: Through) -> Array:
     """Let the ranks take turns: one sends its examples to all, and all compute those.
 
-    While they do, the next one is sending. But it is one network card that sends to all others, and
-    they have nothing to send.
+    While they do, the next one is sending, and the one before gets its slopes back. But it is one
+    network card that sends to all others, and one that receives from all.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def by_turns(comm: Communicator, x: Array, parts: Sequence[slice], through: Thro
     -----
     Cost: P broadcasts and P reductions, from and to each rank in its turn: 2(P-1) messages and
     2(P-1) x bytes sent by each rank. Beside it P times what ``through`` costs for so many examples
-    fewer. All broadcasts but the first are hidden, if computing takes as long.
+    fewer. All but the first broadcast and the last reduction hide, if computing takes as long.
     """
-    dx = np.empty_like(x)
+    returning = []
     arriving = comm.start(broadcast_flat, x if comm.rank == 0 else None, 0)
     for turn, part in enumerate(parts):
         theirs = arriving.wait()
@@ -94,17 +94,16 @@ def by_turns(comm: Communicator, x: Array, parts: Sequence[slice], through: Thro
             sent = x if comm.rank == turn + 1 else None
             arriving = comm.start(broadcast_flat, sent, turn + 1)
         dx_partial = through(theirs, np.arange(part.start, part.stop))
-        total = reduce_flat(comm, dx_partial, turn)
-        if comm.rank == turn:
-            dx[...] = total
-    return dx
+        returning.append(comm.start(reduce_flat, dx_partial, turn))
+    totals = [slopes.wait() for slopes in returning]  # each on the rank whose turn it was
+    return np.asarray(totals[comm.rank])
 
 
 def by_slices(comm: Communicator, x: Array, parts: Sequence[slice], through: Through) -> Array:
     """Let every rank send a slice of its examples in each turn: all cards are busy all the time.
 
     As many examples as in ``by_turns`` are computed in a turn, and while they are, the next slices
-    are on their way.
+    are on their way, and the slopes of those before.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ def by_slices(comm: Communicator, x: Array, parts: Sequence[slice], through: Thr
     Cost: P gatherings and P sums of a P-th of x: 2 P (P-1) messages and 2(P-1) x bytes sent by each
     rank. Beside it P times what ``through`` costs for so many examples fewer.
     """
-    dx = np.empty_like(x)
+    returning = []
     slices = [split_evenly(part.stop - part.start, comm.size) for part in parts]
     own = slices[comm.rank]
     arriving = comm.start(gather_parts, x[own[0]], _in_a_row(slices, 0), 0)
@@ -140,8 +139,8 @@ def by_slices(comm: Communicator, x: Array, parts: Sequence[slice], through: Thr
             for part, cut in zip(parts, slices, strict=True)
         ]
         dx_partial = through(theirs, np.concatenate(numbers))
-        dx[own[turn]] = sum_parts(comm, dx_partial, _in_a_row(slices, turn), dim=0)
-    return dx
+        returning.append(comm.start(sum_parts, dx_partial, _in_a_row(slices, turn), 0))
+    return np.concatenate([slopes.wait() for slopes in returning])
 
 
 def _in_a_row(slices: Sequence[Sequence[slice]], turn: int) -> list[slice]:

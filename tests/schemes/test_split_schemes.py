@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 
 import numpy as np
@@ -202,6 +203,41 @@ def test_sharding_changes_no_bit_where_it_changes_no_order_of_addition(model, si
         assert [value.losses for value in usual] == [value.losses for value in by_layer]
 
 
+class Watched:
+    """An all-gather that remembers what it has handed out, and counts what is still there."""
+
+    def __init__(self):
+        self.handed_out, self.most = [], 0
+
+    def __call__(self, comm, array):
+        there = sum(found() is not None for found in self.handed_out)
+        whole = allgather_ring(comm, array)
+        self.handed_out.append(weakref.ref(whole))
+        self.most = max(self.most, there + 1)
+        return whole
+
+
+def watched_run(comm, forgetful, *arguments):
+    gather, kept = Watched(), []
+
+    def keeping(comm, array):
+        kept.append(gather(comm, array))
+        return kept[-1]
+
+    sharded_parameters(comm, *arguments, allgather=keeping if forgetful else gather)
+    return gather.most, len(gather.handed_out)
+
+
+def test_no_more_than_one_layer_is_ever_whole():
+    """In stage 3; who does not let go of a layer is noticed."""
+    arguments = MLP, *examples(MLP), PLAN
+    for forgetful in (False, True):
+        values = run(watched_run, forgetful, *arguments, workers=2, backend="simulated").values
+        for most, handed_out in values:
+            assert handed_out == 20 * (2 * len(MLP.layers) - 1)
+            assert most == (handed_out if forgetful else 1)
+
+
 # Classic mistakes
 
 
@@ -323,10 +359,12 @@ def test_a_model_that_is_no_chain_is_refused(scheme):
     assert "got LogisticRegression" in told
 
 
-def test_layers_after_a_split_pair_need_no_more_than_it_gives():
-    """Only the fully connected layers at the end are split: others before them stay whole."""
-    parts = [FullyConnected("a", 6, 9), StandInLayer(LayerSize("b", 2, 1.0), (9,))]
-    net = Chain([*parts, FullyConnected("c", 9, 8, bends=False)], (6,))
-    assert [type(part).__name__ for part in run(
-        split_in_pairs, net, workers=1, backend="simulated"
-    ).values[0].parts] == ["Whole", "Whole", "Columns"]  # fmt: skip
+def kinds(comm, net):
+    return [type(part).__name__ for part in split_in_pairs(comm, net).parts]
+
+
+def test_only_the_fully_connected_layers_at_the_end_are_split():
+    between = StandInLayer(LayerSize("b", 2, 1.0), (9,))
+    parts = [FullyConnected("a", 6, 9), between, FullyConnected("c", 9, 8, bends=False)]
+    (found,) = run(kinds, Chain(parts, (6,)), workers=1, backend="simulated").values
+    assert found == ["Whole", "Whole", "Columns"]

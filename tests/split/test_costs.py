@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from course_lib import run
+from course_lib import networks, run
 from course_lib.models.chain import Chain
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.fully_connected import FullyConnected
@@ -187,3 +187,28 @@ def test_the_hybrid_sends_as_much_less_as_the_published_sizes_say(
     assert pure_bytes / 1e6 == pytest.approx(pure_mb, abs=0.05)
     assert pure_bytes / (total * 4) == pytest.approx(ratio, abs=0.05)
     assert pure_bytes / ((total + logits) * 4) == pytest.approx(with_logits, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 4])
+def test_slices_hide_what_one_large_batch_waits_for_and_turns_keep_one_card_busy(workers):
+    """The three joins send the same bytes, and the paper's order of their times is ours."""
+    model = Chain(
+        [
+            StandInLayer(LayerSize("convs", 100, 1.0), (1024,)),
+            FullyConnected("fc6", 1024, 256), FullyConnected("fc7", 256, 8, bends=False),
+        ],
+        (1,),
+    )  # fmt: skip
+    X, y = np.ones((256, 1)), np.arange(256) % 8
+    seconds, n_bytes = {}, set()
+    for name, join in JOINS.items():
+        result = run(
+            partial(hybrid, join=join), model, X, y, Plan(batch_size=256),
+            workers=workers, backend="simulated", network=networks.ethernet_10g,
+        )  # fmt: skip
+        seconds[name] = result.elapsed_s
+        n_bytes.add(result.trace.n_bytes)
+    assert len(n_bytes) == 1
+    assert seconds["by_slices"] < 0.99 * seconds["all_at_once"]
+    assert seconds["by_slices"] < 0.99 * seconds["by_turns"]
