@@ -95,7 +95,7 @@ SIZES = [1, 2, 3, 4, 8]
     [
         pytest.param(*case, size, marks=[pytest.mark.slow] * (size > 2 or "conv" in case))
         for case in CASES
-        for size in SIZES
+        for size in (SIZES[:-1] if "conv" in case else SIZES)  # 8 replicas of it take long
     ],
 )
 def test_twenty_steps_are_those_of_one_process(scheme, model, size):
@@ -112,7 +112,7 @@ def test_twenty_steps_are_those_of_one_process(scheme, model, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "splits"), [(4, 2), (6, 2), (6, 3), (4, 1), (8, 4)])
+@pytest.mark.parametrize(("size", "splits"), [(4, 2), (6, 3), (4, 1), (8, 4)])
 @pytest.mark.parametrize("join", JOINS)
 def test_a_grid_of_replicas_and_splits_is_one_process(size, splits, join):
     X, y = examples(CONV, rows=115)  # the last batch leaves ranks without an example
@@ -134,7 +134,7 @@ def test_a_grid_of_replicas_and_splits_is_one_process(size, splits, join):
     batch_size=st.integers(1, 30),
     rendezvous=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @pytest.mark.slow
 def test_any_number_of_workers_and_any_batch(scheme, size, batch_size, rendezvous):
     plan = Plan(learning_rate=0.1, batch_size=batch_size, momentum=0.9)
@@ -153,7 +153,7 @@ def test_any_number_of_workers_and_any_batch(scheme, size, batch_size, rendezvou
     batch_size=st.integers(1, 30),
     rendezvous=st.booleans(),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @pytest.mark.slow
 def test_any_join_takes_any_batch(join, grid_of, batch_size, rendezvous):
     size, splits = grid_of

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
@@ -65,6 +65,7 @@ def numbers(seed, *shapes):
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(data=st.data(), size=st.integers(1, 6), bends=st.booleans(), gathers=st.booleans())
 def test_columns_rows_and_units_with_any_cut_are_the_whole_layer(data, size, bends, gathers):
     inputs, outputs = data.draw(cuts(size)), data.draw(cuts(size))
@@ -156,6 +157,16 @@ def test_channels_of_a_convolution_are_columns(size):
         np.testing.assert_allclose(joined(make, [v[2] for v in result.values]), dw, **CLOSE)
         gathered = (size - 1) * y.nbytes if gathers else 0
         assert result.trace.n_bytes == gathered + 2 * (size - 1) * x.nbytes
+    if size <= 2:  # every rank has some channels of the layer before, too
+        before = split_evenly(2, size)
+
+        def units(comm):
+            return Units(comm, layer, 2)
+
+        dys = [np.ascontiguousarray(dy[:, part]) for part in split_evenly(7, size)]
+        values = split_run(units, w, [x[:, part] for part in before], dys).values
+        np.testing.assert_allclose(np.hstack([v[0] for v in values]), y, **CLOSE)
+        np.testing.assert_allclose(np.hstack([v[1] for v in values]), dx, **CLOSE)
     whole = layer.initial(np.random.default_rng(5))
     for rank in range(size):
         part = Columns(Seat(rank, size), layer)
@@ -164,6 +175,7 @@ def test_channels_of_a_convolution_are_columns(size):
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(data=st.data(), size=st.integers(1, 4), kernel=st.sampled_from([1, 3, 5]))
 def test_rows_of_an_image_with_their_halo_are_the_whole_image(data, size, kernel):
     halo = kernel // 2
@@ -210,6 +222,8 @@ def test_a_forgotten_halo_would_be_seen():
 # Bytes across a cut
 
 
+@pytest.mark.slow
+@settings(max_examples=30)
 @given(data=st.data(), size=st.integers(2, 5), m=st.integers(1, 4))
 def test_activations_cross_a_cut_and_weights_never(data, size, m):
     before, units = data.draw(cuts(size)), data.draw(cuts(size))
