@@ -7,15 +7,16 @@ Every collective
     All ranks of ``comm`` call it, in the same order and with the same options. ``array`` is not
     modified. The result is a new array, or ``out`` where that is given. Arrays are NumPy's or
     torch's; autograd ends here. In a ``Cost``, P is the number of ranks and n the bytes of
-    ``array``; where a rank is not said, each sends as much.
+    ``array``; where a rank is not said, each sends as much. Messages of one round do not wait for
+    each other's arrival, and may share a card. A ``tag`` only names what leaves.
 
     comm : Communicator
         The group of ranks.
     array : numpy.ndarray or torch.Tensor
         What this rank puts in.
     out : array or None, default: None
-        Where to put the result: of its shape and dtype, and writable. An all-reduce may be given
-        ``array`` itself, and then works in place.
+        Where to put the result: of its shape and dtype, and writable. An all-reduce or a
+        broadcast may be given ``array`` itself, and then works in place.
 
 All-reduces, ``allreduce_*(comm, array, op="sum", out=None)``
     Combine the arrays of all ranks, element by element, and give every rank the result, bit for

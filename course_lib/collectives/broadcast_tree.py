@@ -14,7 +14,7 @@ def broadcast_tree(
     """Give every rank the array of ``root``.
 
     The number of ranks that hold the array doubles in each round: the root gives it to the rank
-    half-way round, then both give it to the ranks a quarter further, and so on.
+    about half-way round, then both give it to those a quarter further, if there are any, and so on.
 
     Notes
     -----
@@ -43,7 +43,8 @@ def broadcast_tree(
         raise ValueError(f"array must be given on the root, rank {root}, got None")
     position = (comm.rank - root) % comm.size  # the root stands at position 0
 
-    # As far from its parent as the lowest set bit of its position; the root as if from position P.
+    # How far its parent is: the lowest set bit of its position. Of the root, which has none, the
+    # first power of two from P on.
     distance = 1
     while distance < comm.size and position % (2 * distance) == 0:
         distance *= 2

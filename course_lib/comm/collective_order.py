@@ -24,6 +24,7 @@ from course_lib.comm.frames import Frame, frames_of_stack, place, user_frame
 from course_lib.comm.wait_graph import MOST_LINES, listed, quoted
 
 __all__ = [
+    "CHECK_SUM",
     "LAST",
     "NUMBER_AT",
     "ONE",
@@ -42,6 +43,10 @@ __all__ = [
 NUMBER_AT, _SUM_AT = 40, 16  # bits: 24 for the number, 24 for the check sum, 16 for the place
 ONE, LAST = 1 << NUMBER_AT, (1 << 64) - (1 << NUMBER_AT)
 _FULL_24 = (1 << 24) - 1
+CHECK_SUM = _FULL_24 << _SUM_AT
+"""The part of a stamp in which two of different collectives differ, wherever they were called.
+
+The numbers are told, not compared: a rank may have called one more that was refused."""
 _UNKNOWN = (1 << _SUM_AT) - 1
 _MOST_SITES = 4096
 
@@ -127,11 +132,8 @@ def number_of(stamp: int) -> int:
 
 
 def differ(stamp: int, other: int) -> bool:
-    """Tell whether two stamps belong to different collectives, wherever they were called.
-
-    The numbers are told, not compared: a rank may have called one more that was refused.
-    """
-    return (stamp ^ other) >> _SUM_AT & _FULL_24 != 0
+    """Tell whether two stamps belong to different collectives, wherever they were called."""
+    return (stamp ^ other) & CHECK_SUM != 0
 
 
 class Entered(NamedTuple):

@@ -231,11 +231,14 @@ def check_collective(name: Any) -> None:
 
 def _check_options(collective: str, size: int, options: dict[str, Any]) -> None:
     """Refuse an option that the collective does not take, or a number that it cannot be."""
-    known = list(inspect.signature(PRICES[collective]).parameters)[3:]
+    parameters = inspect.signature(PRICES[collective]).parameters
+    known = list(parameters)[3:]
     for name, value in options.items():
         if name not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise TypeError(f"{collective} has no option {name!r}; {takes}")
+        if value is None and "None" in str(parameters[name].annotation):
+            continue
         count(name, value, least=0 if name == "root" else 1)
         if name == "root" and value >= size:
             raise ValueError(f"root must be a rank from 0 to {size - 1}, got {value}")

@@ -4,9 +4,10 @@ What they share is said here, and in a file only what is its own: the idea, the 
 invariant, and then the scheme.
 
 A scheme is a function that all ranks of ``comm`` call with the same arguments. Every rank has all
-examples, and uses its own part of each batch only. It notes its share of the loss of every step as
-``"loss_partial"``: the sum over the ranks is the loss before that step. In a ``Cost``, P is the
-number of ranks and n the bytes of the parameters.
+examples, and uses its own part of each batch only. ``plan.shares`` gives it that part, and the
+weight of the part in the batch: gradients that are weighted so add up to the batch's. It notes its
+share of the loss of every step as ``"loss_partial"``: the sum over the ranks is the loss before
+that step. In a ``Cost``, P is the number of ranks and n the bytes of the parameters.
 
     comm : Communicator
         The group of ranks.
@@ -43,12 +44,14 @@ from course_lib.schemes.hybrid import hybrid
 from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.layerwise_bucketed import layerwise_bucketed
 from course_lib.schemes.map_reduce import map_reduce
+from course_lib.schemes.model_parallel import model_parallel
 from course_lib.schemes.nn_data_parallel import nn_data_parallel
 from course_lib.schemes.one_shot_averaging import one_shot_averaging
 from course_lib.schemes.one_shot_training import one_shot_training
 from course_lib.schemes.parameter_averaging import parameter_averaging
 from course_lib.schemes.parameter_server import parameter_server
 from course_lib.schemes.parameter_server_on_worker import parameter_server_on_worker
+from course_lib.schemes.pipeline import pipeline
 from course_lib.schemes.priority import priority
 from course_lib.schemes.serial import gradient_descent, serial, train
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
@@ -64,12 +67,14 @@ __all__ = [
     "layerwise",
     "layerwise_bucketed",
     "map_reduce",
+    "model_parallel",
     "nn_data_parallel",
     "one_shot_averaging",
     "one_shot_training",
     "parameter_averaging",
     "parameter_server",
     "parameter_server_on_worker",
+    "pipeline",
     "priority",
     "serial",
     "sharded_data_parallel",

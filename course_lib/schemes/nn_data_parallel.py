@@ -22,9 +22,9 @@ def nn_data_parallel(
     """Train on rank 0, which lends the others examples and a replica of the model in every step.
 
     In every step rank 0 deals out the examples and the parameters, and collects the outputs. It
-    alone has the targets: the loss is one number over all outputs, as if one had computed them. Its
-    slope goes back to where each output came from, every replica finds the gradient of *its part of
-    that one loss*, and so the parts are added up. Rank 0 takes the step; replicas are thrown away.
+    alone has the targets: the loss is one number over all outputs, as if one rank had computed all.
+    Its slope goes back to where each output came from, every replica finds the gradient of *its
+    part of that one loss*, and so the parts are added up. Rank 0 takes the step; replicas go.
 
     Notes
     -----
@@ -61,7 +61,9 @@ def nn_data_parallel(
         broadcast_flat(comm, w if is_main else None, MAIN, out=w)
 
         replica = TorchPasses(model, w, (X_local, None))
-        flops = model.layer_flops((X_local, X_local))  # it only counts the examples
+        flops = model.layer_flops(
+            (X_local, X_local)
+        )  # targets are not needed: it only counts the examples
         with comm.compute("forward", flops=sum(of_layer.forward for of_layer in flops)):
             for layer in model.layers:
                 replica.forward(layer)

@@ -68,7 +68,7 @@ def priority(
         for number, layer in enumerate(layers):
             if exchanges:  # those of the step before; there are none in an epoch's first
                 finish(number)
-            passes.forward(layer)
+            passes.forward(layer)  # which reads the layer's parameters now, not before
         losses.append(passes.loss())
         comm.note("loss_partial", losses[-1])
 
@@ -78,7 +78,7 @@ def priority(
             # The layers from this one on are ready: go on in the order as far as it is of them.
             while not_started and not_started[0] >= number:
                 part = grad[layers[not_started[0]].part]
-                before = comm.start(allreduce, part, "sum", part, after=before)
+                before = comm.start(allreduce, part, "sum", part, after=before)  # one at a time
                 exchanges[not_started.pop(0)] = before
 
         if step % plan.steps_per_epoch(len(y)) == 0:  # nothing is on its way between two epochs

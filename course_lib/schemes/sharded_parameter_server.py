@@ -57,7 +57,7 @@ def serve(
 
     With R the larger of the numbers of servers and workers: in round k server s turns to worker
     (s + k) mod R, and worker w to server (w - k) mod R; who is not there is passed over. So nobody
-    has two at a time, all cards are busy and nobody waits in a circle.
+    has two at a time, all of the smaller side are busy, and nobody waits in a circle.
     """
     n_servers, n_workers = len(shards), comm.size - len(shards)
     n_rounds = max(n_servers, n_workers)

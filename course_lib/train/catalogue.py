@@ -10,16 +10,19 @@ from course_lib.collectives import ALLREDUCES, allreduce
 from course_lib.comm.communicator import Communicator
 from course_lib.console.options import whole
 from course_lib.models.model import Array, Model
+from course_lib.pipelines import SCHEDULES, MakesSchedule, schedule_for
 from course_lib.schemes import (
     data_parallel,
     hybrid,
     layerwise,
     layerwise_bucketed,
+    model_parallel,
     nn_data_parallel,
     one_shot_training,
     parameter_averaging,
     parameter_server,
     parameter_server_on_worker,
+    pipeline,
     serial,
     sharded_data_parallel,
     sharded_parameter_server,
@@ -32,6 +35,7 @@ from course_lib.train.auto import AUTO
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
 from course_lib.training.shards import shards_evenly
+from course_lib.training.stages import cut_into_stages
 
 __all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
 
@@ -114,6 +118,25 @@ def _joined(states: Sequence[Sequence[State]], **_: Any) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
+def _by_stage(
+    states: Sequence[Sequence[State]], schedule: MakesSchedule, microbatches: int, **_: Any
+) -> Array:
+    """Put stages one after another, each rank's in its order: the schedule says where each is."""
+    own = [iter(of_rank) for of_rank in states]
+    placement = schedule(len(states), microbatches).placement
+    return np.concatenate([next(own[rank]).w for rank in placement])
+
+
+def _check_layers(model: Model, workers: int, _: int) -> None:
+    cut_into_stages(model, workers)
+
+
+def _check_pipeline(
+    model: Model, workers: int, batch: int, schedule: MakesSchedule, microbatches: int
+) -> None:
+    cut_into_stages(model, schedule_for(workers, schedule, microbatches, batch).n_stages)
+
+
 def _priority(
     comm: Communicator,
     model: Model,
@@ -168,6 +191,10 @@ OPTIONS = {
     ),
     "every": Option("1", "how many steps lie between two averages"),
     "servers": Option("2", "how many ranks only keep a part of the model"),
+    "schedule": Option(
+        "1f1b", f"in which order micro-batches are worked on: {', '.join(SCHEDULES)}", SCHEDULES
+    ),
+    "microbatches": Option("8", "into how many parts a batch is cut"),
     "splits": Option("2", "over how many ranks a fully connected layer is split"),
     "join": Option(
         "all_at_once",
@@ -195,6 +222,16 @@ SCHEMES = {
     "parameter_server_on_worker": Scheme(parameter_server_on_worker),
     "sharded_parameter_server": Scheme(_sharded, ("servers",), whole=_joined),
     "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
+    "model_parallel": Scheme(
+        model_parallel, whole=_joined, models=("deep_mlp", "alexnet"), check=_check_layers
+    ),
+    "pipeline": Scheme(
+        pipeline,
+        ("schedule", "microbatches"),
+        whole=_by_stage,
+        models=("deep_mlp", "alexnet"),
+        check=_check_pipeline,
+    ),
     "sharded": Scheme(
         divided.sharded, ("stage",), whole=divided.whole_of_shards, models=("deep_mlp", "alexnet")
     ),

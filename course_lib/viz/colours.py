@@ -1,6 +1,6 @@
 """The colours of the course: Okabe and Ito's, told apart by colour-blind readers too."""
 
-__all__ = ["BLACK_INK", "CURVE_COLOURS", "OKABE_ITO", "ink_on"]
+__all__ = ["BLACK_INK", "CURVE_COLOURS", "OKABE_ITO", "PASSES", "ink_on"]
 
 OKABE_ITO = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
 """Seven colours; chunk c has number c mod 7, and its number is always written beside it."""
@@ -9,6 +9,16 @@ CURVE_COLOURS = (5, 4, 2, 6, 0, 1, 3)
 """The order in which curves take them: first those that are seen best on white and on black."""
 
 BLACK_INK = "#1a1a1a"
+
+PASSES = (
+    ("#40566b", "#ffffff"),
+    ("#8795a2", BLACK_INK),
+    ("#b7bfc7", BLACK_INK),
+    ("#e7e9ec", BLACK_INK),
+)
+"""The fills of compute spans, each with the ink on it: forward, backward, and of a backward pass
+in two halves the inputs' gradient and the weights' gradient. They differ in lightness, not in hue:
+hues are for messages."""
 
 
 def ink_on(colour: str) -> str:

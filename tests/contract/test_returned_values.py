@@ -33,7 +33,7 @@ def returns(kind):
         ("the communicator in a list", "returned a list, .*: a communicator lives in its rank"),
         ("a verb", "a communicator lives in its rank"),
         ("a function that uses it", "a communicator lives in its rank"),
-        ("a pending result", r"what start\(\) returned lives in its rank"),
+        ("a pending result", r"irecv\(\) return lives in its rank"),
         ("a lock", "returned a lock, which cannot travel back"),
     ],
 )

@@ -13,7 +13,7 @@ CASES = [
     *((name, {}) for name in PRICES),
     *((name, {"root": 1}) for name in ("broadcast_flat", "broadcast_tree", "reduce_flat")),
     *((name, {"root": 1}) for name in ("reduce_tree", "gather", "scatter")),
-    *(("allreduce_double_tree", {"segments": n}) for n in (1, 3)),
+    *(("allreduce_double_tree", {"segments": n}) for n in (1, 3, None)),
     *(("allreduce_two_level", {"ranks_per_host": n}) for n in (1, 3, 4, 8)),
 ]
 

@@ -25,15 +25,20 @@ X, Y = np.ones((8, 3)), np.arange(8) % 2
 PLAN = Plan(batch_size=4)
 MODEL = mlp(3, 2)
 
+IN_LAYERS = deep_mlp(3, 4, 2)
 OWN_MODEL = {
     "hybrid": Chain(
         [StandInLayer(LayerSize("conv", 1, 1.0), (3,)), FullyConnected("fc", 3, 2, bends=False)],
         (3,),
     ),
-    "sharded_parameters": deep_mlp(3, 2),
-    "split_weights": deep_mlp(3, 2),
+    "model_parallel": IN_LAYERS,
+    "pipeline": IN_LAYERS,
+    "sharded_parameters": IN_LAYERS,
+    "split_weights": IN_LAYERS,
 }  # of schemes that train nothing else
+
 OWN = {
+    "pipeline": {"microbatches": 2},
     "priority": {"order": [0]},
     "sharded_parameter_server": {"shards": shards_evenly(MODEL.n_parameters, 1)},
 }

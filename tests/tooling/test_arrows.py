@@ -24,9 +24,12 @@ MAY_IMPORT = {
     "models": ("models", "words"),
     "data": ("data", "words"),
     "training": ("training", "models", "data", "words"),
+    "pipelines": (
+        "pipelines", "training", "models", "comm.communicator", "comm.pending", "words",
+    ),
     "split": ("split", "collectives", "models", "comm.communicator", "words"),
     "schemes": (
-        "schemes", "split", "training", "collectives", "models", "comm.collective",
+        "schemes", "split", "pipelines", "training", "collectives", "models", "comm.collective",
         "comm.communicator", "comm.messages", "comm.pending", "words",
     ),
     # Formulas: what they say is tested against what runs.
@@ -39,7 +42,8 @@ MAY_IMPORT = {
     ),
     "console": ("console", "comm", "words"),
     "train": (
-        "train", "console", "schemes", "split", "training", "collectives", "models", "data",
+        "train", "console", "schemes", "split", "pipelines", "training", "collectives", "models",
+        "data",
         "comm.communicator", "comm.rates", "words",
     ),
     "cli": (

@@ -27,6 +27,8 @@ CASES = {
     "parameter_server_on_worker": {},
     "sharded_parameter_server": {"servers": 2},
     "sharded_data_parallel": {},
+    "model_parallel": {},
+    "pipeline": {"schedule": "zb_v", "microbatches": 5},
     "sharded": {"stage": "3"},
     "split_weights": {},
     "hybrid": {"splits": 2, "join": "by_turns"},

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from course_lib.cli.train import main
 from course_lib.cli.train_arguments import read_arguments
 from course_lib.collectives import ALLREDUCES
 from course_lib.console import options
+from course_lib.models.deep_mlp import deep_mlp
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import INDEX, load
@@ -78,13 +80,49 @@ def test_lines_come_while_it_trains_also_into_a_pipe_and_may_remain_unread():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_learns_on_all_its_data(model, capsys):
-    epochs, least = {"mlp": (2, 60), "conv": (1, 20)}.get(model, (10, 60))
+    epochs, least = {"mlp": (2, 60), "conv": (1, 20), "deep_mlp": (2, 60), "alexnet": (2, 20)}.get(
+        model, (10, 60)
+    )
     for data in MODELS[model].data:
         words = f"--model {model} --data {data} --backend simulated --workers 2 --epochs {epochs}"
         assert main(words.split()) == 0
         rows = rows_of(capsys.readouterr().out)
         assert float(rows[-1][1]) < float(rows[0][1]) or epochs == 1
         assert model == "linear" or float(rows[-1][2]) > least
+
+
+@pytest.mark.slow
+def test_a_model_in_stages_on_processes_prints_what_one_process_prints(capsys):
+    """All schedules, in virtual time: ``test_schemes``."""
+    for model, others in {
+        "deep_mlp": ["model_parallel --workers 2", "pipeline --schedule zb_v --microbatches 7"],
+        "alexnet": ["pipeline --workers 2"],
+    }.items():
+        printed = []
+        for words in ("serial", "serial --seed 1", *others):
+            assert main(f"--model {model} --epochs 1 --scheme {words}".split()) == 0
+            printed.append([row[:3] for row in rows_of(capsys.readouterr().out)])
+        right, wrong, *found = printed
+        assert all(rows == right != wrong for rows in found)
+
+
+def test_who_can_be_split_is_named_for_who_cannot(monkeypatch, capsys):
+    deeper = replace(MODELS["deep_mlp"], make=lambda _: deep_mlp(64, *[8] * 11, 10))
+    monkeypatch.setitem(MODELS, "alexnet", deeper)
+    with pytest.raises(SystemExit):
+        main(
+            [
+                "--scheme",
+                "model_parallel",
+                "--model",
+                "deep_mlp",
+                "--workers",
+                "9",
+                "--backend",
+                "simulated",
+            ]
+        )
+    assert "for each of 9 stages, got 8 layers; --model alexnet can be" in capsys.readouterr().err
 
 
 def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
@@ -107,7 +145,10 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
     ("words", "sentence"),
     [
         ("--scheme gossip", "--scheme knows serial, data_parallel,"),
-        ("--model tree", "--model knows linear, logistic, mlp, conv; not 'tree'"),
+        (
+            "--model tree",
+            "--model knows linear, logistic, mlp, conv, deep_mlp, alexnet; not 'tree'",
+        ),
         ("--data moons --model conv", "--model conv can be trained on --data digits, not on 'moo"),
         ("--workers 0", "--workers takes whole numbers of 1 or more, got '0'"),
         ("--workers 2,4", "--workers takes whole numbers of 1 or more, got '2,4'"),
@@ -131,6 +172,26 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ("--allreduce rong", "--allreduce knows central, direct, tree,"),
         ("--scheme serial --allreduce ring", "--allreduce is for --scheme data_parallel or"),
         ("--scheme nn_data_parallel", "trains --model mlp or conv, not 'logistic'"),
+        ("--scheme pipeline", "--scheme pipeline trains --model deep_mlp or alexnet, not 'logis"),
+        (
+            "--scheme pipeline --model deep_mlp --backend simulated --workers 9",
+            "--model deep_mlp cannot be split over --workers 9 by --scheme pipeline: model must "
+            "have a layer for each of 9 stages, got 8 layers",
+        ),
+        (
+            "--scheme model_parallel --model alexnet --backend simulated --workers 9",
+            "--model alexnet cannot be split over --workers 9 by --scheme model_parallel",
+        ),
+        (
+            "--scheme pipeline --model deep_mlp --schedule zb_h1 --microbatches 3",
+            "microbatches must be as many as there are ranks or more, 4, got 3",
+        ),
+        (
+            "--scheme pipeline --model deep_mlp --microbatches 65",
+            "microbatches must be no more than the examples of a batch, ",
+        ),
+        ("--scheme pipeline --model deep_mlp --schedule zb", "--schedule knows gpipe, 1f1b, inter"),
+        ("--schedule gpipe", "--schedule is for --scheme pipeline, not data_parallel"),
         ("--every 2", "--every is for --scheme parameter_averaging, not data_parallel"),
         ("--scheme parameter_averaging --every 0", "--every takes whole numbers of 1 or more"),
         (

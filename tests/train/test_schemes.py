@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
+from course_lib.pipelines import SCHEDULES
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import load, save
@@ -18,9 +19,11 @@ from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, w
 HALF = replace(PLAN, epochs=3)
 # Averaging models after each step is averaging gradients: momentum is linear, shares are equal.
 AS_SERIAL = {"every": 1}
-DIVIDED = ("sharded", "split_weights", "hybrid")  # train chains only
+# They cut a network into stages, or its layers into parts.
+IN_STAGES = ("model_parallel", "pipeline")
+DIVIDED = ("sharded", "split_weights", "hybrid")
 # One is another algorithm, the others train networks only; all have tests of their own.
-OTHERWISE = ("one_shot_averaging", "nn_data_parallel", *DIVIDED)
+OTHERWISE = ("one_shot_averaging", "nn_data_parallel", *IN_STAGES, *DIVIDED)
 # One does nothing for a model of one layer, the other cannot train it.
 NETWORKS_ONLY = ("priority", "nn_data_parallel")
 
@@ -39,6 +42,8 @@ def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_pa
     plan, model = PLAN, "logistic"
     if scheme in NETWORKS_ONLY:
         plan, model = replace(PLAN, batch_size=200), "mlp"  # networks take long
+    if scheme in IN_STAGES:
+        plan, model = replace(PLAN, batch_size=200), "deep_mlp"
     task = partial(trained, scheme, model=model)
     if scheme in DIVIDED:
         plan = replace(PLAN, batch_size=720, learning_rate=0.05)
@@ -129,6 +134,28 @@ def test_every_scheme_ends_every_epoch_where_the_serial_one_does(world):
         )
         assert all(row.seconds > 0 for row in rows)
     other = trained("serial", plan=replace(plan, seed=4))
+    assert abs(other[-1].loss / serial[-1].loss - 1) > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", IN_STAGES)
+@pytest.mark.parametrize("model", ["deep_mlp", "alexnet"])
+def test_a_model_in_stages_prints_the_rows_of_the_serial_one(scheme, model):
+    """Digits, all schedules and two numbers of workers; a test in ``test_command`` has processes.
+
+    Sums over micro-batches round otherwise; another order of the examples changes the third digit.
+    """
+    plan = replace(PLAN, epochs=1, learning_rate=0.05, batch_size=400)
+    serial = trained("serial", plan=plan, model=model, data="digits")
+    for workers in (2, 4):
+        for schedule in SCHEDULES if scheme == "pipeline" else [None]:
+            options = {} if schedule is None else {"schedule": schedule, "microbatches": 4}
+            task = task_of(scheme, plan=plan, model=model, data="digits", **options)
+            rows = run(work, task, workers=workers, backend="simulated").values[0]
+            np.testing.assert_allclose(
+                [row[1:3] for row in rows], [row[1:3] for row in serial], 1e-9
+            )
+    other = trained("serial", plan=replace(plan, seed=4), model=model, data="digits")
     assert abs(other[-1].loss / serial[-1].loss - 1) > 1e-4
 
 

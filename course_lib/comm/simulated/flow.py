@@ -146,10 +146,13 @@ class Flow(greenlet):  # type: ignore[misc]
 
     def end(self, peer: int | None) -> None:
         """Let the clock go to the end of the verb, waiting for other flows if need be."""
-        if self.open_parts and self.world.returned:
-            self.world.look(self)
         if self.open_parts:
-            self._sleep()
+            if self.world.returned:
+                self.world.look(self)
+            if self.open_parts:
+                self._sleep()
+            else:  # it has been given up
+                self.advance(self.done_s)
         else:
             self.advance(self.done_s)
         if self.waits is not None and self.now_s > self.posted_s:

@@ -52,10 +52,6 @@ class InFlight:
         self.arrived_s = math.inf
         self.number = -1
 
-    def fits(self, out: NDArray[Any]) -> bool:
-        """Say quickly whether it fits into ``out``; False only means to look more closely."""
-        return self.data.dtype is out.dtype and self.data.shape == out.shape
-
     def put_into(self, out: NDArray[Any], op: str | None) -> None:
         """Write the data into ``out``, or combine it with what is there."""
         if op is None:

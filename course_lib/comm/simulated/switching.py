@@ -22,10 +22,10 @@ __all__ = ["refuse_half_way", "switch"]
 
 def switch(flow: "Flow", other: greenlet) -> None:
     """Let another greenlet go on; return when ``flow``, which calls this, is switched to again."""
-    surroundings, of_rank, comm = flow.world.surroundings, flow.of_rank, flow.comm
-    of_flow = None
+    of_rank, comm, of_flow = flow.of_rank, flow.comm, None
     is_its_own = comm.flow is flow  # in wait() it is that of what it waits for
     if not (is_its_own and comm._stays_usual):
+        surroundings = flow.world.surroundings
         if not surroundings.is_usual():
             of_flow = surroundings.put_aside(of_rank)
         elif is_its_own and comm._stays_usual is False:
@@ -35,6 +35,7 @@ def switch(flow: "Flow", other: greenlet) -> None:
     finally:
         if of_flow or of_rank:
             comm._stays_usual = comm._stays_usual and False  # another flow of this rank's
+            surroundings = flow.world.surroundings
             surroundings.put_back(of_rank)
             surroundings.put_back(of_flow or [])
 

@@ -24,6 +24,7 @@ __all__ = ["check_size", "make_scene"]
 _MOST_RANKS = 128
 _TICK_DIGITS = 7
 _LEAST_S = 1e-300  # a tick of a shorter run would be 0
+_FILLS = {"backward": 1, "input gradient": 2, "weight gradient": 3}
 _LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
 
 
@@ -211,7 +212,8 @@ def _spans(trace: "Trace", tick_s: float, most: int) -> tuple[list[Span], list[D
 
 
 def _computes(label: str) -> Doing:
-    return Doing("compute", label, f"computes {label}", f"compute {label}")
+    fill = next((fill for words, fill in _FILLS.items() if label.startswith(words)), 0)
+    return Doing("compute", label, f"computes {label}", f"compute {label}", fill)
 
 
 def _waits(verb: str, peer: int | None) -> Doing:

@@ -52,12 +52,17 @@ class Span(NamedTuple):
 
 
 class Doing(NamedTuple):
-    """A way to spend time: ``kind`` is "compute" or "wait"; a short word and two phrases for it."""
+    """A way to spend time: ``kind`` is "compute" or "wait"; a short word and two phrases for it.
+
+    ``fill`` tells the passes of training apart: 0 forward and all that is none of them, 1 backward,
+    2 the inputs' gradient, 3 the weights' gradient.
+    """
 
     kind: str
     word: str
     one: str
     many: str
+    fill: int = 0
 
 
 class Fill(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from course_lib.viz.colours import OKABE_ITO, ink_on
-from course_lib.viz.stills.parts import INK, LINE, WORK, Still, cut
+from course_lib.viz.stills.parts import INK, LINE, WORK, Still, last_word
 from course_lib.words.units import time_unit
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class _Pen:
     ) -> None:  # fmt: skip
         """Draw one bar; where its text is too long, the last word of it."""
         room = (end_s - start_s) * self.letters_a_second
-        shown = text if len(text) <= room else cut(text.split()[-1], room)
+        shown = last_word(text, room)
         self.axes.barh(
             y, (end_s - start_s) / self.unit_s, left=start_s / self.unit_s, height=thick,
             color=colour, edgecolor="white", linewidth=0.6,

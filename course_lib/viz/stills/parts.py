@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.viz.animation.scene import Scene
-from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO
+from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO, PASSES
 
 __all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_curves",
-           "draw_timeline"]  # fmt: skip
+           "draw_timeline", "last_word"]  # fmt: skip
 
 INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
 _DPI = 100
@@ -110,28 +110,33 @@ def _lane_name(rank: int, size: int) -> str:
 
 def _lanes(axes: Axes, scene: Scene, scale: float) -> None:
     axes.hlines(range(scene.size), 0, scene.end * scale, color=LINE, linewidth=0.7, zorder=0)
-    corners: dict[str, list[Any]] = {"compute": [], "wait": []}
+    waits: list[Any] = []
+    computes: list[list[Any]] = [[] for _ in PASSES]
     inches = axes.get_position().width * axes.get_figure().get_size_inches()[0]  # type: ignore[union-attr]
     names = 0
     for span in scene.spans:
         doing = scene.doings[span.doing]
         start, end = span.start * scale, span.end * scale
         low, high = span.rank - 0.31, span.rank + 0.31
-        corners[doing.kind].append([(start, low), (end, low), (end, high), (start, high)])
+        corners = waits if doing.kind == "wait" else computes[doing.fill]
+        corners.append([(start, low), (end, low), (end, high), (start, high)])
         room = (end - start) / max(scene.end * scale, 1e-9) * inches / 0.075
         if doing.kind == "compute" and scene.size <= 20 and room >= 3 and names < 200:
             names += 1
             size = 7.5 if scene.size <= 8 else 6
-            axes.text((start + end) / 2, span.rank, cut(doing.word, room), color="white",
-                      fontsize=size, ha="center", va="center_baseline", zorder=3)  # fmt: skip
-    axes.add_collection(PolyCollection(corners["compute"], facecolor=WORK, linewidth=0, zorder=1))
+            axes.text((start + end) / 2, span.rank, last_word(doing.word, room),
+                      color=PASSES[doing.fill][1], fontsize=size, ha="center",
+                      va="center_baseline", zorder=3)  # fmt: skip
+    for (colour, _), of_pass in zip(PASSES, computes, strict=True):
+        edge = {"edgecolor": "white", "linewidth": 0.6} if any(computes[1:]) else {"linewidth": 0}
+        axes.add_collection(PolyCollection(of_pass, facecolor=colour, zorder=1, **edge))
     # Too many small hatched boxes look like noise; there waiting is a pale grey.
     style: dict[str, Any] = (
         {"facecolor": "none", "edgecolor": "#9aa3ad", "hatch": "//////", "linewidth": 0.3}
         if scene.size <= 20 and len(scene.spans) <= 240
         else {"facecolor": "#e3e6e9", "linewidth": 0}
     )
-    axes.add_collection(PolyCollection(corners["wait"], zorder=0.5, **style))
+    axes.add_collection(PolyCollection(waits, zorder=0.5, **style))
 
 
 def _messages(axes: Axes, scene: Scene, scale: float) -> None:
@@ -190,6 +195,11 @@ def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> Non
     axes.grid(axis="y", color=LINE, linewidth=0.5)
     if curves:
         axes.legend(fontsize=8, frameon=False, loc="best")
+
+
+def last_word(text: str, room: float) -> str:
+    """Shorten a text to its last word where it is too long: ``"forward 0F3"`` to ``"0F3"``."""
+    return text if len(text) <= room else cut(text.split()[-1] if text.split() else "", room)
 
 
 def cut(text: str, room: float) -> str:

@@ -12,9 +12,9 @@ from matplotlib.transforms import Affine2D
 from course_lib.viz.animation.layouts import Point, along, edge_bend
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.animation.snapshot import Moment, Token, Worker
-from course_lib.viz.colours import OKABE_ITO, ink_on
+from course_lib.viz.colours import OKABE_ITO, PASSES, ink_on
 from course_lib.viz.stills.buffers import STRIP_BOXES, Strip, cell_colour, draw_strips, strip_in
-from course_lib.viz.stills.parts import INK, LINE, SOFT, WORK, cut
+from course_lib.viz.stills.parts import INK, LINE, SOFT, cut, last_word
 from course_lib.words.units import format_time
 
 __all__ = ["draw_stage"]
@@ -180,7 +180,8 @@ class _Stage:
         (w, h), (x, y) = self.box, self.at[worker.rank]
         role = self.scene.roles[worker.rank]
         busy, waits = worker.state == "compute", worker.state == "wait"
-        ground, ink = (WORK, "white") if busy else ("white", INK)
+        fill = self.scene.doings[worker.doing].fill if busy else 0
+        ground, ink = PASSES[fill] if busy else ("white", INK)
         shape = "square,pad=0" if role else f"round,pad=0,rounding_size={h / 4}"
         self.axes.add_patch(
             FancyBboxPatch(
@@ -216,4 +217,4 @@ class _Stage:
         self.axes.text(x, y + lift, cut(name, w / 0.055), fontweight="bold", fontsize=size, **text)
         if roomy and worker.word:
             low = strip.word if strip else h * 0.24
-            self.axes.text(x, y + low, cut(worker.word, w / 0.054), fontsize=6.5, **text)
+            self.axes.text(x, y + low, last_word(worker.word, w / 0.054), fontsize=6.5, **text)

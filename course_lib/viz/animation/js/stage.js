@@ -25,6 +25,8 @@ const fit = (text, width, letter) => {
   const most = Math.floor(width / letter);
   return text.length <= most ? text : most < 3 ? "" : text.slice(0, most - 1) + "…";
 };
+// What does not fit is cut to its last word: "forward 0F3" to "0F3".
+const lastWord = (text, width, letter) => text.length * letter <= width ? text : fit(text.split(" ").at(-1), width, letter);
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 function chooseBox(scene, width, height, k) {
@@ -180,12 +182,13 @@ function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
     height: 3 * Math.min(k, h / 30), width: 0 }, g);
   draw("path", { class: "lm-cross", d: `M${-w / 2} ${-h / 2}L${w / 2} ${h / 2}M${-w / 2} ${h / 2}L${w / 2} ${-h / 2}` }, g);
   let now = "";
-  return ({ state, word: text, progress, cells }) => {
+  return ({ state, word: text, progress, cells, doing }) => {
     fill?.(cells);
     if (now !== state + text) {
       now = state + text;
       g.setAttribute("data-state", state);
-      if (word) word.textContent = fit(text, w - 6 * k, letter * 0.54);
+      g.setAttribute("data-fill", scene.doings[doing]?.[4] ?? 0);
+      if (word) word.textContent = lastWord(text, w - 6 * k, letter * 0.54);
     }
     bar.setAttribute("width", (progress * (w - 6)).toFixed(1));
   };

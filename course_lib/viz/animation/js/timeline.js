@@ -33,11 +33,11 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, 
   svg.setAttribute("height", height);
   const x = (tick) => left + mapping.to(tick) * (right - left), y = (rank) => top + (rank + 0.5) * lane;
   const text = (value, attributes, name = "lm-tick") => draw("text", { class: name, "font-size": font, ...attributes }, svg, value);
-  const paths = { compute: "", wait: "" }, bar = 0.62 * lane, names = [], busy = scene.shares.some(([share]) => share > 0);
+  const waits = [], fills = [[], [], [], []], bar = 0.62 * lane, names = [], busy = scene.shares.some(([share]) => share > 0);
   for (const s of scene.spans) {
-    const [kind, word] = scene.doings[s.doing], a = x(s.start), wide = x(s.end) - a;
-    paths[kind] += `M${a.toFixed(1)} ${y(s.rank) - bar / 2}h${wide.toFixed(1)}v${bar}h${-wide.toFixed(1)}z`;
-    if (kind === "compute" && lane > 12 && names.length < 150) names.push([fit(word, wide - 4, 5.6 * k), a + wide / 2, y(s.rank)]);
+    const [kind, word, , , fill] = scene.doings[s.doing], a = x(s.start), wide = x(s.end) - a;
+    (kind === "wait" ? waits : fills[fill]).push(`M${a.toFixed(1)} ${y(s.rank) - bar / 2}h${wide.toFixed(1)}v${bar}h${-wide.toFixed(1)}z`);
+    if (kind === "compute" && lane > 12 && names.length < 150) names.push([lastWord(word, wide - 4, 5.6 * k), a + wide / 2, y(s.rank), fill]);
   }
   for (let rank = 0; rank < n; rank++) {
     draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${right}` }, svg);
@@ -45,9 +45,11 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, 
     text(n > 20 || lane < 20 ? rank : `rank ${rank}`, { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": Math.min(font, lane * (n > 20 ? 2 : 0.8)) });
     if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": Math.min(font, lane * 0.8) });
   }
-  draw("path", { class: "lm-wait", d: paths.wait, ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
-  draw("path", { class: "lm-compute", d: paths.compute }, svg);
-  for (const [word, cx, cy] of names) if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": Math.min(11 * k, bar * 0.8) }, "lm-name");
+  draw("path", { class: "lm-wait", d: waits.join(""), ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
+  const passes = fills.some((fill, i) => i && fill.length) ? { stroke: "var(--ground)", "stroke-width": 0.8 } : {};
+  fills.forEach((fill, i) => fill.length && draw("path", { class: "lm-compute", "data-fill": i, d: fill.join(""), ...passes }, svg));
+  for (const [word, cx, cy, fill] of names)
+    if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": Math.min(11 * k, bar * 0.8), "data-fill": fill }, "lm-name");
   const lines = COLOURS.map(() => "");
   for (const m of scene.messages) {
     const a = x(m.posted), b = x(m.arrived), up = m.dst > m.src ? 1 : -1, edge = up * bar / 2;
