@@ -27,7 +27,7 @@ def allreduce_double_tree(
     Notes
     -----
     Cost: 2 floor(log2 P) rounds, 2 more for each segment after the first; 4(P-1) messages in all
-    for each of ``segments``; a rank sends bytes of 2n at most. 8 MB on 8 ranks take the time of 2.1 n
+    for each of ``segments``; a rank sends 2n at most. 8 MB on 8 ranks take the time of 2.1 n
     on one card if cut into 16 KiB, which ``send`` copies; of 4 n with the default, which waits.
 
     Invariant: what a rank sends up holds each contribution of its subtree once. The ranks at odd
