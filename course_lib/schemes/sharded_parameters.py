@@ -84,14 +84,14 @@ def _forward(comm: Communicator, part: ChainLayer, w: Array, x: Array) -> tuple[
 
 
 def _weight_gradient(comm: Communicator, part: ChainLayer, saved: Array, dy: Array) -> Array:
-    with comm.compute(f"weights {part.name}", flops=part.flops(len(dy)).weight_gradient):
+    with comm.compute(f"weight gradient {part.name}", flops=part.flops(len(dy)).weight_gradient):
         return part.weight_gradient(saved, dy)
 
 
 def _input_gradient(
     comm: Communicator, part: ChainLayer, w: Array, saved: Array, dy: Array
 ) -> Array:
-    with comm.compute(f"backward {part.name}", flops=part.flops(len(dy)).input_gradient):
+    with comm.compute(f"input gradient {part.name}", flops=part.flops(len(dy)).input_gradient):
         return part.input_gradient(w, saved, dy)
 
 

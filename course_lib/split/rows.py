@@ -98,13 +98,13 @@ class Rows:
     def input_gradient(self, w: Array, saved: Any, dy: Array) -> Array:
         """Return the slope in the own inputs: their outputs are all here."""
         flops = self.flops(len(dy)).input_gradient
-        with self._comm.compute(f"backward {self.name}", flops=flops):
+        with self._comm.compute(f"input gradient {self.name}", flops=flops):
             return self._mine.input_gradient(w, saved, dy)
 
     def weight_gradient(self, saved: Any, dy: Array) -> Array:
         """Return the slope in the own weights, and in the biases, which is the same everywhere."""
         flops = self.flops(len(dy)).weight_gradient
-        with self._comm.compute(f"weights {self.name}", flops=flops):
+        with self._comm.compute(f"weight gradient {self.name}", flops=flops):
             return self._mine.weight_gradient(saved, dy)
 
     def flops(self, n_examples: int) -> ThreeFlops:

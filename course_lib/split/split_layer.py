@@ -100,13 +100,13 @@ class Whole:
     def input_gradient(self, w: Array, saved: Any, dy: Array) -> Array:
         """Return the slope in the inputs."""
         flops = self.flops(len(dy)).input_gradient
-        with self._comm.compute(f"backward {self.name}", flops=flops):
+        with self._comm.compute(f"input gradient {self.name}", flops=flops):
             return np.asarray(self.layer.input_gradient(w, saved, dy))
 
     def weight_gradient(self, saved: Any, dy: Array) -> Array:
         """Return the slope in the parameters."""
         flops = self.flops(len(dy)).weight_gradient
-        with self._comm.compute(f"weights {self.name}", flops=flops):
+        with self._comm.compute(f"weight gradient {self.name}", flops=flops):
             return np.asarray(self.layer.weight_gradient(saved, dy))
 
     def flops(self, n_examples: int) -> ThreeFlops:

@@ -22,7 +22,7 @@ from course_lib.schemes import (
     sharded_parameters,
     split_weights,
 )
-from course_lib.split import JOINS, Columns, Rows, split_by_units
+from course_lib.split import JOINS, Columns, Rows, split_by_units, split_in_pairs
 from course_lib.training import Plan
 
 M = 840  # examples, which every number of ranks up to 8 divides
@@ -88,6 +88,20 @@ def test_a_pair_costs_two_all_reduces_and_the_first_one_only_one(size):
     # Whatever the weights: no message is longer or shorter for a wider layer inside of a pair.
     wider = traced(split_weights, deep_mlp(8, 32, 9, 40, 8), size)
     assert counted(wider) == (messages, n_bytes)
+
+
+@pytest.mark.parametrize("divide", [split_in_pairs, split_by_units])
+def test_the_work_is_divided_and_none_is_done_twice(divide):
+    model = deep_mlp(8, 16, 9, 16, 8)
+    for size in (1, 3, 8):
+        trace = traced(partial(split_weights, divide=divide), model, size)
+        flops = Counter()
+        for compute in trace.computes:
+            kind = compute.label.split(" fc")[0]
+            flops[kind] += compute.flops
+            assert compute.rank < size
+        assert set(flops) == {"forward", "input gradient", "weight gradient", "update"}
+        assert sum(flops.values()) - flops["update"] == model.flops(data(model))
 
 
 @pytest.mark.parametrize("size", SIZES)
