@@ -12,6 +12,7 @@ from course_lib.split.image_rows import ImageRows
 from course_lib.split.joins import JOINS, all_at_once, by_slices, by_turns
 from course_lib.split.model import (
     check_grid,
+    count_once,
     join_model,
     n_unsplit,
     split_by_units,
@@ -36,6 +37,7 @@ __all__ = [
     "by_slices",
     "by_turns",
     "check_grid",
+    "count_once",
     "forward",
     "gather_parts",
     "join_model",

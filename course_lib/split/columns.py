@@ -91,6 +91,10 @@ class Columns:
         weights, biases = zip(*pairs, strict=True)
         return np.concatenate([*(w.ravel() for w in weights), *biases])
 
+    def once(self, w: Array) -> Array:
+        """Count all: nobody else has them."""
+        return w
+
     @staticmethod
     def _unpack(w: Array, n_out: int) -> tuple[Array, Array]:
         return w[:-n_out].reshape(n_out, -1), w[-n_out:]

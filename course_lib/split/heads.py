@@ -92,6 +92,10 @@ class HalfBlock:
         ]
         return np.concatenate([unpacked[0][0], *whole, unpacked[0][2]])
 
+    def once(self, w: Array) -> Array:
+        """Count the own inside; norm and bias, which all have, are the first rank's to count."""
+        return w if self._comm.rank == 0 else self._unpack(w)[1]
+
     def _named(self, inside: Array) -> list[tuple[str, Array]]:
         """View the inside of one rank, or of all, as tensors by name."""
         units = self._n_units(len(inside))

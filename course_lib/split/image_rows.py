@@ -87,6 +87,10 @@ class ImageRows:
         """Take those of the first rank: all have the same."""
         return parts[0]
 
+    def once(self, w: Array) -> Array:
+        """Leave it to the first rank to count them."""
+        return self._mine.once(w)
+
     def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
         """Compute the own rows, (m, n_out, own, columns), from (m, n_in, own, columns)."""
         halo = self.halo

@@ -19,6 +19,7 @@ __all__ = [
     "Divide",
     "check_grid",
     "check_split",
+    "count_once",
     "join_model",
     "n_unsplit",
     "split_by_units",
@@ -233,6 +234,27 @@ def check_grid(model: Chain, size: int, splits: int) -> None:
 
 def _seat(rank: int, size: int) -> Communicator:
     return cast(Communicator, _Seat(rank, size))
+
+
+def count_once(chain: Chain, w: NDArray[Any]) -> NDArray[Any]:
+    """Return the numbers that a rank counts, so that over the ranks each of the model counts once.
+
+    For sums over a whole model, as the norm of a gradient: some parameters are on every rank.
+
+    Parameters
+    ----------
+    chain : Chain
+        This rank's part of a model.
+    w : numpy.ndarray, shape (n_parameters,)
+        Its parameters, or their gradient.
+
+    Returns
+    -------
+    numpy.ndarray
+        A part of it, the first rank's all of it.
+    """
+    parts = zip(chain.parts, chain.layers, strict=True)
+    return np.concatenate([cast(SplitLayer, part).once(w[layer.part]) for part, layer in parts])
 
 
 class _Seat(NamedTuple):

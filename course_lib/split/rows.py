@@ -83,6 +83,10 @@ class Rows:
         weights = [w[:-n_out].reshape(n_out, -1) for w in parts]
         return np.concatenate([np.hstack(weights).ravel(), parts[0][-n_out:]])
 
+    def once(self, w: Array) -> Array:
+        """Count the own weights; the biases, which all have, are the first rank's to count."""
+        return w if self._comm.rank == 0 else w[: -self._layer.n_out]
+
     def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
         """Add up over the ranks what the own inputs give; then add the bias and bend."""
         W, b = self._mine.unpack(w)

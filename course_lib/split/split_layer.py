@@ -30,6 +30,10 @@ class SplitLayer(ChainLayer, Protocol):
         """Put the parameters of the whole layer together from those of all ranks."""
         ...
 
+    def once(self, w: Array) -> Array:
+        """Return those numbers that this rank counts: over the ranks, each of the layer's once."""
+        ...
+
 
 class Divisible(ChainLayer, Protocol):
     """A layer whose outputs can be computed one by one: units, or channels.
@@ -90,6 +94,10 @@ class Whole:
     def join(self, parts: Sequence[Array]) -> Array:
         """Take those of the first rank: all have the same."""
         return parts[0]
+
+    def once(self, w: Array) -> Array:
+        """Leave it to the first rank to count them."""
+        return w if self._comm.rank == 0 else w[:0]
 
     def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
         """Return the outputs, and what going back will need."""

@@ -72,7 +72,9 @@ def passes(comm, ws, x, dy):
         saved = kept.pop()
         grads.append(half.weight_gradient(saved, dy))
         dy = half.input_gradient(w, saved, dy)
-    return x, dy, grads[::-1], [half.n_parameters for half in halves]
+    grads = grads[::-1]
+    once = [half.once(grad) for half, grad in zip(halves, grads, strict=True)]
+    return x, dy, grads, [half.n_parameters for half in halves], once
 
 
 class Seat:
@@ -95,6 +97,9 @@ def test_the_split_block_is_torchs_block(size):
         assert value[3] == [len(grad) for grad in value[2]]
     for found, grad in zip(joined(result.values), grads, strict=True):
         np.testing.assert_allclose(found, grad, **CLOSE)
+    squares = sum(np.sum(grad**2) for grad in grads)
+    once = [np.sum(part**2) for value in result.values for part in value[4]]
+    assert abs(sum(once) / squares - 1) < 1e-12
     # Two all-reduces forward and two back, of the activations alone.
     per_rank = sum(c.name == "allreduce_ring" for c in result.trace.collectives) / size
     assert per_rank == 4

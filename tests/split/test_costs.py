@@ -142,6 +142,31 @@ def test_the_stages_of_zero_send_what_they_say(size):
         assert trace.n_bytes == others * n_bytes  # over all ranks: (P-1)/P of it for each
 
 
+def joined(comm, join):
+    x = np.random.default_rng(comm.rank).normal(size=(M // comm.size, 3))
+    seen = []
+
+    def through(activations, examples):
+        seen.extend(zip(examples.tolist(), activations[:, 0].tolist(), strict=True))
+        return activations.copy()
+
+    slopes = join(comm, x, _even(M, comm.size), through)
+    return x, slopes, sorted(seen)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", JOINS)
+def test_joins_take_every_example_through_once_for_what_they_say(name, size):
+    result = run(joined, JOINS[name], workers=size, backend="simulated")
+    batch = np.concatenate([x for x, _, _ in result.values])
+    for x, slopes, seen in result.values:
+        assert seen == list(enumerate(batch[:, 0].tolist()))
+        np.testing.assert_allclose(slopes, size * x, rtol=0, atol=1e-13)  # every rank adds x
+    turns = size if name == "by_slices" else 1
+    others = size - 1
+    assert counted(result.trace) == (2 * turns * others, 2 * others * M // size * 3 * ITEM)
+
+
 def size_only(units, unit_parts, flops=1.0):
     """AlexNet as published, its convolutions size-only; weights and units are scaled down.
 

@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 
 from course_lib import run
 from course_lib.comm.errors import WorkerError
+from course_lib.models.alexnet import alexnet
 from course_lib.models.convolution import Convolution
 from course_lib.models.fully_connected import FullyConnected
-from course_lib.split import Columns, ImageRows, Rows, Units
+from course_lib.split import (
+    Columns,
+    ImageRows,
+    Rows,
+    Units,
+    count_once,
+    split_by_units,
+    split_in_pairs,
+)
 from course_lib.words.split import split_evenly
 
 # A few hundred additions of numbers around 1, in another order.
@@ -217,6 +226,24 @@ def test_a_forgotten_halo_would_be_seen():
     for which in (0, 1):
         found = np.concatenate([value[which] for value in values], axis=2)
         assert np.abs(found - right[which]).max() > 1e9 * CLOSE["atol"]
+
+
+def counted(comm, divide, model, X, y):
+    net = divide(comm, model)
+    grad = net.gradient(net.initial(), (X, y))[1]
+    return count_once(net, grad), grad
+
+
+@pytest.mark.parametrize("divide", [split_in_pairs, split_by_units])
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_the_norm_of_a_gradient_counts_every_number_once(divide, size):
+    model = alexnet(channels=4, units=12, n_classes=5)
+    X, y = numbers(6, (9, 64))[0], np.arange(9) % 5
+    whole = np.sum(model.gradient(model.initial(), (X, y))[1] ** 2)
+    values = run(counted, divide, model, X, y, workers=size, backend="simulated").values
+    assert abs(sum(np.sum(once**2) for once, _ in values) / whole - 1) < 1e-12
+    if size > 1:  # what all ranks have, counted by all
+        assert abs(sum(np.sum(grad**2) for _, grad in values) / whole - 1) > 1e-6
 
 
 # Bytes across a cut
