@@ -69,6 +69,23 @@ class Columns:
         self._mine = Whole(comm, layer.of_outputs(self.own.stop - self.own.start))
         self.name, self.n_parameters = layer.name, self._mine.n_parameters
 
+    def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
+        """Compute the own outputs, (m, own); with ``gathers`` all, (m, n_out)."""
+        y, saved = self._mine.forward(w, x)
+        return gather_parts(self._comm, y, self.cut, dim=1) if self._gathers else y, saved
+
+    def input_gradient(self, w: Array, saved: Any, dy: Array) -> Array:
+        """Add up over the ranks what the own outputs say of the inputs."""
+        dx_partial = self._mine.input_gradient(w, saved, self._own(dy))
+        return np.asarray(self._allreduce(self._comm, dx_partial, out=dx_partial))
+
+    def weight_gradient(self, saved: Any, dy: Array) -> Array:
+        """Return the slope in the own weights, which nobody else knows or needs."""
+        return self._mine.weight_gradient(saved, self._own(dy))
+
+    def _own(self, dy: Array) -> Array:
+        return dy[:, self.own] if self._gathers else dy
+
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of what this rank has of one example after it."""
         layer = self._layer if self._gathers else self._mine
@@ -98,23 +115,6 @@ class Columns:
     @staticmethod
     def _unpack(w: Array, n_out: int) -> tuple[Array, Array]:
         return w[:-n_out].reshape(n_out, -1), w[-n_out:]
-
-    def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
-        """Compute the own outputs, (m, own); with ``gathers`` all, (m, n_out)."""
-        y, saved = self._mine.forward(w, x)
-        return gather_parts(self._comm, y, self.cut, dim=1) if self._gathers else y, saved
-
-    def input_gradient(self, w: Array, saved: Any, dy: Array) -> Array:
-        """Add up over the ranks what the own outputs say of the inputs."""
-        dx_partial = self._mine.input_gradient(w, saved, self._own(dy))
-        return np.asarray(self._allreduce(self._comm, dx_partial, out=dx_partial))
-
-    def weight_gradient(self, saved: Any, dy: Array) -> Array:
-        """Return the slope in the own weights, which nobody else knows or needs."""
-        return self._mine.weight_gradient(saved, self._own(dy))
-
-    def _own(self, dy: Array) -> Array:
-        return dy[:, self.own] if self._gathers else dy
 
     def flops(self, n_examples: int) -> ThreeFlops:
         """Count this rank's operations for so many examples."""

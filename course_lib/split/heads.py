@@ -67,6 +67,34 @@ class HalfBlock:
         """View a flat vector as those of the norm, of the inside, and the bias."""
         return np.split(w, [2 * self._d_model, len(w) - self._d_model])
 
+    def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
+        """Compute (m, tokens, d_model) from as many."""
+        of_norm, inside, bias = self._unpack(w)
+        normed, before = self._norm.forward(of_norm, x)
+        y_partial, within = self._mine.forward(inside, normed)
+        y = self._allreduce(self._comm, y_partial)
+        y += bias  # once, after the sum
+        y += x
+        return y, _Saved(of_norm, inside, before, within)
+
+    def input_gradient(self, w: Array, saved: "_Saved", dy: Array) -> Array:
+        """Return the slope in what came in: past the inside, and through it."""
+        del w
+        return dy + self._norm.input_gradient(saved.of_norm, saved.before, self._at_norm(saved, dy))
+
+    def weight_gradient(self, saved: "_Saved", dy: Array) -> Array:
+        """Return the slope in norm, own inside and bias."""
+        of_norm = self._norm.weight_gradient(saved.before, self._at_norm(saved, dy))
+        inside = self._mine.weight_gradient(saved.within, dy)
+        return np.concatenate([of_norm, inside, dy.sum(axis=(0, 1))])
+
+    def _at_norm(self, saved: "_Saved", dy: Array) -> Array:
+        """Add up over the ranks what their insides say of what the norm gave; once, for both."""
+        if saved.slope is None:
+            partial = self._mine.input_gradient(saved.inside, saved.within, dy)
+            saved.slope = np.asarray(self._allreduce(self._comm, partial, out=partial))
+        return saved.slope
+
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of an example, which stays as it is; refuse another width."""
         return self._mine.output_shape(input_shape)
@@ -111,34 +139,6 @@ class HalfBlock:
     def _n_units(self, n_parameters: int) -> int:
         n_units = next(iter(self._inner.shapes.values()))[0]
         return n_parameters * n_units // self._inner.n_parameters  # so many for each unit
-
-    def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
-        """Compute (m, tokens, d_model) from as many."""
-        of_norm, inside, bias = self._unpack(w)
-        normed, before = self._norm.forward(of_norm, x)
-        y_partial, within = self._mine.forward(inside, normed)
-        y = self._allreduce(self._comm, y_partial)
-        y += bias  # once, after the sum
-        y += x
-        return y, _Saved(of_norm, inside, before, within)
-
-    def input_gradient(self, w: Array, saved: "_Saved", dy: Array) -> Array:
-        """Return the slope in what came in: past the inside, and through it."""
-        del w
-        return dy + self._norm.input_gradient(saved.of_norm, saved.before, self._at_norm(saved, dy))
-
-    def weight_gradient(self, saved: "_Saved", dy: Array) -> Array:
-        """Return the slope in norm, own inside and bias."""
-        of_norm = self._norm.weight_gradient(saved.before, self._at_norm(saved, dy))
-        inside = self._mine.weight_gradient(saved.within, dy)
-        return np.concatenate([of_norm, inside, dy.sum(axis=(0, 1))])
-
-    def _at_norm(self, saved: "_Saved", dy: Array) -> Array:
-        """Add up over the ranks what their insides say of what the norm gave; once, for both."""
-        if saved.slope is None:
-            partial = self._mine.input_gradient(saved.inside, saved.within, dy)
-            saved.slope = np.asarray(self._allreduce(self._comm, partial, out=partial))
-        return saved.slope
 
     def flops(self, n_examples: int) -> ThreeFlops:
         """Count this rank's operations for so many examples."""

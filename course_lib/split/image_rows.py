@@ -70,27 +70,6 @@ class ImageRows:
         self._mine = Whole(comm, layer.of_rows(heights[comm.rank]))
         self.name, self.n_parameters = layer.name, layer.n_parameters
 
-    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of this rank's rows after it."""
-        channels, rows, columns = input_shape
-        return self._mine.output_shape((channels, rows + 2 * self.halo, columns))
-
-    def initial(self, rng: np.random.Generator) -> Array:
-        """Draw all parameters: every rank has all."""
-        return self._layer.initial(rng)
-
-    def share(self, w: Array) -> Array:
-        """Copy all parameters."""
-        return w.copy()
-
-    def join(self, parts: Sequence[Array]) -> Array:
-        """Take those of the first rank: all have the same."""
-        return parts[0]
-
-    def once(self, w: Array) -> Array:
-        """Leave it to the first rank to count them."""
-        return self._mine.once(w)
-
     def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
         """Compute the own rows, (m, n_out, own, columns), from (m, n_in, own, columns)."""
         halo = self.halo
@@ -124,10 +103,6 @@ class ImageRows:
         partial = self._mine.weight_gradient(saved, dy)
         return np.asarray(self._allreduce(self._comm, partial, out=partial))
 
-    def flops(self, n_examples: int) -> ThreeFlops:
-        """Count this rank's operations for so many examples."""
-        return self._mine.flops(n_examples)
-
     def _swap(self, up: Array, down: Array) -> tuple[Array | None, Array | None]:
         """Give one array to the rank above, one to the rank below; return what they give."""
         above, below = self._comm.rank - 1, self._comm.rank + 1
@@ -141,3 +116,28 @@ class ImageRows:
         if dst in ranks:  # nobody is on the other side
             self._comm.send(array, dst, tag="halo")
         return np.asarray(self._comm.recv(src, tag="halo")) if src in ranks else None
+
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of this rank's rows after it."""
+        channels, rows, columns = input_shape
+        return self._mine.output_shape((channels, rows + 2 * self.halo, columns))
+
+    def initial(self, rng: np.random.Generator) -> Array:
+        """Draw all parameters: every rank has all."""
+        return self._layer.initial(rng)
+
+    def share(self, w: Array) -> Array:
+        """Copy all parameters."""
+        return w.copy()
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        """Take those of the first rank: all have the same."""
+        return parts[0]
+
+    def once(self, w: Array) -> Array:
+        """Leave it to the first rank to count them."""
+        return self._mine.once(w)
+
+    def flops(self, n_examples: int) -> ThreeFlops:
+        """Count this rank's operations for so many examples."""
+        return self._mine.flops(n_examples)

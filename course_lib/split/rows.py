@@ -64,29 +64,6 @@ class Rows:
         self._mine = FullyConnected(layer.name, n_own, layer.n_out, layer.bends)
         self.name, self.n_parameters = layer.name, self._mine.n_parameters
 
-    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of the outputs of one example; refuse other inputs than the own."""
-        return self._mine.output_shape(input_shape)
-
-    def initial(self, rng: np.random.Generator) -> Array:
-        """Draw a layer's weights output by output, and keep those of the own inputs."""
-        return self._layer.initial_part(rng, slice(0, self._layer.n_out), self.own)
-
-    def share(self, w: Array) -> Array:
-        """Copy the weights of the own inputs, and all biases."""
-        W, b = self._layer.unpack(w)
-        return np.concatenate([W[:, self.own].ravel(), b])
-
-    def join(self, parts: Sequence[Array]) -> Array:
-        """Put the weights side by side; the biases are the same on every rank."""
-        n_out = self._layer.n_out
-        weights = [w[:-n_out].reshape(n_out, -1) for w in parts]
-        return np.concatenate([np.hstack(weights).ravel(), parts[0][-n_out:]])
-
-    def once(self, w: Array) -> Array:
-        """Count the own weights; the biases, which all have, are the first rank's to count."""
-        return w if self._comm.rank == 0 else w[: -self._layer.n_out]
-
     def forward(self, w: Array, x: Array) -> tuple[Array, Any]:
         """Add up over the ranks what the own inputs give; then add the bias and bend."""
         W, b = self._mine.unpack(w)
@@ -110,6 +87,29 @@ class Rows:
         flops = self.flops(len(dy)).weight_gradient
         with self._comm.compute(f"weight gradient {self.name}", flops=flops):
             return self._mine.weight_gradient(saved, dy)
+
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the outputs of one example; refuse other inputs than the own."""
+        return self._mine.output_shape(input_shape)
+
+    def initial(self, rng: np.random.Generator) -> Array:
+        """Draw a layer's weights output by output, and keep those of the own inputs."""
+        return self._layer.initial_part(rng, slice(0, self._layer.n_out), self.own)
+
+    def share(self, w: Array) -> Array:
+        """Copy the weights of the own inputs, and all biases."""
+        W, b = self._layer.unpack(w)
+        return np.concatenate([W[:, self.own].ravel(), b])
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        """Put the weights side by side; the biases are the same on every rank."""
+        n_out = self._layer.n_out
+        weights = [w[:-n_out].reshape(n_out, -1) for w in parts]
+        return np.concatenate([np.hstack(weights).ravel(), parts[0][-n_out:]])
+
+    def once(self, w: Array) -> Array:
+        """Count the own weights; the biases, which all have, are the first rank's to count."""
+        return w if self._comm.rank == 0 else w[: -self._layer.n_out]
 
     def flops(self, n_examples: int) -> ThreeFlops:
         """Count this rank's operations for so many examples."""

@@ -272,6 +272,7 @@ def test_a_bias_that_every_rank_adds_would_be_seen(monkeypatch):
     assert wrong_by(split_weights, MLP, 2) > 1e-6
 
 
+@pytest.mark.slow
 def test_replicas_that_are_not_added_up_would_be_seen():
     def not_over_columns(comm, array, out):
         return allreduce_ring(comm, array, out=out) if comm.size == 4 else out

@@ -165,6 +165,7 @@ def test_heads_that_do_not_divide_are_refused(n_heads, n_hidden, told):
     assert caught.value.trace.n_messages == 0
 
 
+@pytest.mark.slow
 def test_a_network_of_split_blocks_is_trained_like_any_chain():
     """Two blocks and a classifier, 20 steps: with 3 ranks the losses of 1."""
     one, three = (run(train_blocks, workers=size, backend="simulated").values[0] for size in (1, 3))

@@ -147,6 +147,7 @@ def test_every_rank_draws_its_part_of_the_same_layer(size, n_in, extra, seed):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_channels_of_a_convolution_are_columns(size):
     layer = Convolution("conv", 2, 7, 3, (5, 4))

@@ -55,6 +55,7 @@ def test_losses_are_those_of_one_process(scheme, model, options, workers):
     assert abs(rows[0].loss - rows[1].loss) > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "model", "options"),
     [TASKS[0], TASKS[1], TASKS[2], ("split_weights", "deep_mlp", {}), TASKS[-2]],
