@@ -11,6 +11,7 @@ from benchmarks.digits import measure_digits
 from benchmarks.launch import measure_launch
 from benchmarks.machine import machine
 from benchmarks.peers import PeerFailed
+from benchmarks.pipelines import measure_pipelines
 from benchmarks.plan import FULL, QUICK, TOPICS, Plan, Progress
 from benchmarks.report import as_json, print_report, results
 from benchmarks.rows import rows
@@ -77,6 +78,8 @@ def measure_all(plan: Plan, topics: list[str]) -> Samples:
             measure_simulator(plan, progress, samples)
         if "training" in topics:
             measure_training(plan, progress, samples)
+        if "pipelines" in topics:
+            measure_pipelines(plan, progress, samples)
         if "digits" in topics:
             measure_digits(plan, progress, samples)
     return samples

@@ -17,6 +17,7 @@ TOPICS = (
     "algorithms",
     "simulator",
     "training",
+    "pipelines",
     "digits",
 )
 

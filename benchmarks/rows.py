@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.digits import SYNCHRONOUS, WORKERS, digits_key
 from benchmarks.launch import NOTEBOOK, SPAWN, launch_key
 from benchmarks.ours import OursChosen, OursNew
+from benchmarks.pipelines import OURS_PIPELINED, TORCH_PIPELINED, pipeline_key
 from benchmarks.plan import FULL, KB, MB, size_name
 from benchmarks.samples import Key, Samples, Spread
 from benchmarks.simulator import n_ring_messages
@@ -100,6 +101,7 @@ def rows(samples: Samples) -> list[Row]:
         *_simulator(samples),
         *_training(samples),
         _scaling(samples),
+        *_pipelines(samples),
         _digits(samples),
     ]
     return [row for row in candidates if row is not None]
@@ -229,6 +231,17 @@ def _training(samples: Samples) -> list[Row]:
         what = f"data-parallel {ours.what}, 64 examples a worker, {processes} processes"
         found.append(
             _row(what, peer.engine, FASTER, samples.ratio([(peer, ours)]), must=1.5, goal=1.8)
+        )
+    return found
+
+
+def _pipelines(samples: Samples) -> list[Row]:
+    found = []
+    for processes in sorted({k.processes for k in samples.rounds if k.engine == TORCH_PIPELINED}):
+        ours, peer = (pipeline_key(processes, name) for name in (OURS_PIPELINED, TORCH_PIPELINED))
+        what = f"{ours.what}, {processes} processes"
+        found.append(
+            _row(what, peer.engine, FASTER, samples.ratio([(peer, ours)]), must=1, goal=1.5)
         )
     return found
 

@@ -20,7 +20,17 @@ from course_lib.schemes import data_parallel, layerwise
 from course_lib.trace.trace import Trace
 from course_lib.training import Training
 
-__all__ = ["ALONE", "DDP", "DDP_IN_BUCKETS", "OURS", "measure_training", "step_key"]
+__all__ = [
+    "ALONE",
+    "DDP",
+    "DDP_IN_BUCKETS",
+    "OURS",
+    "Steps",
+    "ends",
+    "measure_training",
+    "seconds",
+    "step_key",
+]
 
 OURS, ALONE = "data_parallel", "alone, one worker for each process"
 DDP, DDP_IN_BUCKETS = "torch DDP + gloo", "torch DDP + gloo, gradients in buckets"
@@ -68,7 +78,7 @@ def train_with_ours(scheme: str, processes: int, n_steps: int) -> Steps:
     """Train with a scheme of ours; the trace says when its steps were over."""
     result = run(_train, scheme, n_steps, workers=processes, time_limit_s=600)
     losses = np.sum([training.losses for training in result.values], axis=0)
-    return Steps(losses.tolist(), _seconds(_ends(result.trace, processes)))
+    return Steps(losses.tolist(), seconds(ends(result.trace, processes)))
 
 
 def train_alone(processes: int, n_steps: int) -> Steps:
@@ -77,14 +87,14 @@ def train_alone(processes: int, n_steps: int) -> Steps:
     A step's seconds are the mean over the processes: none of them waits for the slowest.
     """
     result = run(_train_alone, n_steps, workers=processes, time_limit_s=600)
-    each = [_seconds([ends_s]) for ends_s in _ends(result.trace, processes)]
+    each = [seconds([ends_s]) for ends_s in ends(result.trace, processes)]
     return Steps(result.values[0].losses, np.mean(each, axis=0).tolist())
 
 
 def _with_ddp(processes: int, n_steps: int, in_buckets: bool) -> Steps:
     ranks = train_with_ddp(processes, n_steps, in_buckets)
     losses = np.sum([rank["losses"] for rank in ranks], axis=0)
-    return Steps(losses.tolist(), _seconds([rank["ends_s"] for rank in ranks]))
+    return Steps(losses.tolist(), seconds([rank["ends_s"] for rank in ranks]))
 
 
 def _train(comm: Communicator, scheme: str, n_steps: int) -> Training:
@@ -98,7 +108,7 @@ def _train_alone(comm: Communicator, n_steps: int) -> Training:
     return _train(group, OURS, n_steps)
 
 
-def _ends(trace: Trace, processes: int) -> list[list[float]]:
+def ends(trace: Trace, processes: int) -> list[list[float]]:
     """Return, for each rank, when its steps ended."""
     return [
         [c.end_s for c in trace.computes if (c.rank, c.label) == (rank, "update")]
@@ -106,10 +116,10 @@ def _ends(trace: Trace, processes: int) -> list[list[float]]:
     ]
 
 
-def _seconds(ends_s: list[list[float]]) -> list[float]:
+def seconds(ends_s: list[list[float]], n_warm_up: int = _WARM_UP_STEPS) -> list[float]:
     """Return the seconds from when all ranks had ended a step to when all had ended the next.
 
     So they add up to what the steps took together. Those that warm up are left out.
     """
     all_ended_s = np.max(ends_s, axis=0)
-    return np.diff(all_ended_s)[_WARM_UP_STEPS - 1 :].tolist()  # between n steps there are n - 1
+    return np.diff(all_ended_s)[n_warm_up - 1 :].tolist()  # between n steps there are n - 1
