@@ -14,6 +14,7 @@ from course_lib.costs.choice import Choice, choose_allreduce
 from course_lib.costs.fit import Line, fit_line
 from course_lib.costs.price import Price
 from course_lib.costs.scaling import Step
+from course_lib.costs.sharding import bytes_held
 
 __all__ = [
     "AtLeast",
@@ -22,6 +23,7 @@ __all__ = [
     "Line",
     "Price",
     "Step",
+    "bytes_held",
     "choose_allreduce",
     "crossover",
     "fit_line",

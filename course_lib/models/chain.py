@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
-from course_lib.models.torch_passes import loss_and_slope
 
-__all__ = ["Chain", "ChainLayer", "ThreeFlops"]
+__all__ = ["Chain", "ChainLayer", "ThreeFlops", "partial_loss"]
 
 
 class ThreeFlops(NamedTuple):
@@ -170,7 +169,7 @@ class Chain:
 
     def loss(self, w: Array, batch: Batch) -> float:
         """Return the mean cross-entropy over the examples of a batch, in nats."""
-        return loss_and_slope(self.outputs(w, batch[0]), batch[1])[0]
+        return partial_loss(self.outputs(w, batch[0]), batch[1])[0]
 
     def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, NDArray[Any]]:
         """Return the mean loss over a batch and its gradient, both times ``weight``."""
@@ -238,7 +237,7 @@ class ChainPasses:
     def loss(self) -> float:
         """Return the weighted mean loss over the batch, after the last layer's ``forward``."""
         if self._slope is None:
-            self._loss, self._slope = loss_and_slope(self._x, self._y, self._weight)
+            self._loss, self._slope = partial_loss(self._x, self._y, self._weight)
         return self._loss
 
     def backward(self, layer: Layer) -> NDArray[Any]:
@@ -250,3 +249,35 @@ class ChainPasses:
         if self._saved:  # nobody stands before the first layer
             self._slope = part.input_gradient(self._w[layer.part], saved, self._slope)
         return grad
+
+
+def partial_loss(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, NDArray[Any]]:
+    """Return what some examples contribute to the loss of a batch, and its slope in the outputs.
+
+    Parameters
+    ----------
+    outputs : numpy.ndarray, shape (m, classes)
+        What the last layer has made of them, perhaps of none.
+    y : array, shape (m,)
+        The numbers of their classes.
+    weight : float, default: 1.0
+        What part of the batch they are.
+
+    Returns
+    -------
+    loss_partial : float
+        Their mean cross-entropy times the weight; 0 for none.
+    slope : numpy.ndarray, shape (m, classes)
+        Where going back begins.
+    """
+    if len(y) == 0:
+        return 0.0, outputs
+    own = np.arange(len(y)), np.asarray(y)
+    shifted = outputs - outputs.max(axis=1, keepdims=True)  # so that no exp is too large
+    slope = np.exp(shifted)
+    sums = slope.sum(axis=1, keepdims=True)
+    loss = float(np.mean(np.log(sums[:, 0]) - shifted[own]))
+    slope /= sums  # the probability of each class
+    slope[own] -= 1.0
+    slope *= weight / len(y)
+    return weight * loss, slope

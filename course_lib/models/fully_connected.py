@@ -73,10 +73,39 @@ class FullyConnected:
         weights = rng.uniform(-limit, limit, self.n_in * self.n_out)
         return np.concatenate([weights, np.zeros(self.n_out)])
 
+    def initial_part(
+        self, rng: np.random.Generator, outputs: slice, inputs: slice = slice(None)
+    ) -> Matrix:
+        """Draw what ``initial`` draws, and keep these outputs' weights for these inputs.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            As new as that for ``initial``.
+        outputs, inputs : slice
+            What is kept; the weights of one output at a time are drawn, whoever keeps them.
+
+        Returns
+        -------
+        numpy.ndarray, one-dimensional
+            The weights and then the biases, as those of a smaller layer.
+        """
+        limit = np.sqrt((6 if self.bends else 3) / self.n_in)
+        kept = []
+        for output in range(outputs.stop):
+            weights = rng.uniform(-limit, limit, self.n_in)
+            if output >= outputs.start:
+                kept.append(weights[inputs].copy())
+        return np.concatenate([*kept, np.zeros(outputs.stop - outputs.start)])
+
+    def of_outputs(self, n_out: int) -> "FullyConnected":
+        """Return the mathematics of so many of its outputs."""
+        return FullyConnected(self.name, self.n_in, n_out, self.bends)
+
     def forward(self, w: Matrix, x: Matrix) -> tuple[Matrix, Any]:
         """Return ``x W^T + b``, bent; going back needs what came in and what went out."""
         W, b = self.unpack(w)
-        flat = x.reshape(len(x), -1)  # (m, n_in)
+        flat = x.reshape(len(x), self.n_in)
         y = flat @ W.T + b  # (m, n_out)
         if self.bends:
             np.maximum(y, 0, out=y)

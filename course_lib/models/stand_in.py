@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.models.chain import ThreeFlops
 from course_lib.models.model import Batch, Layer, LayerFlops
 from course_lib.models.published import LayerSize
 
-__all__ = ["StandIn"]
+__all__ = ["StandIn", "StandInLayer"]
 
 Vector = NDArray[np.float64]
 
@@ -138,3 +139,55 @@ class _NoPasses:
     def backward(self, layer: Layer) -> Vector:
         """Return zeros."""
         return np.zeros(layer.n_parameters)
+
+
+class StandInLayer:
+    """Take a layer's place in a chain: its outputs and gradients are zeros of the right sizes.
+
+    Parameters
+    ----------
+    size : LayerSize
+        What it weighs and costs.
+    shape : tuple of int
+        Of what it makes of one example.
+
+    Examples
+    --------
+    >>> layer = StandInLayer(LayerSize("conv5", 60, 600.0), (4, 2, 2))
+    >>> layer.forward(np.zeros(60), np.zeros((3, 10)))[0].shape, layer.flops(3).forward
+    ((3, 4, 2, 2), 600.0)
+    """
+
+    def __init__(self, size: LayerSize, shape: tuple[int, ...]) -> None:
+        self.name, self.n_parameters = size.name, size.n_parameters
+        self._flops, self._shape = size.flops, shape
+
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of what it makes of one example, whatever that is."""
+        del input_shape
+        return self._shape
+
+    def initial(self, rng: np.random.Generator) -> Vector:
+        """Return zeros."""
+        del rng
+        return np.zeros(self.n_parameters)
+
+    def forward(self, w: Vector, x: Vector) -> tuple[Vector, Any]:
+        """Return zeros, and the shape of what came in."""
+        del w
+        return np.zeros((len(x), *self._shape), x.dtype), x.shape
+
+    def input_gradient(self, w: Vector, saved: Any, dy: Vector) -> Vector:
+        """Return zeros of the shape of what came in."""
+        del w
+        return np.zeros(saved, dy.dtype)
+
+    def weight_gradient(self, saved: Any, dy: Vector) -> Vector:
+        """Return zeros."""
+        del saved
+        return np.zeros(self.n_parameters, dy.dtype)
+
+    def flops(self, n_examples: int) -> ThreeFlops:
+        """Count the operations for so many examples: a third for each."""
+        third = n_examples * self._flops / 3
+        return ThreeFlops(third, third, third)

@@ -28,6 +28,11 @@ class TorchLayer:
         How often a weight is multiplied with something in the forward pass of one example. Each
         use is 2 flops, and as many for each half of going back.
 
+    Attributes
+    ----------
+    shapes : dict of str to tuple of int
+        Of the module's parameters by name, in the order of the flat vector.
+
     Raises
     ------
     ValueError
@@ -42,8 +47,8 @@ class TorchLayer:
             raise ValueError(f"{name!r} must keep parameters only, but it has {', '.join(kept)}")
         self.name, self.uses = name, uses
         self._module = module.double()
-        self._shapes = {key: parameter.shape for key, parameter in own.items()}
-        self.n_parameters = sum(shape.numel() for shape in self._shapes.values())
+        self.shapes = {key: parameter.shape for key, parameter in own.items()}
+        self.n_parameters = sum(shape.numel() for shape in self.shapes.values())
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of what it makes of one example; refuse inputs of another shape."""
@@ -59,7 +64,7 @@ class TorchLayer:
     def initial(self, rng: np.random.Generator) -> NDArray[Any]:
         """Draw weights that keep the size of what passes a ReLU; biases are 0."""
         drawn = []
-        for shape in self._shapes.values():
+        for shape in self.shapes.values():
             limit = np.sqrt(6 / shape[1:].numel()) if len(shape) > 1 else 0.0
             drawn.append(rng.uniform(-limit, limit, shape.numel()))
         return np.concatenate(drawn)
@@ -69,10 +74,10 @@ class TorchLayer:
         with torch.enable_grad():
             leaf = torch.from_numpy(x).detach().requires_grad_()
             vector = torch.from_numpy(w).detach().requires_grad_()
-            parts = torch.split(vector, [shape.numel() for shape in self._shapes.values()])
+            parts = torch.split(vector, [shape.numel() for shape in self.shapes.values()])
             parameters = {
                 key: part.view(shape)
-                for (key, shape), part in zip(self._shapes.items(), parts, strict=True)
+                for (key, shape), part in zip(self.shapes.items(), parts, strict=True)
             }
             y = functional_call(self._module, parameters, (leaf,))
         return y.detach().numpy(), (leaf, vector, y)

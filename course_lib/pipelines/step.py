@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.pending import Pending
+from course_lib.models.chain import partial_loss
 from course_lib.models.model import Array, Batch
 from course_lib.pipelines.schedule import Action, Schedule
 from course_lib.training.stages import Stage
@@ -114,13 +115,11 @@ class Step:
 
     def _begin_back(self, action: Action, outputs: Array) -> None:
         """Compute the loss: its slope comes to the last stage as if from a stage behind it."""
-        from course_lib.models.torch_passes import loss_and_slope  # torch takes seconds to load
-
         weight = (
             self.share * self._size(action) / len(self.y)
         )  # so that the parts add up to the batch's mean
         y = self.y[self.rows[action.microbatch]]
-        loss, slope = loss_and_slope(outputs, y, weight)
+        loss, slope = partial_loss(outputs, y, weight)
         self.loss += loss
         self.here[Action("I", action.stage + 1, action.microbatch)] = slope
 

@@ -12,8 +12,9 @@ that step. In a ``Cost``, P is the number of ranks and n the bytes of the parame
     comm : Communicator
         The group of ranks.
     model : Model
-        What is trained. ``map_reduce`` and ``one_shot_averaging`` fit a linear regression, which
-        they make themselves; the latter has no plan, and returns the parameters alone.
+        What is trained; a ``Chain`` where it is split. ``map_reduce`` and ``one_shot_averaging``
+        fit a linear regression, which they make themselves; the latter has no plan, and returns the
+        parameters alone.
     X : array, shape (m, ...)
         The examples, the same on every rank.
     y : array, shape (m,)
@@ -33,8 +34,8 @@ that step. In a ``Cost``, P is the number of ranks and n the bytes of the parame
 Returns
 -------
 Training
-    The parameters, the same on every rank, and this rank's share of the losses, 0 where it has not
-    computed a gradient.
+    The parameters, the same on every rank where a file says nothing else, and this rank's share of
+    the losses, 0 where it has not computed a gradient.
 
 Raises
 ------
@@ -43,6 +44,7 @@ ValueError
 """
 
 from course_lib.schemes.data_parallel import data_parallel
+from course_lib.schemes.hybrid import hybrid
 from course_lib.schemes.layerwise import layerwise
 from course_lib.schemes.layerwise_bucketed import layerwise_bucketed
 from course_lib.schemes.map_reduce import map_reduce
@@ -57,11 +59,15 @@ from course_lib.schemes.pipeline import pipeline
 from course_lib.schemes.priority import priority
 from course_lib.schemes.serial import gradient_descent, serial, train
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
+from course_lib.schemes.sharded_gradients import sharded_gradients
 from course_lib.schemes.sharded_parameter_server import sharded_parameter_server
+from course_lib.schemes.sharded_parameters import sharded_parameters
+from course_lib.schemes.split_weights import split_weights
 
 __all__ = [
     "data_parallel",
     "gradient_descent",
+    "hybrid",
     "layerwise",
     "layerwise_bucketed",
     "map_reduce",
@@ -76,6 +82,9 @@ __all__ = [
     "priority",
     "serial",
     "sharded_data_parallel",
+    "sharded_gradients",
     "sharded_parameter_server",
+    "sharded_parameters",
+    "split_weights",
     "train",
 ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
+from course_lib.models.chain import partial_loss
 from course_lib.models.model import Array
 from course_lib.training import SGD, Optimizer, Plan, Training, in_parts, norm_of_all
 from course_lib.training.stages import Stage, check_staged, cut_into_stages
@@ -41,8 +42,6 @@ def model_parallel(
     Neural Information Processing Systems 25, 2012, section 3.
     """
     check_staged(model, X, y, plan)
-    from course_lib.models.torch_passes import loss_and_slope  # torch takes seconds to load
-
     stage = Stage(model, cut_into_stages(model, comm.size)[comm.rank], plan.seed)
     before, after = comm.rank - 1, comm.rank + 1
     is_first, is_last = before < 0, after == comm.size
@@ -55,7 +54,7 @@ def model_parallel(
             with comm.compute("forward", flops=stage.flops("F", len(part))):
                 outputs = stage.forward(x)
             if is_last:
-                loss, slope = loss_and_slope(outputs, y[part], weight)
+                loss, slope = partial_loss(outputs, y[part], weight)
                 losses[-1] += loss
             else:
                 comm.send(outputs, after, tag="outputs")

@@ -7,6 +7,7 @@ from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatte
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training, norm_of_all
+from course_lib.training.held import numbers_held
 from course_lib.training.plan import partial_gradient
 from course_lib.training.shards import pack, shards_evenly
 
@@ -21,22 +22,20 @@ def sharded_data_parallel(
     """Train on all ranks together; each takes the step for its shard of the parameters only.
 
     An all-reduce is a reduce-scatter and an all-gather. Between the two every rank holds its part
-    of the sum: that is all it needs to update its part of the parameters. So what an optimizer
-    keeps, momentum or Adam's two means, is kept once and not P times, and what is gathered is
-    parameters. It is a parameter server on every rank.
+    of the sum: all it needs to update its part of the parameters. So what an optimizer keeps is
+    kept once and not P times, and what is gathered is parameters: a server on every rank.
 
     Parameters
     ----------
     reduce_scatter, allgather : callable, default: those on a ring
-        How the gradient is summed and cut, and how the parameters are put together again; both cut
-        by ``split_evenly``, as ``shards_evenly`` does.
+        Both cut by ``split_evenly``, as ``shards_evenly`` does.
 
     Notes
     -----
     Cost of one step: that of the two collectives; on rings 2(P-1) rounds and 2(P-1)/P n bytes each
     way, for n = the bytes of the parameters. Before the first step: one all-gather more. A plan
-    that clips adds an all-reduce of one number to each step. Each rank holds n/P bytes of whatever
-    its optimizer keeps for each parameter.
+    that clips adds an all-reduce of one number. Numbers held, for Q parameters and K of state for
+    each, noted as ``"numbers_held"``: 2Q + K Q/P, where the shard that is stepped counts as state.
 
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 
@@ -61,5 +60,6 @@ def sharded_data_parallel(
         norm = norm_of_all(plan, grad_shard, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(w_shard)):
             sgd.step(grad_shard, norm)
+        comm.note("numbers_held", numbers_held(w, grad, sgd))
         w[...] = allgather(comm, w_shard)
     return Training(w, losses)

@@ -13,6 +13,7 @@ from course_lib.models.model import Array, Model
 from course_lib.pipelines import SCHEDULES, MakesSchedule, schedule_for
 from course_lib.schemes import (
     data_parallel,
+    hybrid,
     layerwise,
     layerwise_bucketed,
     model_parallel,
@@ -25,8 +26,11 @@ from course_lib.schemes import (
     serial,
     sharded_data_parallel,
     sharded_parameter_server,
+    split_weights,
 )
 from course_lib.schemes.priority import order_of_need, priority
+from course_lib.split import JOINS
+from course_lib.train import divided
 from course_lib.train.auto import AUTO
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
@@ -84,8 +88,8 @@ class Scheme:
     options : tuple of str
         Names in ``OPTIONS``.
     whole : callable or None
-        Puts the model together from all ranks' states, and by name the options. None: those of
-        rank 0 stand for all.
+        Puts the model together from all ranks' states, and by name the model and the options. None:
+        those of rank 0 stand for all.
     servers : int, default: 0
         How many ranks only serve, where no option says so.
     most_workers : int or None
@@ -118,7 +122,7 @@ def _joined(states: Sequence[Sequence[State]], **_: Any) -> Array:
 
 
 def _by_stage(
-    states: Sequence[Sequence[State]], schedule: MakesSchedule, microbatches: int
+    states: Sequence[Sequence[State]], schedule: MakesSchedule, microbatches: int, **_: Any
 ) -> Array:
     """Put stages one after another, each rank's in its order: the schedule says where each is."""
     own = [iter(of_rank) for of_rank in states]
@@ -194,6 +198,17 @@ OPTIONS = {
         "1f1b", f"in which order micro-batches are worked on: {', '.join(SCHEDULES)}", SCHEDULES
     ),
     "microbatches": Option("8", "into how many parts a batch is cut"),
+    "splits": Option("2", "over how many ranks a fully connected layer is split"),
+    "join": Option(
+        "all_at_once",
+        f"whose examples are computed when in fully connected layers: {', '.join(JOINS)}",
+        JOINS,
+    ),
+    "stage": Option(
+        "1",
+        "what is sharded: 1, the optimizer's state; 2, gradients as well; 3, parameters as well",
+        divided.STAGES,
+    ),
 }
 """What only some schemes take, by name; ``--every`` for one."""
 
@@ -226,6 +241,22 @@ SCHEMES = {
         models=("deep_mlp", "alexnet"),
         check=_check_pipeline,
         without=("on_epoch",),
+    ),
+    "sharded": Scheme(
+        divided.sharded, ("stage",), whole=divided.whole_of_shards, models=("deep_mlp", "alexnet")
+    ),
+    "split_weights": Scheme(
+        split_weights,
+        whole=divided.whole_of_pairs,
+        models=("deep_mlp", "alexnet"),
+        check=divided.check_pairs,
+    ),
+    "hybrid": Scheme(
+        hybrid,
+        ("splits", "join"),
+        whole=divided.whole_of_grid,
+        models=("alexnet",),
+        check=divided.check_grid,
     ),
 }
 """The schemes by name."""

@@ -86,7 +86,7 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     evaluate = partial(kind.evaluate, model, examples)
     options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
     if scheme.whole is not None:
-        scheme = replace(scheme, whole=partial(scheme.whole, **options))
+        scheme = replace(scheme, whole=partial(scheme.whole, model=model, **options))
     beacon = Beacon(task.progress)
     logbook = Logbook(comm, scheme, evaluate, task.keeping, beacon, task.optimizer)
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from course_lib.models.model import Array, Layer
 from course_lib.words.namespace import namespace
@@ -11,6 +12,8 @@ __all__ = [
     "Shard",
     "length",
     "pack",
+    "places",
+    "shards_by_layer",
     "shards_by_name",
     "shards_by_size",
     "shards_evenly",
@@ -111,6 +114,61 @@ def shards_evenly(n_parameters: int, n_shards: int) -> list[Shard]:
     [[slice(0, 3, None)], [slice(3, 6, None)], [slice(6, 10, None)]]
     """
     return [[part] for part in split_evenly(n_parameters, n_shards)]
+
+
+def shards_by_layer(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
+    """Cut every layer into as many parts as there are shards, and give each shard one of each.
+
+    So a layer can be put together, and its gradient be summed and shared out, without the others.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        A model's layers.
+    n_shards : int
+        How many shards, 1 or more.
+
+    Returns
+    -------
+    list of list of slice
+        For each shard a part of each layer; of a layer they differ by one in length at most.
+
+    Examples
+    --------
+    >>> layers = [Layer("fc1", slice(0, 6)), Layer("fc2", slice(6, 8))]
+    >>> shards_by_layer(layers, 2)
+    [[slice(0, 3, None), slice(6, 7, None)], [slice(3, 6, None), slice(7, 8, None)]]
+    """
+    cuts = [
+        [
+            slice(layer.part.start + part.start, layer.part.start + part.stop)
+            for part in split_evenly(layer.n_parameters, n_shards)
+        ]
+        for layer in layers
+    ]
+    return [[cut[number] for cut in cuts] for number in range(n_shards)]
+
+
+def places(shard: Shard) -> list[slice]:
+    """Say where each part of a shard lies in what ``pack`` returns.
+
+    Parameters
+    ----------
+    shard : list of slice
+        Its parts.
+
+    Returns
+    -------
+    list of slice
+        As long, one after another, from 0 on.
+
+    Examples
+    --------
+    >>> places([slice(3, 6), slice(7, 8)])
+    [slice(0, 3, None), slice(3, 4, None)]
+    """
+    ends = accumulate((part.stop - part.start for part in shard), initial=0)
+    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 def length(shard: Shard) -> int:

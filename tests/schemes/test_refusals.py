@@ -9,10 +9,14 @@ import torch
 
 from course_lib import run, schemes
 from course_lib.comm.errors import RunError
+from course_lib.models.chain import Chain
 from course_lib.models.deep_mlp import deep_mlp
+from course_lib.models.fully_connected import FullyConnected
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
+from course_lib.models.published import LayerSize
+from course_lib.models.stand_in import StandInLayer
 from course_lib.schemes.serial import steps_to_loss, walk
 from course_lib.training import Plan, check_training
 from course_lib.training.shards import shards_evenly
@@ -22,7 +26,16 @@ PLAN = Plan(batch_size=4)
 MODEL = mlp(3, 2)
 
 IN_LAYERS = deep_mlp(3, 4, 2)
-OWN_MODEL = {"model_parallel": IN_LAYERS, "pipeline": IN_LAYERS}
+OWN_MODEL = {
+    "hybrid": Chain(
+        [StandInLayer(LayerSize("conv", 1, 1.0), (3,)), FullyConnected("fc", 3, 2, bends=False)],
+        (3,),
+    ),
+    "model_parallel": IN_LAYERS,
+    "pipeline": IN_LAYERS,
+    "sharded_parameters": IN_LAYERS,
+    "split_weights": IN_LAYERS,
+}  # of schemes that train nothing else
 
 OWN = {
     "pipeline": {"microbatches": 2},

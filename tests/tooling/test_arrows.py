@@ -27,8 +27,9 @@ MAY_IMPORT = {
     "pipelines": (
         "pipelines", "training", "models", "comm.communicator", "comm.pending", "words",
     ),
+    "split": ("split", "collectives", "models", "comm.communicator", "words"),
     "schemes": (
-        "schemes", "pipelines", "training", "collectives", "models", "comm.collective",
+        "schemes", "split", "pipelines", "training", "collectives", "models", "comm.collective",
         "comm.communicator", "comm.messages", "comm.pending", "words",
     ),
     # Formulas: what they say is tested against what runs.
@@ -44,7 +45,8 @@ MAY_IMPORT = {
     ),
     "console": ("console", "comm", "words"),
     "train": (
-        "train", "console", "schemes", "pipelines", "training", "collectives", "models", "data",
+        "train", "console", "schemes", "split", "pipelines", "training", "collectives", "models",
+        "data",
         "comm.communicator", "comm.rates", "words",
     ),
     "cli": (

@@ -29,6 +29,9 @@ CASES = {
     "sharded_data_parallel": {},
     "model_parallel": {},
     "pipeline": {"schedule": "zb_v", "microbatches": 5},
+    "sharded": {"stage": "3"},
+    "split_weights": {},
+    "hybrid": {"splits": 2, "join": "by_turns"},
 }
 """Each scheme of the catalogue with its options."""
 

@@ -1,0 +1,69 @@
+"""Data-parallel SGD with a shard of the optimizer and of the gradient on every rank: ZeRO 2."""
+
+from collections.abc import Callable
+
+from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array, Model
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training.held import numbers_held
+from course_lib.training.layers import PartialPasses
+from course_lib.training.shards import pack, places, shards_by_layer
+
+__all__ = ["sharded_gradients"]
+
+
+def sharded_gradients(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    reduce_scatter: Callable[..., Array] = reduce_scatter_ring,
+    allgather: Callable[..., Array] = allgather_ring, optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
+    """Train as ``sharded_data_parallel`` does, and keep no more of the gradient than one's shard.
+
+    Who takes the step for a shard needs the gradient of that shard. So every layer's gradient is
+    summed and shared out as soon as back-propagation has found it, and what belongs to others is
+    forgotten. A rank keeps its part of every layer, and the whole gradient of one layer at a time.
+
+    Parameters
+    ----------
+    reduce_scatter, allgather : callable, default: those on a ring
+        Both cut by ``split_evenly``, as ``shards_by_layer`` does.
+
+    Notes
+    -----
+    Cost of one step: those two for each layer; on rings 2(P-1) rounds a layer and 2(P-1)/P n bytes
+    each way, for n = the bytes of the parameters. Before the first one: the all-gathers once more.
+
+    Numbers held by a rank, for Q parameters and K of state for each: Q + Q/P + K Q/P, and for a
+    moment the gradient of a layer; noted as ``"numbers_held"``. The shard that is stepped is state.
+
+    Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
+
+    References
+    ----------
+    That of ``sharded_data_parallel``, section 5.2.
+    """
+    check_training(model, X, y)
+    w = model.initial(plan.seed)
+    own = shards_by_layer(model.layers, comm.size)[comm.rank]
+    layers = list(zip(model.layers, places(own), strict=True))
+    w_shard = pack(w, own)  # shape (n/P,): a part of every layer
+    grad_shard = w_shard * 0
+    sgd = optimizer(w_shard, plan)
+    for layer, place in layers:
+        allgather(comm, w_shard[place], out=w[layer.part])
+    losses = []
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+        passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
+        for layer in model.layers:
+            passes.forward(layer)
+        losses.append(passes.loss())
+        comm.note("loss_partial", losses[-1])
+        for layer, place in reversed(layers):
+            grad_shard[place] = reduce_scatter(comm, passes.backward(layer))  # the rest is let go
+        with comm.compute("update", flops=2.0 * len(w_shard)):
+            sgd.step(grad_shard)
+        comm.note("numbers_held", numbers_held(w, grad_shard, sgd))
+        for layer, place in layers:
+            allgather(comm, w_shard[place], out=w[layer.part])
+    return Training(w, losses)

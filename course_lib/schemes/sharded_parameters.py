@@ -1,0 +1,129 @@
+"""Data-parallel SGD with a shard of everything on every rank: ZeRO, stage 3, or FSDP."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.comm.communicator import Communicator
+from course_lib.models.chain import Chain, ChainLayer, partial_loss
+from course_lib.models.model import Array, Layer
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training.held import numbers_held
+from course_lib.training.shards import length, places, shards_by_layer, unpack
+
+__all__ = ["join_shards", "sharded_parameters"]
+
+
+def sharded_parameters(
+    comm: Communicator, model: Chain, X: Array, y: Array, plan: Plan,
+    reduce_scatter: Callable[..., Array] = reduce_scatter_ring,
+    allgather: Callable[..., Array] = allgather_ring, optimizer: Optimizer = SGD,
+) -> Training:  # fmt: skip
+    """Train on all ranks together; nobody ever has more than one layer of the model.
+
+    Every rank keeps a part of every layer. Before a layer is used, forward and again backward, its
+    parts are gathered, and then let go. Its gradient is summed and shared out at once. It is data
+    parallelism still: a rank goes through all layers with its own examples.
+
+    Parameters
+    ----------
+    reduce_scatter, allgather : callable, default: those on a ring
+        Both cut by ``split_evenly``, as ``shards_by_layer`` does.
+
+    Notes
+    -----
+    Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
+    rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
+
+    Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
+    a layer's parameters and gradient; noted as ``"numbers_held"``. Torch's layers let go later.
+
+    Invariant: between two layers a rank holds its shard alone; ``join_shards`` makes the whole.
+
+    References
+    ----------
+    Y. Zhao, A. Gu, R. Varma et al., "PyTorch FSDP", PVLDB 16(12), 2023.
+    """
+    check_training(model, X, y)
+    if not isinstance(model, Chain):  # whose layers take their parameters one by one
+        raise TypeError(f"model must be a Chain, got {type(model).__name__}")
+    w_shard = _initial(comm, model, plan.seed)  # shape (n/P,): a part of every layer
+    grad_shard = np.zeros_like(w_shard)
+    sgd = optimizer(w_shard, plan)
+    here = places(shards_by_layer(model.layers, comm.size)[comm.rank])
+    layers = list(zip(model.parts, here, strict=True))
+    losses = []
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+        x, kept = model.examples(X[examples]), []
+        for part, place in layers:
+            x, saved = _forward(comm, part, allgather(comm, w_shard[place]), x)
+            kept.append(saved)
+        loss, dx = partial_loss(x, y[examples], weight)
+        comm.note("loss_partial", loss)
+        losses.append(loss)
+        for part, place in reversed(layers):
+            saved = kept.pop()
+            grad = _weight_gradient(comm, part, saved, dx)
+            grad_shard[place] = reduce_scatter(comm, grad)
+            del grad  # what is not this rank's part of the sum is let go
+            if kept:  # somebody stands before this layer
+                dx = _input_gradient(comm, part, allgather(comm, w_shard[place]), saved, dx)
+        with comm.compute("update", flops=2.0 * len(w_shard)):
+            sgd.step(grad_shard)
+        comm.note("numbers_held", numbers_held(w_shard, grad_shard, sgd))
+    return Training(w_shard, losses)
+
+
+# A layer's parameters are there while one of these functions runs.
+
+
+def _forward(comm: Communicator, part: ChainLayer, w: Array, x: Array) -> tuple[Array, Array]:
+    with comm.compute(f"forward {part.name}", flops=part.flops(len(x)).forward):
+        return part.forward(w, x)
+
+
+def _weight_gradient(comm: Communicator, part: ChainLayer, saved: Array, dy: Array) -> Array:
+    with comm.compute(f"weight gradient {part.name}", flops=part.flops(len(dy)).weight_gradient):
+        return part.weight_gradient(saved, dy)
+
+
+def _input_gradient(
+    comm: Communicator, part: ChainLayer, w: Array, saved: Array, dy: Array
+) -> Array:
+    with comm.compute(f"input gradient {part.name}", flops=part.flops(len(dy)).input_gradient):
+        return part.input_gradient(w, saved, dy)
+
+
+def _initial(comm: Communicator, model: Chain, seed: int) -> Array:
+    """Draw one layer after another, and keep this rank's part of each."""
+    own = shards_by_layer(model.layers, comm.size)[comm.rank]
+    w_shard = np.empty(length(own), model.dtype)
+    for k, (part, place) in enumerate(zip(own, places(own), strict=True)):
+        first = model.layers[k].part.start
+        w_shard[place] = model.initial_of(k, seed)[part.start - first : part.stop - first]
+    return w_shard
+
+
+def join_shards(w_shards: Sequence[Array], layers: Sequence[Layer] | None) -> Array:
+    """Put the parameters together from the shards of all ranks.
+
+    Parameters
+    ----------
+    w_shards : sequence of array
+        By rank.
+    layers : sequence of Layer or None
+        Those of the model, of each of which a shard has a part; None where a shard is one piece of
+        the flat vector, as in stage 1.
+
+    Returns
+    -------
+    array, shape (n_parameters,)
+        The whole.
+    """
+    if layers is None:
+        return np.concatenate(list(w_shards))
+    w = np.empty(layers[-1].part.stop, w_shards[0].dtype)
+    for own, w_shard in zip(shards_by_layer(layers, len(w_shards)), w_shards, strict=True):
+        unpack(w_shard, own, w)
+    return w

@@ -1,0 +1,73 @@
+"""Schemes that divide a model: which text is meant, can it be divided so, how is it put together.
+
+None of this is training: it is what the command line and checkpoints have to know of a division.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from course_lib.comm.communicator import Communicator
+from course_lib.models.chain import Chain
+from course_lib.models.model import Array, Model
+from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
+from course_lib.schemes.sharded_gradients import sharded_gradients
+from course_lib.schemes.sharded_parameters import join_shards, sharded_parameters
+from course_lib.split.model import check_grid as check_hybrid
+from course_lib.split.model import check_split, join_model, split_by_units, split_in_pairs
+from course_lib.train.states import State
+from course_lib.training import Optimizer, Plan, Training
+
+__all__ = [
+    "STAGES",
+    "check_grid",
+    "check_pairs",
+    "sharded",
+    "whole_of_grid",
+    "whole_of_pairs",
+    "whole_of_shards",
+]
+
+States = Sequence[Sequence[State]]
+
+STAGES: dict[str, Callable[..., Training]] = {
+    "1": sharded_data_parallel,
+    "2": sharded_gradients,
+    "3": sharded_parameters,
+}
+"""The stages of ZeRO, each a scheme of its own."""
+
+
+def sharded(
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    stage: Callable[..., Training], optimizer: Optimizer,
+) -> Training:  # fmt: skip
+    """Train by one of ``STAGES``."""
+    return stage(comm, model, X, y, plan, optimizer=optimizer)
+
+
+def whole_of_shards(states: States, model: Model, stage: Callable[..., Training]) -> Array:
+    """Put shards together: one piece of the vector each in stage 1, a part of every layer later."""
+    shards = [own[0].w for own in states]
+    return join_shards(shards, None if stage is sharded_data_parallel else model.layers)
+
+
+def whole_of_pairs(states: States, model: Chain) -> Array:
+    """Put together what ``split_weights`` has split."""
+    return join_model(model, [own[0].w for own in states], split_in_pairs)
+
+
+def whole_of_grid(states: States, model: Chain, splits: int, **_: Any) -> Array:
+    """Put together what the first row of ``hybrid``'s grid has split."""
+    return join_model(model, [own[0].w for own in states[:splits]], split_by_units)
+
+
+def check_pairs(model: Chain, workers: int, batch: int) -> None:
+    """Refuse a model with fewer units in a layer than there are workers."""
+    del batch
+    check_split(model, workers, split_in_pairs)
+
+
+def check_grid(model: Chain, workers: int, batch: int, splits: int, **_: Any) -> None:
+    """Refuse a grid that the workers do not fill, or a row that is too long for the model."""
+    del batch
+    check_hybrid(model, workers, splits)
