@@ -7,6 +7,7 @@ get in each other's way.
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from functools import partial
 from heapq import heappush
 from typing import TYPE_CHECKING
@@ -45,6 +46,14 @@ class Card:
             self._serve_at(self.sends_free_s)
         message.queued = True
         self._queue.append((message, receiver))
+
+    def release(self, messages: Iterable[InFlight], receiver: "MessagingCommunicator") -> None:
+        """Let small messages leave that lie behind a large one which has just left."""
+        for message in messages:
+            if message.arrived_s == math.inf and not message.queued:
+                if message.data.nbytes > self._world.eager_bytes:
+                    return
+                self.enqueue(message, receiver)
 
     def forget(self) -> None:
         """Let go of what has not left: this rank has crashed."""

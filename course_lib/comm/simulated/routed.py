@@ -66,12 +66,14 @@ class RoutedCommunicator(SimulatedCommunicator):
     def _deliver_again(
         self, message: InFlight, receiver: MessagingCommunicator, start_s: float, late_s: float
     ) -> None:
-        """Put a copy of a message, which has just started, right behind it."""
+        """Put a copy of a message, which has just started, right behind it, before all others."""
         copy = InFlight(message.data.copy(), message.sent, self, message.posted_s)
         copy.fate, copy.stamp = message.fate, message.stamp
         self._carry(copy, receiver, start_s, late_s)
-        # Nothing can be behind it: its sender is in this very verb.
-        receiver.inbox.setdefault(self.rank, deque()).append(copy)
+        copy.lies_there = True
+        messages = receiver.inbox.setdefault(self.rank, deque())
+        place = messages.index(message) + 1 if message in messages else 0
+        messages.insert(place, copy)
 
     def _route(self, receiver: MessagingCommunicator) -> Route:
         assert self.world.routes is not None
