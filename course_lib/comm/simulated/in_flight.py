@@ -53,6 +53,11 @@ class InFlight:
         self.arrived_s = math.inf
         self.number = -1
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it will never arrive, as far as that has been decided."""
+        return hasattr(self, "fate") and self.fate.is_lost
+
     def put_into(self, out: NDArray[Any], op: str | None) -> None:
         """Write the data into ``out``, or combine it with what is there."""
         if op is None:

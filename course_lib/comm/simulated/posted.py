@@ -111,6 +111,11 @@ class Posted(Pending[T]):
             return here
         return self._poster
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has a message that nobody has looked at."""
+        return False
+
     def _settle(self) -> None:
         self._is_settled = True
 
@@ -178,6 +183,11 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         self._message = message
         self.hears = None
         self.wake(message.arrived_s)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether its message is on its way or there, and nobody has looked."""
+        return self._message is not None
 
     def _settle(self) -> None:
         """Open the message, the first time that somebody looks when it is there."""
