@@ -166,6 +166,62 @@ def test_two_that_wait_for_what_neither_takes_are_a_deadlock(world):
     assert "isend(dst=1), at test_isend_and_irecv.py" in str(caught.value)
 
 
+def test_a_small_message_leaves_behind_a_large_one(world):
+    def work(comm):
+        if comm.rank == 1:
+            comm.barrier()
+            comm.barrier()
+            return [comm.recv(0).size for _ in range(2)]
+        large, small = comm.isend(np.ones(4 * BIG), 1), comm.isend(np.ones(1), 1)
+        comm.barrier()
+        over = small.test()
+        comm.barrier()
+        small.wait()
+        return over, large.test()
+
+    assert world(work, workers=2).values == [(False, True), [4 * BIG, 1]]
+
+
+def test_who_waits_for_a_rank_that_has_returned_is_told_whatever_lies_behind_that(world):
+    def work(comm):
+        if comm.rank == 0:
+            large, _ = comm.isend(np.ones(4 * BIG), 1), comm.isend(np.ones(1), 1)
+            large.wait()
+
+    with pytest.raises(PeerFinishedError, match=r"rank 0 waits in .*isend.*rank 1"):
+        world(work, workers=2)
+
+
+def test_a_started_function_outlives_one_that_has_waited_for_a_message(world):
+    def apart(child):
+        if child.rank == 0:
+            child.split(0)
+        else:
+            allreduce_ring(child, np.ones(2))
+
+    def work(comm):
+        other = 1 - comm.rank
+        comm.start(apart)
+        going = comm.isend(np.ones(1), other)
+        comm.irecv(other).wait()
+        going.wait()
+
+    with pytest.raises(CollectiveMismatchError, match="allreduce_ring"):
+        world(work, workers=2)
+
+
+def test_many_large_messages_follow_one_another(world):
+    def work(comm):
+        if comm.rank == 0:
+            for number in range(6):
+                comm.isend(np.full(3, number), 1)
+            return None
+        coming = [comm.irecv(0) for _ in range(6)]
+        return [int(pending.wait()[0]) for pending in coming]
+
+    assert world(work, workers=2, rendezvous=True).values[1] == [0, 1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("verb", ["isend", "irecv"])
 def test_who_waits_for_a_rank_that_has_returned_is_told(world, verb, waits):
