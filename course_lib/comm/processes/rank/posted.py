@@ -1,8 +1,9 @@
 """Messages that ``isend`` and ``irecv`` have begun: they travel while the rank does other things.
 
 What goes to one rank, or comes from one, goes in order, one message after the other: they are in a
-lane. While there is anything in it a lane has a thread, and a flow that stands on the wait board
-like any other, so that a deadlock is found and explained in the same way.
+lane. While there is anything in it a lane has a flow that stands on the wait board like any other, so
+that a deadlock is found and explained in the same way. A thread drives it; or the function that
+waits for one of its messages, if that comes first.
 """
 
 import threading
@@ -12,7 +13,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from course_lib.comm.communicator import in_another_thread
-from course_lib.comm.limits import start_thread
 from course_lib.comm.messages import Envelope, Tag
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.memory.mailbox import NOBODY
@@ -49,9 +49,12 @@ class Posted(Pending[T]):
         What it waits for in its own rank: nothing.
     name : str
         It as a call, for those that wait for it.
+    lane : Lane
+        In which it is, unless it was over at once.
     """
 
     awaits = None
+    lane: "Lane"
 
     def __init__(self, comm: "ProcessCommunicator", call: Call) -> None:
         self.over = False
@@ -82,7 +85,9 @@ class Posted(Pending[T]):
         waiter = self._flow_that_asks("wait")
         if not self.over:
             began_s = perf_counter()
-            self._comm._progress.wait_for(waiter, self)
+            self.lane.drive_up_to(self, waiter)
+            if not self.over:
+                self._comm._progress.wait_for(waiter, self)
             self._note_wait(began_s)
         self._poster.unsettled.pop(self, None)
         if self._error is not None:
@@ -207,7 +212,8 @@ class Lane:
         self._comm = comm
         self._queue: deque[Posted[Any]] = deque()
         self._changing = threading.Lock()
-        self._has_thread = False
+        self._is_driven = False  # or will be, by the thread that takes its flow
+        self._flow: Flow | None = None
 
     @property
     def busy(self) -> bool:
@@ -222,40 +228,75 @@ class Lane:
         RuntimeError
             If the operating system gives the rank no more threads; then it has not been begun.
         """
+        posted.lane = self
         with self._changing:
             self._queue.append(posted)
-            if self._has_thread:
+            if self._is_driven:
                 return
-            self._has_thread = True
-        comm = self._comm
-        flow = comm._progress.open_flow(comm.name, comm._flow)
-        thread = threading.Thread(target=self._live, args=(flow,), name=posted.name, daemon=True)
+            self._is_driven = True
         try:
-            start_thread(thread)
+            self._hand_to_a_thread()
         except (RuntimeError, MemoryError) as error:
-            self._has_thread = False
             self._queue.clear()
-            comm._flow.unsettled.pop(posted)
-            comm._progress.close_flow(flow)
+            self._comm._flow.unsettled.pop(posted)
             raise RuntimeError(
-                f"rank {comm._progress.rank} could not begin {posted.name}: the operating system "
-                f"let it have no thread for it ({error}); wait() for what has been begun before "
-                "you begin more, or use send and recv"
+                f"rank {self._comm._progress.rank} could not begin {posted.name}: the operating "
+                f"system let it have no thread for it ({error}); wait() for what has been begun "
+                "before you begin more, or use send and recv"
             ) from error
 
-    def _live(self, flow: Flow) -> None:
-        """Drive one message after the other, in the lane's thread, until there are none."""
+    def _hand_to_a_thread(self) -> None:
+        progress = self._comm._progress
+        self._flow = progress.open_flow(self._comm.name, self._comm._flow)
+        try:
+            progress.drivers.call(self._live)
+        except (RuntimeError, MemoryError):
+            flow, self._flow, self._is_driven = self._flow, None, False
+            progress.close_flow(flow)
+            raise
+
+    def _take_flow(self) -> Flow | None:
+        """Take the flow that is there for whoever comes first to drive what is in the lane."""
+        with self._changing:
+            flow, self._flow = self._flow, None
+            return flow
+
+    def _live(self) -> None:
+        """Drive one message after the other, in a thread, until there are none."""
+        flow = self._take_flow()
+        if flow is None:  # the rank waits already, and does it itself
+            return
         progress = self._comm._progress
         progress.enter(flow)
-        more = True
-        while more:
-            posted = self._queue[0]
-            try:
-                posted.go(flow)
-            except BaseException as error:
-                posted.fail(error)
-            with self._changing:
-                self._queue.popleft()
-                more = self._has_thread = len(self._queue) > 0
-            progress.settle(posted)
+        while self._drive_next(flow, BaseException):
+            pass
         progress.close_flow(flow)
+
+    def drive_up_to(self, posted: Posted[Any], waiter: Flow) -> None:
+        """Drive what is in it up to a message, in the flow that waits for that, if no thread does.
+
+        So a message for which a rank waits at once costs no more than one of ``recv``.
+        """
+        flow = self._take_flow()
+        if flow is None:
+            return
+        self._comm._progress.close_flow(flow)
+        more = True
+        while more and not posted.over:
+            more = self._drive_next(waiter, Exception)
+        waiter.waits.clear()  # they are noted as one of ``wait``
+        if more:
+            self._hand_to_a_thread()
+
+    def _drive_next(self, flow: Flow, kind: type[BaseException]) -> bool:
+        """Drive the first message; tell whether there are more."""
+        posted = self._queue[0]
+        try:
+            posted.go(flow)
+        except kind as error:
+            posted.fail(error)
+        with self._changing:
+            self._queue.popleft()
+            more = self._is_driven = len(self._queue) > 0
+        self._comm._progress.settle(posted)
+        return more
