@@ -115,7 +115,7 @@ class Posted(Pending[T]):
             peer = max(self._call.src, self._call.dst)
             origin_s = self._comm._origin_s
             context.recorder.waits.append(
-                ("wait", peer, began_s - origin_s, now_s - origin_s, self._comm.name)
+                (self._call.verb, peer, began_s - origin_s, now_s - origin_s, self._comm.name)
             )
 
 
