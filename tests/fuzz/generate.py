@@ -66,9 +66,9 @@ class Writer:
         self._bytes_left = _MOST_BYTES_EACH
         self._choices: list[tuple[float, Callable[[int], p.Step]]] = [
             (9, self._message), (3, self._exchange), (2, self._collect), (2, self._barrier),
-            (5, self._collective), (2, self._refused), (5, self._settle), (1, self._shared), (1, self._compute),
-            (1, self._note), (1, self._nap), (1, self._probe),
-            (2, self._split), (3, self._start), (2, self._wait), (1, self._beside),
+            (5, self._collective), (2, self._refused), (5, self._settle),
+            (1, self._shared), (1, self._compute), (1, self._note), (1, self._nap),
+            (1, self._probe), (2, self._split), (3, self._start), (2, self._wait), (1, self._beside),
             (3, self._under), (2, self._seeded),
         ]  # fmt: skip
 

@@ -342,6 +342,7 @@ _DO: dict[type, Callable[[Flow, Any], None]] = {
     p.Message: Flow.message, p.Collect: Flow.collect, p.Exchange: Flow.exchange,
     p.Barrier: Flow.barrier, p.Collective: Flow.collective, p.Refused: Flow.refused,
     p.Split: Flow.split, p.Start: Flow.start, p.Wait: Flow.wait, p.Beside: Flow.beside,
-    p.Settle: Flow.settle, p.Under: Flow.under, p.Seeded: Flow.seeded, p.Shared: Flow.shared, p.Compute: Flow.compute,
-    p.Note: Flow.note, p.Nap: Flow.nap, p.Probe: Flow.probe, p.Faulty: Flow.faulty,
+    p.Settle: Flow.settle, p.Under: Flow.under, p.Seeded: Flow.seeded, p.Shared: Flow.shared,
+    p.Compute: Flow.compute, p.Note: Flow.note, p.Nap: Flow.nap, p.Probe: Flow.probe,
+    p.Faulty: Flow.faulty,
 }  # fmt: skip

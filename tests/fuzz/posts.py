@@ -1,4 +1,4 @@
-"""The messages that a flow has begun and not yet waited for, and what is seen when they are over."""
+"""What a flow has begun and not yet waited for, and what is seen of each when it is over."""
 
 from collections.abc import Callable
 from typing import Any

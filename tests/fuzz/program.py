@@ -6,9 +6,9 @@ of them can deadlock, whether ``send`` waits or not, and what is left of one aft
 taken out is a valid program again. Ranks in a step are counted modulo the size of the communicator
 that it meets, so that ranks may be taken away too.
 
-A message may be begun by ``isend`` and ``irecv``, and waited for in a later step, by each of its two
-ranks in another one. That changes nothing of the above: what a rank waits for has been posted, by
-its partner too, in steps that come no later. Before ``recv_any`` a rank waits for all of them.
+A message may be begun by ``isend`` and ``irecv``, and waited for in a later step, by each of its
+two ranks in another one. That changes nothing of the above: what a rank waits for has been posted,
+by its partner too, in steps that come no later. Before ``recv_any`` a rank waits for all of them.
 """
 
 from collections.abc import Iterator

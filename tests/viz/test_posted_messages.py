@@ -60,7 +60,9 @@ def test_the_scene_has_the_spans_and_flights_of_the_trace(trace):
     work = {(c.rank, c.label, c.start_s) for c in trace.computes}
     assert work <= spans
     assert {(1, "waits for 0", 0.0), (2, "waits for 1", 0.0)} <= spans
-    for m, flight in zip(sorted(trace.messages, key=lambda m: m.posted_s), scene.messages, strict=True):
+    for m, flight in zip(
+        sorted(trace.messages, key=lambda m: m.posted_s), scene.messages, strict=True
+    ):
         assert flight.posted * scene.tick_s == pytest.approx(m.posted_s, abs=scene.tick_s)
         assert flight.arrived * scene.tick_s == pytest.approx(m.arrived_s, abs=scene.tick_s)
         assert m.arrived_s - m.posted_s == MESSAGE_S

@@ -156,7 +156,9 @@ class Flow(greenlet):  # type: ignore[misc]
         else:
             self.advance(self.done_s)
         if self.waits is not None and self.now_s > self.posted_s:
-            self.waits.add(self.rank, self.waits_in, peer, self.posted_s, self.now_s, self.comm.name)
+            self.waits.add(
+                self.rank, self.waits_in, peer, self.posted_s, self.now_s, self.comm.name
+            )
         if self.error is not None:
             self._raise()
 

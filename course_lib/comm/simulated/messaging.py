@@ -101,8 +101,9 @@ class MessagingCommunicator(Communicator):
         else:
             lay_there, is_behind = message.lies_there, False
             if not lay_there:  # small ones, too, leave after those before them
-                is_behind = bool(messages) and messages[-1].arrived_s == math.inf
-                receiver.inbox[self.rank].append(message)
+                messages = receiver.inbox[self.rank]
+                is_behind = len(messages) > 0 and messages[-1].arrived_s == math.inf
+                messages.append(message)
                 message.lies_there = True
             if is_behind or message.data.nbytes > self.world.eager_bytes:
                 poster.sends_to = receiver.rank

@@ -1,14 +1,6 @@
-"""Messages that ``isend`` and ``irecv`` have begun: they travel while the rank does other things.
+"""Messages that ``isend`` and ``irecv`` have begun: they travel while the rank does other things."""
 
-What goes to one rank, or comes from one, goes in order, one message after the other: they are in a
-lane. While there is anything in it a lane has a flow that stands on the wait board like any other, so
-that a deadlock is found and explained in the same way. A thread drives it; or the function that
-waits for one of its messages, if that comes first.
-"""
-
-import threading
 from abc import abstractmethod
-from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,8 +14,9 @@ from course_lib.comm.processes.rank.flow import Call, Flow
 
 if TYPE_CHECKING:
     from course_lib.comm.processes.rank.communicator import ProcessCommunicator
+    from course_lib.comm.processes.rank.lanes import Lane
 
-__all__ = ["Lane", "Posted", "PostedReceive", "PostedSend"]
+__all__ = ["Posted", "PostedReceive", "PostedSend"]
 
 T = TypeVar("T")
 _WORTH_NOTING_S = 1e-4
@@ -197,106 +190,3 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         finally:
             if self._coming.done:
                 self._value = comm._taken(self.src, self._coming)
-
-
-class Lane:
-    """What has been begun on one communicator to send to one rank, or to receive from it.
-
-    Parameters
-    ----------
-    comm : ProcessCommunicator
-        Whose function is the only one that puts anything into it.
-    """
-
-    def __init__(self, comm: "ProcessCommunicator") -> None:
-        self._comm = comm
-        self._queue: deque[Posted[Any]] = deque()
-        self._changing = threading.Lock()
-        self._is_driven = False  # or will be, by the thread that takes its flow
-        self._flow: Flow | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether something in it is not over."""
-        return len(self._queue) > 0
-
-    def put(self, posted: Posted[Any]) -> None:
-        """Add a message that has been begun.
-
-        Raises
-        ------
-        RuntimeError
-            If the operating system gives the rank no more threads; then it has not been begun.
-        """
-        posted.lane = self
-        with self._changing:
-            self._queue.append(posted)
-            if self._is_driven:
-                return
-            self._is_driven = True
-        try:
-            self._hand_to_a_thread()
-        except (RuntimeError, MemoryError) as error:
-            self._queue.clear()
-            self._comm._flow.unsettled.pop(posted)
-            raise RuntimeError(
-                f"rank {self._comm._progress.rank} could not begin {posted.name}: the operating "
-                f"system let it have no thread for it ({error}); wait() for what has been begun "
-                "before you begin more, or use send and recv"
-            ) from error
-
-    def _hand_to_a_thread(self) -> None:
-        progress = self._comm._progress
-        self._flow = progress.open_flow(self._comm.name, self._comm._flow)
-        try:
-            progress.drivers.call(self._live)
-        except (RuntimeError, MemoryError):
-            flow, self._flow, self._is_driven = self._flow, None, False
-            progress.close_flow(flow)
-            raise
-
-    def _take_flow(self) -> Flow | None:
-        """Take the flow that is there for whoever comes first to drive what is in the lane."""
-        with self._changing:
-            flow, self._flow = self._flow, None
-            return flow
-
-    def _live(self) -> None:
-        """Drive one message after the other, in a thread, until there are none."""
-        flow = self._take_flow()
-        if flow is None:  # the rank waits already, and does it itself
-            return
-        progress = self._comm._progress
-        progress.enter(flow)
-        while self._drive_next(flow, BaseException):
-            pass
-        progress.close_flow(flow)
-
-    def drive_up_to(self, posted: Posted[Any], waiter: Flow) -> None:
-        """Drive what is in it up to a message, in the flow that waits for that, if no thread does.
-
-        So a message for which a rank waits at once costs no more than one of ``recv``.
-        """
-        flow = self._take_flow()
-        if flow is None:
-            return
-        self._comm._progress.close_flow(flow)
-        more = True
-        while more and not posted.over:
-            more = self._drive_next(waiter, Exception)
-        waiter.waits.clear()  # they are noted as one of ``wait``
-        if more:
-            self._hand_to_a_thread()
-
-    def _drive_next(self, flow: Flow, kind: type[BaseException]) -> bool:
-        """Drive the first message; tell whether there are more."""
-        posted = self._queue[0]
-        try:
-            posted.go(flow)
-        except kind as error:
-            posted.fail(error)
-        with self._changing:
-            self._queue.popleft()
-            more = self._is_driven = len(self._queue) > 0
-        self._comm._progress.settle(posted)
-        return more
