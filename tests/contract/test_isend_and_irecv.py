@@ -330,3 +330,35 @@ def test_what_wait_belongs_to_cannot_travel(world):
 
     with pytest.raises((TypeError, WorkerError), match="lives in its rank"):
         world(work, workers=2)
+
+
+def test_whoever_waits_first_takes_what_was_posted_and_others_get_it_too(world):
+    def first(child, pending):
+        return [int(each.wait()[0]) for each in pending]
+
+    def work(comm):
+        other, n = 1 - comm.rank, 6
+        coming = [comm.irecv(other) for _ in range(n)]
+        started = comm.start(first, coming[:3])
+        more = [comm.irecv(other) for _ in range(n)]  # while that function waits, perhaps
+        for number in range(2 * n):
+            comm.isend(np.full(BIG, number), other)
+        return started.wait(), [int(each.wait()[0]) for each in (*coming, *more)]
+
+    assert world(work, workers=2).values == [([0, 1, 2], [*range(12)])] * 2
+
+
+def test_a_rank_that_begins_many_messages_one_after_another_needs_few_threads(world):
+    def work(comm):
+        import threading
+
+        other, before = 1 - comm.rank, threading.active_count()
+        for _ in range(20):
+            coming = [comm.irecv(other, tag=tag) for tag in ("a", "b")]
+            going = [comm.isend(np.ones(BIG), other, tag=tag) for tag in ("a", "b")]
+            comm.barrier()  # others than this one move them
+            for pending in (*coming, *going):
+                pending.wait()
+        return threading.active_count() - before
+
+    assert max(world(work, workers=2).values) <= 4  # two, and two that have not rested yet

@@ -68,8 +68,8 @@ class Writer:
             (9, self._message), (3, self._exchange), (2, self._collect), (2, self._barrier),
             (5, self._collective), (2, self._refused), (5, self._settle),
             (1, self._shared), (1, self._compute), (1, self._note), (1, self._nap),
-            (1, self._probe), (2, self._split), (3, self._start), (2, self._wait), (1, self._beside),
-            (3, self._under), (2, self._seeded),
+            (1, self._probe), (2, self._split), (3, self._start), (2, self._wait),
+            (1, self._beside), (3, self._under), (2, self._seeded),
         ]  # fmt: skip
 
     def steps(self, count: int, depth: int) -> p.Steps:

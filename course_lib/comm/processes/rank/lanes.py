@@ -58,6 +58,7 @@ class Lane:
             self._hand_to_a_thread()
         except (RuntimeError, MemoryError) as error:
             self._queue.clear()
+            self._is_driven = False
             self._comm._flow.unsettled.pop(posted)
             raise RuntimeError(
                 f"rank {self._comm._progress.rank} could not begin {posted.name}: the operating "
@@ -71,7 +72,7 @@ class Lane:
         try:
             progress.drivers.call(self._live)
         except (RuntimeError, MemoryError):
-            flow, self._flow, self._is_driven = self._flow, None, False
+            flow, self._flow = self._flow, None
             progress.close_flow(flow)
             raise
 
@@ -88,35 +89,43 @@ class Lane:
             return
         progress = self._comm._progress
         progress.enter(flow)
-        while self._drive_next(flow, BaseException):
-            pass
+        more = True
+        while more:
+            more, _ = self._drive_next(flow)
         progress.close_flow(flow)
 
     def drive_up_to(self, posted: Posted[Any], waiter: Flow) -> None:
         """Drive what is in it up to a message, in the flow that waits for that, if no thread does.
 
-        So a message for which a rank waits at once costs no more than one of ``recv``.
+        So a message for which a rank waits at once costs little more than one of ``recv``.
         """
         flow = self._take_flow()
         if flow is None:
             return
         self._comm._progress.close_flow(flow)
-        more = True
-        while more and not posted.over:
-            more = self._drive_next(waiter, Exception)
+        more, error = True, None
+        while more and not posted.over and isinstance(error, Exception | None):
+            more, error = self._drive_next(waiter)
         waiter.waits.clear()  # they are noted as one of ``wait``
         if more:
-            self._hand_to_a_thread()
+            try:
+                self._hand_to_a_thread()
+            except (RuntimeError, MemoryError):  # no thread is left: the rest goes now
+                while more:
+                    more, _ = self._drive_next(waiter)
+        if error is not None and not isinstance(error, Exception):
+            raise error  # it ends this flow, whatever it was driving
 
-    def _drive_next(self, flow: Flow, kind: type[BaseException]) -> bool:
-        """Drive the first message; tell whether there are more."""
-        posted = self._queue[0]
+    def _drive_next(self, flow: Flow) -> tuple[bool, BaseException | None]:
+        """Drive the first message; return whether there are more, and what went wrong."""
+        posted, wrong = self._queue[0], None
         try:
             posted.go(flow)
-        except kind as error:
+        except BaseException as error:
+            wrong = error
             posted.fail(error)
         with self._changing:
             self._queue.popleft()
             more = self._is_driven = len(self._queue) > 0
         self._comm._progress.settle(posted)
-        return more
+        return more, wrong

@@ -1,4 +1,4 @@
-"""Messages that ``isend`` and ``irecv`` have begun: they travel while the rank does other things."""
+"""What ``isend`` and ``irecv`` return: messages that travel while the rank does other things."""
 
 from abc import abstractmethod
 from time import perf_counter
