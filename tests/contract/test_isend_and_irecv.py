@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.collectives import allreduce_ring, broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree, reduce_flat
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import (
     CollectiveMismatchError,
@@ -362,3 +362,16 @@ def test_a_rank_that_begins_many_messages_one_after_another_needs_few_threads(wo
         return threading.active_count() - before
 
     assert max(world(work, workers=2).values) <= 4  # two, and two that have not rested yet
+
+
+def test_who_waits_in_a_collective_for_what_was_posted_before_is_told_to_be_in_it(world):
+    def work(comm):
+        before = comm.irecv(1 - comm.rank)
+        comm.barrier()
+        if comm.rank == 0:
+            reduce_flat(comm, np.ones(2))
+        else:
+            before.wait()
+
+    with pytest.raises(CollectiveMismatchError, match="reduce_flat"):
+        world(work, workers=2)
