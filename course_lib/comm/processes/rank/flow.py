@@ -154,7 +154,7 @@ class Flow:
         self.gone: dict[int, str] = {}
 
     def entered(self) -> Entered | None:
-        """Say in which collective it is, or who waits for what it drives; another thread may ask."""
+        """Say in which collective it is, or who waits for it there; another thread may ask."""
         if self.comm is not None:
             return self.comm._entered()
         poster = self.poster
