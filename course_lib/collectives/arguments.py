@@ -161,7 +161,8 @@ def copy_into(array: Array, out: Array | None) -> Array:
         If ``out`` has another shape or dtype than ``array``.
     """
     if out is None:
-        return namespace(array).asarray(array, copy=True)
+        xp = namespace(array)  # rows one after the other, however they lay: they are sent alone
+        return xp.reshape(xp.reshape(array, (-1,), copy=True), array.shape)
     if out is not array:
         check_same(out, array.shape, array.dtype)
         out[...] = array

@@ -1,7 +1,7 @@
 """The chain of messages that a run had to wait for: had one of them been faster, so had the run."""
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from course_lib.trace.events import Message
@@ -10,6 +10,7 @@ from course_lib.trace.trace import Trace
 __all__ = ["critical_path"]
 
 _RECEIVING = ("recv", "recv_any", "sendrecv")
+_POSTED = "irecv"
 
 
 def critical_path(trace: Trace) -> list[Message]:
@@ -50,12 +51,17 @@ def _waited_for(trace: Trace) -> dict[int, tuple[list[float], list[Message]]]:
 
     A rank waited for a message if, since the one before from the same rank (or from anybody, where
     it waited for anybody), it was in a receiving verb that it entered before the message arrived.
+    What ``irecv`` has begun is received whenever it comes; the rank waited for it if it came while
+    the rank was in the ``wait`` of one from the same rank.
     """
     waits: dict[tuple[int, int | None], list[tuple[float, float]]] = defaultdict(list)
+    posted: dict[tuple[int, int | None], list[tuple[float, float]]] = defaultdict(list)
     for wait in trace.waits:
         if wait.verb in _RECEIVING:
             waits[wait.rank, wait.peer].append((wait.end_s, wait.start_s))
-    for ends in waits.values():
+        elif wait.verb == _POSTED:
+            posted[wait.rank, wait.peer].append((wait.end_s, wait.start_s))
+    for ends in (*waits.values(), *posted.values()):
         ends.sort()
     received = [
         (m.received_s, number, m.arrived_s, m)
@@ -65,6 +71,13 @@ def _waited_for(trace: Trace) -> dict[int, tuple[list[float], list[Message]]]:
     before_s: dict[tuple[int, int | None], float] = defaultdict(lambda: -1.0)
     found: dict[int, tuple[list[float], list[Message]]] = defaultdict(lambda: ([], []))
     for received_s, _, arrived_s, m in sorted(received):
+        ends = posted[m.dst, m.src]
+        index = bisect_left(ends, (received_s, -math.inf))
+        if index < len(ends) and ends[index][1] < arrived_s:
+            found[m.dst][0].append(received_s)
+            found[m.dst][1].append(m)
+            before_s[m.dst, m.src] = before_s[m.dst, None] = received_s
+            continue
         for whom in ((m.dst, m.src), (m.dst, None)):
             index = bisect_right(waits[whom], (received_s, math.inf)) - 1
             if index >= 0 and waits[whom][index][0] > before_s[whom]:

@@ -279,3 +279,10 @@ def test_parts_of_other_rows_are_refused_and_not_spread(collective, shapes):
     says = r"in their number of rows only, got shape \(.*\) from rank 0 and \(.*\) from rank 1"
     with pytest.raises(WorkerError, match=says):
         run(call, workers=2, backend="simulated")
+
+
+@pytest.mark.parametrize("how", [np.asfortranarray, lambda x: np.broadcast_to(x[:1], x.shape)])
+def test_rows_that_do_not_lie_one_after_the_other_are_summed_too(how):
+    X = how(np.arange(12.0).reshape(4, 3))
+    values = run(lambda comm: reduce_scatter_ring(comm, X), workers=2, backend="simulated").values
+    assert np.array_equal(np.concatenate(values), 2 * X)

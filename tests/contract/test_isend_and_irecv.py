@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.collectives import allreduce_ring, broadcast_tree
+from course_lib.collectives import allreduce_ring, broadcast_tree, reduce_flat
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import (
     CollectiveMismatchError,
@@ -166,6 +166,62 @@ def test_two_that_wait_for_what_neither_takes_are_a_deadlock(world):
     assert "isend(dst=1), at test_isend_and_irecv.py" in str(caught.value)
 
 
+def test_a_small_message_leaves_behind_a_large_one(world):
+    def work(comm):
+        if comm.rank == 1:
+            comm.barrier()
+            comm.barrier()
+            return [comm.recv(0).size for _ in range(2)]
+        large, small = comm.isend(np.ones(4 * BIG), 1), comm.isend(np.ones(1), 1)
+        comm.barrier()
+        over = small.test()
+        comm.barrier()
+        small.wait()
+        return over, large.test()
+
+    assert world(work, workers=2).values == [(False, True), [4 * BIG, 1]]
+
+
+def test_who_waits_for_a_rank_that_has_returned_is_told_whatever_lies_behind_that(world):
+    def work(comm):
+        if comm.rank == 0:
+            large, _ = comm.isend(np.ones(4 * BIG), 1), comm.isend(np.ones(1), 1)
+            large.wait()
+
+    with pytest.raises(PeerFinishedError, match=r"rank 0 waits in .*isend.*rank 1"):
+        world(work, workers=2)
+
+
+def test_a_started_function_outlives_one_that_has_waited_for_a_message(world):
+    def apart(child):
+        if child.rank == 0:
+            child.split(0)
+        else:
+            allreduce_ring(child, np.ones(2))
+
+    def work(comm):
+        other = 1 - comm.rank
+        comm.start(apart)
+        going = comm.isend(np.ones(1), other)
+        comm.irecv(other).wait()
+        going.wait()
+
+    with pytest.raises(CollectiveMismatchError, match="allreduce_ring"):
+        world(work, workers=2)
+
+
+def test_many_large_messages_follow_one_another(world):
+    def work(comm):
+        if comm.rank == 0:
+            for number in range(6):
+                comm.isend(np.full(3, number), 1)
+            return None
+        coming = [comm.irecv(0) for _ in range(6)]
+        return [int(pending.wait()[0]) for pending in coming]
+
+    assert world(work, workers=2, rendezvous=True).values[1] == [0, 1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("verb", ["isend", "irecv"])
 def test_who_waits_for_a_rank_that_has_returned_is_told(world, verb, waits):
@@ -273,4 +329,49 @@ def test_what_wait_belongs_to_cannot_travel(world):
         return comm.irecv(1 - comm.rank)
 
     with pytest.raises((TypeError, WorkerError), match="lives in its rank"):
+        world(work, workers=2)
+
+
+def test_whoever_waits_first_takes_what_was_posted_and_others_get_it_too(world):
+    def first(child, pending):
+        return [int(each.wait()[0]) for each in pending]
+
+    def work(comm):
+        other, n = 1 - comm.rank, 6
+        coming = [comm.irecv(other) for _ in range(n)]
+        started = comm.start(first, coming[:3])
+        more = [comm.irecv(other) for _ in range(n)]  # while that function waits, perhaps
+        for number in range(2 * n):
+            comm.isend(np.full(BIG, number), other)
+        return started.wait(), [int(each.wait()[0]) for each in (*coming, *more)]
+
+    assert world(work, workers=2).values == [([0, 1, 2], [*range(12)])] * 2
+
+
+def test_a_rank_that_begins_many_messages_one_after_another_needs_few_threads(world):
+    def work(comm):
+        import threading
+
+        other, before = 1 - comm.rank, threading.active_count()
+        for _ in range(20):
+            coming = [comm.irecv(other, tag=tag) for tag in ("a", "b")]
+            going = [comm.isend(np.ones(BIG), other, tag=tag) for tag in ("a", "b")]
+            comm.barrier()  # others than this one move them
+            for pending in (*coming, *going):
+                pending.wait()
+        return threading.active_count() - before
+
+    assert max(world(work, workers=2).values) <= 4  # two, and two that have not rested yet
+
+
+def test_who_waits_in_a_collective_for_what_was_posted_before_is_told_to_be_in_it(world):
+    def work(comm):
+        before = comm.irecv(1 - comm.rank)
+        comm.barrier()
+        if comm.rank == 0:
+            reduce_flat(comm, np.ones(2))
+        else:
+            before.wait()
+
+    with pytest.raises(CollectiveMismatchError, match="reduce_flat"):
         world(work, workers=2)

@@ -37,6 +37,23 @@ def both_receiving_first_is_told_as_a_circle_with_both_lines(case: Case) -> None
     assert "let one of them send first" in str(error)
 
 
+@row(21, "both wait for what they have begun to receive", limit_s=2.0, alone=True)
+def both_waiting_for_their_irecv_is_told_as_a_circle_with_both_lines(case: Case) -> None:
+    fault = case.fault
+
+    def work(comm):
+        other = 1 - comm.rank
+        coming = [comm.irecv(src=other), comm.irecv(src=other, tag="second")]
+        comm.isend(np.zeros(1), dst=other)
+        fault()
+        coming[1].wait()
+
+    error = case.failing(DeadlockError, work)
+    assert error.cycle == [0, 1]
+    for rank in (0, 1):
+        assert f"rank {rank} waits in irecv(src={1 - rank}, tag='second'), {HERE}" in str(error)
+
+
 @row(
     22,
     "a ring that receives first",
@@ -97,6 +114,22 @@ def both_sending_first_is_a_deadlock_whenever_sends_wait(case: Case) -> None:
     assert ("16,384 bytes" in str(error)) != rendezvous
 
 
+@row(23, "both wait for what they have begun to send", limit_s=2.0, alone=True)
+def both_waiting_for_their_isend_is_a_deadlock(case: Case) -> None:
+    fault = case.fault
+
+    def work(comm):
+        going = [comm.isend(np.zeros(size), dst=1 - comm.rank) for size in (LARGE, 1)]
+        fault()
+        going[0].wait()
+        return comm.recv(src=1 - comm.rank)
+
+    error = case.failing(DeadlockError, work)
+    assert error.cycle == [0, 1]
+    for rank in (0, 1):
+        assert f"rank {rank} waits in isend(dst={1 - rank}), {HERE}" in str(error)
+
+
 @row(23, "both send first, small enough", alone=True)
 def both_sending_first_passes_up_to_the_eager_size(case: Case) -> None:
     for size in (0, 1, LARGE - 1):
@@ -108,6 +141,8 @@ WAITS = {
     "a large send": lambda comm, peer: comm.send(np.zeros(100_000), dst=peer),
     "small sends": lambda comm, peer: [comm.send(np.zeros(1000), dst=peer) for _ in range(5000)],
     "sendrecv": lambda comm, peer: comm.sendrecv(np.zeros(1), dst=peer, src=peer),
+    "irecv": lambda comm, peer: comm.irecv(src=peer).wait(),
+    "a large isend": lambda comm, peer: comm.isend(np.zeros(100_000), dst=peer).wait(),
     "barrier": lambda comm, peer: comm.barrier(),
 }
 

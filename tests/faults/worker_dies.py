@@ -232,6 +232,40 @@ def a_killed_rank_comes_with_the_memory_it_held(case: Case) -> None:
 
 
 @row(
+    7,
+    "SIGKILL while others wait for what they have posted",
+    limit_s=1.0,
+    posix=True,
+    least=2,
+    variants={
+        "irecv": lambda comm, peer: comm.irecv(src=peer).wait(),
+        "isend": lambda comm, peer: comm.isend(np.zeros(100_000), dst=peer).wait(),
+        "irecv beside a barrier": lambda comm, peer: (comm.irecv(src=peer), comm.barrier()),
+        "a question": lambda comm, peer: _ask(comm.irecv(src=peer)),
+    },
+)
+def a_killed_rank_ends_those_that_wait_for_what_they_have_posted(case: Case) -> None:
+    fault, bad_rank, wait = case.fault, case.bad_rank, case.variant
+
+    def work(comm):
+        if comm.rank == bad_rank:
+            time.sleep(0.1)
+            fault()
+            os.kill(os.getpid(), signal.SIGKILL)
+        wait(comm, bad_rank)
+
+    error = case.failing(WorkerKilled, work)
+    assert error.rank == bad_rank
+    told = [line for line in error.consequences if "worker_dies.py, line " in line]
+    assert len(told) == case.workers - 1
+
+
+def _ask(pending):
+    while not pending.test():
+        time.sleep(0.001)
+
+
+@row(
     8,
     "a crash",
     limit_s=1.0,

@@ -14,7 +14,7 @@ import torch
 
 __all__ = [
     "FLOATS", "NUMPY_DTYPES", "NUMPY_LAYOUTS", "TORCH_DTYPES", "TORCH_LAYOUTS", "Array", "make",
-    "observe", "plain_values",
+    "observe", "plain_values", "spoil",
 ]  # fmt: skip
 
 NUMPY_DTYPES = (
@@ -139,6 +139,12 @@ def _tensor(values: np.ndarray, layout: str) -> Any:
         wide = torch.from_numpy(np.concatenate([values[:1], values]))
         return wide[min(1, values.shape[0]) :]
     return tensor
+
+
+def spoil(array: Any) -> None:
+    """Change what has been sent, and may now be changed, where that is possible."""
+    if isinstance(array, np.ndarray) and array.flags.writeable:
+        array[...] = np.zeros((), array.dtype)
 
 
 def observe(value: Any) -> tuple[Any, ...]:

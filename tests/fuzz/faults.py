@@ -46,12 +46,20 @@ def _return(flow: Any, steps: p.Steps) -> None:
 
 def _in_a_thread(flow: Any, steps: p.Steps) -> None:
     """Take the steps in a thread that the library knows nothing of; what is raised there counts."""
+
+    def barrier_and_steps() -> None:
+        flow.comm.barrier()
+        flow.take(steps)
+
+    _elsewhere(barrier_and_steps)
+
+
+def _elsewhere(act: Callable[[], Any]) -> None:
     raised: list[BaseException] = []
 
     def attempt() -> None:
         try:
-            flow.comm.barrier()
-            flow.take(steps)
+            act()
         except BaseException as error:
             raised.append(error)
 
@@ -77,6 +85,46 @@ def _to_itself(flow: Any, steps: p.Steps) -> None:
 
 def _an_object(flow: Any, steps: p.Steps) -> None:
     flow.comm.send(np.array([None]), (flow.comm.rank + 1) % flow.comm.size)
+
+
+def _nobody_sends(flow: Any, steps: p.Steps) -> None:
+    """Wait for one message more than is sent; what comes next goes there."""
+    flow.comm.irecv((flow.comm.rank + 1) % flow.comm.size).wait()
+    flow.take(steps)
+
+
+def _nobody_waits(flow: Any, steps: p.Steps) -> None:
+    """Post the receive of one message more, and leave it to the end."""
+    flow.comm.irecv((flow.comm.rank + 1) % flow.comm.size)
+    flow.take(steps)
+
+
+def _nobody_takes(flow: Any, steps: p.Steps) -> None:
+    """Send one large message more."""
+    flow.comm.isend(np.zeros(1 << 15), (flow.comm.rank + 1) % flow.comm.size, tag="more")
+    flow.take(steps)
+
+
+def _anybody(flow: Any, steps: p.Steps) -> None:
+    """Take what comes while a receive is posted."""
+    flow.comm.irecv((flow.comm.rank + 1) % flow.comm.size)
+    flow.comm.recv_any()
+
+
+def _circle(flow: Any, steps: p.Steps) -> None:
+    """Have a started function wait for a message that follows after its own end, on this rank."""
+    before = flow.comm.irecv((flow.comm.rank + 1) % flow.comm.size)
+    flow.comm.start(lambda _: before.wait()).wait()
+    flow.take(steps)
+
+
+def _posted_in_a_thread(flow: Any, steps: p.Steps) -> None:
+    _elsewhere(lambda: flow.comm.irecv((flow.comm.rank + 1) % flow.comm.size))
+
+
+def _posted_while_computing(flow: Any, steps: p.Steps) -> None:
+    with flow.comm.compute("too much", flops=1.0):
+        flow.comm.isend(np.zeros(1), (flow.comm.rank + 1) % flow.comm.size)
 
 
 def _otherwise(**changes: Callable[[Any], Any]) -> Callable[[Any, p.Steps], None]:
@@ -115,6 +163,13 @@ WRONGLY: dict[str, Callable[[Any, p.Steps], None]] = {
     "nobody": _to_nobody,
     "itself": _to_itself,
     "object": _an_object,
+    "nobody sends": _nobody_sends,
+    "nobody waits": _nobody_waits,
+    "nobody takes": _nobody_takes,
+    "anybody": _anybody,
+    "circle": _circle,
+    "posted in a thread": _posted_in_a_thread,
+    "posted while computing": _posted_while_computing,
     "tag": _otherwise(tag=lambda tag: "other" if tag != "other" else 0),
     "dtype": _otherwise(array=_other_dtype),
     "shape": _otherwise(array=_other_shape),
@@ -126,7 +181,8 @@ WRONGLY: dict[str, Callable[[Any, p.Steps], None]] = {
 
 _ANYWHERE = (
     "skip", "twice", "raise", "exit", "return", "thread", "compute", "nobody",
-    "itself", "object",
+    "itself", "object", "nobody sends", "nobody waits", "nobody takes", "anybody", "circle",
+    "posted in a thread", "posted while computing",
 )  # fmt: skip
 _WITH_FIELDS = {"tag": "tag", "dtype": "array", "shape": "array", "op": "op", "root": "root",
                 "name": "name"}  # fmt: skip

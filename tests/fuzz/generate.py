@@ -48,7 +48,9 @@ def generate(seed: int, number: int) -> p.Program:
     shape = rng.random()
     if shape < 0.06:
         steps: p.Steps = (writer.many_starts(), p.Wait())
-    elif shape < 0.09:
+    elif shape < 0.12:
+        steps = writer.stream()
+    elif shape < 0.15:
         steps = (writer.deep_starts(rng.randrange(12, 20)), p.Wait())
     else:
         steps = writer.steps(rng.randint(1, 9), depth=0)
@@ -64,10 +66,10 @@ class Writer:
         self._bytes_left = _MOST_BYTES_EACH
         self._choices: list[tuple[float, Callable[[int], p.Step]]] = [
             (9, self._message), (3, self._exchange), (2, self._collect), (2, self._barrier),
-            (5, self._collective), (2, self._refused), (1, self._shared), (1, self._compute),
-            (1, self._note), (1, self._nap), (1, self._probe),
-            (2, self._split), (3, self._start), (2, self._wait), (1, self._beside),
-            (3, self._under), (2, self._seeded),
+            (5, self._collective), (2, self._refused), (5, self._settle),
+            (1, self._shared), (1, self._compute), (1, self._note), (1, self._nap),
+            (1, self._probe), (2, self._split), (3, self._start), (2, self._wait),
+            (1, self._beside), (3, self._under), (2, self._seeded),
         ]  # fmt: skip
 
     def steps(self, count: int, depth: int) -> p.Steps:
@@ -97,6 +99,20 @@ class Writer:
         if rng.random() < 0.5:
             starts.insert(rng.randrange(count) + 1, p.Beside(self._skew(most=30)))
         return p.Split((0,), (0,), (*starts, p.Wait()))
+
+    def stream(self) -> p.Steps:
+        """Post many messages between two ranks, in both directions, and wait for them anyhow."""
+        rng = self._rng
+        src, dst = rng.randrange(_MOST_RANKS), rng.randrange(_MOST_RANKS)
+        steps: list[p.Step] = []
+        for _ in range(rng.randint(3, 16)):
+            message = self._message(0)
+            steps.append(replace(message, src=src, dst=dst))
+            if rng.random() < 0.3:
+                src, dst = dst, src
+            if rng.random() < 0.2:
+                steps.append(self._settle(0))
+        return tuple(steps)
 
     def deep_starts(self, depth: int) -> p.Step:
         """Start a function that starts one that starts one."""
@@ -151,14 +167,22 @@ class Writer:
             return out, None, array
         return out, rng.choice(("sum", "max", "min")), replace(array, odd=False)
 
-    def _message(self, _: int) -> p.Step:
-        src, dst = self._rng.randrange(_MOST_RANKS), self._rng.randrange(_MOST_RANKS)
+    def _message(self, _: int) -> p.Message:
+        rng = self._rng
+        src, dst = rng.randrange(_MOST_RANKS), rng.randrange(_MOST_RANKS)
         out, op, array = self._out(self._array())
-        return p.Message(src, dst, array, self._tag(), self._rng.random() < 0.4, out, op)
+        named, isend, irecv = (rng.random() < 0.4 for _ in range(3))
+        return p.Message(src, dst, array, self._tag(), named, out, op, isend, irecv)
+
+    def _settle(self, _: int) -> p.Step:
+        rng = self._rng
+        which = rng.randrange(4) if rng.random() < 0.7 else None
+        return p.Settle(which, rng.choice((0, 0, 1, 3)), rng.random() < 0.2)
 
     def _exchange(self, _: int) -> p.Step:
         out, op, array = self._out(self._array())
-        return p.Exchange(self._rng.randint(1, 4), array, self._tag(), out, op)
+        posted = self._rng.random() < 0.4
+        return p.Exchange(self._rng.randint(1, 4), array, self._tag(), out, op, posted)
 
     def _collect(self, _: int) -> p.Step:
         return p.Collect(self._rng.randrange(_MOST_RANKS), self._array())
@@ -182,7 +206,7 @@ class Writer:
         if wrong == "op":
             array = replace(array, dtype="<U3", torch=False, layout="C", shape=(2,))
         src, dst = rng.randrange(_MOST_RANKS), rng.randrange(_MOST_RANKS)
-        return p.Refused(src, dst, array, wrong, rng.random() < 0.7)
+        return p.Refused(src, dst, array, wrong, rng.random() < 0.7, rng.random() < 0.4)
 
     def _barrier(self, _: int) -> p.Step:
         return p.Barrier()
@@ -197,7 +221,7 @@ class Writer:
         rng = self._rng
         after = rng.randrange(3) if rng.random() < 0.3 else None
         skew = self._skew() if rng.random() < 0.3 else (0,)
-        return p.Start(self._inside(depth), after, skew)
+        return p.Start(self._inside(depth), after, skew, rng.random() < 0.2)
 
     def _wait(self, _: int) -> p.Step:
         return p.Wait(self._rng.randrange(3) if self._rng.random() < 0.5 else None)

@@ -23,8 +23,8 @@ def main(world: str, seed: int, count: int) -> None:
     before = residue()
     for number in range(count):
         program = generate(seed, number)
-        print("go", number, flush=True)
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt):  # which may come as soon as ``go`` has been read
+            print("go", number, flush=True)
             with suppress(
                 RuntimeError
             ):  # what a program met before it was interrupted is not asked

@@ -16,10 +16,11 @@ from greenlet import GreenletExit
 from course_lib.comm.errors import RunError
 from tests.fuzz import modes
 from tests.fuzz import program as p
-from tests.fuzz.arrays import make, observe, plain_values
+from tests.fuzz.arrays import make, observe, plain_values, spoil
 from tests.fuzz.collectives import call, expected
 from tests.fuzz.expected import place_in_group, wrong_receive
 from tests.fuzz.layouts import empty_like, filled
+from tests.fuzz.posts import Posts
 
 __all__ = ["STAYS_AFTER", "perform"]
 
@@ -46,12 +47,15 @@ def perform(comm: Any, programs: list[p.Program], naps: bool, careful: bool = Fa
 class Flow:
     """One flow of a rank: its function, or one that it has started."""
 
-    def __init__(self, comm: Any, naps: bool, careful: bool, main: bool) -> None:
+    def __init__(
+        self, comm: Any, naps: bool, careful: bool, main: bool, posts: Posts | None = None
+    ) -> None:
         self.comm = comm
         self.careful = careful
         self.log: Log = []
         self._naps = naps
         self._main = main
+        self.posts = Posts() if posts is None else posts
         self._pending: list[Any] = []
         self._waited: set[int] = set()
 
@@ -64,14 +68,19 @@ class Flow:
 
         try:
             self.take(steps)
+            if self._main:
+                self.posts.settle()
         except Left:
-            return
+            pass
         except GreenletExit:  # the run is over
             raise
         except BaseException as error:
             if not self.careful:
                 raise
             self.comm.note("failed", type(error).__name__)
+            self.posts.end()
+        if self.careful:  # else the library waits for what is left, and may raise
+            self.posts.end(lambda error: self.comm.note("failed", type(error).__name__))
 
     def take(self, steps: p.Steps) -> None:
         """Take this rank's part in the steps."""
@@ -94,11 +103,29 @@ class Flow:
         if src == dst:
             return
         if self.comm.rank == src:
-            self.comm.send(make(step.array, src), dst, tag=step.tag)
+            array = make(step.array, src)
+            if step.isend:
+                self._post_send(array, dst, step.tag)
+            else:
+                self.comm.send(array, dst, tag=step.tag)
         elif self.comm.rank == dst:
             out, wanted = self._out(step, src)
             tag = step.tag if step.named else None
-            self._got(self.comm.recv(src, out=out, op=step.op, tag=tag), wanted, out)
+            if step.irecv:
+                self._post_receive(src, out, step.op, tag, wanted)
+            else:
+                self._got(self.comm.recv(src, out=out, op=step.op, tag=tag), wanted, out)
+
+    def _post_send(self, array: Any, dst: int, tag: Any) -> None:
+        self.posts.add(self.comm.isend(array, dst, tag=tag), lambda _: spoil(array))
+
+    def _post_receive(self, src: int, out: Any, op: Any, tag: Any, wanted: np.ndarray) -> None:
+        coming = self.comm.irecv(src, out=out, op=op, tag=tag)
+        self.posts.add(coming, lambda got: self._got(got, wanted, out))
+
+    def settle(self, step: p.Settle) -> None:
+        """Wait for messages that were begun."""
+        self.posts.settle(step.which, step.n_asked, step.patient, lambda: self._sleep(1))
 
     def _pair(self, step: Any) -> tuple[int, int]:
         size = self.comm.size
@@ -118,6 +145,7 @@ class Flow:
     def collect(self, step: p.Collect) -> None:
         """Receive from everybody, in the order of arrival."""
         dst, came = step.dst % self.comm.size, []
+        self.posts.settle()
         if self.comm.rank != dst:
             self.comm.send(make(step.array, self.comm.rank), dst)
         else:
@@ -137,6 +165,10 @@ class Flow:
             dst, src = (rank + shift) % size, (rank - shift) % size
             out, wanted = self._out(step, src)
             array = make(step.array, rank)
+            if step.posted:
+                self._post_send(array, dst, step.tag)
+                self._post_receive(src, out, step.op, None, wanted)
+                return
             got = self.comm.sendrecv(array, dst, src, out=out, op=step.op, tag=step.tag)
             self._got(got, wanted, out)
 
@@ -162,13 +194,20 @@ class Flow:
                 self.comm.send(make(second, src), dst, tag=2)
         elif self.comm.rank == dst:
             wrong = wrong_receive(step)
+            came = [step.array] * (step.wrong in STAYS_AFTER) + [second] * step.then
             try:
-                self.comm.recv(src, **wrong)
+                if step.irecv:
+                    coming = self.comm.irecv(src, **wrong)
+                    for each in came:
+                        self._post_receive(src, None, None, None, plain_values(each, src))
+                    came = []
+                    coming.wait()
+                else:
+                    self.comm.recv(src, **wrong)
                 self.log.append(("WRONG", f"a receive with {sorted(wrong)} was not refused"))
             except (RunError, TypeError) as error:
                 kind = type(error).__name__ if isinstance(error, RunError) else "TypeError"
                 self.log.append(("refused", kind, str(error)))
-            came = [step.array] * (step.wrong in STAYS_AFTER) + [second] * step.then
             for each in came:
                 self._got(self.comm.recv(src), plain_values(each, src))
 
@@ -183,7 +222,7 @@ class Flow:
         if group is None:
             self.log.append("in no group")
             return
-        inside = Flow(group, self._naps, self.careful, self._main)
+        inside = Flow(group, self._naps, self.careful, self._main, self.posts)
         inside.take(step.steps)
         self.log.append((group.name, group.rank, group.size, inside.log))
 
@@ -193,8 +232,10 @@ class Flow:
             step.after is not None and self._pending
         ) else None  # fmt: skip
         late_ms = step.skew_ms[self.comm.rank % len(step.skew_ms)] if self._naps else 0
+        first = [*self.posts.pending] if step.settles else []
+        first += [] if before is None else [before]
         self._pending.append(
-            self.comm.start(_beside, step.steps, before, late_ms, self._naps, self.careful)
+            self.comm.start(_beside, step.steps, first, late_ms, self._naps, self.careful)
         )
 
     def wait(self, step: p.Wait) -> None:
@@ -284,12 +325,14 @@ class Flow:
             self.take(step.steps)
 
 
-def _beside(comm: Any, steps: p.Steps, before: Any, late_ms: int, naps: bool, careful: bool) -> Log:
+def _beside(
+    comm: Any, steps: p.Steps, first: list[Any], late_ms: int, naps: bool, careful: bool
+) -> Log:
     flow = Flow(comm, naps, careful, main=False)
     if late_ms:
         time.sleep(late_ms / 1000)
-    if before is not None:
-        before.wait()
+    for pending in first:
+        pending.wait()
     flow.take_carefully(steps)
     flow.probe(None)
     return flow.log
@@ -299,6 +342,7 @@ _DO: dict[type, Callable[[Flow, Any], None]] = {
     p.Message: Flow.message, p.Collect: Flow.collect, p.Exchange: Flow.exchange,
     p.Barrier: Flow.barrier, p.Collective: Flow.collective, p.Refused: Flow.refused,
     p.Split: Flow.split, p.Start: Flow.start, p.Wait: Flow.wait, p.Beside: Flow.beside,
-    p.Under: Flow.under, p.Seeded: Flow.seeded, p.Shared: Flow.shared, p.Compute: Flow.compute,
-    p.Note: Flow.note, p.Nap: Flow.nap, p.Probe: Flow.probe, p.Faulty: Flow.faulty,
+    p.Settle: Flow.settle, p.Under: Flow.under, p.Seeded: Flow.seeded, p.Shared: Flow.shared,
+    p.Compute: Flow.compute, p.Note: Flow.note, p.Nap: Flow.nap, p.Probe: Flow.probe,
+    p.Faulty: Flow.faulty,
 }  # fmt: skip

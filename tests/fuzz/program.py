@@ -5,6 +5,10 @@ each rank cuts its own part out of it. Since all take the steps in the same orde
 of them can deadlock, whether ``send`` waits or not, and what is left of one after steps have been
 taken out is a valid program again. Ranks in a step are counted modulo the size of the communicator
 that it meets, so that ranks may be taken away too.
+
+A message may be begun by ``isend`` and ``irecv``, and waited for in a later step, by each of its
+two ranks in another one. That changes nothing of the above: what a rank waits for has been posted,
+by its partner too, in steps that come no later. Before ``recv_any`` a rank waits for all of them.
 """
 
 from collections.abc import Iterator
@@ -28,6 +32,7 @@ __all__ = [
     "Program",
     "Refused",
     "Seeded",
+    "Settle",
     "Shared",
     "Split",
     "Start",
@@ -60,6 +65,17 @@ class Message(Step):
     named: bool = False  # whether the receiver names the tag
     out: str | None = None
     op: str | None = None
+    isend: bool = False
+    irecv: bool = False
+
+
+@dataclass(frozen=True)
+class Settle(Step):
+    """Wait for a message that was begun, counted back from the last; None: for all."""
+
+    which: int | None = None
+    n_asked: int = 0  # so often first whether it is over
+    patient: bool = False  # and then until it is
 
 
 @dataclass(frozen=True)
@@ -79,6 +95,7 @@ class Exchange(Step):
     tag: int | str | None = None
     out: str | None = None
     op: str | None = None
+    posted: bool = False  # by isend and irecv
 
 
 @dataclass(frozen=True)
@@ -106,6 +123,7 @@ class Refused(Step):
     array: Array = _ONE
     wrong: str = "tag"
     then: bool = True
+    irecv: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +142,7 @@ class Start(Step):
     steps: Steps = ()
     after: int | None = None
     skew_ms: tuple[int, ...] = (0,)  # how late each rank's begins
+    settles: bool = False  # whether it waits first for the messages that its starter has begun
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,30 @@ class SwapsTwoMessages(Planted):
         return (self._comm.size - 1 - src if self._comm.size > 3 else src), array
 
 
-SOME = [OneBitIsOther, ForgetsTheOperation, LeaksGradMode]
+class ReceivesWhenItIsWaitedFor(Planted):
+    """In the order of waiting, and not of posting."""
+
+    def irecv(self, src, out=None, op=None, tag=None):
+        return Later(lambda: self._comm.recv(src, out=out, op=op, tag=tag))
+
+
+class Later:
+    """What a lazy ``irecv`` returns."""
+
+    def __init__(self, receive):
+        self._receive = receive
+        self._got = []
+
+    def wait(self):
+        if not self._got:
+            self._got.append(self._receive())
+        return self._got[0]
+
+    def test(self):
+        return False
+
+
+SOME = [OneBitIsOther, ForgetsTheOperation, LeaksGradMode, ReceivesWhenItIsWaitedFor]
 OTHERS = [LosesTheDtypesByteOrder, MixesUpKeys, CountsAMessageTwice, SwapsTwoMessages]
 
 

@@ -102,5 +102,71 @@ def test_real_processes_have_one_too():
     assert all(a.dst == b.src for a, b in pairwise(chain))
 
 
+def test_a_message_that_came_while_its_rank_computed_held_nobody_up():
+    def overlapped(comm, flops):
+        if comm.rank == 0:
+            comm.send(np.ones(4), 1)
+        elif comm.rank == 1:
+            coming = comm.irecv(0)
+            with comm.compute("meanwhile", flops=flops):
+                pass
+            coming.wait()
+            comm.send(np.ones(4), 2)
+        else:
+            comm.irecv(1).wait()
+
+    short, long = (
+        run(overlapped, flops, workers=3, backend="simulated").trace for flops in (1.0, 1e12)
+    )
+    assert way(short) == [(0, 1), (1, 2)]
+    assert way(long) == [(1, 2)]
+
+
+def test_of_posted_messages_the_one_that_was_waited_for_is_on_the_path():
+    def gather(comm):
+        if comm.rank > 0:
+            with comm.compute("work", flops=1e9 * comm.rank):
+                pass
+            comm.isend(np.ones(4), 0)
+            return
+        coming = {src: comm.irecv(src) for src in (1, 2, 3)}
+        for src in (2, 3, 1):  # the message of rank 1 has come long before it is asked for
+            coming[src].wait()
+
+    assert way(run(gather, workers=4, backend="simulated").trace) == [(3, 0)]
+
+
+def test_who_waits_for_its_own_isend_does_not_wait_for_what_arrives_meanwhile():
+    def work(comm, x):
+        if comm.rank == 0:
+            coming, going = comm.irecv(1), comm.isend(x, 1)
+            going.wait()
+            coming.wait()
+            with comm.compute("the end", flops=1e6):
+                pass
+        else:
+            comm.send(x[:1], 0)
+            with comm.compute("late", flops=1e9):
+                pass
+            comm.recv(0)
+
+    trace = run(work, np.ones(4000), workers=2, backend="simulated").trace
+    assert [wait.verb for wait in trace.waits if wait.rank == 0] == ["isend"]
+    assert way(trace) == []
+
+
+def test_real_processes_note_who_waited_for_what_was_posted():
+    def one_is_late(comm):
+        if comm.rank == 1:
+            time.sleep(0.1)
+            comm.send(np.ones(3), 0)
+        else:
+            comm.irecv(1).wait()
+
+    trace = run(one_is_late, workers=2).trace
+    assert [(w.rank, w.verb, w.peer) for w in trace.waits] == [(0, "irecv", 1)]
+    assert way(trace) == [(1, 0)]
+
+
 def test_an_empty_run_has_none():
     assert critical_path(Trace("simulated", "virtual", 3)) == []

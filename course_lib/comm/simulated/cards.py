@@ -7,6 +7,7 @@ get in each other's way.
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from functools import partial
 from heapq import heappush
 from typing import TYPE_CHECKING
@@ -31,20 +32,29 @@ class Card:
         When its sending and its receiving side are free; infinite while messages queue to be sent.
     """
 
-    __slots__ = ("_queue", "_rank", "_world", "receives_free_s", "sends_free_s")
+    __slots__ = ("_is_serving", "_queue", "_rank", "_world", "receives_free_s", "sends_free_s")
 
     def __init__(self, rank: int, world: "EventLoop") -> None:
         self._rank = rank
         self._world = world
         self._queue: deque[tuple[InFlight, MessagingCommunicator]] = deque()
+        self._is_serving = False
         self.sends_free_s = self.receives_free_s = 0.0
 
     def enqueue(self, message: InFlight, receiver: "MessagingCommunicator") -> None:
         """Keep a message, in an open part of its sender's verb, until those before it have left."""
-        if not self._queue:
+        if not (self._queue or self._is_serving):
             self._serve_at(self.sends_free_s)
         message.queued = True
         self._queue.append((message, receiver))
+
+    def release(self, messages: Iterable[InFlight], receiver: "MessagingCommunicator") -> None:
+        """Let messages leave that lie behind one which has just left, up to the next large one."""
+        for message in messages:
+            if message.arrived_s == math.inf and not message.queued:
+                if message.data.nbytes > self._world.eager_bytes and not message.is_lost:
+                    return
+                self.enqueue(message, receiver)
 
     def forget(self) -> None:
         """Let go of what has not left: this rank has crashed."""
@@ -57,7 +67,7 @@ class Card:
         self.sends_free_s = math.inf
 
     def _serve(self, now_s: float) -> None:
-        self.sends_free_s = now_s
+        self.sends_free_s, self._is_serving = now_s, True
         while self._queue and self.sends_free_s <= now_s:
             message, receiver = self._queue.popleft()
             message.queued = False
@@ -65,5 +75,6 @@ class Card:
             poster.sends_to = None
             message.sender._post_send(message, receiver, now_s)
             poster.wake(now_s)  # for the part that was open while it was in the queue
+        self._is_serving = False
         if self._queue:
             self._serve_at(self.sends_free_s)

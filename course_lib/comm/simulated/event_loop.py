@@ -248,7 +248,7 @@ class EventLoop:
             comm = flow.comm
             peer = flow.sends if flow.hears is None else flow.hears
             whom = None if peer is None or peer == ANY else comm.group.members[peer]
-            self.log.waits.add(flow.rank, flow.verb, whom, flow.posted_s, end_s, comm.name)
+            self.log.waits.add(flow.rank, flow.waits_in, whom, flow.posted_s, end_s, comm.name)
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""

@@ -102,6 +102,8 @@ def _that_waits_for(flow: Flow) -> Entered | None:
     if flow.number == 0 or parent is None:
         return None
     starter = parent.comms[flow.own.rank]
+    if starter.flow.caller is None:  # it has returned, or crashed
+        return None
     waits = starter.flow.verb == "wait" and starter.flow.comm is flow.own
     return starter._entered() if waits else None
 

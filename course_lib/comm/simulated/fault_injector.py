@@ -157,7 +157,8 @@ class FaultInjector:
         where = describe.where(flows[0])
         self._kill(flows, now_s)
         self.died_s[rank] = now_s
-        n_lost = sum(_forget(group, rank, world) for group in world.everybody.below())
+        n_lost = sum(each.is_unread for flow in flows for each in flow.unsettled)
+        n_lost += sum(_forget(group, rank, world) for group in world.everybody.below())
         lost = f"; {n_lost} unread message{'s' * (n_lost != 1)} went with it" if n_lost else ""
         self._record("Crash", f"{text}; {where}{lost}", now_s, rank)
         if event.restart_at_s is not None:

@@ -156,7 +156,9 @@ class Flow(greenlet):  # type: ignore[misc]
         else:
             self.advance(self.done_s)
         if self.waits is not None and self.now_s > self.posted_s:
-            self.waits.add(self.rank, self.verb, peer, self.posted_s, self.now_s, self.comm.name)
+            self.waits.add(
+                self.rank, self.waits_in, peer, self.posted_s, self.now_s, self.comm.name
+            )
         if self.error is not None:
             self._raise()
 
@@ -197,6 +199,11 @@ class Flow(greenlet):  # type: ignore[misc]
             other.waiters.append(self)
             self.open_parts += 1
         self.end(None)
+
+    @property
+    def waits_in(self) -> str:
+        """The verb that the trace tells: of ``wait``, that of the message which was begun."""
+        return self.verb if self.awaits is None else self.awaits.verb
 
     @property
     def hears(self) -> int | None:

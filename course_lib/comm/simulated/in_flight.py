@@ -26,14 +26,14 @@ class InFlight:
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
     ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
     was sent in. ``poster`` is who waits for it to leave: the flow in its verb, or what ``isend``
-    has returned. ``queued`` says whether it waits for its sender's card. ``trouble`` is what NumPy
-    raised when it was combined. ``fate`` is there only in a run with faults, from when it has been
-    decided.
+    has returned. ``queued`` says whether it waits for its sender's card, ``lies_there`` whether it
+    is, or was, in the receiver's inbox. ``trouble`` is what NumPy raised when it was combined.
+    ``fate`` is there only in a run with faults, from when it has been decided.
     """
 
     __slots__ = (
-        "arrived_s", "data", "fate", "number", "posted_s", "poster", "queued", "sender", "sent",
-        "stamp", "trouble",
+        "arrived_s", "data", "fate", "lies_there", "number", "posted_s", "poster", "queued",
+        "sender", "sent", "stamp", "trouble",
     )  # fmt: skip
     fate: "Fate"
     trouble: Exception | None
@@ -47,10 +47,15 @@ class InFlight:
         self.sender = sender
         self.stamp = sender._stamp
         self.poster = sender.flow
-        self.queued = False
+        self.queued = self.lies_there = False
         self.posted_s = posted_s
         self.arrived_s = math.inf
         self.number = -1
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it will never arrive, as far as that has been decided."""
+        return hasattr(self, "fate") and self.fate.is_lost
 
     def put_into(self, out: NDArray[Any], op: str | None) -> None:
         """Write the data into ``out``, or combine it with what is there."""

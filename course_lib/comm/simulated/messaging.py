@@ -96,14 +96,22 @@ class MessagingCommunicator(Communicator):
             receiver.listens_to = None
             receiver.message = message
             receiver.flow.wake(message.arrived_s)
+            if messages:
+                card.release(messages, receiver)
         else:
-            if not messages or messages[0] is not message:
-                receiver.inbox[self.rank].append(message)
-            if message.data.nbytes > self.world.eager_bytes:
+            lay_there, is_behind = message.lies_there, False
+            if not lay_there:  # small ones, too, leave after those before them
+                messages = receiver.inbox[self.rank]
+                is_behind = len(messages) > 0 and messages[-1].arrived_s == math.inf
+                messages.append(message)
+                message.lies_there = True
+            if is_behind or message.data.nbytes > self.world.eager_bytes:
                 poster.sends_to = receiver.rank
                 poster.open_parts += 1
                 return
             free_s = self._transfer(message, receiver, now_s)
+            if lay_there and messages:
+                card.release(messages, receiver)
         if free_s > poster.done_s:
             poster.done_s = free_s
 
@@ -127,6 +135,7 @@ class MessagingCommunicator(Communicator):
                 return
             message.poster.sends_to = None
             message.poster.wake(sender._transfer(message, self, flow.now_s))
+            sender.card.release(messages, self)
         messages.popleft()
         self.message = message
         if message.arrived_s > flow.done_s:

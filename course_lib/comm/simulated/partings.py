@@ -113,7 +113,7 @@ def _look(world: "EventLoop", flow: Flow, returned: set[int], now_s: float) -> N
     if flow.awaits is not None:
         waiters = list(flow.awaits.waiters)
         flow.awaits.waiters.clear()
-        flow.awaits.withdraw(error)
+        flow.awaits.withdraw(error, now_s)
         for waiter in waiters:  # it raises the posted message's error
             waiter.wake(now_s)
         return
@@ -151,8 +151,9 @@ def _in_vain(flow: Flow, returned: set[int]) -> bool:
 def _lies_there(flow: Flow) -> bool:
     """Whether what it sends waits at the receiver, and not for its own card."""
     assert flow.sends is not None
-    messages = flow.comm.peers[flow.sends].inbox.get(flow.comm.rank)
-    return messages is not None and len(messages) > 0 and messages[-1].arrived_s == math.inf
+    messages = flow.comm.peers[flow.sends].inbox.get(flow.comm.rank, ())
+    poster = flow if flow.awaits is None else flow.awaits
+    return any(each.poster is poster and each.arrived_s == math.inf for each in messages)
 
 
 def _withdraw(flow: Flow) -> None:
@@ -174,7 +175,7 @@ def waits_for(flow: Flow) -> list[Flow]:
     comm = flow.comm
     if flow.verb == "wait" and flow.awaits is None:
         return [comm.flow]
-    if comm in comm.group.meeting.inside:  # a barrier or the like
+    if flow.verb in GROUP_VERBS and comm in comm.group.meeting.inside:
         inside = {c.rank for c in comm.group.meeting.inside}
         peers = [peer for peer in comm.peers if peer.rank not in inside]
     elif flow.hears == ANY:  # one of them is enough, so one that has returned is no harm

@@ -73,8 +73,8 @@ class Posted(Pending[T]):
     def wait(self) -> T:
         """Wait until it is over; return what it came to, however often asked."""
         flow = self._flow_that_asks("wait")
+        flow.begin(self.comm, "wait", self.tag)
         if not self._is_settled:
-            flow.begin(self.comm, "wait", self.tag)
             self._wait_in(flow)
         self._poster.unsettled.pop(self, None)
         if self.error is not None:
@@ -95,18 +95,14 @@ class Posted(Pending[T]):
         """Tell whether it is over; who asks again at the same instant lets time go on."""
         flow = self._flow_that_asks("test")
         flow.begin(self.comm, "test", self.tag)
-        if self._is_over(flow):
-            return True
-        known_s = None if self.open_parts else self.done_s
-        if not flow.poll(lambda: self._is_over(flow), known_s):
-            self._wait_in(flow)  # for ever, and it is told why
+        if not self._is_over(flow):
+            known_s = None if self.open_parts else self.done_s
+            if not flow.poll(lambda: self._is_over(flow), known_s):
+                self._wait_in(flow)  # for ever, and it is told why
         return self._is_over(flow)
 
     def _is_over(self, flow: Flow) -> bool:
-        over = self.error is not None or not (self.open_parts or self.done_s > flow.now_s)
-        if over and not self._is_settled:
-            self._settle()
-        return over
+        return self.error is not None or not (self.open_parts or self.done_s > flow.now_s)
 
     def _flow_that_asks(self, verb: str) -> Flow:
         here = getcurrent()
@@ -115,13 +111,18 @@ class Posted(Pending[T]):
             return here
         return self._poster
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has a message that nobody has looked at."""
+        return False
+
     def _settle(self) -> None:
         self._is_settled = True
 
     def _result(self) -> Any:
         return None
 
-    def withdraw(self, error: RunError) -> None:
+    def withdraw(self, error: RunError, now_s: float) -> None:  # noqa: ARG002
         """Take it back: who waits for it raises ``error``."""
         self.error = error
         self.open_parts = 0
@@ -133,12 +134,14 @@ class PostedSend(Posted[None]):
 
     verb = "isend"
 
-    def withdraw(self, error: RunError) -> None:
+    def withdraw(self, error: RunError, now_s: float) -> None:
         """Take the message back, which lies where nobody will receive it."""
-        inbox = self.comm.peers[self.peer].inbox[self.comm.rank]
-        for message in [message for message in inbox if message.poster is self]:
-            inbox.remove(message)
-        super().withdraw(error)
+        receiver, card = self.comm.peers[self.peer], self.comm.card
+        inbox = receiver.inbox[self.comm.rank]
+        inbox.remove(next(message for message in inbox if message.poster is self))
+        super().withdraw(error, now_s)
+        card.sends_free_s = max(card.sends_free_s, now_s)
+        card.release(inbox, receiver)
 
 
 class PostedReceive(Posted[tuple[Any, Envelope]]):
@@ -181,6 +184,11 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         self.hears = None
         self.wake(message.arrived_s)
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether its message is on its way or there, and nobody has looked."""
+        return self._message is not None
+
     def _settle(self) -> None:
         """Open the message, the first time that somebody looks when it is there."""
         super()._settle()
@@ -200,10 +208,10 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         found: tuple[Any, Envelope] = self._found
         return found
 
-    def withdraw(self, error: RunError) -> None:
+    def withdraw(self, error: RunError, now_s: float) -> None:
         """Receive it no more."""
         self.comm.posted[self.peer].remove(self)
-        super().withdraw(error)
+        super().withdraw(error, now_s)
 
 
 def hand_over(message: InFlight, receiver: "MessagingCommunicator", now_s: float) -> None:
@@ -215,6 +223,8 @@ def hand_over(message: InFlight, receiver: "MessagingCommunicator", now_s: float
     free_s = sender._transfer(message, receiver, now_s)
     message.poster.done_s = max(message.poster.done_s, free_s)
     receiver.posted[src].popleft().take(message)
+    if messages:
+        sender.card.release(messages, receiver)
     match(receiver, src, now_s)
 
 
@@ -232,5 +242,6 @@ def match(receiver: "MessagingCommunicator", src: int, now_s: float) -> None:
                 return
             poster.sends_to = None
             poster.wake(sender._transfer(message, receiver, now_s))
+            sender.card.release(messages, receiver)
         messages.popleft()
         waiting.popleft().take(message)

@@ -28,9 +28,12 @@ class RoutedCommunicator(SimulatedCommunicator):
     def _post_send(self, message: InFlight, receiver: MessagingCommunicator, now_s: float) -> None:
         receiver = self.peers[receiver.rank]  # it may have been started again in the meantime
         mishaps = self.world.mishaps
-        if mishaps is not None and self.card.sends_free_s <= now_s and not hasattr(message, "fate"):
-            message.fate = mishaps.fate(self, receiver, message, now_s)
-            if message.fate.is_lost:
+        if mishaps is not None and self.card.sends_free_s <= now_s:
+            if not hasattr(message, "fate"):
+                message.fate = mishaps.fate(self, receiver, message, now_s)
+            messages = receiver.inbox[self.rank]
+            is_next = message.lies_there or not messages or messages[-1].arrived_s < math.inf
+            if message.is_lost and is_next:
                 self._lose(message, receiver, now_s)
                 return
         super()._post_send(message, receiver, now_s)
@@ -41,6 +44,12 @@ class RoutedCommunicator(SimulatedCommunicator):
         self.card.sends_free_s = free_s
         message.poster.done_s = max(message.poster.done_s, free_s)
         self._log_message(message, receiver, free_s, math.inf)
+        if message.lies_there:
+            messages = receiver.inbox[self.rank]
+            messages.remove(message)
+            following = next((each for each in messages if each.arrived_s == math.inf), None)
+            if following is not None and not following.queued:  # somebody may wait for it
+                self.card.enqueue(following, receiver)
 
     def _transfer(
         self, message: InFlight, receiver: MessagingCommunicator, start_s: float
@@ -66,12 +75,14 @@ class RoutedCommunicator(SimulatedCommunicator):
     def _deliver_again(
         self, message: InFlight, receiver: MessagingCommunicator, start_s: float, late_s: float
     ) -> None:
-        """Put a copy of a message, which has just started, right behind it."""
+        """Put a copy of a message, which has just started, right behind it, before all others."""
         copy = InFlight(message.data.copy(), message.sent, self, message.posted_s)
         copy.fate, copy.stamp = message.fate, message.stamp
         self._carry(copy, receiver, start_s, late_s)
-        # Nothing can be behind it: its sender is in this very verb.
-        receiver.inbox.setdefault(self.rank, deque()).append(copy)
+        copy.lies_there = True
+        messages = receiver.inbox.setdefault(self.rank, deque())
+        place = messages.index(message) + 1 if message in messages else 0
+        messages.insert(place, copy)
 
     def _route(self, receiver: MessagingCommunicator) -> Route:
         assert self.world.routes is not None

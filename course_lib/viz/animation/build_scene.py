@@ -219,9 +219,12 @@ def _computes(label: str) -> Doing:
 def _waits(verb: str, peer: int | None) -> Doing:
     if verb == "barrier":
         return Doing("wait", "barrier", "waits at the barrier", "wait at the barrier")
+    if verb == "wait":
+        what = "for what it has started"
+        return Doing("wait", "waits", f"waits {what}", f"wait {what}")
     if peer is None:
         return Doing("wait", "waits", "waits for anybody", "wait for anybody")
-    if verb == "send":
+    if verb in ("send", "isend"):
         goal = f"for rank {peer} to receive"
     else:
         goal = f"for rank {peer}"

@@ -18,8 +18,9 @@ from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.memory.transfers import Receiving, Sending, Wanted
 from course_lib.comm.processes.rank.eager import receive_small, send_small
 from course_lib.comm.processes.rank.flow import NO_THREAD, Call, Flow
+from course_lib.comm.processes.rank.lanes import Lane
 from course_lib.comm.processes.rank.meetings import meet, place_of_array
-from course_lib.comm.processes.rank.posted import Lane, PostedReceive, PostedSend
+from course_lib.comm.processes.rank.posted import PostedReceive, PostedSend
 from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.rank.recording import RecordingCommunicator
 from course_lib.comm.processes.rank.started import start

@@ -154,5 +154,8 @@ class Flow:
         self.gone: dict[int, str] = {}
 
     def entered(self) -> Entered | None:
-        """Say in which collective it is; another thread may ask."""
-        return None if self.comm is None else self.comm._entered()
+        """Say in which collective it is, or who waits for it there; another thread may ask."""
+        if self.comm is not None:
+            return self.comm._entered()
+        poster = self.poster
+        return None if poster is None or poster.awaits is None else poster.entered()

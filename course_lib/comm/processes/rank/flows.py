@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.comm.frames import frames_of_stack, place, user_frame
 from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.wait_board import WaitBoard
+from course_lib.comm.processes.rank.drivers import Drivers
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import Standing
 from course_lib.comm.wait_graph import WaitingRank, deadlock, quoted
@@ -43,6 +44,8 @@ class Flows(ABC):
     ----------
     turn : Lock
         Held by the flow that moves messages.
+    drivers : Drivers
+        The threads for messages that were begun.
     flows : dict of Flow
         By number; more than one only while something that was started still runs.
     """
@@ -51,6 +54,7 @@ class Flows(ABC):
         self.rank = rank
         self.size = size
         self.turn = threading.Lock()
+        self.drivers = Drivers()
         self.flows: dict[int, Flow] = {}
         self._board = board
         self._free: list[int] = []  # numbers of flows that are over
@@ -154,6 +158,7 @@ class Flows(ABC):
         with self.turn:
             flow.over = True
             self._wait_until(flow, "", lambda: len(self.flows) == 1)
+        self.drivers.close()
 
     def _refuse_circle(self, flow: Flow) -> None:
         """Refuse to wait for something that waits, perhaps by others, for this flow."""

@@ -1,18 +1,10 @@
-"""Messages that ``isend`` and ``irecv`` have begun: they travel while the rank does other things.
+"""What ``isend`` and ``irecv`` return: messages that travel while the rank does other things."""
 
-What goes to one rank, or comes from one, goes in order, one message after the other: they are in a
-lane. While there is anything in it a lane has a thread, and a flow that stands on the wait board
-like any other, so that a deadlock is found and explained in the same way.
-"""
-
-import threading
 from abc import abstractmethod
-from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from course_lib.comm.communicator import in_another_thread
-from course_lib.comm.limits import start_thread
 from course_lib.comm.messages import Envelope, Tag
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.memory.mailbox import NOBODY
@@ -22,8 +14,9 @@ from course_lib.comm.processes.rank.flow import Call, Flow
 
 if TYPE_CHECKING:
     from course_lib.comm.processes.rank.communicator import ProcessCommunicator
+    from course_lib.comm.processes.rank.lanes import Lane
 
-__all__ = ["Lane", "Posted", "PostedReceive", "PostedSend"]
+__all__ = ["Posted", "PostedReceive", "PostedSend"]
 
 T = TypeVar("T")
 _WORTH_NOTING_S = 1e-4
@@ -49,9 +42,12 @@ class Posted(Pending[T]):
         What it waits for in its own rank: nothing.
     name : str
         It as a call, for those that wait for it.
+    lane : Lane
+        In which it is, unless it was over at once.
     """
 
     awaits = None
+    lane: "Lane"
 
     def __init__(self, comm: "ProcessCommunicator", call: Call) -> None:
         self.over = False
@@ -82,7 +78,9 @@ class Posted(Pending[T]):
         waiter = self._flow_that_asks("wait")
         if not self.over:
             began_s = perf_counter()
-            self._comm._progress.wait_for(waiter, self)
+            self.lane.drive_up_to(self, waiter)
+            if not self.over:
+                self._comm._progress.wait_for(waiter, self)
             self._note_wait(began_s)
         self._poster.unsettled.pop(self, None)
         if self._error is not None:
@@ -110,7 +108,7 @@ class Posted(Pending[T]):
             peer = max(self._call.src, self._call.dst)
             origin_s = self._comm._origin_s
             context.recorder.waits.append(
-                ("wait", peer, began_s - origin_s, now_s - origin_s, self._comm.name)
+                (self._call.verb, peer, began_s - origin_s, now_s - origin_s, self._comm.name)
             )
 
 
@@ -192,70 +190,3 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         finally:
             if self._coming.done:
                 self._value = comm._taken(self.src, self._coming)
-
-
-class Lane:
-    """What has been begun on one communicator to send to one rank, or to receive from it.
-
-    Parameters
-    ----------
-    comm : ProcessCommunicator
-        Whose function is the only one that puts anything into it.
-    """
-
-    def __init__(self, comm: "ProcessCommunicator") -> None:
-        self._comm = comm
-        self._queue: deque[Posted[Any]] = deque()
-        self._changing = threading.Lock()
-        self._has_thread = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether something in it is not over."""
-        return len(self._queue) > 0
-
-    def put(self, posted: Posted[Any]) -> None:
-        """Add a message that has been begun.
-
-        Raises
-        ------
-        RuntimeError
-            If the operating system gives the rank no more threads; then it has not been begun.
-        """
-        with self._changing:
-            self._queue.append(posted)
-            if self._has_thread:
-                return
-            self._has_thread = True
-        comm = self._comm
-        flow = comm._progress.open_flow(comm.name, comm._flow)
-        thread = threading.Thread(target=self._live, args=(flow,), name=posted.name, daemon=True)
-        try:
-            start_thread(thread)
-        except (RuntimeError, MemoryError) as error:
-            self._has_thread = False
-            self._queue.clear()
-            comm._flow.unsettled.pop(posted)
-            comm._progress.close_flow(flow)
-            raise RuntimeError(
-                f"rank {comm._progress.rank} could not begin {posted.name}: the operating system "
-                f"let it have no thread for it ({error}); wait() for what has been begun before "
-                "you begin more, or use send and recv"
-            ) from error
-
-    def _live(self, flow: Flow) -> None:
-        """Drive one message after the other, in the lane's thread, until there are none."""
-        progress = self._comm._progress
-        progress.enter(flow)
-        more = True
-        while more:
-            posted = self._queue[0]
-            try:
-                posted.go(flow)
-            except BaseException as error:
-                posted.fail(error)
-            with self._changing:
-                self._queue.popleft()
-                more = self._has_thread = len(self._queue) > 0
-            progress.settle(posted)
-        progress.close_flow(flow)
