@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from course_lib.cli.train import main
-from course_lib.train import checkpoint as file_format
+from course_lib.train import index as file_format
 from course_lib.train.checkpoint import INDEX, Checkpoint, load, save
 from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
