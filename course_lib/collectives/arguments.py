@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.comm.messages import Array, check_op, no_array, unknown_op
+from course_lib.comm.messages import Array, check_carried, check_op, no_array, unknown_op
 from course_lib.words.namespace import namespace
 
 __all__ = [
-    "check_combines", "check_root", "check_rows", "check_same", "check_writable", "combine_into",
-    "copy_into", "finish", "join", "working_copy",
+    "check_combines", "check_given", "check_root", "check_rows", "check_same", "check_writable",
+    "combine_into", "copy_into", "finish", "join", "working_copy",
 ]  # fmt: skip
 
 
@@ -74,6 +74,28 @@ def check_root(root: Any, size: int) -> None:
         )
     if not 0 <= root < size:
         raise ValueError(f"root must be a rank from 0 to {size - 1}, got {root}")
+
+
+def check_given(array: Array | None, root: int) -> None:
+    """Refuse what the root cannot give away; what the other ranks have does not count.
+
+    Parameters
+    ----------
+    array : numpy.ndarray or torch.Tensor or None
+        What was handed in on the root.
+    root : int
+        Its rank.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    TypeError
+        If no message could carry it, also where none is sent.
+    """
+    if array is None:
+        raise ValueError(f"array must be given on the root, rank {root}, got None")
+    check_carried(array)
 
 
 def check_rows(array: Array) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
 from course_lib.models.torch_passes import loss_and_slope
 
@@ -154,7 +155,13 @@ class Chain:
 
     def examples(self, X: Array) -> NDArray[Any]:
         """Return examples as the first layer wants them: in the chain's dtype and input shape."""
-        return np.asarray(X, self.dtype).reshape(len(X), *self.shapes[0])
+        found = np.asarray(dense(X), self.dtype)
+        if found.size != len(found) * int(np.prod(self.shapes[0])):
+            raise ValueError(
+                f"X must have examples of shape {self.shapes[0]}, the model's input, got shape "
+                f"{found.shape}"
+            )
+        return found.reshape(len(found), *self.shapes[0])
 
     def outputs(self, w: Array, X: Array) -> Array:
         """Compute what the last layer makes of each example, one number a class."""

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
+from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
 from course_lib.models.torch_passes import TorchPasses, flat, mean_loss
 
@@ -274,7 +275,16 @@ class TorchModel:
     def _call(self, number: int, own: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """Run one layer with other parameters than the module's."""
         named = dict(zip(self._names[number], own, strict=True))
-        result: torch.Tensor = functional_call(self._modules[number][1], named, (x,))
+        name, module = self._modules[number]
+        try:
+            result: torch.Tensor = functional_call(module, named, (x,))
+        except RuntimeError as error:
+            if type(error) is not RuntimeError:  # no room, for one
+                raise
+            raise ValueError(
+                f"X must be what the model takes: its layer {name!r} cannot compute with shape "
+                f"{tuple(x.shape)} ({error})"
+            ) from error
         return result
 
     def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
@@ -296,4 +306,4 @@ class TorchModel:
         return vector
 
     def _tensor(self, X: Array, w: Array) -> torch.Tensor:
-        return torch.as_tensor(X, dtype=self.dtype, device=self._vector(w).device)
+        return torch.as_tensor(dense(X), dtype=self.dtype, device=self._vector(w).device)

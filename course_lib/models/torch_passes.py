@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from course_lib.models.examples import class_numbers
 from course_lib.models.model import Array, Batch, Layer
 
 if TYPE_CHECKING:
@@ -117,8 +118,15 @@ def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
     -------
     torch.Tensor, shape ()
         In nats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``y`` has another shape, or one of them is no class of the model.
     """
-    classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
+    # Class -100 would be left out of the mean (ignore_index), and weigh otherwise in each worker.
+    numbers = class_numbers(y, *outputs.shape)
+    classes = torch.as_tensor(numbers, device=outputs.device)
     return torch.nn.functional.cross_entropy(outputs, classes)
 
 
