@@ -76,8 +76,8 @@ def check_root(root: Any, size: int) -> None:
         raise ValueError(f"root must be a rank from 0 to {size - 1}, got {root}")
 
 
-def check_given(array: Array | None, root: int) -> None:
-    """Refuse what the root cannot give away; what the other ranks have does not count.
+def check_given(array: Array | None, root: int) -> Array:
+    """Return what the root gives away, or refuse it; what other ranks have does not count.
 
     Parameters
     ----------
@@ -85,6 +85,11 @@ def check_given(array: Array | None, root: int) -> None:
         What was handed in on the root.
     root : int
         Its rank.
+
+    Returns
+    -------
+    numpy.ndarray or torch.Tensor
+        The array.
 
     Raises
     ------
@@ -96,6 +101,7 @@ def check_given(array: Array | None, root: int) -> None:
     if array is None:
         raise ValueError(f"array must be given on the root, rank {root}, got None")
     check_carried(array)
+    return array
 
 
 def check_rows(array: Array) -> None:

@@ -40,7 +40,7 @@ def broadcast_flat(
     check_root(root, comm.size)
     if comm.rank != root:
         return comm.recv(root, out=out)
-    check_given(array, root)
+    array = check_given(array, root)
     for shift in range(1, comm.size):
         comm.send(array, (root + shift) % comm.size)
     return copy_into(array, out)

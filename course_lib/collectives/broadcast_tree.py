@@ -40,7 +40,7 @@ def broadcast_tree(
     check_writable(out)
     check_root(root, comm.size)
     if comm.rank == root:
-        check_given(array, root)
+        array = check_given(array, root)
     position = (comm.rank - root) % comm.size  # the root stands at position 0
 
     # As far from its parent as the lowest set bit of its position; the root as if from position P.

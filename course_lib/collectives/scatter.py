@@ -48,7 +48,7 @@ def scatter(
     check_root(root, comm.size)
     if comm.rank != root:
         return comm.recv(root, out=out)
-    check_given(array, root)
+    array = check_given(array, root)
     check_rows(array)
     parts = split_evenly(array.shape[0], comm.size)
     for shift in range(1, comm.size):

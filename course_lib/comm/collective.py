@@ -15,6 +15,7 @@ from course_lib.comm.buffers import check_gradless
 from course_lib.comm.collective_order import LAST, NUMBER_AT, ONE
 from course_lib.comm.messages import ALLOWED_KINDS, check_carried, no_array
 from course_lib.comm.tensors import is_tensor, plain_tensor
+from course_lib.comm.uncompiled import uncompiled
 
 __all__ = ["collective"]
 
@@ -166,4 +167,4 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             comm._collective(name, number >> NUMBER_AT, entered_s)
         return result
 
-    return traced
+    return uncompiled(traced)
