@@ -1,9 +1,9 @@
 """What ``torch.compile`` must not look into: the verbs, which are no mathematics.
 
 A compiler that traces a send into a graph finds rings, locks and greenlets there, and stops in the
-middle. So a function that is marked here ends its graph before the call, and runs as it is, with all
-that it calls; the graph goes on behind it. Torch is never imported for that: what it needs is set
-when its compiler is loaded, in torch's own table of code.
+middle. So a function that is marked here ends its graph before the call, and runs as it is, with
+all that it calls; the graph goes on behind it. Torch is never imported for that: what it needs is
+set when its compiler is loaded, in torch's own table of code.
 """
 
 import sys
@@ -21,7 +21,7 @@ _C = TypeVar("_C", bound=type)
 
 
 class _Waiting:
-    """Wait for the compiler to be loaded; it stands among the finders of modules, and finds none."""
+    """Wait for the compiler to be loaded, among the finders of modules; it finds none."""
 
     def __init__(self) -> None:
         self.codes: list[CodeType] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course_lib.console.outputs import say, tell
 
-__all__ = ["NEW", "are_one_file", "check_file", "put", "read_plain", "write"]
+__all__ = ["NEW", "are_one_file", "check_file", "put", "write"]
 
 NEW = ".new"
 """How the name of a file ends that is not whole yet."""
@@ -152,36 +152,6 @@ def _put_or_overwrite(file: Path, content: bytes) -> None:
         file.chmod(mode)
     else:  # the file may be ours where the folder is not
         file.write_bytes(content)
-
-
-def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
-    """Read a file that may be anybody's: a plain one, and not longer than that.
-
-    Parameters
-    ----------
-    file : Path
-        Which.
-    most_bytes : int or None, default: None
-        How long it may be.
-
-    Returns
-    -------
-    bytes
-        All of it.
-
-    Raises
-    ------
-    ValueError
-        If it is a pipe or a device, which might never end, or too long.
-    OSError
-        If it cannot be read.
-    """
-    told = file.stat()
-    if not stat.S_ISREG(told.st_mode):
-        raise ValueError("it is no plain file")
-    if most_bytes is not None and told.st_size > most_bytes:
-        raise ValueError(f"it has {told.st_size:,} bytes, and at most {most_bytes:,} are needed")
-    return file.read_bytes()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from course_lib.console.files import read_plain
 from course_lib.console.options import as_option
 from course_lib.train.errors import CheckpointError
+from course_lib.words.plain_file import read_plain
 
 __all__ = ["ARRAYS", "HASHED", "INDEX", "MOST_EPOCHS", "check_options", "pack_index", "read_index"]
 
