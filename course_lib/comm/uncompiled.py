@@ -71,7 +71,7 @@ def uncompiled(fn: _F) -> _F:
     """
     fn._torchdynamo_disable = True  # type: ignore[attr-defined]
     fn._torchdynamo_disable_msg = "messages are no mathematics"  # type: ignore[attr-defined]
-    _WAITING.add(fn.__code__)  # type: ignore[attr-defined]
+    _WAITING.add(fn.__code__)
     return fn
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from course_lib.console.outputs import say, tell
 
-__all__ = ["NEW", "are_one_file", "check_file", "put", "write"]
+__all__ = ["CHECKPOINT", "NEW", "are_one_file", "check_file", "put", "write"]
 
 NEW = ".new"
 """How the name of a file ends that is not whole yet."""
+
+CHECKPOINT = "checkpoint.json"
+"""The file that a folder of checkpoints is read by."""
 
 _TRIED_BYTES = 4096
 
@@ -32,12 +35,18 @@ def check_file(option: str, file: Path | None, ending: str) -> None:
     Raises
     ------
     ValueError
-        If its name ends otherwise, or it cannot be written. A file that is there stays as it is.
+        If its name ends otherwise or is that of a checkpoint, or it cannot be written. A file that
+        is there stays as it is.
     """
     if file is None:
         return
     if file.suffix.lower() != ending:
         raise ValueError(f"{option} must be a file that ends in {ending}, got {file}")
+    if Path(os.path.realpath(file)).name.lower() == CHECKPOINT:
+        raise ValueError(
+            f"{option} must have another name than {CHECKPOINT}, which a folder of checkpoints is "
+            f"read by, got {file}"
+        )
     if not file.absolute().parent.is_dir():
         raise ValueError(f"there is no folder {file.absolute().parent} to put {file.name} in")
     try:

@@ -217,6 +217,17 @@ def _check_model(
         raise ValueError(f"its model has the shape {w.shape}")
     if len(states) not in (1, made_with.get("workers", len(states))):
         raise ValueError(f"it has the states of {len(states)} ranks")
+    if "parameters" not in made_with:
+        return
+    # All ranks together step each parameter once, or each rank a model of its own.
+    kept = [state for own in states for state in own]
+    n_kept = sum(state.w.size for state in kept)
+    if n_kept % max(w.size, 1) or (n_kept == 0) != (w.size == 0):
+        raise ValueError(f"its ranks step {n_kept} parameters together, of a model with {w.size}")
+    for state in kept:
+        for array in (state.w, state.w if state.velocity is None else state.velocity):
+            if array.dtype != w.dtype:
+                raise ValueError(f"its states are of {array.dtype}, and its model of {w.dtype}")
 
 
 def _rows(found: NDArray[Any], index: dict[str, Any]) -> list[Row]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from course_lib.console.files import CHECKPOINT
 from course_lib.console.options import as_option
 from course_lib.train.errors import CheckpointError
 from course_lib.words.plain_file import read_plain
@@ -23,7 +24,7 @@ SCHEMA_VERSION = 3
 _READABLE = (1, 2, 3)
 # The first did not say of a row which clock its seconds are from, the first two not which arrays
 # of the checkpoints before still lie in the folder.
-INDEX = "checkpoint.json"
+INDEX = CHECKPOINT
 MOST_EPOCHS = 1_000_000
 """A checkpoint has a row for each epoch; so many, and no more, are read."""
 

@@ -119,7 +119,7 @@ def test_whatever_is_changed_in_a_file_it_is_refused_at_loading_or_can_be_drawn(
     [
         ({"schema": True}, "a trace of schema 1, got True"),
         ({"schema": 1.0}, "a trace of schema 1, got 1.0"),
-        ({"size": "3"}, "size must be a number of ranks from 1 to 100,000, got '3'"),
+        ({"size": "3"}, "size must be a number of ranks from 1 to 10,000, got '3'"),
         ({"size": 2}, "messages, row 3: src must be a rank of this run, got 2"),
         ({"size": -1}, "got -1"),
         ({"size": 1.5}, "got 1.5"),

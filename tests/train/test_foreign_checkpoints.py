@@ -139,6 +139,37 @@ def test_states_of_another_model_or_of_other_ranks_are_refused(folder):
         assert "is damaged, or missing: it" in refusal_of(folder)
 
 
+def test_states_that_the_model_cannot_be_made_of_are_refused(folder):
+    good = plain()
+    rows = np.array(good.rows, dtype=float)
+
+    def spoiled(change):
+        return [[change(state) for state in own] for own in good.states]
+
+    for states in [
+        spoiled(lambda state: State(state.w[:5], state.velocity[:5], state.n_steps)),
+        spoiled(lambda state: State(np.r_[state.w, state.w[:1]], None, state.n_steps)),
+        spoiled(lambda state: State(state.w.astype("f4"), None, state.n_steps)),
+        spoiled(lambda state: state._replace(velocity=state.velocity.astype("f4"))),
+        [[], []],
+    ]:
+        forge(folder, pack_states(states, w=good.w, rows=rows))
+        assert "is damaged, or missing: its " in refusal_of(folder)
+    forge(folder, pack_states([good.states[0], []], w=good.w, rows=rows))
+    assert refusal_of(folder) is None  # a rank that only serves, or only works, steps nothing
+
+
+def test_rates_that_auto_chose_by_must_be_there(tmp_path, capsys):
+    words = f"--backend simulated --allreduce auto --checkpoint {tmp_path} {SMALL}"
+    assert main(words.split()) == 0
+    kept = json.loads((tmp_path / INDEX).read_text())["made_with"]
+    del kept["alpha_s"]
+    forge(tmp_path, made_with=kept)
+    with pytest.raises(SystemExit):
+        main(f"{words} --resume".split())
+    assert "lacks the alpha_s that --allreduce auto chose by" in capsys.readouterr().err
+
+
 def test_members_that_no_checkpoint_has_are_not_read(folder):
     good = members_of(folder)
     for wrong in [

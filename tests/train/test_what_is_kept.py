@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from course_lib.cli.bench import main as bench
 from course_lib.cli.train import main
 from course_lib.train.catalogue import OPTIONS
 from course_lib.train.checkpoint import INDEX, load, save
@@ -119,6 +120,7 @@ def test_a_users_lock_is_refused_by_the_command_and_stays(tmp_path, capsys):
 
 FULL = """
 import resource, sys
+from course_lib.cli.bench import main as bench
 from course_lib.cli.train import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 raise SystemExit(main(sys.argv[2:]))
@@ -144,3 +146,21 @@ def test_a_disk_without_room_is_told_in_one_sentence_and_the_checkpoint_before_s
     assert "Traceback" not in ended.stderr
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
     assert np.isfinite(load(tmp_path).rows[-1].loss)
+
+
+def test_no_command_writes_over_another_folders_checkpoint(tmp_path, capsys):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    assert train(kept, "") == 0
+    before = {file: file.read_bytes() for file in kept.iterdir()}
+    (tmp_path / "link.json").symlink_to(kept / INDEX)
+    for name in (kept / INDEX, kept / INDEX.upper(), tmp_path / "link.json"):
+        for command, words in [
+            (main, f"{LINEAR} --trace {name}"),
+            (bench, f"allreduce --backend simulated --workers 2 --json {name}"),
+        ]:
+            with pytest.raises(SystemExit) as refused:
+                command(words.split())
+            assert refused.value.code == 2
+            assert f"must have another name than {INDEX}" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in kept.iterdir()} == before
