@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.comm.messages import Array, check_carried, check_op, no_array, unknown_op
+from course_lib.comm.messages import Array, check_op, no_array, unknown_op
 from course_lib.words.namespace import namespace
 
 __all__ = [
-    "check_combines", "check_given", "check_root", "check_rows", "check_same", "check_writable",
+    "check_combines", "check_rows", "check_same", "check_writable",
     "combine_into", "copy_into", "finish", "join", "working_copy",
 ]  # fmt: skip
 
@@ -48,60 +48,6 @@ def _kind(dtype: Any) -> str:
     name = str(dtype)
     letters = {"bool": "b", "complex": "c", "float": "f"}
     return next((letter for word, letter in letters.items() if word in name), "i")
-
-
-def check_root(root: Any, size: int) -> None:
-    """Refuse a root that is no rank.
-
-    Parameters
-    ----------
-    root : int
-        The rank that has, or gets, everything.
-    size : int
-        How many ranks there are.
-
-    Raises
-    ------
-    TypeError
-        If it is no int.
-    ValueError
-        If there is no such rank.
-    """
-    if isinstance(root, bool | np.bool_) or not hasattr(root, "__index__"):
-        raise TypeError(
-            f"root must be a rank, an int from 0 to {size - 1}, "
-            f"got {root!r} of type {type(root).__name__}"
-        )
-    if not 0 <= root < size:
-        raise ValueError(f"root must be a rank from 0 to {size - 1}, got {root}")
-
-
-def check_given(array: Array | None, root: int) -> Array:
-    """Return what the root gives away, or refuse it; what other ranks have does not count.
-
-    Parameters
-    ----------
-    array : numpy.ndarray or torch.Tensor or None
-        What was handed in on the root.
-    root : int
-        Its rank.
-
-    Returns
-    -------
-    numpy.ndarray or torch.Tensor
-        The array.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    TypeError
-        If no message could carry it, also where none is sent.
-    """
-    if array is None:
-        raise ValueError(f"array must be given on the root, rank {root}, got None")
-    check_carried(array)
-    return array
 
 
 def check_rows(array: Array) -> None:

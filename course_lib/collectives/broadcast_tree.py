@@ -1,6 +1,7 @@
 """Broadcast down a binomial tree: in every round, whoever has the array gives it to one more."""
 
-from course_lib.collectives.arguments import check_given, check_root, check_writable, copy_into
+from course_lib.collectives.arguments import check_writable, copy_into
+from course_lib.collectives.rooted import check_given, check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 

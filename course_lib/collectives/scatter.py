@@ -1,12 +1,7 @@
 """Scatter: the root's rows are dealt out, a part to every rank."""
 
-from course_lib.collectives.arguments import (
-    check_given,
-    check_root,
-    check_rows,
-    check_writable,
-    copy_into,
-)
+from course_lib.collectives.arguments import check_rows, check_writable, copy_into
+from course_lib.collectives.rooted import check_given, check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 from course_lib.words.split import split_evenly

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.func import functional_call
 
 from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
-from course_lib.models.torch_passes import TorchPasses, flat, mean_loss
+from course_lib.models.torch_passes import TorchPasses, called, flat, mean_loss
 
 __all__ = ["TorchModel"]
 
@@ -275,17 +274,7 @@ class TorchModel:
     def _call(self, number: int, own: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """Run one layer with other parameters than the module's."""
         named = dict(zip(self._names[number], own, strict=True))
-        name, module = self._modules[number]
-        try:
-            result: torch.Tensor = functional_call(module, named, (x,))
-        except RuntimeError as error:
-            if type(error) is not RuntimeError:  # no room, for one
-                raise
-            raise ValueError(
-                f"X must be what the model takes: its layer {name!r} cannot compute with shape "
-                f"{tuple(x.shape)} ({error})"
-            ) from error
-        return result
+        return called(*self._modules[number], named, x)
 
     def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
         """View one layer's part of ``w`` as tensors that a gradient can be asked for."""

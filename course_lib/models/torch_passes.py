@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
+from torch.func import functional_call
 
 from course_lib.models.examples import class_numbers
 from course_lib.models.model import Array, Batch, Layer
@@ -11,7 +12,7 @@ from course_lib.models.model import Array, Batch, Layer
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
 
-__all__ = ["TorchPasses", "flat", "loss_and_slope", "mean_loss"]
+__all__ = ["TorchPasses", "called", "flat", "loss_and_slope", "mean_loss"]
 
 
 class TorchPasses:
@@ -83,6 +84,44 @@ class TorchPasses:
         if expected != (layer,):
             told = expected[0].name if expected else "none"
             raise ValueError(f"the layer whose turn it is must be {told}, got {layer.name}")
+
+
+def called(
+    name: str, module: torch.nn.Module, parameters: dict[str, torch.Tensor], x: torch.Tensor
+) -> torch.Tensor:
+    """Run a layer with other parameters than its module's.
+
+    Parameters
+    ----------
+    name : str
+        What the layer is called, for an error.
+    module : torch.nn.Module
+        It says how to compute.
+    parameters : dict of torch.Tensor
+        By the names that they have in the module.
+    x : torch.Tensor
+        What enters the layer.
+
+    Returns
+    -------
+    torch.Tensor
+        What leaves it.
+
+    Raises
+    ------
+    ValueError
+        If it cannot compute with such a shape.
+    """
+    try:
+        left: torch.Tensor = functional_call(module, parameters, (x,))
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:  # no room, for one
+            raise
+        raise ValueError(
+            f"X must be what the model takes: its layer {name!r} cannot compute with shape "
+            f"{tuple(x.shape)} ({error})"
+        ) from error
+    return left
 
 
 def flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
