@@ -30,6 +30,7 @@ __all__ = ["ForkRefusedError", "Limits", "read_book", "sit"]
 
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 0.4
+_ASKED_NOT_USED = 2**30
 _CLOSED = (
     "the function closed files that it had not opened (os.closerange, os.close), the check's own "
     "among them"
@@ -84,6 +85,7 @@ def sit(
         How many observations stand in the book.
     """
     sys.addaudithook(_refuse_forks)
+    _limit_memory(limits.more_bytes)
     with forbidding(task.forbidden, task.forbidden_functions, task.enough):
         originals = Originals()
         began_s = monotonic()
@@ -102,6 +104,23 @@ def sit(
             if seen.mishap is not None:
                 return number + 1
     return len(cases)
+
+
+def _limit_memory(more_bytes: int) -> None:
+    """Have the system refuse memory, too: one operation may take it and never look up.
+
+    What counts here is room that is asked for, whether it is used or not: threads and libraries
+    ask for more than they use. So this limit is wider than the one that the invigilator keeps.
+    """
+    if not sys.platform.startswith("linux"):  # others have no such limit, or do not keep to it
+        return
+    import resource
+
+    with contextlib.suppress(OSError, ValueError):  # ours is above the one that there is
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + more_bytes + _ASKED_NOT_USED
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 class ForkRefusedError(RuntimeError):

@@ -72,7 +72,10 @@ def _train(asked: Arguments, words: list[str]) -> int:
     except (KeyboardInterrupt, RunError) as error:  # told to every rank
         is_stopped = isinstance(error, KeyboardInterrupt)
         if is_first:
-            tell("stopped" if is_stopped else str(error))
+            # What is wrong with the folder is told in a sentence; where in our code does not help.
+            original = getattr(error, "original", None)
+            why = original if isinstance(original, CheckpointError) else error
+            tell("stopped" if is_stopped else str(why))
             tell(_what_is_kept(task, words))
         return 130 if is_stopped else 1
     return _keep(asked, result) if is_first else 0

@@ -27,6 +27,7 @@ from course_lib.train.catalogue import OPTIONS, SCHEMES, Scheme
 from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
 from course_lib.train.claim import Claim
 from course_lib.train.folder import open_folder
+from course_lib.train.index import check_options
 from course_lib.train.logbook import Keeping
 from course_lib.train.problems import MODELS
 from course_lib.train.row import Row
@@ -255,4 +256,6 @@ def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: 
             f"--trace {chosen.trace} would overwrite a file that --checkpoint {folder} keeps: "
             "give the trace another name"
         )
+    if folder:
+        check_options(made_with)
     return Keeping(folder, every, chosen.resume, made_with, is_virtual=is_virtual)

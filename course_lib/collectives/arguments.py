@@ -9,8 +9,8 @@ from course_lib.comm.messages import Array, check_op, no_array, unknown_op
 from course_lib.words.namespace import namespace
 
 __all__ = [
-    "check_combines", "check_root", "check_rows", "check_same", "check_writable", "combine_into",
-    "copy_into", "finish", "join", "working_copy",
+    "check_combines", "check_rows", "check_same", "check_writable",
+    "combine_into", "copy_into", "finish", "join", "working_copy",
 ]  # fmt: skip
 
 
@@ -48,32 +48,6 @@ def _kind(dtype: Any) -> str:
     name = str(dtype)
     letters = {"bool": "b", "complex": "c", "float": "f"}
     return next((letter for word, letter in letters.items() if word in name), "i")
-
-
-def check_root(root: Any, size: int) -> None:
-    """Refuse a root that is no rank.
-
-    Parameters
-    ----------
-    root : int
-        The rank that has, or gets, everything.
-    size : int
-        How many ranks there are.
-
-    Raises
-    ------
-    TypeError
-        If it is no int.
-    ValueError
-        If there is no such rank.
-    """
-    if isinstance(root, bool | np.bool_) or not hasattr(root, "__index__"):
-        raise TypeError(
-            f"root must be a rank, an int from 0 to {size - 1}, "
-            f"got {root!r} of type {type(root).__name__}"
-        )
-    if not 0 <= root < size:
-        raise ValueError(f"root must be a rank from 0 to {size - 1}, got {root}")
 
 
 def check_rows(array: Array) -> None:

@@ -1,6 +1,7 @@
 """Broadcast without a tree: the root gives the array to one rank after another."""
 
-from course_lib.collectives.arguments import check_root, check_writable, copy_into
+from course_lib.collectives.arguments import check_writable, copy_into
+from course_lib.collectives.rooted import check_given, check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 
@@ -40,8 +41,7 @@ def broadcast_flat(
     check_root(root, comm.size)
     if comm.rank != root:
         return comm.recv(root, out=out)
-    if array is None:
-        raise ValueError(f"array must be given on the root, rank {root}, got None")
+    array = check_given(array, root)
     for shift in range(1, comm.size):
         comm.send(array, (root + shift) % comm.size)
     return copy_into(array, out)

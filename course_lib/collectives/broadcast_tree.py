@@ -1,6 +1,7 @@
 """Broadcast down a binomial tree: in every round, whoever has the array gives it to one more."""
 
-from course_lib.collectives.arguments import check_root, check_writable, copy_into
+from course_lib.collectives.arguments import check_writable, copy_into
+from course_lib.collectives.rooted import check_given, check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 
@@ -39,8 +40,8 @@ def broadcast_tree(
     """
     check_writable(out)
     check_root(root, comm.size)
-    if comm.rank == root and array is None:
-        raise ValueError(f"array must be given on the root, rank {root}, got None")
+    if comm.rank == root:
+        array = check_given(array, root)
     position = (comm.rank - root) % comm.size  # the root stands at position 0
 
     # How far its parent is: the lowest set bit of its position. Of the root, which has none, the

@@ -1,6 +1,7 @@
 """Gather: the root gets everybody's array, one after another."""
 
-from course_lib.collectives.arguments import check_root, check_rows, check_writable, join
+from course_lib.collectives.arguments import check_rows, check_writable, join
+from course_lib.collectives.rooted import check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 

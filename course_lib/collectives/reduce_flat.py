@@ -1,6 +1,7 @@
 """Reduce without a tree: the root adds up one rank's array after another."""
 
-from course_lib.collectives.arguments import check_combines, check_root, check_writable, copy_into
+from course_lib.collectives.arguments import check_combines, check_writable, copy_into
+from course_lib.collectives.rooted import check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 

@@ -1,6 +1,7 @@
 """Reduce up a binomial tree: in every round, half of those who still hold a sum hand it on."""
 
-from course_lib.collectives.arguments import check_combines, check_root, finish, working_copy
+from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.rooted import check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 

@@ -1,6 +1,7 @@
 """Scatter: the root's rows are dealt out, a part to every rank."""
 
-from course_lib.collectives.arguments import check_root, check_rows, check_writable, copy_into
+from course_lib.collectives.arguments import check_rows, check_writable, copy_into
+from course_lib.collectives.rooted import check_given, check_root
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
 from course_lib.words.split import split_evenly
@@ -42,8 +43,7 @@ def scatter(
     check_root(root, comm.size)
     if comm.rank != root:
         return comm.recv(root, out=out)
-    if array is None:
-        raise ValueError(f"array must be given on the root, rank {root}, got None")
+    array = check_given(array, root)
     check_rows(array)
     parts = split_evenly(array.shape[0], comm.size)
     for shift in range(1, comm.size):

@@ -13,8 +13,9 @@ import numpy as np
 
 from course_lib.comm.buffers import check_gradless
 from course_lib.comm.collective_order import LAST, NUMBER_AT, ONE
-from course_lib.comm.messages import no_array
+from course_lib.comm.messages import ALLOWED_KINDS, check_carried, no_array
 from course_lib.comm.tensors import is_tensor, plain_tensor
+from course_lib.comm.uncompiled import uncompiled
 
 __all__ = ["collective"]
 
@@ -74,14 +75,25 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
 
     places = {p.name: at for at, p in enumerate(parameters, start=1) if p.name in _ARRAYS}
     array_at, out_at = (places.get(name, sys.maxsize) for name in _ARRAYS)
+    # Where it may be left out, the root's alone counts, and the function asks there.
+    array_counts = any(p.name == "array" and p.default is p.empty for p in parameters)
     stays_usual = False if fn.__module__.startswith(_OURS) else None
+
+    def carried(array: Any, argument: str) -> None:
+        """Refuse an array that no message could carry, also where none is sent of it."""
+        if hasattr(array, "dtype"):  # what is no array at all, the function refuses
+            check_carried(array, argument)
 
     def end_autograd(args: Any, kwargs: Any, array: Any, out: Any) -> tuple[Any, Any]:
         """Leave the graph of the array behind; refuse what no message can carry."""
         if is_tensor(out):
             check_gradless(out)
             plain_tensor(out, "out")
+        else:
+            carried(out, "out")
         if not is_tensor(array):
+            if array_counts:
+                carried(array, "array")
             return args, kwargs
         array = plain_tensor(array, "array")
         if array_at < len(args):
@@ -116,6 +128,8 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             if not _is_plain(array) or not _is_plain(out):
                 keeps = None  # arithmetic may be its own
             args, kwargs = end_autograd(args, kwargs, array, out)
+        elif array_counts and array.dtype.kind not in ALLOWED_KINDS:
+            check_carried(array)
         entered_s = comm._clock() if records else 0.0
         if comm._stamp:
             number = comm._stamp
@@ -153,4 +167,4 @@ def collective(fn: Callable[P, R]) -> Callable[P, R]:
             comm._collective(name, number >> NUMBER_AT, entered_s)
         return result
 
-    return traced
+    return uncompiled(traced)

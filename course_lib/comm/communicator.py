@@ -36,6 +36,7 @@ from course_lib.comm.messages import (
 from course_lib.comm.notes import plain
 from course_lib.comm.pending import Pending, Received
 from course_lib.comm.rates import Rates
+from course_lib.comm.uncompiled import uncompiled_methods
 from course_lib.words.whole import whole
 
 __all__ = ["EAGER_BYTES", "WORLD", "Array", "Communicator", "in_another_thread"]
@@ -95,6 +96,7 @@ def _fixed() -> Any:
     return _Fixed()
 
 
+@uncompiled_methods
 class Communicator(ABC):
     """How one worker talks to the others.
 

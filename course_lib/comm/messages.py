@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from course_lib.comm.errors import MessageMismatchError
 from course_lib.comm.tensors import is_tensor, seen_by_numpy
+from course_lib.words.plain import check_plain
 
 __all__ = [
     "ALLOWED_KINDS",
@@ -22,6 +23,7 @@ __all__ = [
     "Array",
     "Envelope",
     "Tag",
+    "check_carried",
     "check_match",
     "check_op",
     "check_peer",
@@ -187,10 +189,7 @@ def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
         if is_tensor(array):
             array, kind = seen_by_numpy(array, argument), "torch"
         elif isinstance(array, np.ma.MaskedArray):
-            raise TypeError(
-                f"{argument} must be a plain array, got a masked array, whose mask would be lost; "
-                "send array.filled(value), or the mask as a message of its own"
-            )
+            check_plain(array, argument)
         elif isinstance(array, np.ndarray | np.generic):
             array = np.asarray(array)
         else:
@@ -203,11 +202,25 @@ def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
     return array, kind
 
 
+def check_carried(array: Any, argument: str = "array") -> None:
+    """Refuse what no message could carry; of tensors, each world has its own to say.
+
+    Raises
+    ------
+    TypeError
+        As ``to_numpy`` says it.
+    """
+    if not is_tensor(array):
+        to_numpy(array, argument)
+
+
 def no_array(value: Any, argument: str = "array") -> TypeError:
     """Say that something else stands where an array belongs, and what makes one of it."""
+    is_sparse = hasattr(value, "toarray")  # of which np.asarray makes a single Python object
+    way_out = f"{argument}.toarray()" if is_sparse else f"np.asarray({argument})"
     return TypeError(
         f"{argument} must be a NumPy array or a torch tensor, got {type(value).__name__}; "
-        f"np.asarray({argument}) makes one"
+        f"{way_out} makes one"
     )
 
 

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, NoReturn, TypeVar
 
+from course_lib.comm.uncompiled import uncompiled_methods
+
 __all__ = ["Pending", "Received"]
 
 T = TypeVar("T")
@@ -11,6 +13,11 @@ T = TypeVar("T")
 
 class Pending(ABC, Generic[T]):
     """The result of a function, or of a message, that goes on beside its rank."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep the methods of every world out of ``torch.compile``."""
+        super().__init_subclass__(**options)
+        uncompiled_methods(cls)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to travel."""

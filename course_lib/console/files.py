@@ -9,10 +9,13 @@ from pathlib import Path
 
 from course_lib.console.outputs import say, tell
 
-__all__ = ["NEW", "are_one_file", "check_file", "put", "read_plain", "write"]
+__all__ = ["CHECKPOINT", "NEW", "are_one_file", "check_file", "put", "write"]
 
 NEW = ".new"
 """How the name of a file ends that is not whole yet."""
+
+CHECKPOINT = "checkpoint.json"
+"""The file that a folder of checkpoints is read by."""
 
 _TRIED_BYTES = 4096
 
@@ -32,12 +35,18 @@ def check_file(option: str, file: Path | None, ending: str) -> None:
     Raises
     ------
     ValueError
-        If its name ends otherwise, or it cannot be written. A file that is there stays as it is.
+        If its name ends otherwise or is that of a checkpoint, or it cannot be written. A file that
+        is there stays as it is.
     """
     if file is None:
         return
     if file.suffix.lower() != ending:
         raise ValueError(f"{option} must be a file that ends in {ending}, got {file}")
+    if Path(os.path.realpath(file)).name.lower() == CHECKPOINT:
+        raise ValueError(
+            f"{option} must have another name than {CHECKPOINT}, which a folder of checkpoints is "
+            f"read by, got {file}"
+        )
     if not file.absolute().parent.is_dir():
         raise ValueError(f"there is no folder {file.absolute().parent} to put {file.name} in")
     try:
@@ -152,36 +161,6 @@ def _put_or_overwrite(file: Path, content: bytes) -> None:
         file.chmod(mode)
     else:  # the file may be ours where the folder is not
         file.write_bytes(content)
-
-
-def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
-    """Read a file that may be anybody's: a plain one, and not longer than that.
-
-    Parameters
-    ----------
-    file : Path
-        Which.
-    most_bytes : int or None, default: None
-        How long it may be.
-
-    Returns
-    -------
-    bytes
-        All of it.
-
-    Raises
-    ------
-    ValueError
-        If it is a pipe or a device, which might never end, or too long.
-    OSError
-        If it cannot be read.
-    """
-    told = file.stat()
-    if not stat.S_ISREG(told.st_mode):
-        raise ValueError("it is no plain file")
-    if most_bytes is not None and told.st_size > most_bytes:
-        raise ValueError(f"it has {told.st_size:,} bytes, and at most {most_bytes:,} are needed")
-    return file.read_bytes()
 
 
 def _sync_folder(folder: Path) -> None:

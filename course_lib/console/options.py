@@ -35,6 +35,7 @@ NETWORKS = {
 
 _FIRST_SPEAKS_S = 5.0
 _MOST_DIGITS = 100
+_MOST, _FEW_DIGITS = 2**63 - 1, 18  # a number of so few digits is always below
 
 
 def is_first_program() -> bool:
@@ -122,7 +123,7 @@ def whole(option: str, text: str, least: int = 1, most: int | None = None) -> in
     least : int, default: 1
         The smallest number allowed.
     most : int or None, default: None
-        The largest.
+        The largest; None goes as far as a checkpoint can hold it, below 2**63.
 
     Returns
     -------
@@ -134,6 +135,8 @@ def whole(option: str, text: str, least: int = 1, most: int | None = None) -> in
     ValueError
         Naming the option, what was expected and what was given.
     """
+    if most is None and len(text) > _FEW_DIGITS:
+        most = _MOST
     allowed = f"of {least} or more" if most is None else f"from {least} to {most:,}"
     # Python reads no number of more than some thousand digits, and nobody needs one.
     value = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1

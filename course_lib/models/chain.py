@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.models.examples import class_numbers, dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
 
 __all__ = ["Chain", "ChainLayer", "ThreeFlops", "partial_loss"]
@@ -153,7 +154,13 @@ class Chain:
 
     def examples(self, X: Array) -> NDArray[Any]:
         """Return examples as the first layer wants them: in the chain's dtype and input shape."""
-        return np.asarray(X, self.dtype).reshape(len(X), *self.shapes[0])
+        found = np.asarray(dense(X), self.dtype)
+        if found.size != len(found) * int(np.prod(self.shapes[0])):
+            raise ValueError(
+                f"X must have examples of shape {self.shapes[0]}, the model's input, got shape "
+                f"{found.shape}"
+            )
+        return found.reshape(len(found), *self.shapes[0])
 
     def outputs(self, w: Array, X: Array) -> Array:
         """Compute what the last layer makes of each example, one number a class."""
@@ -269,10 +276,15 @@ def partial_loss(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, 
         Their mean cross-entropy times the weight; 0 for none.
     slope : numpy.ndarray, shape (m, classes)
         Where going back begins.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``y`` has another shape, or one of them is no class of the model.
     """
     if len(y) == 0:
         return 0.0, outputs
-    own = np.arange(len(y)), np.asarray(y)
+    own = np.arange(len(y)), np.asarray(class_numbers(y, *outputs.shape))
     shifted = outputs - outputs.max(axis=1, keepdims=True)  # so that no exp is too large
     slope = np.exp(shifted)
     sums = slope.sum(axis=1, keepdims=True)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.models.examples import check_targets
 from course_lib.models.model import Layer, LayerFlops, OneLayerPasses, check_not_empty
+from course_lib.words.plain import check_plain
 
 __all__ = ["Batch", "LinearRegression", "Vector", "check_examples"]
 
@@ -109,6 +111,7 @@ class LinearRegression:
             The sum of ``error * x`` over the examples, with ``x[0] = 1`` for the intercept.
         """
         X, y = batch
+        check_targets(X, y, self.n_features)
         error = self.predict(w, X) - y
         return 0.5 * float(error @ error), np.concatenate([[error.sum()], X.T @ error])
 
@@ -251,6 +254,7 @@ def check_examples(X: Vector, y: Vector) -> Batch:
         If ``X`` is not (m, d), ``y`` is not (m,), or there is no example. NaN is allowed.
     """
     for name, array in (("X", X), ("y", y)):
+        check_plain(array, name)
         if np.asarray(array).dtype.kind not in "biuf":
             raise TypeError(f"{name} must hold numbers, got dtype {np.asarray(array).dtype}")
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.models.examples import check_targets, check_two_classes
 from course_lib.models.model import Batch, Layer, LayerFlops, OneLayerPasses, check_not_empty
 
 __all__ = ["LogisticRegression"]
@@ -70,7 +71,7 @@ class LogisticRegression:
         float
             In nats, with the part of ``l2``.
         """
-        X, y = batch
+        X, y = self._checked(batch)
         return self._mean_loss(w, self._margin(w, X), y)
 
     def predict(self, w: Vector, X: Any) -> NDArray[np.int64]:
@@ -114,8 +115,8 @@ class LogisticRegression:
         ValueError
             If the batch is empty.
         """
-        X, y = batch
         check_not_empty(batch)
+        X, y = self._checked(batch)
         margin = self._margin(w, X)
         error = (np.exp(-np.logaddexp(0, -margin)) - y) / len(y)
         grad = np.concatenate([[error.sum()], X.T @ error + self.l2 * w[1:]])
@@ -190,6 +191,12 @@ class LogisticRegression:
             One: half of ``flops`` forward, half of it back.
         """
         return (LayerFlops(self.flops(batch) / 2, self.flops(batch) / 2),)
+
+    def _checked(self, batch: Batch) -> Batch:
+        X, y = batch
+        check_targets(X, y, self.n_features)
+        check_two_classes(y)
+        return batch
 
     def _margin(self, w: Vector, X: Any) -> Vector:
         return np.asarray(w[0] + X @ w[1:])

@@ -53,6 +53,12 @@ class Perceptron(TorchModel):
             parameters = [self._leaves(w, number) for number in numbers]
             entered: list[torch.Tensor] = []
             x = self._tensor(batch[0], w)
+            n_inputs = parameters[0][0].shape[1]
+            if x.ndim != 2 or x.shape[1] != n_inputs:
+                raise ValueError(
+                    f"X must have shape (examples, {n_inputs}), a column for each input of the "
+                    f"model, got {tuple(x.shape)}"
+                )
             for layer_weight, bias in parameters:
                 entered.append(x.relu_() if entered else x)
                 x = torch.addmm(bias, entered[-1], layer_weight.T)

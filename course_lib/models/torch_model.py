@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.func import functional_call
 
+from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
 from course_lib.models.module_checks import check_layers, trained
-from course_lib.models.torch_passes import TorchPasses, flat, mean_loss
+from course_lib.models.torch_passes import TorchPasses, called, flat, mean_loss
 
 __all__ = ["TorchModel"]
 
@@ -267,8 +267,7 @@ class TorchModel:
     def _call(self, number: int, own: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """Run one layer with other parameters than the module's."""
         named = dict(zip(self._names[number], own, strict=True))
-        result: torch.Tensor = functional_call(self._modules[number][1], named, (x,))
-        return result
+        return called(*self._modules[number], named, x)
 
     def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
         """View one layer's part of ``w`` as tensors that a gradient can be asked for."""
@@ -289,4 +288,4 @@ class TorchModel:
         return vector
 
     def _tensor(self, X: Array, w: Array) -> torch.Tensor:
-        return torch.as_tensor(X, dtype=self.dtype, device=self._vector(w).device)
+        return torch.as_tensor(dense(X), dtype=self.dtype, device=self._vector(w).device)

@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
+from torch.func import functional_call
 
+from course_lib.models.examples import class_numbers
 from course_lib.models.model import Array, Batch, Layer
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
 
-__all__ = ["TorchPasses", "flat", "loss_and_slope", "mean_loss"]
+__all__ = ["TorchPasses", "called", "flat", "loss_and_slope", "mean_loss"]
 
 
 class TorchPasses:
@@ -85,6 +87,44 @@ class TorchPasses:
             raise ValueError(f"the layer whose turn it is must be {told}, got {layer.name}")
 
 
+def called(
+    name: str, module: torch.nn.Module, parameters: dict[str, torch.Tensor], x: torch.Tensor
+) -> torch.Tensor:
+    """Run a layer with other parameters than its module's.
+
+    Parameters
+    ----------
+    name : str
+        What the layer is called, for an error.
+    module : torch.nn.Module
+        It says how to compute.
+    parameters : dict of torch.Tensor
+        By the names that they have in the module.
+    x : torch.Tensor
+        What enters the layer.
+
+    Returns
+    -------
+    torch.Tensor
+        What leaves it.
+
+    Raises
+    ------
+    ValueError
+        If it cannot compute with such a shape.
+    """
+    try:
+        left: torch.Tensor = functional_call(module, parameters, (x,))
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:  # no room, for one
+            raise
+        raise ValueError(
+            f"X must be what the model takes: its layer {name!r} cannot compute with shape "
+            f"{tuple(x.shape)} ({error})"
+        ) from error
+    return left
+
+
 def flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
     """Put gradients one after another, as the kind of array that ``w`` is.
 
@@ -118,8 +158,15 @@ def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
     -------
     torch.Tensor, shape ()
         In nats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``y`` has another shape, or one of them is no class of the model.
     """
-    classes = torch.as_tensor(y, dtype=torch.int64, device=outputs.device)
+    # Class -100 would be left out of the mean (ignore_index), and weigh otherwise in each worker.
+    numbers = class_numbers(y, *outputs.shape)
+    classes = torch.as_tensor(numbers, device=outputs.device)
     return torch.nn.functional.cross_entropy(outputs, classes)
 
 

@@ -26,7 +26,7 @@ KINDS: dict[str, Any] = {
 }
 """What the events of each table are."""
 
-_MOST_RANKS = 100_000
+_MOST_RANKS = 10_000  # as many as a run can have
 _MOST = 2**63
 _CLOCKS = ("measured", "virtual")
 

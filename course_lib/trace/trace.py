@@ -9,8 +9,11 @@ from typing import Any
 from course_lib.trace import text as as_text
 from course_lib.trace.events import NO_RECORD, Collective, Compute, Fault, Message, Note, Wait
 from course_lib.trace.table import column
+from course_lib.words.plain_file import read_plain
 
 __all__ = ["Trace"]
+
+_MOST_BYTES = 2**30
 
 
 @dataclass
@@ -259,13 +262,13 @@ class Trace:
         Raises
         ------
         ValueError
-            If the file holds no trace, or a damaged one; it names the file.
+            If the file holds no trace, or a damaged one, or is a device or longer than 1 GiB
+            (some ten million messages); it names the file.
         OSError
             If there is no such file, or it cannot be read.
         """
-        content = Path(path).read_bytes()
         try:
-            return cls.from_json(content.decode())
+            return cls.from_json(read_plain(Path(path), _MOST_BYTES).decode())
         except ValueError as error:
             raise ValueError(f"{path} holds no trace that can be read: {error}") from None
 

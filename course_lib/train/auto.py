@@ -21,7 +21,8 @@ def is_auto(options: Mapping[str, Any]) -> bool:
 
 def to_keep(rates: Rates, made_with: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a checkpoint holds: the options, and the rates of a training that chooses."""
-    numbers = dict(zip(NUMBERS, rates.numbers, strict=True)) if is_auto(made_with) else {}
+    kept = map(float, rates.numbers)
+    numbers = dict(zip(NUMBERS, kept, strict=True)) if is_auto(made_with) else {}
     return {**made_with, **numbers}
 
 

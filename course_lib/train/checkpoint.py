@@ -5,6 +5,7 @@ which names it, its SHA-256 and the options it was made with. Both are written b
 and then put there at once; the JSON comes last. So at any moment it names arrays that are whole.
 The arrays of the checkpoint before stay until the next one: who has just read a name finds the
 file. A name holds the first digits of the content's hash, so that two contents have two names.
+No other file is removed than arrays that a valid index has named, and halves of our own files.
 
 A checkpoint may come from anybody. What is not as ``save`` writes it is a ``CheckpointError`` that
 names the file; and arrays that are larger than the model and the ranks can need are not read: at
@@ -13,11 +14,12 @@ for each epoch, 64 KiB for each rank.
 Of what is read, ``unpack_states`` says how much memory it takes.
 """
 
+import errno
 import hashlib
-import json
 import math
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,11 +29,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.console.files import NEW, are_one_file, put, read_plain
+from course_lib.console.files import NEW, are_one_file, put
 from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
+from course_lib.train.index import ARRAYS, HASHED, INDEX, MOST_EPOCHS, pack_index, read_index
 from course_lib.train.row import Row
 from course_lib.train.states import MOST_KEPT, State, pack_states, unpack_states
+from course_lib.words.plain_file import read_plain
 
 __all__ = [
     "INDEX",
@@ -43,16 +47,8 @@ __all__ = [
     "save",
 ]
 
-SCHEMA_VERSION = 2
-_READABLE = (1, 2)  # the first did not say of a row which clock its seconds are from
-INDEX = "checkpoint.json"
-MOST_EPOCHS = 1_000_000
-"""A checkpoint has a row for each epoch; so many, and no more, are read."""
-
-_ARRAYS = re.compile(r"epoch_\d+(-[0-9a-f]+)?\.npz")
-_OURS = re.compile(rf"epoch_\d+-[0-9a-f]{{12}}\.npz|.+\.[0-9a-f]{{8}}{re.escape(NEW)}")
-"""What ``save`` itself leaves behind: other files, also other ``.npz``, are somebody else's."""
-_MOST_INDEX_BYTES = 2**16
+_HALVES = re.compile(rf"({re.escape(INDEX)}|{HASHED.pattern})\.[0-9a-f]{{8}}{re.escape(NEW)}")
+"""What ``put`` leaves of these two where its program is killed; others' halves are others'."""
 _ROOM_OF_RANK = 2**16
 
 
@@ -97,33 +93,58 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
     Raises
     ------
     CheckpointError
-        If another training has taken the folder.
-    OSError
-        If the disk is full, or the folder cannot be written to; the one before is still there.
+        If another training has taken the folder, or the disk is full, or what is to be written
+        could not be read again; the checkpoint before is still there.
     """
     epoch = checkpoint.rows[-1].epoch
     rows = np.array(checkpoint.rows, dtype=np.float64)  # None becomes NaN
     arrays = pack_states(checkpoint.states, w=checkpoint.w, rows=rows)
     sha256 = hashlib.sha256(arrays).hexdigest()
     file = folder / f"epoch_{epoch}-{sha256[:12]}.npz"
-    index = {
-        "schema": SCHEMA_VERSION,
-        "epoch": epoch,
-        "arrays": file.name,
-        "sha256": sha256,
-        "made_with": dict(checkpoint.made_with),
-    }
-    text = json.dumps(index | {"sha256_of_this": _digest(index)}, indent=1) + "\n"
-    before = _arrays_of(folder)
+    stay, go = _before(folder, file.name)
+    index = pack_index(epoch, file.name, sha256, checkpoint.made_with, stay + go)
+    is_new = not file.exists()
     check_claim(folder, token)
-    put(file, arrays)
+    try:
+        put(file, arrays)
+        check_claim(folder, token)
+        put(folder / INDEX, index)
+    except OSError as error:
+        if is_new:  # no index names it
+            file.unlink(missing_ok=True)
+        raise CheckpointError(_not_written(file, epoch, len(arrays), error)) from error
     check_claim(folder, token)
-    put(folder / INDEX, text.encode())
-    check_claim(folder, token)
-    for old in folder.iterdir():
-        if _OURS.fullmatch(old.name) and old.name not in (file.name, before):
-            with suppress(OSError):  # somebody reads it, on Windows; it does no harm
-                old.unlink()
+    halves = [entry.name for entry in folder.iterdir() if _HALVES.fullmatch(entry.name)]
+    for old in (*go, *halves):
+        with suppress(OSError):  # somebody reads it, on Windows: the next one tries again
+            (folder / old).unlink()
+
+
+def _before(folder: Path, new: str) -> tuple[list[str], list[str]]:
+    """Return the arrays of checkpoints before: of the last one, which stay, and those that go."""
+    try:
+        index = read_index(folder)
+    except CheckpointError:
+        return [], []
+    there = [name for name in index["before"] if name != new and (folder / name).is_file()]
+    last = [index["arrays"]] if HASHED.fullmatch(index["arrays"]) else []
+    if last == [new]:
+        return there[:1], there[1:]
+    return last, [name for name in there if name not in last]
+
+
+def _not_written(file: Path, epoch: int, n_bytes: int, error: OSError) -> str:
+    """Say why a checkpoint is not there, what it needs, what is there, and what to do."""
+    folder = file.parent
+    told = f"the checkpoint of epoch {epoch} cannot be written, {file}: {error.strerror or error}"
+    needed = f"it needs {n_bytes:,} bytes"
+    if error.errno == errno.ENOSPC:
+        needed += f", and {shutil.disk_usage(folder).free:,} are free"
+    try:
+        kept = f"the one of epoch {read_index(folder)['epoch']} is as it was"
+    except CheckpointError:
+        kept = "there is none before it"
+    return f"{told}; {needed}; {kept}. Make room and go on with --resume, or name another folder"
 
 
 def load(folder: Path) -> Checkpoint:
@@ -177,66 +198,8 @@ def is_of_checkpoint(file: Path, folder: Path) -> bool:
     if any(are_one_file(file, folder / name) for name in (INDEX, LOCK, "")):
         return True
     target = Path(os.path.realpath(file))
-    is_ours = _ARRAYS.fullmatch(target.name) or _OURS.fullmatch(target.name)
+    is_ours = ARRAYS.fullmatch(target.name) or _HALVES.fullmatch(target.name)
     return is_ours is not None and are_one_file(target.parent, folder)
-
-
-def read_index(folder: Path) -> dict[str, Any]:
-    """Read what a checkpoint says of itself, and none of its arrays.
-
-    Parameters
-    ----------
-    folder : Path
-        What ``save`` was given.
-
-    Returns
-    -------
-    dict
-        ``epoch``, ``arrays``, ``sha256`` and ``made_with``, each of the type that was written.
-
-    Raises
-    ------
-    CheckpointError
-        If there is none, or it is damaged, or it has another schema version.
-    """
-    file = folder / INDEX
-    try:
-        index = json.loads(read_plain(file, _MOST_INDEX_BYTES))
-        if not isinstance(index, dict):
-            raise ValueError("it is no checkpoint's")
-        schema = index.get("schema")
-        if type(schema) is int and schema not in _READABLE:
-            known = " and ".join(map(str, _READABLE))
-            raise CheckpointError(f"{file} has schema {schema}; this program reads {known}")
-        told = index.pop("sha256_of_this", None)
-        if not _is_index(index) or told != _digest(index):
-            raise ValueError("it is not as it was written")
-    except FileNotFoundError:
-        raise CheckpointError(f"there is no checkpoint in {folder}") from None
-    except CheckpointError:
-        raise
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file} is damaged, or no checkpoint: {error}") from error
-    return index
-
-
-def _is_index(index: dict[str, Any]) -> bool:
-    """Check the type and the range of everything in it."""
-    types = {"schema": int, "epoch": int, "arrays": str, "sha256": str, "made_with": dict}
-    return (
-        set(index) == set(types)
-        and all(type(index[name]) is kind for name, kind in types.items())
-        and 1 <= index["epoch"] <= MOST_EPOCHS
-        and _ARRAYS.fullmatch(index["arrays"]) is not None
-        and all(map(_is_option, [*index["made_with"], *index["made_with"].values()]))
-    )
-
-
-def _is_option(value: Any) -> bool:
-    """Say whether it may be what an option was given."""
-    if isinstance(value, str):
-        return len(value) <= 100 and value.isprintable()
-    return type(value) in (int, float) and abs(value) < 2**63
 
 
 def _most_bytes(index: dict[str, Any]) -> int | None:
@@ -256,6 +219,17 @@ def _check_model(
         raise ValueError(f"its model has the shape {w.shape}")
     if len(states) not in (1, made_with.get("workers", len(states))):
         raise ValueError(f"it has the states of {len(states)} ranks")
+    if "parameters" not in made_with:
+        return
+    # All ranks together step each parameter, and some of them several ranks.
+    kept = [state for own in states for state in own]
+    n_kept = sum(state.w.size for state in kept)
+    if n_kept < w.size:
+        raise ValueError(f"its ranks step {n_kept} parameters together, of a model with {w.size}")
+    for state in kept:
+        for array in (state.w, *state.kept.values()):
+            if array.shape != () and array.dtype != w.dtype:
+                raise ValueError(f"its states are of {array.dtype}, and its model of {w.dtype}")
 
 
 def _rows(found: NDArray[Any], index: dict[str, Any]) -> list[Row]:
@@ -272,16 +246,3 @@ def _rows(found: NDArray[Any], index: dict[str, Any]) -> list[Row]:
         row._replace(is_virtual=None if math.isnan(told) else bool(told))
         for row, told in zip(rows, found[:, 4].tolist(), strict=True)
     ]
-
-
-def _arrays_of(folder: Path) -> str | None:
-    """Return the file that the checkpoint names, if there is one."""
-    try:
-        name: str = read_index(folder)["arrays"]
-    except CheckpointError:
-        return None
-    return name
-
-
-def _digest(index: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()

@@ -89,6 +89,8 @@ class Claim:
                     raise CheckpointError(_no_lock(self._file))
                 if not _lock(handle):
                     raise CheckpointError(_in_use(self._folder))
+                if not _is_signed_or_empty(handle):
+                    raise CheckpointError(_no_lock(self._file))
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(handle), self._file.stat()):
                         return handle
@@ -157,10 +159,18 @@ def _is_ours(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_nlink <= 1
 
 
+def _is_signed_or_empty(handle: int) -> bool:
+    """Tell whether the file says what a claim writes; a crash may leave it empty, or of zeros."""
+    os.lseek(handle, 0, os.SEEK_SET)
+    content = os.read(handle, _MOST_BYTES + 1)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return len(content) <= _MOST_BYTES and (not content.strip(b"\0") or bool(_signature(content)))
+
+
 def _no_lock(file: Path) -> str:
     return (
-        f"{file} is a link or no plain file, as no training leaves it: remove it, or name another "
-        "folder"
+        f"{file} is a link or no plain file, or not what a training writes there, and stays as it "
+        "is: move it away, or remove it, or name another folder"
     )
 
 
@@ -180,12 +190,21 @@ def _owner(folder: Path) -> dict[str, Any]:
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY | _PLAIN)
         with os.fdopen(handle, "rb") as file:
-            owner = json.loads(file.read(_MOST_BYTES))
+            return _signature(file.read(_MOST_BYTES))
+    except OSError:
+        return {}
+
+
+def _signature(content: bytes) -> dict[str, Any]:
+    """Read what ``_sign`` wrote; empty where it is anything else."""
+    try:
+        owner = json.loads(content)
         is_told = {"process": int, "computer": str, "since": str, "token": str}
-        if all(type(owner[name]) is kind for name, kind in is_told.items()) and all(
-            text.isprintable() for text in owner.values() if isinstance(text, str)
+        if set(owner) == set(is_told) and all(
+            type(owner[name]) is kind and (kind is int or owner[name].isprintable())
+            for name, kind in is_told.items()
         ):
             return dict(owner)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         pass
     return {}

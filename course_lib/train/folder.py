@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.console.options import as_option, is_first_program
-from course_lib.train.auto import NUMBERS
+from course_lib.train.auto import NUMBERS, is_auto
 from course_lib.train.checkpoint import INDEX, Checkpoint, load, read_index
 from course_lib.train.claim import Claim
 from course_lib.train.errors import CheckpointError
@@ -65,6 +65,11 @@ def open_folder(keeping: Keeping, epochs: int) -> tuple[Claim | None, Checkpoint
 
 def _compare(folder: Path, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Refuse a checkpoint of another training."""
+    lacking = [name for name in NUMBERS if name not in kept] if is_auto(wanted) else []
+    if lacking and is_auto(kept):
+        raise CheckpointError(
+            f"the checkpoint in {folder} lacks the {lacking[0]} that --allreduce auto chose by"
+        )
     for name in dict.fromkeys(("problem", *wanted, *kept)):  # a problem brings the others
         if name in NUMBERS:  # they are taken over
             if not (isinstance(kept[name], float) and kept[name] >= 0):

@@ -5,6 +5,7 @@ from typing import Any
 from course_lib.models.model import Model
 from course_lib.training.accumulation import Accumulating
 from course_lib.training.plan import Plan
+from course_lib.words.plain import check_plain
 
 __all__ = ["check_plan", "check_training"]
 
@@ -35,7 +36,7 @@ def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
     Raises
     ------
     TypeError
-        If ``model`` is no ``Model``, or ``X`` or ``y`` no array.
+        If ``model`` is no ``Model``, or ``X`` or ``y`` no array, masked, or one of objects.
     ValueError
         If there is no example, or not one target for each.
     """
@@ -50,6 +51,7 @@ def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
                 f"{name} must be an array with a row for each example, got "
                 f"{type(array).__name__}: np.asarray makes one"
             )
+        check_plain(array, name)
     n_examples, n_targets = X.shape[0], y.shape[0]  # a sparse array has no len()
     if n_examples == 0 or n_examples != n_targets:
         raise ValueError(

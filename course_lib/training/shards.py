@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from course_lib.models.model import Array, Layer
 from course_lib.words.namespace import namespace
 from course_lib.words.split import split_evenly
+from course_lib.words.whole import whole
 
 __all__ = [
     "Shard",
@@ -49,7 +50,7 @@ def shards_by_name(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
     >>> sorted(part.stop for shard in shards_by_name(layers, 3) for part in shard)
     [6, 8]
     """
-    shards: list[Shard] = [[] for _ in range(n_shards)]
+    shards: list[Shard] = [[] for _ in range(whole("n_shards", n_shards, least=1))]
     for layer in layers:
         shards[zlib.crc32(layer.name.encode()) % n_shards].append(layer.part)
     return shards
@@ -84,7 +85,7 @@ def shards_by_size(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
     >>> shards_by_size(layers, 2)
     [[slice(3, 9, None)], [slice(9, 13, None), slice(0, 3, None)]]
     """
-    shards: list[Shard] = [[] for _ in range(n_shards)]
+    shards: list[Shard] = [[] for _ in range(whole("n_shards", n_shards, least=1))]
     loads = [0] * n_shards
     for layer in sorted(layers, key=lambda layer: -layer.n_parameters):
         least = loads.index(min(loads))

@@ -46,7 +46,10 @@ def whole(
     # By name, because NumPy, whose truth value is meant, need not be loaded.
     if type(value).__name__ in ("bool", "bool_") or not hasattr(value, "__index__"):
         raise TypeError(f"{expected}, got {value!r} ({type(value).__name__})")
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:  # an array of one number has the method, and refuses
+        raise TypeError(f"{expected}, got {value!r} ({type(value).__name__})") from None
     if (least is not None and number < least) or (most is not None and number > most):
         raise ValueError(f"{expected}, got {number:,}")
     return number

@@ -1,5 +1,7 @@
 """A barrier, a split or a shared array has one outcome for all ranks, in every world."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,7 @@ def test_ranks_that_disagree_all_hear_the_same_and_go_on(world):
     assert "rank 0 asks for dtype float64 and shape (3,), rank 2 for dtype float64" in shapes[1]
     assert "rank 0 asks for dtype int64 and shape (3,), rank 1 for dtype float64" in dtypes[1]
     assert full[0] == "SharedMemoryFull"
+    assert re.search(r"shared_array needs [\d,]{10,} bytes of shared memory, ", full[1])
     assert [value[1:] for value in values] == [
         (f"world/split 1 color {rank % 2}", [(rank + 2) % 4], [0.0, 0.0]) for rank in range(4)
     ]

@@ -191,7 +191,7 @@ def by_both(comm, names, folder):
 class Straight(Plan):
     """A plan that goes through the examples in the order in which they lie."""
 
-    def shares(self, n_examples, rank=0, size=1):
+    def shares(self, n_examples, rank=0, size=1, w=None):
         for start in range(0, n_examples, self.batch_size):
             yield Share(np.arange(start, start + self.batch_size), 1.0)
 

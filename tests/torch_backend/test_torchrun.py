@@ -71,6 +71,20 @@ refused(lambda: run(work, 3, backend="torch", workers=3))
 assert run(work, 3, backend="torch", workers=int(os.environ["WORLD_SIZE"])).values is not None
 """
 
+APART = """
+def with_other_shapes(comm):
+    allreduce_ring(comm, np.ones(3 + comm.rank))
+
+def into_another(comm):
+    if comm.rank == 0:
+        allreduce_ring(comm, np.ones(3))
+    else:
+        comm.recv(src=0)
+
+for call in (with_other_shapes, into_another):
+    refused(lambda: run(call, backend="torch"))
+"""
+
 OWN = """
 class Tally:
     count = 0
@@ -201,7 +215,7 @@ def texts(folder, text, *arguments, n_programs=1):
 @pytest.fixture(scope="module")
 def one_machine(tmp_path_factory):
     """Run all scripts for one machine as one, because torch takes long to load."""
-    text = WELL.replace("(8 if", "(4 if") + BADLY + EARLY + OWN
+    text = WELL.replace("(8 if", "(4 if") + BADLY + EARLY + APART + OWN
     folder = tmp_path_factory.mktemp("one machine")
     codes, printed = texts(folder, text, "--standalone", "--nproc-per-node=2")
     assert set(codes) == {0}, printed
@@ -247,6 +261,16 @@ def test_a_rank_works_on_its_own_copy_of_all_that_the_program_has(one_machine):
         assert "divided (inf, 29) 3 raise" in printed.splitlines(), printed
     assert {"planned 0", "planned 1"} <= set(printed.splitlines()), printed
     assert told(printed, "SerializationError argument 1 of .*, a generator, cannot") == {0, 1}
+
+
+def test_ranks_in_different_collectives_are_both_named_on_both(one_machine):
+    for told_apart in (
+        r"rank 0 is in allreduce_ring #0 with shape \(3,\), rank 1 in allreduce_ring #0 with shape "
+        r"\(4,\):",
+        "rank 0 is in allreduce_ring #0, rank 1 in no collective:",
+    ):
+        error = f"CollectiveMismatchError the collectives do not match: {told_apart}"
+        assert told(one_machine, error) == {0, 1}, one_machine
 
 
 def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(one_machine):

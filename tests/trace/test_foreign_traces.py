@@ -1,6 +1,7 @@
 """Somebody else's trace, or a damaged one, is refused at loading, by its file's name, or drawn."""
 
 import json
+import os
 import random
 import re
 
@@ -118,7 +119,7 @@ def test_whatever_is_changed_in_a_file_it_is_refused_at_loading_or_can_be_drawn(
     [
         ({"schema": True}, "a trace of schema 1, got True"),
         ({"schema": 1.0}, "a trace of schema 1, got 1.0"),
-        ({"size": "3"}, "size must be a number of ranks from 1 to 100,000, got '3'"),
+        ({"size": "3"}, "size must be a number of ranks from 1 to 10,000, got '3'"),
         ({"size": 2}, "messages, row 3: src must be a rank of this run, got 2"),
         ({"size": -1}, "got -1"),
         ({"size": 1.5}, "got 1.5"),
@@ -179,3 +180,19 @@ def test_bytes_that_are_no_text_are_refused_and_a_missing_file_is_a_missing_file
 def test_a_run_too_short_to_be_divided_is_drawn(tmp_path):
     trace = Trace("simulated", "virtual", 1, faults=[Fault(0, "Crash", "it went", 5e-324)])
     export_page(Trace.from_json(trace.to_json()), tmp_path / "page.html")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+@pytest.mark.parametrize("kind", ["device", "pipe", "too long"])
+def test_a_file_that_never_ends_or_is_too_long_is_not_read(tmp_path, kind):
+    file = tmp_path / "trace.json"
+    if kind == "device":
+        file.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        with file.open("wb") as hole:
+            hole.truncate(2**30 + 1)
+    told = "1,073,741,825 bytes, and at most" if kind == "too long" else "it is no plain file"
+    with pytest.raises(ValueError, match=rf"trace\.json holds no trace .*: .*{told}"):
+        Trace.load(file)

@@ -106,12 +106,26 @@ def test_of_many_that_come_while_one_leaves_never_two_have_the_folder(tmp_path):
     assert set(most) == {1}
 
 
-@pytest.mark.parametrize(
-    "left", ["", "{}", "[1]", "\x00" * 9, "[" * 4000, '{"process": 1}', '{"token": "x"}']
-)
-def test_whatever_stands_in_the_file_of_a_dead_program_it_locks_nobody_out(tmp_path, left):
+SIGNED = '{"process": 1, "computer": "x", "since": "2026-01-01 00:00:00", "token": "y"}\n'
+
+
+@pytest.mark.parametrize("left", ["", "\x00" * 9, SIGNED])
+def test_what_a_dead_program_has_left_in_the_file_locks_nobody_out(tmp_path, left):
     (tmp_path / LOCK).write_text(left)
     Claim(tmp_path).release()
+    assert not (tmp_path / LOCK).exists()
+
+
+@pytest.mark.parametrize(
+    "mine",
+    ["{}", "[1]", "[" * 4000, '{"process": 1}', '{"token": "x"}', "my only copy\n", SIGNED * 100,
+     SIGNED.replace("}", ', "more": 1}'), SIGNED.replace("1,", "true,"), "\x00" * 9000],
+)  # fmt: skip
+def test_a_file_of_somebody_elses_with_that_name_is_neither_emptied_nor_removed(tmp_path, mine):
+    (tmp_path / LOCK).write_text(mine)
+    with pytest.raises(CheckpointError, match=r"in_use\.lock .* stays as it is: move it away"):
+        Claim(tmp_path)
+    assert (tmp_path / LOCK).read_text() == mine
 
 
 @posix_only

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from course_lib.cli.train import main
-from course_lib.train import checkpoint as file_format
+from course_lib.train import index as file_format
 from course_lib.train.checkpoint import INDEX, Checkpoint, load, save
 from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
@@ -137,6 +137,40 @@ def test_states_of_another_model_or_of_other_ranks_are_refused(folder):
     ]:
         forge(folder, pack_states(states, w=w, rows=rows))
         assert "is damaged, or missing: it" in refusal_of(folder)
+
+
+def test_states_that_the_model_cannot_be_made_of_are_refused(folder):
+    good = plain()
+    rows = np.array(good.rows, dtype=float)
+
+    def spoiled(change):
+        return [[change(state) for state in own] for own in good.states]
+
+    for states in [
+        spoiled(lambda state: State(state.w[:5], {}, state.n_steps)),
+        spoiled(lambda state: State(state.w.astype("f4"), {}, state.n_steps)),
+        spoiled(lambda state: state._replace(kept=single(state.kept))),
+        [[], []],
+    ]:
+        forge(folder, pack_states(states, w=good.w, rows=rows))
+        assert "is damaged, or missing: its " in refusal_of(folder)
+    forge(folder, pack_states([good.states[0], []], w=good.w, rows=rows))
+    assert refusal_of(folder) is None  # a rank that only serves, or only works, steps nothing
+
+
+def single(kept):
+    return {name: array.astype("f4") for name, array in kept.items()}
+
+
+def test_rates_that_auto_chose_by_must_be_there(tmp_path, capsys):
+    words = f"--backend simulated --allreduce auto --checkpoint {tmp_path} {SMALL}"
+    assert main(words.split()) == 0
+    kept = json.loads((tmp_path / INDEX).read_text())["made_with"]
+    del kept["alpha_s"]
+    forge(tmp_path, made_with=kept)
+    with pytest.raises(SystemExit):
+        main(f"{words} --resume".split())
+    assert "lacks the alpha_s that --allreduce auto chose by" in capsys.readouterr().err
 
 
 def test_members_that_no_checkpoint_has_are_not_read(folder):

@@ -26,6 +26,11 @@ def test_what_is_no_whole_number_is_refused_by_name(value, bounds, words):
         whole("n", value, **bounds)
 
 
+def test_an_array_of_one_number_is_none():
+    with pytest.raises(TypeError, match=r"^color must be an int or None, got array\(\[1\]\) \("):
+        whole("color", np.array([1]), or_what=" or None")
+
+
 @pytest.mark.parametrize(("value", "words"), [(0, "got 0"), (65, "got 65"), (1000, "got 1,000")])
 def test_what_lies_outside_is_refused_with_the_bounds(value, words):
     with pytest.raises(ValueError, match=f"^n must be an int from 1 to 64, {words}$"):

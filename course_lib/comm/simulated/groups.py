@@ -1,5 +1,6 @@
 """What the ranks of one communicator have in common: its name, its members, where they meet."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from course_lib.comm import collective_order
 from course_lib.comm.communicator import WORLD
 from course_lib.comm.errors import RunError, SharedMemoryFull
 from course_lib.comm.meetings import other_requests, other_verbs, repeated
+from course_lib.comm.memory import available_bytes
 from course_lib.comm.messages import Tag
 from course_lib.comm.simulated.log import Mail
 from course_lib.comm.wait_graph import quoted
@@ -177,7 +179,11 @@ class Group:
         try:
             array = np.zeros(shape, dtype)
         except (MemoryError, ValueError) as error:
-            raise SharedMemoryFull(f"no memory for an array of {dtype} and {shape}") from error
+            n_bytes = math.prod(shape) * dtype.itemsize
+            raise SharedMemoryFull(
+                f"shared_array needs {n_bytes:,} bytes of shared memory, {available_bytes():,} "
+                "bytes of memory are free; use a smaller array, or close other programs"
+            ) from error
         return [array.view() for _ in asked]
 
     def unread(self) -> Iterator[tuple[int, int, Tag]]:

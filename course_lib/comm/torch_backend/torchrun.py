@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from course_lib.comm.ambient.surroundings import surroundings
-from course_lib.comm.collective_order import Sites
+from course_lib.comm.collective_order import Sites, mismatch, site_of
 from course_lib.comm.communicator import WORLD
-from course_lib.comm.errors import RunError
+from course_lib.comm.errors import CollectiveMismatchError, RunError
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.job import Job
 from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
@@ -43,6 +43,7 @@ __all__ = ["take_part"]
 
 _ROUNDS = 8
 _ANOTHER_FIRST_S = 3.0
+_OTHER_HALF_S = 1.0
 _ADDRESS_BYTES = 512
 
 
@@ -77,10 +78,10 @@ def take_part(job: Job) -> Result:
     rates = Rates(alpha_s, beta_s_per_byte, gamma_s_per_byte, "of rank 0")
     settings = replace(job.settings, rates=rates)  # every computer has its own fit, or none
     progress.connect()
-    timer = progress.end_at_deadline()
+    timer, sites = progress.end_at_deadline(), Sites()
     try:
         context = RankContext(
-            progress, None, settings, origin_s, fail=progress.stop, sites=Sites()
+            progress, None, settings, origin_s, fail=progress.stop, sites=sites
         )  # fmt: skip
         with inside_worker(rank), surroundings(job.settings.seed) as around:
             # As every rank anywhere, and what it returns is of a class that rank 0 knows.
@@ -90,7 +91,7 @@ def take_part(job: Job) -> Result:
         progress.finish()
         progress.close()
     except BaseException as error:
-        raise _told(error, progress, time.perf_counter() - origin_s) from None
+        raise _told(error, progress, time.perf_counter() - origin_s, sites) from None
     finally:
         timer.cancel()
         lookout.end()
@@ -172,13 +173,20 @@ def _hear(wires: Groups, src: int) -> float:
     return float(room)
 
 
-def _told(error: BaseException, progress: RemoteProgress, time_s: float) -> BaseException:
+def _told(
+    error: BaseException, progress: RemoteProgress, time_s: float, sites: Sites
+) -> BaseException:
     """Return what to raise for an exception: if another rank has failed, that rank's failure."""
     error = progress.cause_of(error)
     if progress.is_consequence(error):
         progress.await_word(_ANOTHER_FIRST_S)
+    if isinstance(error, CollectiveMismatchError):
+        return _of_both(error, progress, time_s)
     if progress.told is not None:
-        return to_error(pickle.loads(progress.told))
+        told = to_error(pickle.loads(progress.told))
+        if isinstance(told, CollectiveMismatchError):
+            return _of_both(told, progress, time_s, sites)
+        return told
     if progress.lost is not None:
         return progress.lost
     failure = Failure.of(error, progress.rank, time_s)
@@ -186,6 +194,53 @@ def _told(error: BaseException, progress: RemoteProgress, time_s: float) -> Base
     if isinstance(error, RunError | KeyboardInterrupt):
         return error
     return to_error(failure)
+
+
+def _of_both(
+    error: CollectiveMismatchError,
+    progress: RemoteProgress,
+    time_s: float,
+    sites: Sites | None = None,
+) -> RunError:
+    """Name both ranks that are in different collectives: each knows only of itself in which.
+
+    Parameters
+    ----------
+    error : CollectiveMismatchError
+        This rank's own; with ``sites``, another rank's.
+    progress : RemoteProgress
+        Tells the others, and hears of them.
+    time_s : float
+        The time on the run's clock.
+    sites : Sites or None, default: None
+        Where this rank has called collectives, to fill in for another one what it did not know.
+
+    Returns
+    -------
+    RunError
+        With both, where the other one has told of itself in time.
+    """
+    unknown = [one for one in error.entered if one.site is None and one.number is not None]
+    told: CollectiveMismatchError | None = None
+    if sites is None:
+        progress.tell_failure(pickle.dumps(Failure.of(error, progress.rank, time_s)))
+        if unknown:
+            progress.await_word(_OTHER_HALF_S)
+        failure = None if progress.told is None else to_error(pickle.loads(progress.told))
+        told = failure if isinstance(failure, CollectiveMismatchError) else None
+    known = {} if told is None else {(one.rank, one.number): one for one in told.entered}
+    for one in unknown:
+        if sites is not None and one.rank == progress.rank:
+            site = site_of(sites.known, error.stamp)
+            known[one.rank, one.number] = one._replace(site=site)
+    entered = [known.get((one.rank, one.number), one) for one in unknown]
+    if all(one.site is None for one in entered):
+        return error
+    named = [one for one in error.entered if one not in unknown] + entered
+    both = mismatch(named, consequences=error.consequences, stamp=error.stamp)
+    if sites is not None:  # the other one waits for that
+        progress.tell_failure(pickle.dumps(Failure.of(both, progress.rank, time_s)))
+    return both
 
 
 def _result(job: Job, reports: list[Done | None]) -> Result:
