@@ -41,6 +41,8 @@ def plain_tensor(tensor: Any, argument: str) -> Any:
 
 
 def _problem(tensor: Any, argument: str) -> tuple[str, str]:
+    if hasattr(tensor, "get_mask"):
+        return "a masked tensor, whose mask would be lost", f"{argument}.to_tensor(value) is one"
     if tensor.is_nested:
         return "a nested tensor", f"take its parts one by one: for part in {argument}.unbind(): ..."
     if tensor.layout is not modules["torch"].strided:
@@ -62,6 +64,8 @@ def seen_by_numpy(tensor: Any, argument: str) -> NDArray[Any]:
     TypeError
         If there is none; it says why, and what can be sent.
     """
+    if hasattr(tensor, "get_mask"):  # which would be lost
+        plain_tensor(tensor, argument)
     try:
         array: NDArray[Any] = tensor.detach().numpy()
     except (TypeError, RuntimeError):

@@ -13,7 +13,7 @@ from course_lib.words.plain_file import read_plain
 
 __all__ = ["Trace"]
 
-_MOST_BYTES = 2**30
+_MOST_BYTES = 2**34
 
 
 @dataclass
@@ -262,8 +262,8 @@ class Trace:
         Raises
         ------
         ValueError
-            If the file holds no trace, or a damaged one, or is a device or longer than 1 GiB
-            (some ten million messages); it names the file.
+            If the file holds no trace, or a damaged one, or is a device or longer than 16
+            GiB (some hundred million messages); it names the file.
         OSError
             If there is no such file, or it cannot be read.
         """

@@ -101,6 +101,7 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
     arrays = pack_states(checkpoint.states, w=checkpoint.w, rows=rows)
     sha256 = hashlib.sha256(arrays).hexdigest()
     file = folder / f"epoch_{epoch}-{sha256[:12]}.npz"
+    _check_readable(checkpoint, epoch, len(arrays))
     stay, go = _before(folder, file.name)
     index = pack_index(epoch, file.name, sha256, checkpoint.made_with, stay + go)
     is_new = not file.exists()
@@ -118,6 +119,17 @@ def save(folder: Path, checkpoint: Checkpoint, token: str = "") -> None:
     for old in (*go, *halves):
         with suppress(OSError):  # somebody reads it, on Windows: the next one tries again
             (folder / old).unlink()
+
+
+def _check_readable(checkpoint: Checkpoint, epoch: int, n_bytes: int) -> None:
+    """Refuse to write what ``load`` would refuse to read."""
+    most_bytes = _most_bytes(checkpoint.made_with, epoch)
+    try:
+        _check_model(checkpoint.made_with, checkpoint.w, checkpoint.states)
+        if most_bytes is not None and n_bytes > most_bytes:
+            raise ValueError(f"it has {n_bytes:,} bytes, and at most {most_bytes:,} are needed")
+    except ValueError as error:
+        raise CheckpointError(f"the checkpoint could not be read again: {error}") from error
 
 
 def _before(folder: Path, new: str) -> tuple[list[str], list[str]]:
@@ -168,7 +180,7 @@ def load(folder: Path) -> Checkpoint:
     index = read_index(folder)
     file = folder / index["arrays"]
     try:
-        arrays = read_plain(file, _most_bytes(index))
+        arrays = read_plain(file, _most_bytes(index["made_with"], index["epoch"]))
         if hashlib.sha256(arrays).hexdigest() != index["sha256"]:
             raise ValueError(f"its {len(arrays):,} bytes are not those that were written")
         states, more = unpack_states(arrays)
@@ -202,13 +214,13 @@ def is_of_checkpoint(file: Path, folder: Path) -> bool:
     return is_ours is not None and are_one_file(target.parent, folder)
 
 
-def _most_bytes(index: dict[str, Any]) -> int | None:
+def _most_bytes(made_with: Mapping[str, Any], epoch: int) -> int | None:
     """Return how long arrays for such a model and so many ranks can be; None if it is not said."""
-    n_parameters, workers = (index["made_with"].get(name) for name in ("parameters", "workers"))
+    n_parameters, workers = (made_with.get(name) for name in ("parameters", "workers"))
     if not (isinstance(n_parameters, int) and isinstance(workers, int)):
         return None
-    of_rank = 8 * n_parameters * (1 + (MOST_KEPT if "optimizer" in index["made_with"] else 1))
-    of_states, of_rows = 8 * n_parameters + workers * of_rank, 40 * int(index["epoch"])
+    of_rank = 8 * n_parameters * (1 + (MOST_KEPT if "optimizer" in made_with else 1))
+    of_states, of_rows = 8 * n_parameters + workers * of_rank, 40 * epoch
     return of_states + of_rows + _ROOM_OF_RANK * (1 + workers)
 
 

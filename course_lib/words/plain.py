@@ -20,12 +20,23 @@ def check_plain(array: Any, argument: str) -> None:
     Raises
     ------
     TypeError
-        If it is masked, or of Python objects; it says what makes a plain one.
+        If it is masked, a table with named rows, or of Python objects; it says what makes a
+        plain one.
     """
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{argument} must be a plain array, got a masked array, whose mask would be lost; "
             f"take {argument}.filled(value), or {argument}.data and the mask as an array of its own"
+        )
+    if hasattr(array, "get_mask"):
+        raise TypeError(
+            f"{argument} must be a plain array, got a masked tensor, whose mask would be lost; "
+            f"{argument}.to_tensor(value) makes one"
+        )
+    if hasattr(array, "iloc"):  # what stands in its brackets are names of rows, or of columns
+        raise TypeError(
+            f"{argument} must be a plain array, got a {type(array).__name__}, whose rows go by "
+            f"names; {argument}.to_numpy() makes one"
         )
     dtype = getattr(array, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.hasobject:

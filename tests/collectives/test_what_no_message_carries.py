@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
+from torch.masked import masked_tensor
 
 from course_lib import collectives, run
 from course_lib.comm.errors import RunError
@@ -48,3 +50,18 @@ def test_what_the_other_ranks_have_does_not_count(name):
 
     values = run(call, workers=2, backend="simulated").values
     assert values[1] == ([2.0, 3.0] if name == "scatter" else [0.0, 1.0, 2.0, 3.0])
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", [*ALL, "send"])
+def test_a_masked_tensor_is_refused(name, workers):
+    def call(comm):
+        masked = masked_tensor(torch.ones(4), torch.tensor([True, False, True, True]))
+        if name == "send":
+            comm.send(masked, dst=(comm.rank + 1) % 2)
+        return getattr(collectives, name)(comm, masked)
+
+    if (name, workers) != ("send", 1):
+        with pytest.raises(RunError, match="TypeError: array is a masked tensor, whose mask would"):
+            run(call, workers=workers, backend="simulated")

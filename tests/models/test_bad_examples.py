@@ -144,6 +144,20 @@ def test_every_scheme_refuses_masks_and_objects_before_anything_is_sent(name, wh
         assert f"TypeError: {which} must be a plain array, got {got}" in told
 
 
+class Series:
+    """A column as pandas has it: with an array's shape, and rows that go by names."""
+
+    iloc = None
+    shape = (8,)
+    dtype = np.dtype(float)
+
+
+@pytest.mark.parametrize("name", WITH_MODEL)
+def test_every_scheme_refuses_rows_that_go_by_names(name):
+    told = refusal(name, mlp(3, 2), X[:, :3], Series())
+    assert "TypeError: y must be a plain array, got a Series, whose rows go by names" in told
+
+
 @pytest.mark.parametrize("name", ["map_reduce", "one_shot_averaging", "gradient_descent"])
 def test_schemes_without_a_model_refuse_a_mask(name):
     masked = np.ma.masked_array(X[:, :3])

@@ -129,7 +129,12 @@ def test_not_a_number_is_carried_to_every_rank() -> None:
         (np.ones(4), np.ones(4), ValueError, r"X must have shape .* got \(4,\)"),
         (np.ones((4, 2)), np.ones(3), ValueError, r"y must have shape \(4,\)"),
         (np.array([["a"]]), np.ones(1), TypeError, "X must hold numbers"),
-        (np.array([[None]]), np.ones(1), TypeError, "X must hold numbers, got dtype object"),
+        (
+            np.array([[None]]),
+            np.ones(1),
+            TypeError,
+            "X must be a plain array, got one of dtype object",
+        ),
     ],
 )
 def test_unusable_data_is_refused_naming_the_argument(

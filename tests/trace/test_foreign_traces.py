@@ -192,7 +192,7 @@ def test_a_file_that_never_ends_or_is_too_long_is_not_read(tmp_path, kind):
         os.mkfifo(file)
     else:
         with file.open("wb") as hole:
-            hole.truncate(2**30 + 1)
-    told = "1,073,741,825 bytes, and at most" if kind == "too long" else "it is no plain file"
+            hole.truncate(2**34 + 1)
+    told = "17,179,869,185 bytes, and at most" if kind == "too long" else "it is no plain file"
     with pytest.raises(ValueError, match=rf"trace\.json holds no trace .*: .*{told}"):
         Trace.load(file)

@@ -10,11 +10,11 @@ import pytest
 
 from course_lib.cli.bench import main as bench
 from course_lib.cli.train import main
-from course_lib.train.catalogue import OPTIONS
+from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.checkpoint import INDEX, load, save
 from course_lib.train.claim import LOCK
 from course_lib.train.errors import CheckpointError
-from course_lib.train.index import pack_index
+from course_lib.train.index import pack_index, read_index
 from tests.train.tasks import bits
 from tests.train.test_checkpoint import arrays_of, example
 
@@ -166,3 +166,27 @@ def test_no_command_writes_over_another_folders_checkpoint(tmp_path, capsys):
             assert refused.value.code == 2
             assert f"must have another name than {INDEX}" in capsys.readouterr().err
     assert {file: file.read_bytes() for file in kept.iterdir()} == before
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_any_scheme_keeps_can_be_read_again_and_gone_on_from(scheme, tmp_path, capsys):
+    one = SCHEMES[scheme]
+    workers = min(4, one.most_workers or 4)
+    words = f"--scheme {scheme} --backend simulated --workers {workers} --momentum 0.5 --data moons"
+    words += f" --batch-size 200 --model {(one.models or ('logistic',))[0]} --checkpoint {tmp_path}"
+    assert main([*words.split(), "--epochs", "1"]) == 0
+    load(tmp_path)
+    assert main([*words.split(), "--epochs", "2", "--resume"]) == 0
+    assert "goes on after epoch 1 of 2" in capsys.readouterr().out
+    index = read_index(tmp_path)
+    assert index["epoch"] == 2
+    assert index["made_with"]["parameters"] > 0
+
+
+def test_states_that_could_not_be_read_again_are_not_written(tmp_path):
+    save(tmp_path, example(1))
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    wrong = example(2)
+    with pytest.raises(CheckpointError, match="could not be read again: its ranks step 8 param"):
+        save(tmp_path, replace(wrong, made_with=dict(wrong.made_with, parameters=5)))
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
