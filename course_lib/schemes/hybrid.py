@@ -8,8 +8,9 @@ from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain, partial_loss
 from course_lib.models.model import Array
-from course_lib.split import all_at_once, backward, check_grid, forward, n_unsplit, split_by_units
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.split import all_at_once, check_grid, n_unsplit, norm_of_split, split_by_units
+from course_lib.split.passes import backward, forward
+from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training, in_parts
 from course_lib.training.shards import split_evenly
 
 __all__ = ["hybrid"]
@@ -23,8 +24,7 @@ def hybrid(
     """Train a network of convolutions and fully connected layers, each kind in its own way.
 
     A rank has all convolutions, which have few weights, for its own examples; of fully connected
-    layers, which have most, some units for the examples of all. In a grid of ranks a row shares one
-    replica of those, a column has the same part.
+    layers, which have most, some units for all examples. In a grid a row shares one replica.
 
     Parameters
     ----------
@@ -46,6 +46,7 @@ def hybrid(
     A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014.
     """
     check_training(model, X, y)
+    check_plan(plan, "hybrid", "on_epoch")  # no rank holds the model
     splits = comm.size if splits is None else splits
     check_grid(model, comm.size, splits)
     row = _group(comm, comm.rank // splits)  # shares the fully connected layers
@@ -58,18 +59,21 @@ def hybrid(
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank // splits, comm.size // splits):
         grad[...] = 0
-        parts = split_evenly(len(examples), splits)  # of the row's examples
-        own = examples[parts[row.rank]]
-        x, kept = forward(net, range(n_convs), w, model.examples(X[own]))
-        fully = _Fully(net, n_convs, w, grad, y[examples], weight)
-        dx = join(row, x, parts, fully)
-        backward(net, range(n_convs), w, kept, dx, grad)
-        losses.append(fully.loss if row.rank == 0 else 0.0)
+        losses.append(0.0)
+        for some, share in in_parts(examples, plan.accumulate):  # of the row's examples
+            parts = split_evenly(len(some), splits)
+            own = some[parts[row.rank]]
+            x, kept = forward(net, range(n_convs), w, model.examples(X[own]))
+            fully = _Fully(net, n_convs, w, grad, y[some], weight * share)
+            dx = join(row, x, parts, fully)
+            backward(net, range(n_convs), w, kept, dx, grad)
+            losses[-1] += fully.loss if row.rank == 0 else 0.0
         comm.note("loss_partial", losses[-1])
         allreduce(comm, of_convs, out=of_convs)
         allreduce(column, of_fully, out=of_fully)
+        norm = norm_of_split(row, plan, net, grad)
         with comm.compute("update", flops=2.0 * len(w)):
-            sgd.step(grad)
+            sgd.step(grad, norm)
     return Training(w, losses)
 
 

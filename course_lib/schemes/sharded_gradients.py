@@ -1,11 +1,12 @@
 """Data-parallel SGD with a shard of the optimizer and of the gradient on every rank: ZeRO 2."""
 
 from collections.abc import Callable
+from functools import partial
 
-from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_training, norm_of_all
 from course_lib.training.held import numbers_held
 from course_lib.training.layers import PartialPasses
 from course_lib.training.shards import pack, places, shards_by_layer
@@ -43,7 +44,7 @@ def sharded_gradients(
     ----------
     That of ``sharded_data_parallel``, section 5.2.
     """
-    check_training(model, X, y)
+    model = check_training(model, X, y, plan)
     w = model.initial(plan.seed)
     own = shards_by_layer(model.layers, comm.size)[comm.rank]
     layers = list(zip(model.layers, places(own), strict=True))
@@ -53,7 +54,7 @@ def sharded_gradients(
     for layer, place in layers:
         allgather(comm, w_shard[place], out=w[layer.part])
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size):
+    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
         passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
         for layer in model.layers:
             passes.forward(layer)
@@ -61,8 +62,9 @@ def sharded_gradients(
         comm.note("loss_partial", losses[-1])
         for layer, place in reversed(layers):
             grad_shard[place] = reduce_scatter(comm, passes.backward(layer))  # the rest is let go
+        norm = norm_of_all(plan, grad_shard, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(w_shard)):
-            sgd.step(grad_shard)
+            sgd.step(grad_shard, norm)
         comm.note("numbers_held", numbers_held(w, grad_shard, sgd))
         for layer, place in layers:
             allgather(comm, w_shard[place], out=w[layer.part])

@@ -1,16 +1,18 @@
 """Data-parallel SGD with a shard of everything on every rank: ZeRO, stage 3, or FSDP."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from course_lib.collectives import allgather_ring, reduce_scatter_ring
+from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain, ChainLayer, partial_loss
 from course_lib.models.model import Array, Layer
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, norm_of_all
+from course_lib.training.checking import check_training
 from course_lib.training.held import numbers_held
-from course_lib.training.shards import length, places, shards_by_layer, unpack
+from course_lib.training.shards import length, places, shards_by_layer, split_evenly, unpack
 
 __all__ = ["join_shards", "sharded_parameters"]
 
@@ -22,9 +24,8 @@ def sharded_parameters(
 ) -> Training:  # fmt: skip
     """Train on all ranks together; nobody ever has more than one layer of the model.
 
-    Every rank keeps a part of every layer. Before a layer is used, forward and again backward, its
-    parts are gathered, and then let go. Its gradient is summed and shared out at once. It is data
-    parallelism still: a rank goes through all layers with its own examples.
+    A rank keeps a part of each layer. Parts are gathered before the layer is used, forward and
+    backward, and let go; its gradient is summed and shared out at once.
 
     Parameters
     ----------
@@ -35,7 +36,6 @@ def sharded_parameters(
     -----
     Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
     rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
-
     Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
     a layer's parameters and gradient; noted as ``"numbers_held"``. Torch's layers let go later.
 
@@ -46,6 +46,7 @@ def sharded_parameters(
     Y. Zhao, A. Gu, R. Varma et al., "PyTorch FSDP", PVLDB 16(12), 2023.
     """
     check_training(model, X, y)
+    check_plan(plan, "sharded_parameters", "on_epoch")  # no rank holds the model
     if not isinstance(model, Chain):  # whose layers take their parameters one by one
         raise TypeError(f"model must be a Chain, got {type(model).__name__}")
     w_shard = _initial(comm, model, plan.seed)  # shape (n/P,): a part of every layer
@@ -55,22 +56,27 @@ def sharded_parameters(
     layers = list(zip(model.parts, here, strict=True))
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size):
-        x, kept = model.examples(X[examples]), []
-        for part, place in layers:
-            x, saved = _forward(comm, part, allgather(comm, w_shard[place]), x)
-            kept.append(saved)
-        loss, dx = partial_loss(x, y[examples], weight)
-        comm.note("loss_partial", loss)
-        losses.append(loss)
-        for part, place in reversed(layers):
-            saved = kept.pop()
-            grad = _weight_gradient(comm, part, saved, dx)
-            grad_shard[place] = reduce_scatter(comm, grad)
-            del grad  # what is not this rank's part of the sum is let go
-            if kept:  # somebody stands before this layer
-                dx = _input_gradient(comm, part, allgather(comm, w_shard[place]), saved, dx)
+        losses.append(0.0)
+        grad_shard[...] = 0
+        for cut in split_evenly(len(examples), plan.accumulate):
+            some = examples[cut]  # perhaps none: all ranks gather as often
+            x, kept = model.examples(X[some]), []
+            for part, place in layers:
+                x, saved = _forward(comm, part, allgather(comm, w_shard[place]), x)
+                kept.append(saved)
+            loss, dx = partial_loss(x, y[some], weight * len(some) / max(len(examples), 1))
+            losses[-1] += loss
+            for part, place in reversed(layers):
+                saved = kept.pop()
+                grad = _weight_gradient(comm, part, saved, dx)
+                grad_shard[place] += reduce_scatter(comm, grad)
+                del grad  # what is not this rank's part of the sum is let go
+                if kept:  # somebody stands before this layer
+                    dx = _input_gradient(comm, part, allgather(comm, w_shard[place]), saved, dx)
+        comm.note("loss_partial", losses[-1])
+        norm = norm_of_all(plan, grad_shard, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(w_shard)):
-            sgd.step(grad_shard)
+            sgd.step(grad_shard, norm)
         comm.note("numbers_held", numbers_held(w_shard, grad_shard, sgd))
     return Training(w_shard, losses)
 

@@ -5,9 +5,9 @@ import numpy as np
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain, partial_loss
 from course_lib.models.model import Array
-from course_lib.split.model import Divide, split_in_pairs
-from course_lib.split.passes import backward, forward
-from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.split import backward, forward, norm_of_split, split_in_pairs
+from course_lib.split.model import Divide
+from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training, in_parts
 
 __all__ = ["split_weights"]
 
@@ -43,6 +43,7 @@ def split_weights(
     models using model parallelism", arXiv:1909.08053, 2019, section 3.
     """
     check_training(model, X, y)
+    check_plan(plan, "split_weights", "on_epoch")  # no rank holds the model
     own = divide(comm, model)
     w = own.initial(plan.seed)  # drawn from (seed, layer), this rank's part kept
     grad = np.empty_like(w)
@@ -50,11 +51,14 @@ def split_weights(
     layers, losses = range(len(own.parts)), []
     for examples, _ in plan.shares(len(y)):  # the whole batch, on every rank
         grad[...] = 0
-        outputs, kept = forward(own, layers, w, own.examples(X[examples]))
-        loss, slope = partial_loss(outputs, y[examples])
-        backward(own, layers, w, kept, slope, grad)
-        losses.append(loss if comm.rank == 0 else 0.0)
+        losses.append(0.0)
+        for part, weight in in_parts(examples, plan.accumulate):
+            outputs, kept = forward(own, layers, w, own.examples(X[part]))
+            loss, slope = partial_loss(outputs, y[part], weight)
+            backward(own, layers, w, kept, slope, grad)  # added to those of the parts before
+            losses[-1] += loss if comm.rank == 0 else 0.0
         comm.note("loss_partial", losses[-1])
+        norm = norm_of_split(comm, plan, own, grad)
         with comm.compute("update", flops=2.0 * own.n_parameters):
-            sgd.step(grad)
+            sgd.step(grad, norm)
     return Training(w, losses)

@@ -18,6 +18,7 @@ from course_lib.split.model import (
     split_by_units,
     split_in_pairs,
 )
+from course_lib.split.norm import norm_of_split
 from course_lib.split.passes import backward, forward
 from course_lib.split.rows import Rows
 from course_lib.split.split_layer import SplitLayer, Whole
@@ -42,6 +43,7 @@ __all__ = [
     "gather_parts",
     "join_model",
     "n_unsplit",
+    "norm_of_split",
     "split_block",
     "split_by_units",
     "split_in_pairs",

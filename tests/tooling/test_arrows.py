@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "pipelines": (
         "pipelines", "training", "models", "comm.communicator", "comm.pending", "words",
     ),
-    "split": ("split", "collectives", "models", "comm.communicator", "words"),
+    "split": ("split", "training", "collectives", "models", "comm.communicator", "words"),
     "schemes": (
         "schemes", "split", "pipelines", "training", "collectives", "models", "comm.collective",
         "comm.communicator", "comm.messages", "comm.pending", "words",
