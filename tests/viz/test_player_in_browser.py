@@ -10,7 +10,7 @@ from course_lib.viz import loss_curve
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.script import read_esm
 from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
-from tests.viz.traces import accident, map_reduce, restarted, ring
+from tests.viz.traces import accident, map_reduce, pipelined, restarted, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -88,6 +88,22 @@ def test_the_browser_says_what_is_where_as_python_does(opened, trace, layout):
         assert [tuple(token) for token in tokens] == [
             (t.number, pytest.approx(t.position, abs=1e-9), t.state) for t in moment.tokens
         ]
+
+
+def test_passes_of_training_have_fills_of_their_own(opened):
+    page = opened(pipelined())
+    of_fill = {
+        fill: page.locator(f'.lm-compute[data-fill="{fill}"]').evaluate_all(
+            "(paths) => paths.map((path) => getComputedStyle(path).fill)"
+        )
+        for fill in range(4)
+    }
+    assert [len(found) for found in of_fill.values()] == [1, 0, 1, 1]
+    assert len({found[0] for found in of_fill.values() if found}) == 3
+    first = next(c for c in pipelined().computes if c.label.startswith("weight gradient"))
+    page.evaluate(f"{PLAYER}.seek({(first.start_s + first.end_s) / 2!r})")
+    box = page.locator(".lm-box").nth(first.rank)
+    assert (box.get_attribute("data-state"), box.get_attribute("data-fill")) == ("compute", "3")
 
 
 def test_a_token_is_drawn_where_it_is(opened):

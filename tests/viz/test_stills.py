@@ -21,7 +21,7 @@ from course_lib.viz import (
     timeline,
 )
 from course_lib.viz.colours import OKABE_ITO
-from tests.viz.traces import accident, map_reduce, ring
+from tests.viz.traces import accident, map_reduce, pipelined, ring
 
 
 def test_importing_viz_loads_neither_matplotlib_nor_a_widget_library():
@@ -48,6 +48,25 @@ def test_a_timeline_has_a_lane_a_rank_and_names_its_clock():
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"rank {r}" for r in range(4)]
     assert axes.get_xlabel() == "virtual µs"
     assert axes.get_title(loc="left") == "6 messages, 528 B"
+
+
+@pytest.mark.parametrize(
+    ("trace", "names"),
+    [
+        (lambda: pipelined(halves=True), ["forward", "input gradient", "weight gradient"]),
+        (lambda: pipelined(halves=False), ["forward", "backward"]),
+        (map_reduce, None),
+    ],
+)
+def test_passes_of_training_have_fills_of_their_own_which_are_named(trace, names):
+    axes = timeline(trace()).axes[0]
+    legend = axes.get_legend()
+    assert names == (legend and [text.get_text() for text in legend.get_texts()])
+    if legend:
+        colours = [patch.get_facecolor() for patch in legend.get_patches()]
+        assert len(set(colours)) == len(names)
+        drawn = {tuple(c) for part in axes.collections for c in part.get_facecolor()}
+        assert set(colours) <= drawn
 
 
 def test_measured_time_is_called_measured():

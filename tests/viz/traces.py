@@ -6,6 +6,9 @@ import numpy as np
 
 from course_lib import run
 from course_lib.collectives import allreduce_ring
+from course_lib.models.deep_mlp import deep_mlp
+from course_lib.pipelines import one_f_one_b, zb_h1
+from course_lib.schemes import pipeline
 from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
 from course_lib.trace.events import Fault, Message
 from course_lib.trace.trace import Trace
@@ -57,3 +60,15 @@ def restarted():
         Fault(2, "Crash", "rank 2 crashed", 4e-3),
     ]
     return Trace("simulated", "virtual", 3, messages=[sent], faults=faults)
+
+
+@cache
+def pipelined(halves=True):
+    """One step of four micro-batches through two stages, going back in two halves or whole."""
+    rng = np.random.default_rng(0)
+    model = deep_mlp(6, 5, 4, 3, 3)
+    data = rng.normal(size=(16, 6)), rng.integers(0, 3, 16)
+    make = zb_h1 if halves else one_f_one_b
+    return run(
+        pipeline, model, *data, Plan(0.1, 16), make, 4, workers=2, backend="simulated"
+    ).trace  # fmt: skip

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from PIL import Image
 
 from course_lib.viz.animation.scene import Scene
@@ -83,7 +84,7 @@ def draw_timeline(axes: Axes, scene: Scene, marks: Sequence[float] = ()) -> None
     end = max(scene.end * scale, 1e-9)
     axes.set_xlim(-0.005 * end, 1.005 * end)
     axes.set_ylim(n - 0.5, -0.5)
-    _lanes(axes, scene, scale)
+    _lanes(axes, scene, scale, named=not marks)  # which have their numbers there
     _messages(axes, scene, scale)
     every = 1 if n <= 20 else 8
     size = 8.5 if n <= 8 else 7
@@ -108,7 +109,7 @@ def _lane_name(rank: int, size: int) -> str:
     return f"rank {rank}" if size <= 20 else str(rank)
 
 
-def _lanes(axes: Axes, scene: Scene, scale: float) -> None:
+def _lanes(axes: Axes, scene: Scene, scale: float, *, named: bool) -> None:
     axes.hlines(range(scene.size), 0, scene.end * scale, color=LINE, linewidth=0.7, zorder=0)
     waits: list[Any] = []
     computes: list[list[Any]] = [[] for _ in PASSES]
@@ -127,9 +128,12 @@ def _lanes(axes: Axes, scene: Scene, scale: float) -> None:
             axes.text((start + end) / 2, span.rank, last_word(doing.word, room),
                       color=PASSES[doing.fill][1], fontsize=size, ha="center",
                       va="center_baseline", zorder=3)  # fmt: skip
+    passes = any(computes[1:])
+    edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6} if passes else {"linewidth": 0}
     for (colour, _), of_pass in zip(PASSES, computes, strict=True):
-        edge = {"edgecolor": "white", "linewidth": 0.6} if any(computes[1:]) else {"linewidth": 0}
         axes.add_collection(PolyCollection(of_pass, facecolor=colour, zorder=1, **edge))
+    if passes and named:
+        _name_passes(axes, [len(of_pass) > 0 for of_pass in computes])
     # Too many small hatched boxes look like noise; there waiting is a pale grey.
     style: dict[str, Any] = (
         {"facecolor": "none", "edgecolor": "#9aa3ad", "hatch": "//////", "linewidth": 0.3}
@@ -137,6 +141,20 @@ def _lanes(axes: Axes, scene: Scene, scale: float) -> None:
         else {"facecolor": "#e3e6e9", "linewidth": 0}
     )
     axes.add_collection(PolyCollection(waits, zorder=0.5, **style))
+
+
+def _name_passes(axes: Axes, shown: Sequence[bool]) -> None:
+    """Say above the lanes, at the right, which fill is which pass."""
+    names = zip(PASSES, ("forward", "backward", "input gradient", "weight gradient"), strict=True)
+    patches = [
+        Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name)
+        for ((colour, _), name), is_there in zip(names, shown, strict=True)
+        if is_there
+    ]
+    axes.legend(
+        handles=patches, ncols=len(patches), loc="lower right", bbox_to_anchor=(1.0, 1.0),
+        fontsize=7.5, frameon=False, handlelength=1.2, borderaxespad=0.2, columnspacing=1.0,
+    )  # fmt: skip
 
 
 def _messages(axes: Axes, scene: Scene, scale: float) -> None:
