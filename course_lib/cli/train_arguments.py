@@ -23,7 +23,7 @@ from course_lib.console.options import (
     whole,
 )
 from course_lib.train.auto import kept
-from course_lib.train.catalogue import OPTIONS, SCHEMES, Scheme
+from course_lib.train.catalogue import FAMILIES, OPTIONS, SCHEMES, Scheme
 from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
 from course_lib.train.claim import Claim
 from course_lib.train.folder import open_folder
@@ -123,7 +123,10 @@ def _parser() -> Parser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--scheme", default="data_parallel", metavar="NAME", help=", ".join(SCHEMES))
+    families = (f"{family}: {', '.join(names)}" for family, names in FAMILIES.items())
+    add("--scheme", default="data_parallel", metavar="NAME",
+        help=f"data_parallel if left out. {'; '.join(families)}",
+    )  # fmt: skip
     add("--workers", metavar="N",
         help="how many ranks; 4 if left out, 1 for serial, under torchrun all",
     )  # fmt: skip

@@ -37,7 +37,7 @@ from course_lib.training import Optimizer, Plan, Training
 from course_lib.training.shards import shards_evenly
 from course_lib.training.stages import cut_into_stages
 
-__all__ = ["OPTIONS", "SCHEMES", "Option", "Scheme"]
+__all__ = ["FAMILIES", "OPTIONS", "SCHEMES", "Option", "Scheme"]
 
 
 @dataclass(frozen=True)
@@ -260,3 +260,15 @@ SCHEMES = {
     ),
 }
 """The schemes by name."""
+
+FAMILIES = {
+    "on one machine": ("serial", "nn_data_parallel"),
+    "data parallelism": ("data_parallel", "layerwise", "layerwise_bucketed", "priority"),
+    "models that are averaged": ("one_shot_averaging", "parameter_averaging"),
+    "parameter servers": (
+        "parameter_server", "parameter_server_on_worker", "sharded_parameter_server",
+    ),
+    "sharded state (ZeRO)": ("sharded_data_parallel", "sharded"),
+    "the model split": ("model_parallel", "pipeline", "split_weights", "hybrid"),
+}  # fmt: skip
+"""Their names by what they have in common."""

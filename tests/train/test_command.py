@@ -21,7 +21,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.console import options
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.trace.trace import Trace
-from course_lib.train.catalogue import SCHEMES
+from course_lib.train.catalogue import FAMILIES, SCHEMES
 from course_lib.train.checkpoint import INDEX, load
 from course_lib.train.problems import MODELS
 from tests.residue import names_in_shared_memory
@@ -578,3 +578,11 @@ def test_a_training_that_goes_on_says_so(tmp_path, capsys):
         main([*words.split(), "1", "--resume"])
     assert "has 2 epochs already, more than --epochs 1" in capsys.readouterr().err
     assert not list(tmp_path.glob("*lock*"))
+
+
+def test_every_scheme_is_in_one_family_of_the_help(capsys):
+    assert sorted(name for names in FAMILIES.values() for name in names) == sorted(SCHEMES)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "the model split: model_parallel, pipeline, split_weights, hybrid" in told
