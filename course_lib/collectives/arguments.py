@@ -1,11 +1,12 @@
 """What collectives do with their arguments: checks, copies, the shape of a result."""
 
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from course_lib.comm.messages import Array, check_op, no_array, unknown_op
+from course_lib.comm.messages import OPS, Array, check_op, no_array, unknown_op
 from course_lib.words.namespace import namespace
 
 __all__ = [
@@ -256,11 +257,18 @@ def combine_into(total: Array, part: Array, op: str) -> None:
     op : {"sum", "max", "min"}
         How two elements become one.
     """
-    if op == "sum":
+    views = total, part
+    if not isinstance(total, np.ndarray):
+        # As messages do, with NumPy: torch adds complex numbers in another way.
+        with suppress(TypeError, RuntimeError):  # bfloat16, for one, or on a GPU
+            views = total.numpy(), part.numpy()
+    if isinstance(views[0], np.ndarray):
+        OPS[op](*views, out=views[0])
+    elif op == "sum":
         total += part
-        return
-    xp = namespace(total)
-    total[...] = (xp.maximum if op == "max" else xp.minimum)(total, part)
+    else:
+        xp = namespace(total)
+        total[...] = (xp.maximum if op == "max" else xp.minimum)(total, part)
 
 
 def _is_contiguous(array: Any) -> bool:

@@ -35,7 +35,7 @@ def run(
     faults: "Faults | None" = None,
     max_events: int | None = None,
 ) -> Result:
-    """WatchedCall ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
+    """Call ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
 
     The first failure ends the others and is raised, with the rank, the cell's line and the worker's
     traceback. Every rank works on its own copy of the arguments.

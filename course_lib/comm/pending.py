@@ -30,12 +30,18 @@ class Pending(ABC, Generic[T]):
     def wait(self) -> T:
         """Wait until it is over; return what it came to, however often asked."""
 
+    asked_s = -1.0
+    """In the simulator, at which time ``test`` last said no, and how often it has said so then."""
+    n_asked = 0
+
     @abstractmethod
     def test(self) -> bool:
         """Tell whether it is over, so that ``wait`` would return at once.
 
         Between two questions a rank is to compute, or to wait for something. In the simulator, a
-        rank that asks twice at one instant lets its time pass until something happens.
+        rank that asks the same thing twice at one instant lets its time pass until something
+        happens; if nothing can happen any more but by itself, and it goes on asking, it is told
+        that it waits for ever.
         """
 
 

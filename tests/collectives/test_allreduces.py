@@ -213,6 +213,30 @@ def reduce_tensors(comm):
     return found
 
 
+@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "uint16", "uint32"])
+def test_tensors_are_combined_as_arrays_are_to_the_bit_on_all_ranks(dtype, workers):
+    import torch
+
+    numbers = np.array([complex(np.inf, 1), complex(-0.0, -0.0), 3 + 4j, complex(np.nan, 2)])
+    if dtype.startswith("u"):
+        numbers = np.arange(4)
+
+    def work(comm, fn, kind):
+        array = numbers.astype(dtype)
+        if kind == "tensor":
+            return np.asarray(fn(comm, torch.from_numpy(array)).numpy()).tobytes()
+        return fn(comm, array).tobytes()
+
+    for fn in ALGORITHMS.values():
+        found = {
+            value
+            for kind in ("array", "tensor")
+            for value in run(work, fn, kind, workers=workers, backend="simulated").values
+        }
+        assert len(found) == 1, fn
+
+
 def test_a_torch_tensor_in_gives_a_tensor_out(world):
     for found in world(reduce_tensors, workers=3).values:
         assert found == [{6}, {3}] * 3 * len(ALGORITHMS)

@@ -375,3 +375,52 @@ def test_who_waits_in_a_collective_for_what_was_posted_before_is_told_to_be_in_i
 
     with pytest.raises(CollectiveMismatchError, match="reduce_flat"):
         world(work, workers=2)
+
+
+def test_what_numpy_is_told_to_raise_holds_for_what_was_begun_under_it(world):
+    def work(comm):
+        other = 1 - comm.rank
+        total = np.full(3, 3e38, np.float32)
+        with np.errstate(over="raise"):
+            raises = comm.irecv(other, out=total.copy(), op="sum")
+        with np.errstate(over="ignore"):
+            overflows = comm.irecv(other, out=total.copy(), op="sum")
+        comm.send(total, other)
+        comm.send(total, other)
+        with pytest.raises(FloatingPointError):
+            raises.wait()
+        return overflows.wait().tolist()
+
+    assert world(work, workers=2).values == [[np.inf] * 3] * 2
+
+
+def test_asking_in_vain_is_no_waiting(world):
+    def work(comm):
+        other = 1 - comm.rank
+        pending = [comm.irecv(other) for _ in range(3)]
+        asked = [each.test() for each in pending]
+        n_asked = 0
+        while not pending[0].test() and n_asked < 50:
+            n_asked += 1
+        for each in pending:
+            each.test()
+            comm.barrier()
+        for number in range(3):
+            comm.isend(np.full(1, number), other)
+        return asked, [each.wait().tolist() for each in pending]
+
+    assert world(work, workers=2).values == [([False] * 3, [[0], [1], [2]])] * 2
+
+
+def test_many_large_messages_that_are_awaited_already_arrive_in_order(world):
+    def work(comm):
+        other = 1 - comm.rank
+        coming = [comm.irecv(other) for _ in range(9)]
+        going = [comm.isend(np.full(4 * BIG, number), other) for number in range(9)]
+        found = [set(each.wait().tolist()) for each in coming]
+        assert [each.wait() for each in going] == [None] * 9
+        return found
+
+    for rendezvous in (False, True):
+        found = world(work, workers=2, rendezvous=rendezvous).values
+        assert found == [[{number} for number in range(9)]] * 2

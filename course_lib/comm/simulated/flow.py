@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from course_lib.comm.simulated.event_loop import EventLoop
     from course_lib.comm.simulated.messaging import MessagingCommunicator
     from course_lib.comm.simulated.posted import Posted
+    from course_lib.comm.simulated.started import Started
 
 __all__ = ["Flow"]
+
+_MOST_QUESTIONS = 100_000  # at one instant, before a rank that only asks is told that it waits
 
 
 class Flow(greenlet):  # type: ignore[misc]
@@ -55,8 +58,6 @@ class Flow(greenlet):  # type: ignore[misc]
         What it waits for in ``wait``, if that is a message.
     unsettled : dict of Posted to None
         The messages that it has begun and not yet waited for, in the order of their beginning.
-    polled_s : float
-        At which time it last asked in vain whether something was over.
     asks : callable or None
         Tells whether that is over now, while it lets others go on.
     waiters : list of Flow
@@ -70,7 +71,7 @@ class Flow(greenlet):  # type: ignore[misc]
     # Slots, because every message goes through them.
     __slots__ = (
         "asks", "awaits", "body", "caller", "comm", "done_s", "error", "finished", "group", "heap",
-        "now_s", "number", "of_rank", "open_parts", "own", "polled_s", "posted_s", "rank",
+        "now_s", "number", "of_rank", "open_parts", "own", "posted_s", "rank",
         "refusals", "sends_to", "tag", "unsettled", "value", "verb", "waiters", "waits", "world",
     )  # fmt: skip
 
@@ -102,7 +103,6 @@ class Flow(greenlet):  # type: ignore[misc]
         self.sends_to: int | None = None
         self.awaits: Posted[Any] | None = None
         self.unsettled: dict[Posted[Any], None] = {}
-        self.polled_s = -1.0
         self.asks: Callable[[], bool] | None = None
         self.waiters: list[Flow] = []
         self.error: RunError | None = None
@@ -224,15 +224,20 @@ class Flow(greenlet):  # type: ignore[misc]
             self.done_s = posted.done_s
         self.end(posted.comm.group.members[posted.peer])
 
-    def poll(self, is_over: Callable[[], bool], known_s: float | None = None) -> bool:
+    def poll(
+        self, pending: "Posted[Any] | Started[Any]", is_over: Callable[[], bool],
+        known_s: float | None = None,
+    ) -> bool:  # fmt: skip
         """Ask in vain whether something is over: the second time at one instant, let time go on.
 
         Nothing can change before the next thing happens that is no other such question in vain; or
-        before ``known_s``, when what was asked for will be over. False if nothing will ever happen.
+        before ``known_s``, when what was asked for will be over. If nothing will ever happen but
+        by this rank itself it may ask again: False after so many times that it does nothing else.
         """
-        if self.polled_s < self.now_s:
-            self.polled_s = self.now_s
+        if pending.asked_s < self.now_s:
+            pending.asked_s, pending.n_asked = self.now_s, 1
             return True
+        pending.n_asked += 1
         happens = [entry for entry in self.heap if not _asks_in_vain(entry[3])]
         following = min(happens, default=None)
         if known_s is not None and (following is None or known_s <= following[0]):
@@ -246,7 +251,7 @@ class Flow(greenlet):  # type: ignore[misc]
             switch(self, following[3])
             self.asks = None
         else:
-            return False
+            return pending.n_asked < _MOST_QUESTIONS
         return True
 
     def wake(self, done_s: float) -> None:

@@ -1,6 +1,7 @@
 """A message that ``isend`` or ``irecv`` has begun: it goes on while its rank does other things."""
 
 import math
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from greenlet import getcurrent
@@ -97,7 +98,7 @@ class Posted(Pending[T]):
         flow.begin(self.comm, "test", self.tag)
         if not self._is_over(flow):
             known_s = None if self.open_parts else self.done_s
-            if not flow.poll(lambda: self._is_over(flow), known_s):
+            if not flow.poll(self, lambda: self._is_over(flow), known_s):
                 self._wait_in(flow)  # for ever, and it is told why
         return self._is_over(flow)
 
@@ -173,6 +174,7 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         self.open_parts = 1
         self.hears = peer
         self._out, self._op = out, op
+        self._context = copy_context()  # NumPy's errstate holds for it, whoever waits for it
         self._stamp = comm._stamp
         self._message: InFlight | None = None
         self._found: Any = None
@@ -196,8 +198,8 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         if message is None:
             return
         try:
-            self._found = self.comm._open(
-                message, self._out, self._op, self.tag, self._stamp, self.done_s
+            self._found = self._context.run(
+                self.comm._open, message, self._out, self._op, self.tag, self._stamp, self.done_s
             )
         except Exception as refusal:
             self._refusal = refusal.with_traceback(None)

@@ -41,7 +41,7 @@ class Started(Pending[T]):
         """Tell whether the function has returned."""
         started = self._child.flow
         flow = self._enter("test")
-        if not started.finished and not flow.poll(lambda: started.finished):
+        if not started.finished and not flow.poll(self, lambda: started.finished):
             flow.begin(self._child, "wait")
             flow.wait_for(started)  # for ever, and it is told why
         return started.finished

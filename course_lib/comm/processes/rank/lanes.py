@@ -120,7 +120,7 @@ class Lane:
         """Drive the first message; return whether there are more, and what went wrong."""
         posted, wrong = self._queue[0], None
         try:
-            posted.go(flow)
+            posted.context.run(posted.go, flow)
         except BaseException as error:
             wrong = error
             posted.fail(error)

@@ -1,6 +1,7 @@
 """What ``isend`` and ``irecv`` return: messages that travel while the rank does other things."""
 
 from abc import abstractmethod
+from contextvars import copy_context
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +45,8 @@ class Posted(Pending[T]):
         It as a call, for those that wait for it.
     lane : Lane
         In which it is, unless it was over at once.
+    context : Context
+        In which it was begun: NumPy's ``errstate`` holds for it, whoever drives it.
     """
 
     awaits = None
@@ -58,6 +61,7 @@ class Posted(Pending[T]):
         self._stamp = comm._stamp
         self._error: BaseException | None = None
         self._value: Any = None
+        self.context = copy_context()
         self._poster = comm._flow
         self._poster.unsettled[self] = None
 
