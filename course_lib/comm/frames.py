@@ -31,6 +31,7 @@ _LIBRARIES = (
 )
 _OF_A_NEW_THREAD = ("_bootstrap", "_bootstrap_inner", "run")
 _MOST_FRAMES = 40
+_AT_END = "settle_all"  # where a function that has returned waits for what it has begun
 
 Frame = tuple[str, int, str]
 """File name, line number, function name."""
@@ -64,6 +65,8 @@ def _walk(frame: FrameType | None) -> Iterable[tuple[FrameType, int]]:
 
 
 def _without_launcher(frames: list[Frame]) -> tuple[Frame, ...]:
+    if any(where == _AT_END for name, _, where in frames if name.startswith(_COMM)):
+        return (("the end of its function", 0, _AT_END),)
     kept = [frame for frame in frames if not frame[0].startswith(_COMM)]
     start = 0  # below the learner's function lies only what started it
     for index, (name, _, function) in enumerate(kept):
@@ -86,7 +89,9 @@ def place(frame: Frame | None) -> str:
     """Say where a frame is: ``cell In[5], line 3`` in a notebook, else ``file.py, line 3``."""
     if frame is None:
         return "an unknown line"
-    filename, line, _ = frame
+    filename, line, function = frame
+    if function == _AT_END and not line:
+        return filename
     if "IPython" in sys.modules:
         from IPython import get_ipython
 

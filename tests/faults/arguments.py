@@ -60,8 +60,6 @@ NUMBERS = {
 def a_number_of_workers_that_is_none_is_refused(case: Case) -> None:
     workers, kind = case.variant
     words = f"workers must be an int from 1 to {MOST}"
-    if isinstance(workers, np.ndarray):
-        words = "only .* converted"  # NumPy's own word for it
     refused(case, kind, words, nothing, workers=workers)
 
 

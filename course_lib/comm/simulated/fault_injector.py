@@ -235,6 +235,8 @@ def _forget(group: Group, rank: int, world: EventLoop) -> int:
         messages.clear()
         messages.extend(waiting)
     old.posted.clear()
+    if old.message is not None:  # it was on its way to a receive that had been posted
+        n_lost, old.message = n_lost + 1, None
     if group is world.everybody:
         old.card.forget()
         world.cards[rank] = Card(rank, world)

@@ -52,6 +52,8 @@ def _started(worker: WorkerHandle, *, now: bool) -> list[str]:
     beside = sorted(worker.beside, key=_what_holds_up)
     told = [
         f"; {quoted(name)} {f'{waits} in {said}' if said else runs}, at {place(user_frame(frames))}"
+        if name
+        else f"; {said or 'a message that was begun'} {'is' if now else 'was'} under way"
         for name, frames, said, _ in beside[:_MOST_STARTED]
     ]
     if len(beside) > _MOST_STARTED:
