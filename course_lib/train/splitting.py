@@ -13,7 +13,7 @@ __all__ = ["check_split"]
 
 def check_split(
     scheme: str,
-    name: str,
+    name: str | None,
     model: Model,
     workers: int,
     plan: Plan,
@@ -24,10 +24,12 @@ def check_split(
 
     Parameters
     ----------
-    scheme, name : str
-        Names in ``SCHEMES`` and in ``MODELS``.
+    scheme : str
+        A name in ``SCHEMES``.
+    name : str or None
+        A name in ``MODELS``; None for the model of a problem's file.
     model : Model
-        That of this name.
+        The one to be split.
     workers : int
         How many.
     plan : Plan
@@ -64,6 +66,7 @@ def check_split(
         if not refusal(MODELS[other].make(load_data(MODELS[other].data[0])))
     ]
     told = f"; --model {able[0]} can be" if able else ""
+    what = "the model of --problem" if name is None else f"--model {name}"
     raise ValueError(
-        f"--model {name} cannot be split over --workers {workers} by --scheme {scheme}: {why}{told}"
+        f"{what} cannot be split over --workers {workers} by --scheme {scheme}: {why}{told}"
     )

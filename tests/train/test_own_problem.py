@@ -62,6 +62,21 @@ def leaves():
 """
 
 
+SMALL = """
+import numpy as np
+
+from course_lib.models.deep_mlp import deep_mlp
+from course_lib.train import Problem
+from course_lib.training import Plan
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.integers(0, 3, 40)
+    return Problem(deep_mlp(4, 5, 3), (X[:30], y[:30], X[30:], y[30:]), Plan(0.1, 10))
+"""
+
+
 def line_of(text):
     return next(k for k, line in enumerate(MINE.splitlines(), start=1) if text in line)
 
@@ -250,3 +265,13 @@ def test_a_schedule_that_ends_with_the_last_step_keeps_its_epochs(tmp_path, caps
     trained(capsys, *words.split(), "--epochs", "2", "--resume")
     index = json.loads((tmp_path / "checkpoint.json").read_text())
     assert index["epoch"] == 2
+
+
+def test_a_model_that_cannot_be_split_is_refused_as_that_of_the_problem(mine, tmp_path, capsys):
+    (tmp_path / "small.py").write_text(SMALL)
+    words = ("--problem", f"{tmp_path / 'small.py'}:problem", "--backend", "simulated")
+    told = refused(capsys, *words, "--scheme", "model_parallel", "--workers", "4")
+    assert "the model of --problem cannot be split over --workers 4 by --scheme model_" in told
+    assert main([*words, "--scheme", "model_parallel", "--workers", "2"]) == 0
+    told = refused(capsys, "--problem", mine, "--scheme", "pipeline")
+    assert "model must be a Chain" in told
