@@ -273,5 +273,7 @@ def test_a_model_that_cannot_be_split_is_refused_as_that_of_the_problem(mine, tm
     told = refused(capsys, *words, "--scheme", "model_parallel", "--workers", "4")
     assert "the model of --problem cannot be split over --workers 4 by --scheme model_" in told
     assert main([*words, "--scheme", "model_parallel", "--workers", "2"]) == 0
+    quiet = ', on_epoch=lambda epoch, w: print("after", epoch, len(w))'
+    (tmp_path / "mine.py").write_text(MINE.replace(quiet, ""))
     told = refused(capsys, "--problem", mine, "--scheme", "pipeline")
     assert "model must be a Chain" in told
