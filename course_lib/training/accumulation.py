@@ -26,9 +26,8 @@ def in_parts(examples: Array, n_parts: int) -> Iterator[tuple[Array, float]]:
     weight : float
         How much of the batch they are.
     """
-    for part in split_evenly(len(examples), n_parts):
-        if part.stop > part.start:
-            yield examples[part], (part.stop - part.start) / len(examples)
+    for part, weight in _cuts(len(examples), n_parts):
+        yield examples[part], weight
 
 
 class Accumulating:
@@ -56,9 +55,8 @@ class Accumulating:
 
     def parts(self, batch: Batch) -> list[tuple[Batch, float]]:
         """Cut a batch; return the parts that have examples, and how much of it each is."""
-        n = len(batch[1])
-        found = [part for part in split_evenly(n, self._n_parts) if part.stop > part.start]
-        return [((batch[0][part], batch[1][part]), (part.stop - part.start) / n) for part in found]
+        cuts = _cuts(len(batch[1]), self._n_parts)
+        return [((batch[0][part], batch[1][part]), weight) for part, weight in cuts]
 
     def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
         """Return the mean loss over a batch and its gradient; times ``weight``."""
@@ -122,3 +120,10 @@ class _Passes:
         assert self._last is not None
         grad = self._last.backward(layer)
         return grad if self._grad is None else grad + self._grad[layer.part]
+
+
+def _cuts(n_examples: int, n_parts: int) -> Iterator[tuple[slice, float]]:
+    """Yield the parts that have examples, and how much of all each is."""
+    for part in split_evenly(n_examples, n_parts):
+        if part.stop > part.start:
+            yield part, (part.stop - part.start) / n_examples

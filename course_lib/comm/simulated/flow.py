@@ -224,6 +224,14 @@ class Flow(greenlet):  # type: ignore[misc]
             self.done_s = posted.done_s
         self.end(posted.comm.group.members[posted.peer])
 
+    def that_asks(self, verb: str) -> "Flow":
+        """Return the flow of this rank that calls ``verb`` of what this flow has begun."""
+        here = getcurrent()
+        if not isinstance(here, Flow) or here.rank != self.rank:
+            return self
+        here.own._no_compute(verb)  # its own blocks, not those of who has begun it
+        return here
+
     def poll(
         self, pending: "Posted[Any] | Started[Any]", is_over: Callable[[], bool],
         known_s: float | None = None,

@@ -4,8 +4,6 @@ import math
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from greenlet import getcurrent
-
 from course_lib.comm.errors import RunError
 from course_lib.comm.messages import Envelope, Tag
 from course_lib.comm.pending import Pending
@@ -73,7 +71,7 @@ class Posted(Pending[T]):
 
     def wait(self) -> T:
         """Wait until it is over; return what it came to, however often asked."""
-        flow = self._flow_that_asks("wait")
+        flow = self._poster.that_asks("wait")
         flow.begin(self.comm, "wait", self.tag)
         if not self._is_settled:
             self._wait_in(flow)
@@ -94,7 +92,7 @@ class Posted(Pending[T]):
 
     def test(self) -> bool:
         """Tell whether it is over; who asks again at the same instant lets time go on."""
-        flow = self._flow_that_asks("test")
+        flow = self._poster.that_asks("test")
         flow.begin(self.comm, "test", self.tag)
         if not self._is_over(flow):
             known_s = None if self.open_parts else self.done_s
@@ -104,13 +102,6 @@ class Posted(Pending[T]):
 
     def _is_over(self, flow: Flow) -> bool:
         return self.error is not None or not (self.open_parts or self.done_s > flow.now_s)
-
-    def _flow_that_asks(self, verb: str) -> Flow:
-        here = getcurrent()
-        if isinstance(here, Flow) and here.rank == self._poster.rank:
-            here.own._no_compute(verb)
-            return here
-        return self._poster
 
     @property
     def is_unread(self) -> bool:

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, TypeVar
 
-from greenlet import getcurrent
-
 from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.flow import Flow
 
@@ -48,9 +46,6 @@ class Started(Pending[T]):
 
     def _enter(self, verb: str) -> Flow:
         """Let the flow that asks begin a verb."""
-        flow, here = self._parent.flow, getcurrent()
-        if isinstance(here, Flow) and here.rank == flow.rank:
-            flow = here
-            flow.own._no_compute(verb)  # its own blocks, not those of who has started it
+        flow = self._parent.flow.that_asks(verb)
         flow.begin(self._child, verb)
         return flow

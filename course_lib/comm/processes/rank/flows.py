@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from course_lib.comm.communicator import in_another_thread
 from course_lib.comm.frames import frames_of_stack, place, user_frame
 from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.wait_board import WaitBoard
@@ -130,6 +131,15 @@ class Flows(ABC):
     def this_flow(self) -> Flow | None:
         """Return the flow that the calling thread is; None if it is a stranger."""
         return self._of_thread.get(threading.get_ident())
+
+    def flow_that_asks(self, verb: str, name: str) -> Flow:
+        """Return the flow that calls ``verb`` of something begun on ``name``, if it may."""
+        flow = self.this_flow()
+        if flow is None:
+            raise in_another_thread(self.rank, verb, name)
+        if flow.comm is not None:
+            flow.comm._no_compute(verb)
+        return flow
 
     def settle(self, posted: "Posted[Any]") -> None:
         """Say that a message that was begun is over, and wake those that wait for it."""

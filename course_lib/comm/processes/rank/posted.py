@@ -5,7 +5,6 @@ from contextvars import copy_context
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from course_lib.comm.communicator import in_another_thread
 from course_lib.comm.messages import Envelope, Tag
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.memory.mailbox import NOBODY
@@ -79,7 +78,7 @@ class Posted(Pending[T]):
 
     def wait(self) -> T:
         """Wait until it is over; return what it came to, however often asked."""
-        waiter = self._flow_that_asks("wait")
+        waiter = self._comm._progress.flow_that_asks("wait", self._comm.name)
         if not self.over:
             began_s = perf_counter()
             self.lane.drive_up_to(self, waiter)
@@ -94,17 +93,8 @@ class Posted(Pending[T]):
 
     def test(self) -> bool:
         """Tell whether it is over."""
-        self._flow_that_asks("test")
+        self._comm._progress.flow_that_asks("test", self._comm.name)
         return self.over
-
-    def _flow_that_asks(self, verb: str) -> Flow:
-        progress = self._comm._progress
-        flow: Flow | None = progress.this_flow()
-        if flow is None:
-            raise in_another_thread(progress.rank, verb, self._comm.name)
-        if flow.comm is not None:
-            flow.comm._no_compute(verb)
-        return flow
 
     def _note_wait(self, began_s: float) -> None:
         context, now_s = self._comm._context, perf_counter()

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from course_lib.comm.communicator import in_another_thread
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.rank.flow import Flow
@@ -40,23 +39,15 @@ class Started(Pending[T]):
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
-        waiter = self._flow_that_asks("wait")
+        waiter = self._progress.flow_that_asks("wait", self._flow.name)
         if not self._flow.over:
             self._progress.wait_for(waiter, self._flow)
         return self._value
 
     def test(self) -> bool:
         """Tell whether the function has returned."""
-        self._flow_that_asks("test")
+        self._progress.flow_that_asks("test", self._flow.name)
         return self._flow.over
-
-    def _flow_that_asks(self, verb: str) -> Flow:
-        flow = self._progress.this_flow()
-        if flow is None:
-            raise in_another_thread(self._progress.rank, verb, self._flow.name)
-        if flow.comm is not None:
-            flow.comm._no_compute(verb)
-        return flow
 
     def live(self, fail: Callable[[BaseException], None]) -> None:
         """Run the function, in the thread of its flow."""
