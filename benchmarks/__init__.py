@@ -8,9 +8,9 @@ From the bottom up: ``exchange`` is what every engine does inside its processes:
 numbers, sum them, check every sum, take the time. ``ours``, ``gloo`` and ``mpich`` say how each
 engine does it, ``peers`` starts those that are not ours. ``lesson`` is what every engine trains,
 and ``ddp`` how torch does it. ``sums``, ``tracing``, ``launch``, ``algorithms``, ``simulator``,
-``training`` and ``digits`` are the measurements, ``rows`` holds them against our aims, ``report``
-prints and writes all, ``readme`` copies the rows into README.md. ``profile`` shows where the time
-of ours goes.
+``training``, ``pipelines``, ``split`` and ``digits`` are the measurements, ``rows`` holds them
+against our aims, ``report`` prints and writes all, ``readme`` copies the rows into README.md.
+``profile`` shows where the time of ours goes.
 
 MPICH is optional: ``python -m pip install mpi4py mpich``, which pyproject.toml lists as ``bench``.
 Without it the rest is measured.

@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks import readme
 from benchmarks.algorithms import algorithm_entries, measure_algorithms
 from benchmarks.digits import measure_digits
+from benchmarks.hogwild import measure_hogwild
 from benchmarks.launch import measure_launch
 from benchmarks.machine import machine
 from benchmarks.peers import PeerFailed
@@ -17,6 +18,7 @@ from benchmarks.report import as_json, print_report, results
 from benchmarks.rows import rows
 from benchmarks.samples import Samples
 from benchmarks.simulator import measure_simulator
+from benchmarks.split import measure_split
 from benchmarks.sums import measurable_engines, measure_busy, measure_sums
 from benchmarks.tracing import measure_tracing
 from benchmarks.training import measure_training
@@ -80,8 +82,12 @@ def measure_all(plan: Plan, topics: list[str]) -> Samples:
             measure_training(plan, progress, samples)
         if "pipelines" in topics:
             measure_pipelines(plan, progress, samples)
+        if "split" in topics:
+            measure_split(plan, progress, samples)
         if "digits" in topics:
             measure_digits(plan, progress, samples)
+        if "hogwild" in topics:
+            measure_hogwild(plan, progress, samples)
     return samples
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ __all__ = [
     "ROOT",
     "PeerFailed",
     "answer",
+    "interrupts_afterwards",
     "measure_peer",
     "run_peer",
     "running",
@@ -79,14 +81,28 @@ def running(commands: list[list[str]], output: Path) -> Iterator[list[subprocess
     with output.open("ab") as file:
         try:
             for command in commands:
-                process = subprocess.Popen(
-                    command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-                    stdout=file, stderr=subprocess.STDOUT, process_group=0,
-                )  # fmt: skip
-                started.append(process)
+                with interrupts_afterwards():
+                    process = subprocess.Popen(
+                        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                        stdout=file, stderr=subprocess.STDOUT, process_group=0,
+                    )  # fmt: skip
+                    started.append(process)
             yield started
         finally:
             _end(started)
+
+
+@contextmanager
+def interrupts_afterwards() -> Iterator[None]:
+    """Have Ctrl-C strike after the block: inside of ``Popen`` nobody would know what it began."""
+    came: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def wait_for(started: list[subprocess.Popen[bytes]], output: Path) -> None:

@@ -17,7 +17,7 @@ from benchmarks.torch_pipeline import (
     commands,
     pipeline_lesson,
 )
-from benchmarks.training import Steps, ends, seconds
+from benchmarks.training import WARM_UP_STEPS, Steps, ends, seconds
 from course_lib import run
 from course_lib.comm.communicator import Communicator
 from course_lib.models.deep_mlp import deep_mlp
@@ -28,7 +28,6 @@ from course_lib.training import Training
 __all__ = ["OURS_PIPELINED", "TORCH_PIPELINED", "measure_pipelines", "pipeline_key"]
 
 OURS_PIPELINED, TORCH_PIPELINED = "pipeline", "torch.distributed.pipelining + gloo"
-_WARM_UP_STEPS = 3
 
 
 def pipeline_key(processes: int, engine: str) -> Key:
@@ -44,7 +43,7 @@ def measure_pipelines(plan: Plan, progress: Progress, samples: Samples) -> None:
     """Measure both in turns."""
     engines = {OURS_PIPELINED: _with_ours, TORCH_PIPELINED: _with_torch}
     progress.expect(plan.rounds * len(plan.processes) * len(engines))
-    n_steps = _WARM_UP_STEPS + plan.training_steps
+    n_steps = WARM_UP_STEPS + plan.training_steps
     for _ in range(plan.rounds):
         for processes in plan.processes:
             expected: list[float] = []
@@ -59,7 +58,7 @@ def measure_pipelines(plan: Plan, progress: Progress, samples: Samples) -> None:
 def _with_ours(processes: int, n_steps: int) -> Steps:
     result = run(_train, n_steps, workers=processes, time_limit_s=600)
     losses = np.sum([training.losses for training in result.values], axis=0)
-    return Steps(losses.tolist(), seconds(ends(result.trace, processes), _WARM_UP_STEPS))
+    return Steps(losses.tolist(), seconds(ends(result.trace, processes)))
 
 
 def _train(comm: Communicator, n_steps: int) -> Training:
@@ -71,4 +70,4 @@ def _train(comm: Communicator, n_steps: int) -> Training:
 def _with_torch(processes: int, n_steps: int) -> Steps:
     ranks = run_peer(lambda folder: commands(folder, processes), {"n_steps": n_steps}, processes)
     ends_s = [rank["ends_s"] for rank in ranks]
-    return Steps(ranks[-1]["losses"], seconds(ends_s, _WARM_UP_STEPS))
+    return Steps(ranks[-1]["losses"], seconds(ends_s))

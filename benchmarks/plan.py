@@ -18,7 +18,9 @@ TOPICS = (
     "simulator",
     "training",
     "pipelines",
+    "split",
     "digits",
+    "hogwild",
 )
 
 
@@ -39,6 +41,7 @@ class Plan:
     algorithm_sizes: tuple[int, ...]
     simulated_ranks: int
     training_steps: int
+    source_lines: int
 
 
 FULL = Plan(
@@ -46,13 +49,13 @@ FULL = Plan(
     sizes=(KB, 4 * KB, 64 * KB, 256 * KB, MB, 4 * MB, 16 * MB, 64 * MB),
     busy_sizes=(MB, 16 * MB), traced_sizes=(KB, 64 * KB, MB, 8 * MB),
     algorithm_rounds=5, algorithm_sizes=(KB, 256 * KB, 4 * MB, 64 * MB),
-    simulated_ranks=1024, training_steps=30,
+    simulated_ranks=1024, training_steps=30, source_lines=100_000,
 )  # fmt: skip
 QUICK = Plan(
     rounds=2, n_batches=1, processes=(2, 4), n_pings=200, launch_rounds=1, n_launches=3,
     sizes=(KB, 256 * KB, MB, 64 * MB), busy_sizes=(MB,), traced_sizes=(64 * KB,),
     algorithm_rounds=1, algorithm_sizes=(KB, MB), simulated_ranks=128,
-    training_steps=5,
+    training_steps=5, source_lines=20_000,
 )  # fmt: skip
 
 

@@ -8,12 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.digits import SYNCHRONOUS, WORKERS, digits_key
+from benchmarks.hogwild import ALONE as ONE_WORKER
+from benchmarks.hogwild import OURS as HOGWILD
+from benchmarks.hogwild import PEER as SKLEARN
 from benchmarks.launch import NOTEBOOK, SPAWN, launch_key
 from benchmarks.ours import OursChosen, OursNew
 from benchmarks.pipelines import OURS_PIPELINED, TORCH_PIPELINED, pipeline_key
 from benchmarks.plan import FULL, KB, MB, size_name
 from benchmarks.samples import Key, Samples, Spread
 from benchmarks.simulator import n_ring_messages
+from benchmarks.split import WAYS, split_key
 from benchmarks.sums import BUSY, FLOOR, PING
 from benchmarks.tracing import PROCESSOR, TRACED, UNTRACED
 from benchmarks.training import ALONE, DDP, DDP_IN_BUCKETS, OURS, SCHEMES, step_key
@@ -102,7 +106,9 @@ def rows(samples: Samples) -> list[Row]:
         *_training(samples),
         _scaling(samples),
         *_pipelines(samples),
+        *_split(samples),
         _digits(samples),
+        *_hogwild(samples),
     ]
     return [row for row in candidates if row is not None]
 
@@ -246,6 +252,21 @@ def _pipelines(samples: Samples) -> list[Row]:
     return found
 
 
+def _split(samples: Samples) -> list[Row]:
+    """Hold each way to divide a model against its peer, and against our own text over gloo."""
+    found = []
+    for processes in sorted({key.processes for key in samples.rounds}):
+        for way in WAYS.values():
+            ours = split_key(way, processes, way.ours)
+            for engine in (way.peer, way.over_gloo):
+                peer = split_key(way, processes, engine)
+                if {ours, peer} <= set(samples.rounds):
+                    ratio = samples.ratio([(peer, ours)])
+                    what = f"{ours.what}, {processes} processes"
+                    found.append(_row(what, peer.engine, FASTER, ratio, must=1, goal=1.5))
+    return found
+
+
 def _scaling(samples: Samples) -> Row | None:
     together, alone = step_key(2, OURS), step_key(2, ALONE)
     if not {together, alone} <= set(samples.rounds):
@@ -272,3 +293,15 @@ def _fastest(samples: Samples, keys: list[Key]) -> Key:
 
 def _listed(numbers: Iterable[int]) -> str:
     return " and ".join(str(number) for number in sorted(set(numbers)))
+
+
+def _hogwild(samples: Samples) -> list[Row]:
+    """Hold two workers without a lock against scikit-learn, and against one worker."""
+    aims = {SKLEARN: {"must": 1.4, "goal": 1.9}, ONE_WORKER: {"must": 1.7, "goal": 1.9}}
+    return [
+        _row(f"{HOGWILD}: {ours.what}", engine, FASTER, samples.ratio([(peer, ours)]), **of_engine)
+        for ours in list(samples.rounds)
+        if ours.engine == HOGWILD
+        for engine, of_engine in aims.items()
+        if (peer := Key(ours.what, ours.processes, engine)) in samples.rounds
+    ]

@@ -12,7 +12,7 @@ from benchmarks.exchange import Measured, Task
 from benchmarks.gloo import measure_gloo
 from benchmarks.mpich import measure_mpich, why_missing
 from benchmarks.ours import OursChosen, OursNew, floor_seconds, measure_ours, measure_ours_as
-from benchmarks.peers import PeerFailed
+from benchmarks.peers import PeerFailed, interrupts_afterwards
 from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
 
@@ -83,8 +83,11 @@ def measure_busy(plan: Plan, progress: Progress, samples: Samples) -> None:
 @contextmanager
 def _busy_processes() -> Iterator[None]:
     """Have processes that compute without end, until the block is left."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(_N_BUSY)]
+    busy: list[subprocess.Popen[bytes]] = []
     try:
+        for _ in range(_N_BUSY):
+            with interrupts_afterwards():
+                busy.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
         yield
     finally:
         for process in busy:

@@ -25,6 +25,7 @@ __all__ = [
     "DDP",
     "DDP_IN_BUCKETS",
     "OURS",
+    "WARM_UP_STEPS",
     "Steps",
     "ends",
     "measure_training",
@@ -35,7 +36,7 @@ __all__ = [
 OURS, ALONE = "data_parallel", "alone, one worker for each process"
 DDP, DDP_IN_BUCKETS = "torch DDP + gloo", "torch DDP + gloo, gradients in buckets"
 SCHEMES: dict[str, Callable[..., Training]] = {OURS: data_parallel, "layerwise": layerwise}
-_WARM_UP_STEPS = 3
+WARM_UP_STEPS = 3
 
 
 class Steps(NamedTuple):
@@ -61,7 +62,7 @@ def measure_training(plan: Plan, progress: Progress, samples: Samples) -> None:
         ALONE: train_alone,
     }
     progress.expect(plan.rounds * len(plan.processes) * len(engines))
-    n_steps = _WARM_UP_STEPS + plan.training_steps
+    n_steps = WARM_UP_STEPS + plan.training_steps
     for _ in range(plan.rounds):
         for processes in plan.processes:
             expected: list[float] = []
@@ -116,7 +117,7 @@ def ends(trace: Trace, processes: int) -> list[list[float]]:
     ]
 
 
-def seconds(ends_s: list[list[float]], n_warm_up: int = _WARM_UP_STEPS) -> list[float]:
+def seconds(ends_s: list[list[float]], n_warm_up: int = WARM_UP_STEPS) -> list[float]:
     """Return the seconds from when all ranks had ended a step to when all had ended the next.
 
     So they add up to what the steps took together. Those that warm up are left out.

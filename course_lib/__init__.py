@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course_lib.comm.communicator import Communicator
+    from course_lib.comm.errors import RankLost
     from course_lib.comm.launch import run
-    from course_lib.comm.result import Result
+    from course_lib.comm.result import Lost, Result
     from course_lib.comm.simulated import faults, networks
     from course_lib.trace.trace import Trace
 
-__all__ = ["Communicator", "Result", "Trace", "__version__", "faults", "networks", "run"]
+__all__ = [
+    "Communicator", "Lost", "RankLost", "Result", "Trace", "__version__", "faults", "networks",
+    "run",
+]  # fmt: skip
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Communicator": ("course_lib.comm.communicator", "Communicator"),
     "run": ("course_lib.comm.launch", "run"),
+    "Lost": ("course_lib.comm.result", "Lost"),
+    "RankLost": ("course_lib.comm.errors", "RankLost"),
     "Result": ("course_lib.comm.result", "Result"),
     "Trace": ("course_lib.trace.trace", "Trace"),
     "faults": ("course_lib.comm.simulated.faults", None),

@@ -1,4 +1,4 @@
-"""The command line: `python -m course_lib doctor`, `bench` and `train`."""
+"""The command line: `python -m course_lib doctor`, `bench`, `train` and `search`."""
 
 from __future__ import annotations
 
@@ -54,6 +54,19 @@ def train(words: list[str]) -> int:
     return main(words)
 
 
+def search(words: list[str]) -> int:
+    """Search the numbers that train best.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    from course_lib.cli.search import main  # only now, as above
+
+    return main(words)
+
+
 def main(words: list[str]) -> int:
     """Carry out a command.
 
@@ -77,6 +90,10 @@ def main(words: list[str]) -> int:
         "train", help="train a model on many workers, by any scheme", add_help=False
     )
     command.set_defaults(carry_out=train, takes_words=True)
+    command = commands.add_parser(
+        "search", help="search the numbers that train best, many trainings at once", add_help=False
+    )
+    command.set_defaults(carry_out=search, takes_words=True)
     arguments, rest = parser.parse_known_args(words)
     if rest and not arguments.takes_words:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from secrets import randbits
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any
 
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
@@ -89,23 +90,41 @@ def _limits(n_seeds: int) -> Limits:
 def _examined(
     task: Task, fn: Callable[..., Any], cases: list[Case], limits: Limits
 ) -> tuple[list[Observation], Mishap | None]:
-    """Return what was seen of the cases, and how the examination ended before its end."""
-    packed = pack_call(fn, ())
-    error: RunError | None = None
+    """Return what was seen of the cases, and how the examination ended before its end.
+
+    After a wrong case no other is run. But one may only have seemed wrong, in a room whose
+    functions the learner's has replaced: then all cases are run, in what is left of the time.
+    """
+    packed, began_s = pack_call(fn, ()), monotonic()
+    seen, end, stopped = _sitting(packed, task, cases, limits)
+    if stopped and seen and judge(task, cases[len(seen) - 1], seen[-1]) is None:
+        used_s = monotonic() - began_s
+        begin_s, end_s = max(1.0, limits.begin_s - used_s), max(1.0, limits.end_s - used_s)
+        left = limits._replace(begin_s=begin_s, end_s=end_s)
+        seen, end, _ = _sitting(packed, task, cases, left, to_the_end=True)
+    return [_with_cells(one) for one in seen], end
+
+
+def _sitting(
+    packed: bytes, task: Task, cases: list[Case], limits: Limits, to_the_end: bool = False
+) -> tuple[list[Observation], Mishap | None, bool]:
+    """Return what was seen, how it ended before its end, and whether for a value that is wrong."""
+    error, stopped = None, False
     with TemporaryDirectory(prefix="check-", ignore_cleanup_errors=True) as folder:
         book = Path(folder) / "book"
         try:
-            run(
-                sit, packed, task, cases, limits, book,
+            result = run(
+                sit, packed, task, cases, limits, book, to_the_end,
                 workers=1, backend="processes", trace=False, time_limit_s=limits.end_s,
             )  # fmt: skip
+            stopped = result.values[0]
         except RunError as raised:
             error = raised
         loading_s, seen = read_book(book)
     if error is None:
-        return [_with_cells(one) for one in seen], None
+        return seen, None, stopped
     used_s = None if loading_s is None else loading_s + sum(one.wall_s for one in seen)
-    return [_with_cells(one) for one in seen], _end_of(error, limits, used_s)
+    return seen, _end_of(error, limits, used_s), False
 
 
 def _end_of(error: RunError, limits: Limits, used_s: float | None) -> Mishap:

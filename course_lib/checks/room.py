@@ -1,7 +1,8 @@
 """The examination room: a process that the learner's code cannot leave, and that can be given up.
 
 What was seen of each case is written to a file at once, the book. So however the process ends
-(it crashes, is killed, takes too long), the notebook knows which case was on the table.
+(it crashes, is killed, takes too long), the notebook knows which case was on the table. The verdict
+is made there, from the book; here only the hopeless is cut short.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from course_lib.checks.forbidden import forbidding
 from course_lib.checks.originals import Originals
 from course_lib.checks.sandbox import Mishap, Observation, is_idle, mishap_of, observe
 from course_lib.checks.task import Case, Task
+from course_lib.checks.verdict import judge
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import SerializationError
 from course_lib.comm.frames import frames_of_stack, place, user_frame
@@ -31,6 +33,7 @@ __all__ = ["ForkRefusedError", "Limits", "read_book", "sit"]
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 0.4
 _ASKED_NOT_USED = 2**30
+_LONGEST_FILE = 256 * 2**20
 _CLOSED = (
     "the function closed files that it had not opened (os.closerange, os.close), the check's own "
     "among them"
@@ -60,9 +63,10 @@ class Limits(NamedTuple):
 
 
 def sit(
-    _: Communicator, packed: bytes, task: Task, cases: Sequence[Case], limits: Limits, book: Path
-) -> int:
-    """Run the learner's function over the cases, until one fails to return or time is up.
+    _: Communicator, packed: bytes, task: Task, cases: Sequence[Case], limits: Limits, book: Path,
+    to_the_end: bool = False,
+) -> bool:  # fmt: skip
+    """Run the learner's function over the cases, until one goes wrong or time is up.
 
     Parameters
     ----------
@@ -78,14 +82,16 @@ def sit(
         How long it may take.
     book : Path
         The file to write what is seen to.
+    to_the_end : bool, default: False
+        Whether to go on after a case that seems wrong.
 
     Returns
     -------
-    int
-        How many observations stand in the book.
+    bool
+        Whether a case that seems wrong was the reason to stop.
     """
     sys.addaudithook(_refuse_forks)
-    _limit_memory(limits.more_bytes)
+    _limit(limits.more_bytes)
     with forbidding(task.forbidden, task.forbidden_functions, task.enough):
         originals = Originals()
         began_s = monotonic()
@@ -96,27 +102,44 @@ def sit(
         began_s = monotonic()
         for number, case in enumerate(cases):
             if monotonic() - began_s > limits.begin_s:
-                return number
+                return False
             watch.begin()
             thorough = number in (0, len(cases) - 1)  # it takes longer than many a case
             seen = observe(packed, task, case, originals, limits.case_s, thorough)
             watch.end(seen)
             if seen.mishap is not None:
-                return number + 1
-    return len(cases)
+                return False
+            if not to_the_end and _seems_wrong(task, case, seen):
+                return True
+    return False
 
 
-def _limit_memory(more_bytes: int) -> None:
-    """Have the system refuse memory, too: one operation may take it and never look up.
+def _seems_wrong(task: Task, case: Case, seen: Observation) -> bool:
+    """Tell what the verdict would be, if the learner's function has left its functions alone.
 
-    What counts here is room that is asked for, whether it is used or not: threads and libraries
-    ask for more than they use. So this limit is wider than the one that the invigilator keeps.
+    Where it takes a run or a module, which are refused here, the case does not seem wrong.
     """
-    if not sys.platform.startswith("linux"):  # others have no such limit, or do not keep to it
+    with contextlib.suppress(Exception):
+        return judge(task, case, seen) is not None
+    return False
+
+
+def _limit(more_bytes: int) -> None:
+    """Have the system refuse memory, too, and long files: one operation may take and never look up.
+
+    What counts here of memory is what is asked for, whether it is used or not: threads and
+    libraries ask for more than they use. So this limit is wider than that of the invigilator.
+    """
+    if sys.platform == "win32":
         return
     import resource
 
     with contextlib.suppress(OSError, ValueError):  # ours is above the one that there is
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (_LONGEST_FILE, hard))
+    if not sys.platform.startswith("linux"):  # others have no such limit, or do not keep to it
+        return
+    with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + more_bytes + _ASKED_NOT_USED
         _, hard = resource.getrlimit(resource.RLIMIT_AS)

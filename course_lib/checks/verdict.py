@@ -98,7 +98,7 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     ):
         hint = Hint("returns-none", "does every path through the function end in a return?")
         return Diagnosis("every rank returned None", hint, got="None", rank=0)
-    if task.price(case).n_bytes > 0 and trace.n_messages == 0:
+    if trace.n_messages == 0 and task.price(case).n_bytes > 0:
         hint = Hint(
             "no-messages",
             "ranks share nothing, so what another rank holds can only come in a message",
@@ -191,7 +191,7 @@ def _general_hint(
     if right:
         names = ", ".join(map(str, right))
         return Hint("some-ranks", f"it is right on rank {names} only; what do the others do?")
-    if _nearly(expected[wrong.rank or 0], value):
+    if _nearly(expected[wrong.rank or 0], value, task.scale(case, arguments)):
         return Hint(
             "precision", "right to about 7 digits: did some number go through float32, or a text?"
         )
@@ -204,11 +204,12 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _nearly(expected: Any, got: Any) -> bool:
+def _nearly(expected: Any, got: Any, scale: Any) -> bool:
+    """Tell whether they agree in as many digits as a float32 has, of what has been added up."""
     if not isinstance(expected, np.ndarray) or expected.dtype != np.float64:
         return False
     single = np.finfo(np.float32).eps / np.finfo(np.float64).eps
-    return difference(expected, got, n_terms=int(single)) is None
+    return difference(expected, got, n_terms=int(single), scale=scale) is None
 
 
 def _wrong_manners(task: Task, seen: Observation) -> Diagnosis | None:

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.cli.train_model import MODEL, check_model, named, read_what
-from course_lib.cli.train_plan import add_plan, numbers_of, read_optimizer, read_plan
+from course_lib.cli.train_plan import (
+    add_plan,
+    numbers_of,
+    read_optimizer,
+    read_plan,
+    take_usual,
+)
 from course_lib.comm.rates import Rates, kept_rates
 from course_lib.comm.simulated import networks
 from course_lib.console.files import check_file
@@ -22,10 +28,11 @@ from course_lib.console.options import (
     usual_workers,
     whole,
 )
-from course_lib.train.auto import kept
-from course_lib.train.catalogue import FAMILIES, OPTIONS, SCHEMES, Scheme
+from course_lib.train.auto import is_auto, kept
+from course_lib.train.catalogue import FAMILIES, OPTIONS, SCHEMES
 from course_lib.train.checkpoint import Checkpoint, is_of_checkpoint
 from course_lib.train.claim import Claim
+from course_lib.train.entries import Scheme
 from course_lib.train.folder import open_folder
 from course_lib.train.index import check_options
 from course_lib.train.logbook import Keeping
@@ -73,7 +80,7 @@ class Arguments:
     rates : Rates
         What messages cost, for an all-reduce that is left to us.
     item_bytes : int
-        The bytes of one parameter.
+        The bytes of one parameter, where an all-reduce is left to us; else 0.
     claim : Claim or None
         What keeps other trainings out of the folder for checkpoints; to be released at the end.
     kept : sequence of Row
@@ -147,8 +154,13 @@ def _parser() -> Parser:
     add_plan(parser)
     own = parser.add_argument_group("what only some schemes take")
     for name, option in OPTIONS.items():
-        takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
-        told = f"{option.help}; {option.usual} if left out ({', '.join(takers)})"
+        takers = [
+            f"{scheme}: {one.usual[name]}" if name in one.usual else scheme
+            for scheme, one in SCHEMES.items()
+            if name in one.options
+        ]
+        usual = "" if option.usual is None else f"; {option.usual}"
+        told = f"{option.help}{usual} if left out ({', '.join(takers)})"
         own.add_argument(as_option(name), metavar="X", help=told)
     kept = parser.add_argument_group("what is kept")
     add = kept.add_argument
@@ -171,21 +183,23 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     workers, time_limit_s = _size_and_limit(chosen, scheme, backend)
     network = network_named(chosen.network, backend)
     options = _own_options(chosen)
-    _check_servers(options.get("servers", scheme.servers), workers)
+    _check_servers(options.get("servers", scheme.servers), workers, options.get("backups", 0))
     check_file("--trace", chosen.trace, ".json")
 
     what = read_what(chosen)
-    plan = read_plan(chosen, what.kind.usual, what.examples.y_train.shape[0])
+    usual = take_usual(chosen, scheme, what.kind.usual)
+    plan = read_plan(chosen, usual, what.examples.y_train.shape[0])
     check_plan(plan, f"--scheme {chosen.scheme}", *scheme.without)
     optimizer = read_optimizer(chosen, what.optimizer)
-    made_with = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
-    made_with |= numbers_of(plan, optimizer)
     # Made here first: the fork server then loads once what all workers need.
     model = what.kind.make(what.examples)
+    if scheme.fits is not None:
+        options = scheme.fits(model, workers, **options)
+    made_with = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
+    made_with |= numbers_of(plan, optimizer)
     n_examples = what.examples.y_train.shape[0]
     check_split(chosen.scheme, chosen.model, model, workers, plan, options, n_examples)
-    w = model.initial()
-    made_with["parameters"] = len(w)
+    made_with["parameters"] = model.n_parameters  # perhaps more than fit into one process
     shipped = what.names["data"] if backend == "simulated" else what.examples
     keeping = _keeping(chosen, made_with, backend == "simulated")
     claim, checkpoint = open_folder(keeping, plan.epochs)
@@ -195,8 +209,9 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     task = TrainingTask(*ways, optimizer=optimizer)
     rates = _rates(checkpoint, backend, network or networks.DEFAULT)
     rows = () if checkpoint is None else checkpoint.rows
+    item_bytes = model.initial().itemsize if is_auto(options) else 0
     return Arguments(
-        task, workers, backend, network, time_limit_s, chosen.trace, rates, w.itemsize, claim, rows
+        task, workers, backend, network, time_limit_s, chosen.trace, rates, item_bytes, claim, rows
     )
 
 
@@ -223,22 +238,38 @@ def _rates(checkpoint: Checkpoint | None, backend: str, network: "Network") -> R
 
 def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
     """Read the options that only some schemes take."""
-    taken = SCHEMES[chosen.scheme].options
+    scheme = SCHEMES[chosen.scheme]
+    taken = scheme.options
     for name in OPTIONS:
         if getattr(chosen, name) is not None and name not in taken:
             takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
             raise ValueError(
                 f"{as_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
             )
-    return {name: OPTIONS[name].read(as_option(name), getattr(chosen, name)) for name in taken}
+    read: dict[str, Any] = {}
+    for name in taken:
+        option, given = OPTIONS[name], getattr(chosen, name)
+        if option.only_with and (other := read[option.only_with[0]]) != option.only_with[1]:
+            if given is not None:
+                needed = " ".join((as_option(option.only_with[0]), option.only_with[1]))
+                raise ValueError(f"{as_option(name)} is for {needed}, not {other}")
+            continue
+        text = scheme.usual.get(name) if given is None else given
+        read[name] = option.read(as_option(name), text)
+    return read
 
 
-def _check_servers(servers: int, workers: int) -> None:
+def _check_servers(servers: int, workers: int, backups: int) -> None:
     if 0 < servers >= workers:
         what = "1 server" if servers == 1 else f"{servers} servers"
         raise ValueError(
             f"--workers counts all ranks: with {what} there must be {servers + 1} or more, "
             f"got {workers}"
+        )
+    if backups >= workers - servers:
+        raise ValueError(
+            f"--backups must be less than the {workers - servers} that work of --workers "
+            f"{workers}, got {backups}"
         )
 
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, NamedTuple
 
-from course_lib.train.catalogue import Scheme
+from course_lib.train.entries import Scheme
 from course_lib.train.problem_file import Problem, load_problem, name_of_problem
 from course_lib.train.problems import MODELS, Data, Kind, load_data
 from course_lib.training import SGD, Optimizer

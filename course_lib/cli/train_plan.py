@@ -9,14 +9,15 @@ from typing import Any
 
 from course_lib.console.options import Parser, as_option, number, whole
 from course_lib.train.checkpoint import MOST_EPOCHS
-from course_lib.training import SGD, Adam, AdamW, Cosine, Optimizer, Plan, StepDecay
+from course_lib.train.entries import Scheme
+from course_lib.training import SGD, Adagrad, Adam, AdamW, Cosine, Optimizer, Plan, StepDecay
 
-__all__ = ["add_plan", "numbers_of", "read_optimizer", "read_plan"]
+__all__ = ["add_plan", "numbers_of", "read_optimizer", "read_plan", "take_usual"]
 
 _NUMBERS = {
     "epochs": "how often to go through all examples",
     "batch_size": "how many examples all workers together take in a step",
-    "learning_rate": "how far to go against the gradient; with adam and adamw 0.01 if left out",
+    "learning_rate": "how far to go against the gradient; 0.01 if left out, but with sgd",
     "momentum": "how much of the last step's direction is kept, from 0 to below 1; of sgd only",
     "warmup_steps": "over how many steps the learning rate rises to its full value",
     "seed": "of the first parameters and of the order of the examples",
@@ -27,8 +28,10 @@ _NUMBERS = {
 _AS_BEFORE = ("weight_decay", "clip", "accumulate")
 """What a checkpoint does not mention where it is not used, as those of earlier versions do not."""
 
-_OPTIMIZERS: dict[str, Optimizer] = {"sgd": SGD, "adam": Adam, "adamw": AdamW}
-_RATE_OF_ADAM = 0.01
+_OPTIMIZERS: dict[str, Optimizer] = {
+    "sgd": SGD, "adam": Adam, "adamw": AdamW, "adagrad": Adagrad,
+}  # fmt: skip
+_RATE_OF_ADAPTIVE = 0.01
 
 _SCHEDULES: dict[str, Callable[[int], Callable[[int], float] | None]] = {
     "constant": lambda _: None,
@@ -62,6 +65,32 @@ def read_optimizer(chosen: argparse.Namespace, usual: Optimizer) -> Optimizer:
     return _OPTIMIZERS[chosen.optimizer]
 
 
+def take_usual(chosen: argparse.Namespace, scheme: Scheme, usual: Plan) -> Plan:
+    """Take what is usual for the scheme where the words and the problem leave it out.
+
+    Parameters
+    ----------
+    chosen : argparse.Namespace
+        The words; the optimizer's name is filled in.
+    scheme : Scheme
+        How to train.
+    usual : Plan
+        That of the model.
+
+    Returns
+    -------
+    Plan
+        That of the scheme, but the model's own where ``--momentum`` is said.
+    """
+    if chosen.problem is not None:
+        return usual
+    if chosen.optimizer is None:
+        chosen.optimizer = scheme.optimizer
+    if scheme.usual_plan is None or chosen.momentum is not None:
+        return usual
+    return scheme.usual_plan(usual)
+
+
 def read_plan(chosen: argparse.Namespace, usual: Plan, n_examples: int) -> Plan:
     """Return the plan, or raise a sentence.
 
@@ -80,10 +109,10 @@ def read_plan(chosen: argparse.Namespace, usual: Plan, n_examples: int) -> Plan:
         How to train.
     """
     given: dict[str, Any] = {}
-    if chosen.optimizer in ("adam", "adamw"):
+    if chosen.optimizer not in (None, "sgd"):
         given["momentum"] = 0.0
         if chosen.problem is None:
-            given["learning_rate"] = _RATE_OF_ADAM
+            given["learning_rate"] = _RATE_OF_ADAPTIVE
     for name in _NUMBERS:
         text = getattr(chosen, name)
         if text is None:

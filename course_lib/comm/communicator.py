@@ -117,6 +117,9 @@ class Communicator(ABC):
     the function has returned that used this communicator there, and its rank lives on, who waits
     for it is told at the latest when no rank can go on otherwise.
 
+    In a run with ``survive=True``, who needs a rank that is lost gets ``RankLost``; ``run`` says
+    when.
+
     A communicator belongs to the function that it was handed to. A verb that is called in another
     one, or in another thread, raises ``RuntimeError``.
 
@@ -144,12 +147,18 @@ class Communicator(ABC):
 
     Attributes
     ----------
+    incarnation : int
+        How often this rank has been started again; 0 but in a run with ``restart``.
+    survives : bool
+        Whether the others go on when a rank is lost: ``survive`` of ``run``.
     device : str
         Where this worker's arrays live, ``"cpu"`` but where a GPU is used.
     """
 
     rank: int = _fixed()
     size: int = _fixed()
+    incarnation: int = _fixed()
+    survives: bool = False
     device: str = _fixed()
     _rates: Rates
     _records = True
@@ -168,16 +177,19 @@ class Communicator(ABC):
         members: Sequence[int] | None = None,
         sites: Sites | None = None,
     ) -> None:
-        self.__dict__.update(rank=rank, size=size, device="cpu")
+        self.__dict__.update(rank=rank, size=size, incarnation=0, device="cpu")
         self.name = name
         self._members = range(size) if members is None else members
         self._seed = seed
         self._computing: list[str] = []  # the block's label; a split shares it with its parent
+        # Where irecv is to write; a split shares it with its parent.
+        self._promised: dict[Received[Array], tuple[int, NDArray[Any]]] = {}
         self._n_splits = 0
         self._n_started = 0
         self._next_number = 0  # of its collectives, where a stamp has it
         self._last_stamp = 0
-        self._stamp = 0  # of the messages of the collective that this rank is in
+        self._stamp = 0  # of the messages of the collective that this rank is in,
+        self._stamped_on = name  # on this communicator, or on the one that this is a part of
         # For the simulator. None: any code may run between two verbs. False: only the library's,
         # in one of its collectives. True: and before that nothing had been changed.
         self._stays_usual: bool | None = None
@@ -328,7 +340,8 @@ class Communicator(ABC):
         src : int
             The rank to receive from.
         out : numpy.ndarray or torch.Tensor or None, default: None
-            Where to put the message, as in ``recv``. Leave it alone until ``wait`` has returned.
+            Where to put the message, as in ``recv``. Leave it alone until ``wait`` has returned;
+            one that overlaps that of another ``irecv`` is refused.
         op : {"sum", "max", "min"} or None, default: None
             Combine the message into ``out`` instead of overwriting it.
         tag : int or str or None, default: None
@@ -347,10 +360,28 @@ class Communicator(ABC):
         """
         self._no_compute("irecv")
         src = check_peer("src", src, self.rank, self.size)
-        coming = self._irecv(src, self._check_out(out, op), op, check_tag(tag))
-        return Received(
+        buffer = self._check_out(out, op)
+        if buffer is not None:
+            self._refuse_promised(buffer)
+        coming = self._irecv(src, buffer, op, check_tag(tag))
+        received: Received[Array] = Received(
             coming, lambda data, sent: self._wrap(data, sent.kind) if out is None else out
         )
+        if buffer is not None:
+            self._promised[received] = src, buffer
+        return received
+
+    def _refuse_promised(self, buffer: NDArray[Any]) -> None:
+        """Refuse an ``out`` that another ``irecv`` of this rank writes to, whoever is first."""
+        for pending in [each for each in self._promised if each.is_waited_for]:
+            del self._promised[pending]
+        for src, other in self._promised.values():
+            if self._overlap(buffer, other):
+                raise ValueError(
+                    f"out must not overlap that of irecv(src={src}) (on rank {self.rank}), for "
+                    "which nobody has waited yet: wait() for that first, or receive into another "
+                    "array"
+                )
 
     def recv_any(self) -> tuple[int, Array]:
         """Receive the array that arrives first, from whichever rank.
@@ -484,6 +515,8 @@ class Communicator(ABC):
             raise
         if group is not None:
             group._computing = self._computing
+            group._belong_to(self)
+            group._promised = self._promised
             group._family = self._family
             self._family.append(ref(group, self._family.remove))
         return group
@@ -668,6 +701,12 @@ class Communicator(ABC):
                 "a compute block holds arithmetic only: end the block first"
             )
 
+    def _belong_to(self, parent: "Communicator", stamp: int | None = None) -> None:
+        """Be a part of the collective that the parent is in, or was with that stamp, if any."""
+        self._stamp = parent._stamp if stamp is None else stamp
+        if self._stamp:
+            self._stamped_on = parent._stamped_on
+
     def _entered(self) -> Entered | None:
         """Say in which collective this rank's flow is: the outermost, of whatever communicator."""
         family = [comm for member in self._family if (comm := member()) is not None]
@@ -680,13 +719,13 @@ class Communicator(ABC):
         return entered._replace(frame=user_frame(frames_of_stack(sys._getframe())))
 
     def _entered_with(self, stamp: int) -> Entered:
-        return entered_with(stamp, self._members[self.rank], self.name, self._sites.known)
+        return entered_with(stamp, self._members[self.rank], self._stamped_on, self._sites.known)
 
     def _other_stamp(
         self, src: int, theirs: int, known: Sequence[Site] = ()
     ) -> CollectiveMismatchError:
         """Say that a message of rank ``src`` of the whole run belongs to another collective."""
-        sender = entered_with(theirs, src, self.name, known)
+        sender = entered_with(theirs, src, self._stamped_on, known)
         return mismatch([self._here(), sender], stamp=theirs)
 
     @abstractmethod

@@ -21,6 +21,7 @@ __all__ = [
     "MessageMismatchError",
     "NestedLaunchError",
     "PeerFinishedError",
+    "RankLost",
     "RunError",
     "SerializationError",
     "SharedMemoryFull",
@@ -217,6 +218,25 @@ class PeerFinishedError(RunError):
         """Travel with the peer."""
         rebuild, arguments = super().__reduce__()
         return partial(rebuild, peer=self.peer), arguments
+
+
+class RankLost(RunError):
+    """A verb needs a rank that is lost, in a run with ``survive=True``; see ``run``.
+
+    Parameters
+    ----------
+    rank : int
+        Who is lost: its rank in the whole run.
+    message : str, default: ""
+        Who needs it, and for what.
+    """
+
+    def __init__(self, rank: int, message: str = "") -> None:
+        super().__init__(message or f"rank {rank} is lost", rank=rank)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as rank and message."""
+        return type(self), (self.rank, str(self.args[0]))
 
 
 class MessageMismatchError(RunError, ValueError):

@@ -16,6 +16,7 @@ from course_lib.comm.errors import (
     CollectiveMismatchError,
     DeadlockError,
     PeerFinishedError,
+    RankLost,
     RunError,
     WorkerError,
     WorkerExited,
@@ -120,6 +121,9 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
             str(original.args[0]), rank=failure.rank, consequences=consequences,
             cycles=original.cycles, graph=original.graph,
         )  # fmt: skip
+    if isinstance(original, RankLost):
+        text = f"rank {failure.rank} did not catch RankLost: {original.args[0]}"
+        return WorkerError(text, rank=failure.rank, consequences=consequences, original=original)
     if isinstance(original, RunError):
         text = str(original.args[0])
         who = "" if text.startswith(f"rank {failure.rank} ") else f"rank {failure.rank}, "
@@ -137,6 +141,12 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
             consequences=consequences,
             original=original,
         )
+    return _raised(failure, where, consequences, original)
+
+
+def _raised(
+    failure: Failure, where: str, consequences: tuple[str, ...], original: BaseException | None
+) -> WorkerError:
     summary = f"{failure.type_name}: {failure.text}" if failure.text else failure.type_name
     message = f"rank {failure.rank} failed at {where}: {summary}"
     if failure.frames:

@@ -15,7 +15,15 @@ from course_lib.comm.settings import Settings
 from course_lib.words.units import in_bytes
 from course_lib.words.whole import whole
 
-__all__ = ["MOST_WORKERS", "USUAL_METHOD", "USUAL_WORKERS", "Job", "check_job", "torchrun_size"]
+__all__ = [
+    "MOST_RESTARTS",
+    "MOST_WORKERS",
+    "USUAL_METHOD",
+    "USUAL_WORKERS",
+    "Job",
+    "check_job",
+    "torchrun_size",
+]
 
 USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
 """How processes are started where nobody says otherwise."""
@@ -31,6 +39,9 @@ USUAL_WORKERS = _Usual(4)
 _START_METHODS = (None, "forkserver", "spawn")
 _BACKENDS = ("processes", "simulated", "torch")
 _MOST_PROCESSES = 61 if sys.platform == "win32" else 64
+MOST_RESTARTS = 100
+"""How often a rank may be started again."""
+
 MOST_WORKERS = {"processes": _MOST_PROCESSES, "simulated": 10_000, "torch": _MOST_PROCESSES}
 
 
@@ -72,6 +83,8 @@ def check_job(
     network: Any = None,
     faults: Any = None,
     max_events: Any = None,
+    survive: Any = False,
+    restart: Any = 0,
 ) -> Job:
     """Check the arguments of ``run``, which describes them.
 
@@ -95,6 +108,8 @@ def check_job(
             seed=whole("seed", seed, least=0),
             trace=_check_flag("trace", trace),
             rates=USUAL["processes"] if backend == "simulated" else kept_rates(backend),
+            survive=_check_survive(survive, backend),
+            restart=_check_restart(restart, survive),
         ),
         time_limit_s=_check_limit(time_limit_s),
     )
@@ -181,6 +196,24 @@ def _check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__})")
     return value
+
+
+def _check_survive(survive: Any, backend: str) -> bool:
+    if _check_flag("survive", survive) and backend == "torch":
+        raise ValueError(
+            'survive=True is only for backend="processes" and "simulated": a group of '
+            "torch.distributed cannot go on without one of its ranks"
+        )
+    return bool(survive)
+
+
+def _check_restart(restart: Any, survive: bool) -> int:
+    n_times = whole("restart", restart, 0, MOST_RESTARTS)
+    if n_times and not survive:
+        raise ValueError(
+            f"restart={n_times} needs survive=True: else the loss of a rank ends the run"
+        )
+    return n_times
 
 
 def _check_limit(limit_s: Any) -> float:

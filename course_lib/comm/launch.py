@@ -34,11 +34,14 @@ def run(
     max_workers: int | None = None,
     faults: "Faults | None" = None,
     max_events: int | None = None,
+    survive: bool = False,
+    restart: int = 0,
 ) -> Result:
     """Call ``fn(comm, *args)`` on many workers at once and wait until all of them are gone.
 
     The first failure ends the others and is raised, with the rank, the cell's line and the worker's
-    traceback. Every rank works on its own copy of the arguments.
+    traceback; with ``survive=True`` the others go on. Every rank works on its own copy of the
+    arguments.
 
     Parameters
     ----------
@@ -78,6 +81,11 @@ def run(
         What goes wrong, and when; see ``from course_lib import faults``. Only for ``"simulated"``.
     max_events : int or None, default: None
         How many events a simulated run may have, if it is to be other than ten million.
+    survive : bool, default: False
+        Whether the others go on when a rank is lost, as ``Notes`` say. Not for ``"torch"``.
+    restart : int, default: 0
+        How often, at most 100 times, each rank is started again when it is lost. A simulated
+        ``Crash`` may say itself when that is (``restart_at_s``), and then needs no ``restart``.
 
     Returns
     -------
@@ -90,6 +98,34 @@ def run(
         If an argument is unusable; nothing has been started then.
     RunError
         If the run failed; see ``course_lib.comm.errors`` for its kinds.
+
+    Notes
+    -----
+    With ``survive=True`` a rank is **lost** whose process ends before it has reported a result (it
+    is killed, it crashes, it leaves), and one whose function raises. ``values[rank]`` is then
+    ``Lost(reason)``, and the trace has the moment. A deadlock, a time limit and a rank that is
+    stopped end the run as ever; so does the loss of all ranks, with the first of these failures.
+
+    Who needs a lost rank gets ``RankLost``, with its ``rank``, within a second, and may catch it:
+
+    - ``send``, ``recv``, ``sendrecv`` and what ``isend`` and ``irecv`` have begun, where they name
+      it, also if it is lost in the middle. ``recv_any`` passes over it, and raises when no rank is
+      left that could send.
+    - ``barrier``, ``split``, ``shared_array``, ``start`` and all collectives of a communicator that
+      holds it, from then on for ever. A rank that needs nothing more when another is lost may still
+      return from the one that was under way.
+    - ``wait()`` for what ``start`` has begun, if that did not catch it.
+
+    What it had sent and nobody had received by then is dropped, and so is what others of its
+    communicators had sent in collectives that could not be ended.
+
+    A rank that is **started again** calls the function anew, with the arguments of the first time,
+    nothing of its memory, and a ``comm.incarnation`` that is one more. It and the others send and
+    receive on the communicator that ``run`` hands out. There each of the others is told of the loss
+    once: by ``RankLost`` in its first verb that names the rank (or in one that is under way), or by
+    ``recv_any``, if a message of the new incarnation comes first. From then on it talks to the new
+    incarnation, and waits for it. If none will come, every verb that names the rank raises. On
+    other communicators, and in what all enter together, a rank that was lost remains so.
 
     Examples
     --------
@@ -108,6 +144,7 @@ def run(
             fn, args, workers=workers, backend=backend, rendezvous=rendezvous, trace=trace,
             time_limit_s=time_limit_s, seed=seed, max_workers=max_workers,
             start_method=start_method, network=network, faults=faults, max_events=max_events,
+            survive=survive, restart=restart,
         )  # fmt: skip
         _refuse_nested()
         _refuse_at_the_end()
@@ -186,7 +223,8 @@ def _launcher(
     from course_lib.comm.processes.launcher import launcher as processes
 
     if backend == "processes":
-        return partial(processes.launch, job, start_method, processes.SharedMemory())
+        kind = processes.SurvivingMemory if job.settings.survive else processes.SharedMemory
+        return partial(processes.launch, job, start_method, kind())
     if torchrun_size() is not None:
         from course_lib.comm.torch_backend import torchrun
 

@@ -54,7 +54,14 @@ class Received(Pending[T]):
         The message as its world has it.
     finish : callable
         Makes the array of that.
+
+    Attributes
+    ----------
+    is_waited_for : bool
+        Whether a ``wait`` has returned or raised.
     """
+
+    is_waited_for = False
 
     def __init__(self, pending: Pending[Any], finish: Callable[..., T]) -> None:
         self._pending = pending
@@ -62,7 +69,10 @@ class Received(Pending[T]):
 
     def wait(self) -> T:
         """Wait until the message is there; return it, however often asked."""
-        return self._finish(*self._pending.wait())
+        try:
+            return self._finish(*self._pending.wait())
+        finally:
+            self.is_waited_for = True
 
     def test(self) -> bool:
         """Tell whether it is there."""

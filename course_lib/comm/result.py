@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 from course_lib.trace.trace import Trace
 
-__all__ = ["THREADS_OF_RANKS", "WORKER_VARIABLE", "Result", "inside_worker", "runs_ranks"]
+__all__ = ["THREADS_OF_RANKS", "WORKER_VARIABLE", "Lost", "Result", "inside_worker", "runs_ranks"]
 
 WORKER_VARIABLE = "COURSE_LIB_WORKER"
 """The environment variable that marks a worker process; its value is the rank."""
@@ -21,13 +21,26 @@ _here = threading.local()
 
 
 @dataclass(frozen=True)
+class Lost:
+    """Stands in the place of what a rank would have returned that was lost; see ``run``.
+
+    Attributes
+    ----------
+    reason : str
+        How it was lost, the last time.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Result:
     """What a run gave back.
 
     Attributes
     ----------
     values : list
-        What each rank's function returned, by rank.
+        What each rank's function returned, by rank; ``Lost`` of one that was lost.
     elapsed_s : float
         How long it took: wall seconds, or virtual seconds on the simulator.
     backend : str
@@ -57,7 +70,9 @@ class Result:
     def __repr__(self) -> str:
         """Summarise without any time, so that two runs of the same code print the same."""
         traffic = "" if self.recorded is None else f": {self.recorded.traffic}"
-        return f"Result({len(self.values)} ranks, {self.backend}{traffic})"
+        n_lost = sum(isinstance(value, Lost) for value in self.values)
+        lost = f", {n_lost} lost" if n_lost else ""
+        return f"Result({len(self.values)} ranks{lost}, {self.backend}{traffic})"
 
 
 @contextmanager

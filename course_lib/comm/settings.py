@@ -21,9 +21,15 @@ class Settings:
         Whether to record what happens.
     rates : Rates
         What a message costs, by rank 0's account. The simulator's ranks go by their network.
+    survive : bool
+        Whether the others go on when a rank is lost.
+    restart : int
+        How often such a rank is started again at most.
     """
 
     eager_bytes: int
     seed: int
     trace: bool
     rates: Rates = USUAL["processes"]
+    survive: bool = False
+    restart: int = 0

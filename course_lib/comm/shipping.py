@@ -12,7 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from course_lib.comm.errors import SerializationError
+from course_lib.comm.errors import NestedLaunchError, SerializationError
+from course_lib.comm.frames import frames_of, place, user_frame
 from course_lib.comm.limits import no_room_for
 from course_lib.comm.pickling import dump, dumps, load_anew, load_here
 
@@ -88,6 +89,14 @@ def load_call(data: bytes, rank: int | None = None) -> tuple[Callable[..., Any],
         fn, args = load_anew(data)
     except MemoryError as error:
         raise no_room(rank) from error
+    except NestedLaunchError as error:
+        line = place(user_frame(frames_of(error.__traceback__)))
+        raise SerializationError(
+            f"{_who(rank)} could not load the function or its arguments: it imports their module, "
+            f"and that calls run() meanwhile, at {line}; "
+            "put the call into a function, or under if __name__ == '__main__':",
+            rank=rank,
+        ) from error
     except _FAILURES as error:
         raise SerializationError(
             f"{_who(rank)} could not load the function or its arguments: {_reason(error)}; "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SparseData", "load_rcv1", "text_like"]
+__all__ = ["SparseData", "load_rcv1", "rows_of_length_1", "text_like"]
 
 
 class SparseData(NamedTuple):
@@ -84,14 +84,32 @@ def text_like(
     )
     rows = np.repeat(np.arange(n_documents), words_per_document)
     X = csr_matrix((np.ones(words.size), (rows, words.ravel())), shape=(n_documents, n_words))
-    X.data = 1.0 + np.log(X.data)
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    X = csr_matrix(X.multiply(1 / lengths[:, None]))
+    X = rows_of_length_1(X)
     score = X @ rng.normal(size=n_words)
     return SparseData(
         X, (score > np.median(score)).astype(np.int64),
         f"generated: {n_documents:,} documents, word frequencies by Zipf's law",
     )  # fmt: skip
+
+
+def rows_of_length_1(counts: Any) -> Any:
+    """Weigh words by the logarithm of how often a document has them, and make its row 1 long.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csr_matrix, shape (documents, words)
+        How often; no row may be empty. It is modified.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix, shape (documents, words)
+        The weights.
+    """
+    from scipy.sparse import csr_matrix
+
+    counts.data = 1.0 + np.log(counts.data)
+    lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+    return csr_matrix(counts.multiply(1 / lengths[:, None]))
 
 
 def load_rcv1(n_documents: int = 20000, **generated: Any) -> SparseData:

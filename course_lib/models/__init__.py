@@ -50,7 +50,9 @@ def from_module(
     example : tuple of arrays or None, default: None
         A few examples and their targets. With them all checks are done here, and not with the first
         batch; and a module that calls its children one after another becomes a chain of layers,
-        which schemes can exchange one by one. Without them only a ``Sequential`` does.
+        which schemes can exchange one by one, if torch finds the same gradients for it, on up to 64
+        of them. Without them only a ``Sequential`` does. Of a module that goes other ways in larger
+        batches, give as many as a worker will have.
     keep_weights : bool, default: True
         Start from the module's own weights. If not, they are drawn anew from the plan's seed, by
         each part's ``reset_parameters``.

@@ -121,7 +121,7 @@ class Chain:
         self.shapes = tuple(shapes)
         ends = accumulate((part.n_parameters for part in self.parts), initial=0)
         self.layers = tuple(
-            Layer(part.name, slice(*ends))
+            Layer(part.name, slice(*ends), tuple(map(tuple, getattr(part, "parameter_shapes", ()))))
             for part, ends in zip(self.parts, pairwise(ends), strict=True)
         )
 

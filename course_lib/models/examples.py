@@ -43,13 +43,15 @@ def check_numbers(array: Array, argument: str) -> None:
         raise TypeError(f"{argument} must hold real numbers, got dtype {told}{more}")
 
 
-def dense(X: Array) -> Array:
+def dense(X: Array, argument: str = "X") -> Array:
     """Return examples for a network: real numbers, one beside the other, bytes in native order.
 
     Parameters
     ----------
     X : numpy.ndarray or torch.Tensor, shape (m, ...)
         The examples.
+    argument : str, default: "X"
+        How they are called, for the error.
 
     Returns
     -------
@@ -63,9 +65,11 @@ def dense(X: Array) -> Array:
     """
     is_torch = hasattr(X, "layout") and hasattr(X, "to_dense")
     if (is_torch and "strided" not in str(X.layout)) or hasattr(X, "toarray"):
-        way_out = "X.to_dense()" if is_torch else "X.toarray()"
-        raise TypeError(f"X must be a dense array, got {type(X).__name__}; {way_out} makes one")
-    check_numbers(X, "X")
+        way_out = f"{argument}.to_dense()" if is_torch else f"{argument}.toarray()"
+        raise TypeError(
+            f"{argument} must be a dense array, got {type(X).__name__}; {way_out} makes one"
+        )
+    check_numbers(X, argument)
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
         return X.astype(X.dtype.newbyteorder("="))
     return X

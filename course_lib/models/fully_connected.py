@@ -40,6 +40,7 @@ class FullyConnected:
             raise ValueError(f"n_in and n_out must be 1 or more, got {n_in} and {n_out}")
         self.name, self.n_in, self.n_out, self.bends = name, n_in, n_out, bends
         self.n_parameters = n_in * n_out + n_out
+        self.parameter_shapes = ((n_out, n_in), (n_out,))
 
     def unpack(self, w: Matrix) -> tuple[Matrix, Matrix]:
         """View a flat vector as the weights and the biases.

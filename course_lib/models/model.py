@@ -30,10 +30,13 @@ class Layer(NamedTuple):
         What to call it in tables and on timelines.
     part : slice
         Its place: ``w[layer.part]`` is a view of the layer's parameters.
+    shapes : tuple of tuple of int, default: ()
+        Of its weights and biases, one after another in that view; () where nobody has said.
     """
 
     name: str
     part: slice
+    shapes: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_parameters(self) -> int:

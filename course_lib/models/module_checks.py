@@ -1,13 +1,14 @@
 """What a torch module may be so that a flat vector stands for it: the rest is refused by name."""
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import nn
 
-__all__ = ["check_layers", "check_module", "keeps_statistics", "trained"]
+__all__ = ["check_layers", "check_loss", "check_module", "keeps_statistics", "trained"]
 
 _WRAPPERS = {
     "DataParallel": "the module in it, .module",
@@ -61,13 +62,73 @@ def check_module(module: Any) -> None:
                 f"{name!r} has track_running_stats=False, so that a prediction would depend on "
                 "the other examples of its batch: make it with track_running_stats=True"
             )
+        _check_part(name or kind, part)
     _check_parameters(module)
+
+
+def check_loss(loss: Any) -> None:
+    """Refuse what is no loss, and a loss with parameters of its own, which nobody would train.
+
+    Parameters
+    ----------
+    loss : callable
+        Of outputs and targets.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be called.
+    ValueError
+        If it is a module, or belongs to one, with a parameter to train; the text names it.
+    """
+    if not callable(loss):
+        raise TypeError(f"loss must be called with outputs and targets, got {loss!r}")
+    while isinstance(loss, partial):
+        loss = loss.func
+    owner = getattr(loss, "__self__", loss)
+    own = trained(owner) if isinstance(owner, nn.Module) else {}
+    if own:
+        raise ValueError(
+            f"loss has parameters of its own, {', '.join(own)}, which nobody would train: make "
+            "them a part of module, whose outputs the loss is called with, or freeze them "
+            "(requires_grad_(False))"
+        )
+
+
+def _check_part(name: str, part: nn.Module) -> None:
+    if isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
+        if part.max_norm is not None:
+            raise ValueError(
+                f"{name!r} has max_norm={part.max_norm}, with which it writes into its weights as "
+                "it is called, on every worker for the words that it has: make it without"
+            )
+        if part.sparse:
+            raise ValueError(
+                f"{name!r} has sparse=True, but gradients are one flat vector here: make it "
+                "with sparse=False"
+            )
+    forward = vars(part).get("forward")
+    if forward is not None and getattr(forward, "__self__", None) is not part:
+        raise ValueError(
+            f"{name!r} has a forward that was put into the object, and computes with the "
+            "parameters of the original in every copy: put it into a class"
+        )
+    if any(type(hook).__name__ == "WeightNorm" for hook in part._forward_pre_hooks.values()):
+        raise ValueError(
+            f"{name!r} has torch.nn.utils.weight_norm, which torch has given up: take that of "
+            "torch.nn.utils.parametrizations"
+        )
 
 
 def _check_parameters(module: nn.Module) -> None:
     for name, parameter in module.named_parameters():
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise ValueError(f"{name!r} has no shape yet: call the module once on an example")
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
+            raise ValueError(
+                f"{name!r} has a hook of its own, which torch does not call where other numbers "
+                "stand for it: change the gradient in an optimizer, or in a hook of the module"
+            )
     own = trained(module)
     if not own:
         raise ValueError("module must have a parameter with requires_grad=True, but has none")

@@ -1,6 +1,6 @@
 """A first look at a network with some of its examples: what no type and no name says."""
 
-import copy
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,9 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from course_lib.models.module_checks import keeps_statistics, trained
+from course_lib.models.module_checks import trained
+from course_lib.models.module_copies import copied
+from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
 
 __all__ = ["Look", "drawing", "look_at"]
 
@@ -33,14 +35,20 @@ class Look(NamedTuple):
 
 
 def look_at(
-    layers: Sequence[tuple[str, nn.Module]], loss: Callable[..., Any], x: torch.Tensor, y: Any
+    whole: nn.Module,
+    layers: Sequence[tuple[str, nn.Module]],
+    loss: Callable[..., Any],
+    x: torch.Tensor,
+    y: torch.Tensor,
 ) -> Look:
     """Compute with copies of the layers, and refuse what would be trained in another sense.
 
     Parameters
     ----------
-    layers : sequence of (str, torch.nn.Module)
+    whole : torch.nn.Module
         The network.
+    layers : sequence of (str, torch.nn.Module)
+        Its layers.
     loss : callable
         Of its outputs and targets.
     x, y : torch.Tensor
@@ -56,36 +64,33 @@ def look_at(
     TypeError
         If the loss is no single number.
     ValueError
-        If the module cannot take one example, a buffer other than running statistics changes in
-        training, or the loss is no mean over the examples.
+        If the module cannot take one example, something in it other than running statistics changes
+        in training, or the loss is no mean over the examples, or cannot be computed.
     """
     x, y = x[:_MOST_EXAMPLES], y[:_MOST_EXAMPLES]
-    copies = [copy.deepcopy(layer) for _, layer in layers]
+    whole, copies = copied(whole, [layer for _, layer in layers])
+    if isinstance(loss, nn.Module):
+        loss, _ = copied(loss)
+    watched = {"module": whole} | ({"loss": loss} if isinstance(loss, nn.Module) else {})
+    before = {what: state_of(thing) for what, thing in watched.items()}
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         try:
-            flops = tuple(_flops(copies, x[:1]))
+            flops = tuple(_flops(copies, x[:1].clone()))
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 "module must take a batch of any size, of one example too, called with it alone: "
                 f"with one of shape {tuple(x[:1].shape)} it ended in {type(error).__name__}: "
                 f"{error}"
             ) from error
-        draws = _draws(copies, x, False)
-        if not draws:
+        is_random = [_draws(copies, x, training) for training in (False, True)]
+        for training in (False, True):
+            _told(copies, loss, x, y, training)
+        for what, thing in watched.items():
+            found = changed(before[what], state_of(thing))
+            _check_state(what, found, lambda training: _told(copies, loss, x, y, training))
+        if not is_random[0]:
             _check_mean(copies, loss, x, y)
-        before = _buffers(copies)
-        draws |= _draws(copies, x, True)
-    changed = [
-        name
-        for (name, *kept), (_, *now) in zip(before, _buffers(copies), strict=True)
-        if kept[0] is not now[0] or kept[1] != now[1]
-    ]
-    if changed:
-        raise ValueError(
-            f"module changes {', '.join(changed)} while it trains, and nothing keeps that: make it "
-            "a parameter, or leave it out; only the running statistics of BatchNorm are understood"
-        )
-    return Look(draws, flops)
+    return Look(any(is_random), flops)
 
 
 @contextmanager
@@ -103,6 +108,7 @@ def drawing(contents: list[torch.Tensor] | None) -> Iterator[None]:
 
 
 def _forward(layers: Sequence[nn.Module], x: Any, training: bool) -> Any:
+    x = x.clone()  # which may be written into
     for layer in layers:
         x = layer.train(training)(x)
     return x
@@ -123,36 +129,80 @@ def _flops(layers: Sequence[nn.Module], x: Any) -> list[float]:
     for layer in layers:
         counter = FlopCounterMode(display=False)
         # Other ways of computing attention are not counted, nor is what it does without gradients.
-        with counter, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+        with _uncompiled(), counter, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
             x = layer.eval()(x)
         n_parameters = sum(p.numel() for p in trained(layer).values())
         found.append(float(counter.get_total_flops() or 2 * n_parameters))
     return found
 
 
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Let torch count without loading its compiler, to keep it out: more than a second a worker.
+
+    Where nothing has loaded it, nothing is compiled. torch asks for what is set here first.
+    """
+    from torch.utils.flop_counter import _FlopCounterMode
+
+    count: Any = getattr(_FlopCounterMode.__torch_dispatch__, "__wrapped__", None)
+    if count is None or "torch._dynamo" in sys.modules:
+        yield
+        return
+    count.__dynamo_disable = count
+    try:
+        yield
+    finally:
+        del count.__dynamo_disable
+
+
+def _loss_of(loss: Callable[..., Any], outputs: Any, y: torch.Tensor) -> Any:
+    try:
+        return loss(outputs, y)
+    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+        of = f" of shape {tuple(outputs.shape)}" if isinstance(outputs, torch.Tensor) else ""
+        raise ValueError(
+            f"loss must take what the module gives, here{of}, and targets y, here of shape "
+            f"{tuple(y.shape)} and dtype {str(y.dtype).removeprefix('torch.')} (y.astype(int) "
+            f"makes class numbers); it ended in {type(error).__name__}: {error}"
+        ) from error
+
+
+def _told(
+    layers: Sequence[nn.Module], loss: Callable[..., Any], x: torch.Tensor, y: torch.Tensor,
+    training: bool,
+) -> Any:  # fmt: skip
+    """Return the loss, whatever else has been drawn before."""
+    torch.manual_seed(0)
+    return _loss_of(loss, _forward(layers, x, training), y)
+
+
+def _check_state(what: str, found: Sequence[Slot], compute: Callable[[bool], Any]) -> None:
+    """Refuse what a forward pass leaves behind, but for outputs that are stored to be looked at."""
+    kept = [slot.name for slot in found if not slot.may_be_output]
+    if not kept and found and not is_forgotten(found, compute):
+        kept = [slot.name for slot in found]
+    if kept:
+        raise ValueError(
+            f"{what} changes {', '.join(kept)} while it trains, each worker for itself, and nothing"
+            " keeps that: make it a parameter that the optimizer trains, or compute it in __init__ "
+            "if it stays the same, or leave it out; only the running statistics of BatchNorm are "
+            "understood"
+        )
+
+
 def _check_mean(
     layers: Sequence[nn.Module], loss: Callable[..., Any], x: torch.Tensor, y: torch.Tensor
 ) -> None:
-    whole = loss(_forward(layers, x, False), y)
+    whole = _loss_of(loss, _forward(layers, x, False), y)
     if not isinstance(whole, torch.Tensor) or whole.shape != ():
         got = tuple(whole.shape) if isinstance(whole, torch.Tensor) else type(whole).__name__
         raise TypeError(f"loss must return a tensor of one number, of shape (), got {got}")
-    ones = [loss(_forward(layers, x[k : k + 1], False), y[k : k + 1]) for k in range(len(x))]
+    ones = [
+        _loss_of(loss, _forward(layers, x[k : k + 1], False), y[k : k + 1]) for k in range(len(x))
+    ]
     mean = torch.stack(ones).mean()
     if not torch.allclose(whole, mean, rtol=1e-3, atol=1e-5, equal_nan=True):
         raise ValueError(
             "loss must be a mean over the examples, so that the parts of a batch add up to it: of "
             f"{len(x)} examples it is {whole.item():.4g}, and the mean of theirs {mean.item():.4g}"
         )
-
-
-def _buffers(layers: Sequence[nn.Module]) -> list[tuple[str, torch.Tensor, int]]:
-    """List what modules keep beside parameters, but for running statistics, and its version."""
-    return [
-        (f"{name}.{buffer}".lstrip("."), tensor, tensor._version)
-        for layer in layers
-        for name, part in layer.named_modules()
-        if not keeps_statistics(part)
-        for buffer, tensor in part._buffers.items()
-        if tensor is not None
-    ]

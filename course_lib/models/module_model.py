@@ -11,14 +11,18 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
+from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, LayerFlops, OneLayerPasses, check_not_empty
-from course_lib.models.module_checks import check_module, keeps_statistics, trained
+from course_lib.models.module_checks import check_loss, check_module, keeps_statistics, trained
+from course_lib.models.module_copies import copied, needs_packing, packed, unpacked
 from course_lib.models.module_look import Look, drawing, look_at
 from course_lib.models.module_parts import layers_of
+from course_lib.models.module_statistics import settle
 from course_lib.models.module_weights import (
     digest,
     drawn_weights,
     flat_weights,
+    places_of,
     with_weights,
 )
 from course_lib.models.torch_model import TorchModel
@@ -56,16 +60,16 @@ class ModuleModel(TorchModel):
         answer: Callable[[Any], Any] | None,
     ) -> None:
         check_module(module)
-        if not callable(loss):
-            raise TypeError(f"loss must be called with outputs and targets, got {loss!r}")
-        self._whole = copy.deepcopy(module)
+        check_loss(loss)
+        self._whole, _ = copied(module)
         self._loss_of, self._flops = loss, flops
         self._answer = answer or (_classes if _is_cross_entropy(loss) else _as_they_are)
         self._keep_weights = keep_weights
         own = trained(self._whole)
         self.dtype = next(iter(own.values())).dtype
-        x = None if example is None else self._plain(example[0])
-        self._take(layers_of(self._whole, x))
+        batch = None if example is None else (self._plain(example[0]), self._plain(example[1], "y"))
+        self._take(layers_of(self._whole, loss, batch))
+        self._places = [places_of(layer) for _, layer in self._modules]
         by_identity = {id(p): name for name, p in own.items()}
         self._order = [
             by_identity[id(p)] for _, layer in self._modules for p in trained(layer).values()
@@ -103,7 +107,8 @@ class ModuleModel(TorchModel):
                 "model.settled(w, X).predict(w, X) takes them over the examples X first"
             )
         with torch.no_grad():
-            return self._forward(w, self._tensor(X, w), training=False)
+            x = self._tensor(X, w).clone()  # a module may write into it
+            return self._forward(w, x, training=False)
 
     def predict(self, w: Array, X: Array) -> np.ndarray[Any, Any]:
         """Return the module's answers: classes after a cross-entropy, else outputs, or ``answer``.
@@ -125,7 +130,7 @@ class ModuleModel(TorchModel):
 
     def mean_loss(self, outputs: Any, y: Array) -> torch.Tensor:
         """Return the mean loss of outputs and targets, as a number to ask a gradient of."""
-        found: torch.Tensor = self._loss_of(outputs, self._plain(y))
+        found: torch.Tensor = self._loss_of(outputs, self._plain(y, "y"))
         return found
 
     def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
@@ -188,15 +193,8 @@ class ModuleModel(TorchModel):
             return self
         model = copy.deepcopy(self)
         normal = [part for part in model._whole.modules() if keeps_statistics(part)]
-        rates = [part.momentum for part in normal]
-        for part in normal:
-            part.reset_running_stats()  # type: ignore[operator]
-            part.momentum = None  # type: ignore[assignment] # all batches weigh the same
-        with torch.no_grad():
-            for examples in np.array_split(np.arange(len(X)), -(-len(X) // batch_size)):
-                model._forward(w, model._tensor(X[examples], w), training=False, settling=normal)
-        for part, rate in zip(normal, rates, strict=True):
-            part.momentum = rate
+        batches = np.array_split(np.arange(len(X)), -(-len(X) // batch_size))
+        settle(normal, batches, lambda k: model._forward(w, model._tensor(X[k], w), False, normal))
         model._statistics_of = digest(w)
         return model
 
@@ -214,6 +212,22 @@ class ModuleModel(TorchModel):
             Of the class of the one that was given; of BatchNorm it has this model's statistics.
         """
         return with_weights(self._whole, self._order, self._vector(w))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a message needs, for modules that torch does neither with."""
+        state = vars(self).copy()
+        if needs_packing(self._whole):
+            whole, modules, computed = packed(self._whole, self._modules)
+            state |= {"_whole": whole, "_modules": modules, "_computed": computed}
+        if isinstance(self._loss_of, nn.Module):
+            state["_loss_of"], _ = copied(self._loss_of)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the model that was copied or sent."""
+        computed = state.pop("_computed", {})
+        vars(self).update(state)
+        unpacked(self._whole, computed)
 
     def _forward(
         self, w: Array, x: Any, training: bool, settling: list[nn.Module] | None = None
@@ -238,7 +252,7 @@ class ModuleModel(TorchModel):
         layer = self._modules[number][1].train(training)
         for part in settling or ():
             part.train()
-        named = dict(zip(self._names[number], own, strict=True))
+        named = {place: own[index] for place, index in self._places[number].items()}
         if training:  # BatchNorm counts on copies, which are thrown away
             named |= {
                 f"{name}.{buffer}".lstrip("."): tensor.clone()
@@ -249,21 +263,21 @@ class ModuleModel(TorchModel):
             }
         is_random = self._found is None or self._found.is_random
         with drawing([*own, x] if is_random else None):
-            return functional_call(layer, named, (x,))
+            return functional_call(layer, named, (x,), tie_weights=False)
 
     def _look(self, batch: Batch) -> Look:
         """Look at the first examples that come, once."""
         if self._found is None:
-            x, y = self._plain(batch[0][:4]), self._plain(batch[1][:4])
-            self._found = look_at(self._modules, self._loss_of, x, y)
+            x, y = self._plain(batch[0][:4]), self._plain(batch[1][:4], "y")
+            self._found = look_at(self._whole, self._modules, self._loss_of, x, y)
         return self._found
 
     def _tensor(self, X: Array, w: Array) -> torch.Tensor:
         return self._plain(X).to(self._vector(w).device)
 
-    def _plain(self, array: Array) -> torch.Tensor:
+    def _plain(self, array: Array, argument: str = "X") -> torch.Tensor:
         """Make a tensor: whole numbers as int64, truth values as they are, others as the module."""
-        tensor = torch.as_tensor(array)
+        tensor = torch.as_tensor(dense(array, argument))
         if tensor.is_floating_point():
             return tensor.to(self.dtype)
         return tensor if tensor.dtype == torch.bool else tensor.long()

@@ -1,6 +1,5 @@
 """A module's weights as one flat vector, and back."""
 
-import copy
 import hashlib
 from typing import Any
 
@@ -9,8 +8,10 @@ import torch
 from torch import nn
 
 from course_lib.models.model import Array
+from course_lib.models.module_checks import trained
+from course_lib.models.module_copies import copied
 
-__all__ = ["digest", "drawn_weights", "flat_weights", "with_weights"]
+__all__ = ["digest", "drawn_weights", "flat_weights", "places_of", "with_weights"]
 
 
 def flat_weights(module: nn.Module, order: list[str]) -> np.ndarray[Any, Any]:
@@ -41,7 +42,7 @@ def drawn_weights(module: nn.Module, order: list[str], seed: int) -> np.ndarray[
     ValueError
         If a part that has parameters has no method ``reset_parameters``.
     """
-    drawn = copy.deepcopy(module)
+    drawn, _ = copied(module)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for name, part in drawn.named_modules():
@@ -58,13 +59,28 @@ def drawn_weights(module: nn.Module, order: list[str], seed: int) -> np.ndarray[
 
 def with_weights(module: nn.Module, order: list[str], vector: torch.Tensor) -> nn.Module:
     """Return a copy of a module with the parameters of these names set."""
-    filled = copy.deepcopy(module)
+    filled, _ = copied(module)
     own = [filled.get_parameter(name) for name in order]
     pieces = torch.split(vector.detach().cpu(), [p.numel() for p in own])
     with torch.no_grad():
         for parameter, piece in zip(own, pieces, strict=True):
             parameter.copy_(piece.view(parameter.shape))
     return filled.train()
+
+
+def places_of(layer: nn.Module) -> dict[str, int]:
+    """Say where the parameters to train are, and which of them it is: a tied one in all places.
+
+    A part that is called twice is named once: torch would put its parameters back as it found them,
+    at the second name those that it had put there at the first.
+    """
+    numbers = {id(p): number for number, p in enumerate(trained(layer).values())}
+    return {
+        f"{name}.{key}".lstrip("."): numbers[id(parameter)]
+        for name, part in layer.named_modules()
+        for key, parameter in part._parameters.items()
+        if id(parameter) in numbers
+    }
 
 
 def digest(w: Array) -> bytes:

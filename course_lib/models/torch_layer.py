@@ -48,6 +48,7 @@ class TorchLayer:
         self.name, self.uses = name, uses
         self._module = module.double()
         self.shapes = {key: parameter.shape for key, parameter in own.items()}
+        self.parameter_shapes = tuple(map(tuple, self.shapes.values()))
         self.n_parameters = sum(shape.numel() for shape in self.shapes.values())
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:

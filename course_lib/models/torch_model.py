@@ -72,7 +72,7 @@ class TorchModel:
             stop = start + sum(shape.numel() for shape in shapes)
             if stop == start:
                 raise ValueError(f"every layer must have parameters, but {name!r} has none")
-            layers.append(Layer(name, slice(start, stop)))
+            layers.append(Layer(name, slice(start, stop), tuple(map(tuple, shapes))))
             start = stop
         self.layers = tuple(layers)
 

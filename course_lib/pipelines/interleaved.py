@@ -33,10 +33,9 @@ def interleaved(ranks: int, microbatches: int, chunks: int = 2) -> Schedule:
 
     Notes
     -----
-    Cost: 3 M + 3 (P - 1)/v thirds of a pass forward and back through a rank's part, for forward,
-    inputs' and weights' gradients of equal length; 2 M (v P - 1) messages (for one rank none); the
-    activations of (2 (P - 1 - r) + (v - 1) P + 1)/v micro-batches, M at most, on rank r, where P
-    divides M.
+    Cost: M + (P - 1)/v times a pass forward and back through a rank's part, (P - 1)/v of them idle;
+    2 M (v P - 1) messages (for one rank none); the activations of (2 (P - 1 - r) + (v - 1) P + 1)/v
+    micro-batches, M at most, on rank r, where P divides M.
 
     References
     ----------
@@ -62,6 +61,7 @@ def interleaved(ranks: int, microbatches: int, chunks: int = 2) -> Schedule:
     for rank in range(ranks):
         forward = one_pass("F", rank, range(chunks))
         backward = one_pass("B", rank, range(chunks)[::-1])
+        # Twice as far ahead as in 1F1B: the rule of Megatron-LM.
         ahead = min((chunks - 1) * at_once + 2 * (ranks - 1 - rank), len(forward))
         turns = [action for pair in zip(forward[ahead:], backward, strict=False) for action in pair]
         orders.append((*forward[:ahead], *turns, *backward[len(forward) - ahead :]))

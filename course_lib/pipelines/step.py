@@ -115,9 +115,7 @@ class Step:
 
     def _begin_back(self, action: Action, outputs: Array) -> None:
         """Compute the loss: its slope comes to the last stage as if from a stage behind it."""
-        weight = (
-            self.share * self._size(action) / len(self.y)
-        )  # so that the parts add up to the batch's mean
+        weight = self.share * self._size(action) / len(self.y)  # the parts add up to the mean
         y = self.y[self.rows[action.microbatch]]
         loss, slope = partial_loss(outputs, y, weight)
         self.loss += loss

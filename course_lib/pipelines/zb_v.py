@@ -10,10 +10,10 @@ __all__ = ["zb_v"]
 def zb_v(ranks: int, microbatches: int) -> Schedule:
     """Give every rank two stages, one on the way down and one on the way up, and let weights wait.
 
-    The placement is a V: rank 0 has the first stage and the last. So a micro-batch comes back to
-    where it began, and going back starts on rank 0 at once, on the rank that has waited longest. At
-    the bottom of the V both stages are on one rank, and nothing is sent. Gradients of weights wait
-    at the end only, where they fill the time of draining, as in ZB-H1.
+    The placement is a V: rank 0 has the first stage and the last. So a micro-batch ends where it
+    began, and rank 0 can go back with it at once. At the bottom of the V both stages are on one
+    rank, and nothing is sent. Gradients of weights wait at the end only, where they fill the time
+    of draining, as in ZB-H1.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def _order(rank: int, ranks: int, microbatches: int) -> list[Action]:
             order.append(Action(kind, stages[way], done[word]))
             done[word] += 1
 
-    # Warm-up: until the first micro-batch is on its way up; then until it is on its way back.
+    # Warm-up: until micro-batch 0 comes up again,
     for _ in range(2 * (ranks - rank) - 1):
         do("F down")
-    for _ in range(rank):
+    for _ in range(rank):  # until it has turned on rank 0,
         do("F up", "F down")
-    for _ in range(ranks - rank):
+    for _ in range(ranks - rank):  # and until its slope is back from the bottom of the V.
         do("F up", "I up", "W up")
 
     # One of each, down and up, until all have been forward.

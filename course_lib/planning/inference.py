@@ -119,7 +119,7 @@ def serve_stages(
     requests : sequence of array, each of shape (m, ...)
         Examples; only the first rank needs them, the others only their number.
     stages : sequence of int
-        How many layers each rank has; see ``balanced_stages``.
+        How many layers each rank has; see ``balanced_stages`` of ``course_lib.training.balanced``.
 
     Returns
     -------

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.simulated.network import Network
+from course_lib.costs.catalogue import predicted_s
 from course_lib.models.chain import Chain
 from course_lib.models.published import LayerSize
 from course_lib.planning.graph import Graph, Node
-from course_lib.planning.stages import balanced_stages
+from course_lib.training.balanced import balanced_stages
 from course_lib.words.split import split_evenly
 from course_lib.words.whole import whole
 
 __all__ = ["GRADIENT_BYTES", "SizedStep", "data_step", "hybrid_step", "layer_sizes",
-           "pipeline_step"]  # fmt: skip
+           "pipeline_step", "ring_s"]  # fmt: skip
 
 GRADIENT_BYTES = 4
 """Of one number: float32."""
@@ -241,6 +242,30 @@ def layer_sizes(chain: Chain) -> tuple[LayerSize, ...]:
     return tuple(
         LayerSize(part.name, part.n_parameters, float(sum(part.flops(1))), math.prod(shape))
         for part, shape in zip(chain.parts, chain.shapes[:-1], strict=True)
+    )
+
+
+def ring_s(collective: str, n_bytes: int, workers: int, network: Network) -> float:
+    """Predict a collective on a ring, of messages that wait for their receivers.
+
+    Parameters
+    ----------
+    collective : str
+        A name in the catalogue of costs.
+    n_bytes : int
+        Of the array that it is called with.
+    workers : int
+        How many call it.
+    network : Network
+        One in which any two ranks are connected alike.
+
+    Returns
+    -------
+    float
+        In seconds.
+    """
+    return predicted_s(
+        collective, workers, n_bytes, network.latency_s, network.beta_s_per_byte, eager_bytes=0
     )
 
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.network import Network
-from course_lib.costs.catalogue import predicted_s
 from course_lib.models.published import LayerSize
 from course_lib.planning.executor import execute
 from course_lib.planning.prediction import predict
-from course_lib.planning.sized_steps import SizedStep, data_step, hybrid_step, pipeline_step
+from course_lib.planning.sized_steps import SizedStep, data_step, hybrid_step, pipeline_step, ring_s
 from course_lib.words.tables import as_html, as_text
 from course_lib.words.units import in_seconds
 from course_lib.words.whole import whole
@@ -116,7 +115,7 @@ def _data_s(step: SizedStep, workers: int, network: Network) -> float:
     n_examples = -(-step.batch // workers)
     compute_s = step.flops(step.layers, n_examples) / min(network.speeds(workers))
     n_bytes = step.parameter_bytes(step.layers)
-    return compute_s + _ring_s("allreduce_ring", n_bytes, workers, network)
+    return compute_s + ring_s("allreduce_ring", n_bytes, workers, network)
 
 
 def _hybrid_s(step: SizedStep, workers: int, network: Network) -> float:
@@ -124,19 +123,13 @@ def _hybrid_s(step: SizedStep, workers: int, network: Network) -> float:
     flops = step.flops(apart, -(-step.batch // workers)) + step.flops(split, step.batch / workers)
     seconds = flops / min(network.speeds(workers))
     if apart:
-        seconds += _ring_s("allreduce_ring", step.parameter_bytes(apart), workers, network)
+        seconds += ring_s("allreduce_ring", step.parameter_bytes(apart), workers, network)
     for layer in split:
         n_bytes = step.input_bytes(layer, step.batch)
-        seconds += _ring_s("allgather_ring", n_bytes // workers, workers, network)
+        seconds += ring_s("allgather_ring", n_bytes // workers, workers, network)
         if layer is not step.layers[0]:
-            seconds += _ring_s("reduce_scatter_ring", n_bytes, workers, network)
+            seconds += ring_s("reduce_scatter_ring", n_bytes, workers, network)
     return seconds
-
-
-def _ring_s(collective: str, n_bytes: int, workers: int, network: Network) -> float:
-    return predicted_s(
-        collective, workers, n_bytes, network.latency_s, network.beta_s_per_byte, eager_bytes=0
-    )
 
 
 def run_strategy(choice: Choice, name: str) -> float:

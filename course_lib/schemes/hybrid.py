@@ -21,10 +21,10 @@ def hybrid(
     join: Callable[..., Array] = all_at_once, allreduce: Callable[..., Array] = allreduce_ring,
     optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
-    """Train a network of convolutions and fully connected layers, each kind in its own way.
+    """Train convolutions, if there are any, and fully connected layers, each in their own way.
 
-    A rank has all convolutions, which have few weights, for its own examples; of fully connected
-    layers, which have most, some units for all examples. In a grid a row shares one replica.
+    A rank has all convolutions, which have few weights, for its own examples; of the others some
+    units for all examples of its row; ``join`` takes these through them. A column has the same.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def hybrid(
     -----
     Cost of one step: all-reduces of the gradient, the convolutions' over all ranks, the others'
     over a column. In a row of K ranks with m examples, each sends 2(K-1)/K m numbers for each
-    output of the convolutions and of every fully connected layer but the last, and half for those.
+    output of the last convolution and of every fully connected layer but the last, half for those.
 
     Invariant: convolutions are the same on all ranks, parts in a column. See ``join_model``.
 
@@ -54,30 +54,34 @@ def hybrid(
     net, n_convs = split_by_units(row, model, sums=False), n_unsplit(model)
     w = net.initial(plan.seed)
     grad = np.zeros_like(w)
-    of_convs, of_fully = np.split(grad, [net.layers[n_convs].part.start])  # views
+    of_convs, of_fully_connected = np.split(grad, [net.layers[n_convs].part.start])  # views
     sgd = optimizer(w, plan)
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank // splits, comm.size // splits):
         grad[...] = 0
         losses.append(0.0)
-        for some, share in in_parts(examples, plan.accumulate):  # of the row's examples
-            parts = split_evenly(len(some), splits)
-            own = some[parts[row.rank]]
-            x, kept = forward(net, range(n_convs), w, model.examples(X[own]))
-            fully = _Fully(net, n_convs, w, grad, y[some], weight * share)
-            dx = join(row, x, parts, fully)
-            backward(net, range(n_convs), w, kept, dx, grad)
+        for part, share in in_parts(examples, plan.accumulate):  # of the row's examples
+            fully = _FullyConnected(net, n_convs, w, grad, y[part], weight * share)
+            if n_convs:
+                parts = split_evenly(len(part), splits)
+                own = part[parts[row.rank]]
+                x, kept = forward(net, range(n_convs), w, model.examples(X[own]))
+                dx = join(row, x, parts, fully)
+                backward(net, range(n_convs), w, kept, dx, grad)
+            else:  # what is to be joined is the examples, and everybody has them
+                fully(model.examples(X[part]), np.arange(len(part)))
             losses[-1] += fully.loss if row.rank == 0 else 0.0
         comm.note("loss_partial", losses[-1])
-        allreduce(comm, of_convs, out=of_convs)
-        allreduce(column, of_fully, out=of_fully)
+        if n_convs:
+            allreduce(comm, of_convs, out=of_convs)
+        allreduce(column, of_fully_connected, out=of_fully_connected)
         norm = norm_of_split(row, plan, net, grad)
         with comm.compute("update", flops=2.0 * len(w)):
             sgd.step(grad, norm)
     return Training(w, losses)
 
 
-class _Fully:
+class _FullyConnected:
     """One step of a row's part of the fully connected layers, for some examples at a time."""
 
     def __init__(
@@ -88,7 +92,7 @@ class _Fully:
         self.loss = 0.0
 
     def __call__(self, x: Array, numbers: Array) -> Array:
-        """Go forward and back, add to loss and gradient; return the own part of the slope in x."""
+        """Go forward and back, add to loss and gradient; return these units' part of x's slope."""
         outputs, kept = forward(self._net, self._layers, self._w, x)
         weight = self._weight * len(numbers) / max(len(self._y), 1)
         loss, slope = partial_loss(outputs, self._y[numbers], weight)

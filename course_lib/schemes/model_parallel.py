@@ -1,23 +1,19 @@
 """The model in parts: every rank has some layers, and waits while the others compute theirs."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
-from course_lib.models.chain import partial_loss
+from course_lib.models.chain import Chain, partial_loss
 from course_lib.models.model import Array
 from course_lib.training import SGD, Optimizer, Plan, Training, in_parts, norm_of_all
 from course_lib.training.stages import Stage, check_staged, cut_into_stages
-
-if TYPE_CHECKING:
-    from course_lib.models.chain import Chain
 
 __all__ = ["model_parallel"]
 
 
 def model_parallel(
-    comm: Communicator, model: "Chain", X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD
+    comm: Communicator, model: Chain, X: Array, y: Array, plan: Plan, optimizer: Optimizer = SGD
 ) -> Training:
     """Train a model that no rank holds whole: its layers are cut into P stages, one on each rank.
 

@@ -1,31 +1,30 @@
 """The model in parts, and the batch too: while one rank has a micro-batch, the next has another."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
+from course_lib.models.chain import Chain
 from course_lib.models.model import Array
 from course_lib.pipelines import MakesSchedule, Schedule, one_f_one_b, schedule_for
 from course_lib.pipelines.step import Step
 from course_lib.training import SGD, Optimizer, Plan, Training, in_parts, norm_of_all
-from course_lib.training.stages import Stage, check_staged, cut_into_stages
-
-if TYPE_CHECKING:
-    from course_lib.models.chain import Chain
+from course_lib.training.stages import Cut, Stage, check_staged, cut_into_stages
 
 __all__ = ["joined", "pipeline"]
 
 
 def pipeline(
-    comm: Communicator, model: "Chain", X: Array, y: Array, plan: Plan,
+    comm: Communicator, model: Chain, X: Array, y: Array, plan: Plan,
     schedule: MakesSchedule = one_f_one_b, microbatches: int = 8, optimizer: Optimizer = SGD,
+    cut: Cut = cut_into_stages,
 ) -> Training:  # fmt: skip
     """Train a model that is cut into stages, with batches that are cut into micro-batches.
 
-    A ``Step`` carries out what the schedule says, with the parameters that all micro-batches see.
+    A ``Step`` carries out the schedule. All its micro-batches see the same parameters, so their
+    weighted gradients add up to the batch's.
 
     Parameters
     ----------
@@ -33,12 +32,13 @@ def pipeline(
         Called with P and ``microbatches``; one of ``course_lib.pipelines``, or your own.
     microbatches : int, default: 8
         Into how many parts a batch is cut, M. Each counts for as many examples as it has.
+    cut : callable, default: cut_into_stages
+        Numbers of layers that differ by one at most; or ``cut_by_flops``: ``training.stages``.
 
     Notes
     -----
-    Cost of one step: time and activations as ``Schedule.times`` and ``Schedule.peak`` say; 2 M
-    messages over each cut between ranks, what a stage makes of a micro-batch and back its slope.
-
+    Cost of one step with 1F1B: M + P - 1 passes of a micro-batch through a stage and back, P - 1 of
+    them idle; activations of P - r micro-batches on rank r; 2 M messages over each cut.
     Invariant: no rank has parameters of other ranks' layers; ``joined`` makes the model of them.
 
     References
@@ -47,7 +47,7 @@ def pipeline(
     """
     check_staged(model, X, y, plan)
     made = schedule_for(comm.size, schedule, microbatches, min(plan.batch_size, len(y)))
-    layers = cut_into_stages(model, made.n_stages)
+    layers = cut(model, made.n_stages)
     stages = {k: Stage(model, layers[k], plan.seed) for k in made.stages_of(comm.rank)}
     sgds = {k: optimizer(stage.w, plan) for k, stage in stages.items()}
     losses = []
@@ -66,7 +66,9 @@ def pipeline(
     return Training(np.concatenate([stage.w for stage in stages.values()]), losses)
 
 
-def joined(schedule: Schedule, model: "Chain", parts: list[Array]) -> Array:
+def joined(
+    schedule: Schedule, model: Chain, parts: list[Array], cut: Cut = cut_into_stages
+) -> Array:
     """Put the model together from what ``pipeline`` has returned on all ranks.
 
     Parameters
@@ -77,13 +79,15 @@ def joined(schedule: Schedule, model: "Chain", parts: list[Array]) -> Array:
         The model.
     parts : list of array
         Each rank's parameters.
+    cut : callable, default: cut_into_stages
+        How the model was cut.
 
     Returns
     -------
     numpy.ndarray, shape (n_parameters,)
         All of them, in the order of the layers.
     """
-    layers = cut_into_stages(model, schedule.n_stages)
+    layers = cut(model, schedule.n_stages)
     found: dict[int, Array] = {}
     for rank, part in enumerate(parts):
         rest = part

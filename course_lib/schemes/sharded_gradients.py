@@ -32,8 +32,9 @@ def sharded_gradients(
 
     Notes
     -----
-    Cost of one step: those two for each layer; on rings 2(P-1) rounds a layer and 2(P-1)/P n bytes
-    each way, for n = the bytes of the parameters. Before the first one: the all-gathers once more.
+    Cost of one step: a reduce-scatter and an all-gather for each layer; on rings 2(P-1) rounds a
+    layer and 2(P-1)/P n bytes each way, for n = the bytes of the parameters. Before the first one:
+    the all-gathers once more.
 
     Numbers held by a rank, for Q parameters and K of state for each: Q + Q/P + K Q/P, and for a
     moment the gradient of a layer; noted as ``"numbers_held"``. The shard that is stepped is state.
@@ -48,7 +49,7 @@ def sharded_gradients(
     w = model.initial(plan.seed)
     own = shards_by_layer(model.layers, comm.size)[comm.rank]
     layers = list(zip(model.layers, places(own), strict=True))
-    w_shard = pack(w, own)  # shape (n/P,): a part of every layer
+    w_shard = pack(w, own)  # shape (Q/P,): a part of every layer
     grad_shard = w_shard * 0
     sgd = optimizer(w_shard, plan)
     for layer, place in layers:

@@ -24,8 +24,8 @@ def sharded_parameters(
 ) -> Training:  # fmt: skip
     """Train on all ranks together; nobody ever has more than one layer of the model.
 
-    A rank keeps a part of each layer. Parts are gathered before the layer is used, forward and
-    backward, and let go; its gradient is summed and shared out at once.
+    A rank keeps a part of each layer. Parts are gathered before the layer is used, and again for
+    the slope in its inputs, and let go; its gradient is summed and shared out at once.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def sharded_parameters(
     Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
     rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
     Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
-    a layer's parameters and gradient; noted as ``"numbers_held"``. Torch's layers let go later.
+    a layer's parameters and gradient; noted as ``"numbers_held"``. Torch's keep them until back.
 
     Invariant: between two layers a rank holds its shard alone; ``join_shards`` makes the whole.
 
@@ -49,7 +49,7 @@ def sharded_parameters(
     check_plan(plan, "sharded_parameters", "on_epoch")  # no rank holds the model
     if not isinstance(model, Chain):  # whose layers take their parameters one by one
         raise TypeError(f"model must be a Chain, got {type(model).__name__}")
-    w_shard = _initial(comm, model, plan.seed)  # shape (n/P,): a part of every layer
+    w_shard = _initial(comm, model, plan.seed)  # shape (Q/P,): a part of every layer
     grad_shard = np.zeros_like(w_shard)
     sgd = optimizer(w_shard, plan)
     here = places(shards_by_layer(model.layers, comm.size)[comm.rank])
@@ -61,18 +61,18 @@ def sharded_parameters(
         for cut in split_evenly(len(examples), plan.accumulate):
             some = examples[cut]  # perhaps none: all ranks gather as often
             x, kept = model.examples(X[some]), []
-            for part, place in layers:
-                x, saved = _forward(comm, part, allgather(comm, w_shard[place]), x)
+            for layer, place in layers:
+                x, saved = _forward(comm, layer, allgather(comm, w_shard[place]), x)
                 kept.append(saved)
             loss, dx = partial_loss(x, y[some], weight * len(some) / max(len(examples), 1))
             losses[-1] += loss
-            for part, place in reversed(layers):
+            for layer, place in reversed(layers):
                 saved = kept.pop()
-                grad = _weight_gradient(comm, part, saved, dx)
+                grad = _weight_gradient(comm, layer, saved, dx)
                 grad_shard[place] += reduce_scatter(comm, grad)
                 del grad  # what is not this rank's part of the sum is let go
                 if kept:  # somebody stands before this layer
-                    dx = _input_gradient(comm, part, allgather(comm, w_shard[place]), saved, dx)
+                    dx = _input_gradient(comm, layer, allgather(comm, w_shard[place]), saved, dx)
         comm.note("loss_partial", losses[-1])
         norm = norm_of_all(plan, grad_shard, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(w_shard)):

@@ -19,9 +19,10 @@ def split_weights(
     """Train one model whose fully connected layers are split over all ranks.
 
     Every rank draws and keeps a part of every fully connected layer, and goes through the whole
-    batch with it. Inside a layer, or between two, activations are exchanged, and on the way back
-    their slopes. Gradients are not: who has a weight is the only one to compute its gradient. Other
-    layers are whole on every rank, and each computes the same with them.
+    batch with it. In pairs the first is cut by its outputs, the second by its inputs: what a rank's
+    part of the first makes is all that its part of the second needs, and only the second's outputs
+    are added up over the ranks. Gradients of weights stay where the weights are. Other layers are
+    whole on every rank, and each computes the same with them.
 
     Parameters
     ----------
@@ -31,8 +32,9 @@ def split_weights(
     Notes
     -----
     Cost of one step: that of ``divide``, for m = the whole batch. In pairs: for each pair of layers
-    an all-reduce of m x n_out numbers forward and one of m x n_in numbers back, but none back for
-    the first layer. Weights and their gradients: 0 bytes, also before the first step.
+    an all-reduce of m x n_out numbers (the second's) forward, and one of m x n_in (the first's)
+    back unless it begins the model. Weights and their gradients: 0 bytes, also before the first
+    step.
 
     Invariant: every weight is on one rank; what is whole is the same on all, bit for bit. A rank
     returns its part; ``join_model`` makes the whole, which no rank ever holds.
@@ -56,7 +58,7 @@ def split_weights(
             outputs, kept = forward(own, layers, w, own.examples(X[part]))
             loss, slope = partial_loss(outputs, y[part], weight)
             backward(own, layers, w, kept, slope, grad)  # added to those of the parts before
-            losses[-1] += loss if comm.rank == 0 else 0.0
+            losses[-1] += loss if comm.rank == 0 else 0.0  # all have the same
         comm.note("loss_partial", losses[-1])
         norm = norm_of_split(comm, plan, own, grad)
         with comm.compute("update", flops=2.0 * own.n_parameters):

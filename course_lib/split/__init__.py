@@ -15,10 +15,12 @@ from course_lib.split.model import (
     count_once,
     join_model,
     n_unsplit,
+    seat,
     split_by_units,
     split_in_pairs,
 )
 from course_lib.split.norm import norm_of_split
+from course_lib.split.partition import overlap, parts_by_units, pieces_of, shards_by_partition
 from course_lib.split.passes import backward, forward
 from course_lib.split.rows import Rows
 from course_lib.split.split_layer import SplitLayer, Whole
@@ -44,6 +46,11 @@ __all__ = [
     "join_model",
     "n_unsplit",
     "norm_of_split",
+    "overlap",
+    "parts_by_units",
+    "pieces_of",
+    "seat",
+    "shards_by_partition",
     "split_block",
     "split_by_units",
     "split_in_pairs",

@@ -22,6 +22,7 @@ __all__ = [
     "count_once",
     "join_model",
     "n_unsplit",
+    "seat",
     "split_by_units",
     "split_in_pairs",
 ]
@@ -164,7 +165,7 @@ def join_model(model: Chain, shards: Sequence[NDArray[Any]], divide: Divide) -> 
     numpy.ndarray, shape (n_parameters,)
         The flat vector of ``model``.
     """
-    chains = [divide(_seat(rank, len(shards)), model) for rank in range(len(shards))]
+    chains = [divide(seat(rank, len(shards)), model) for rank in range(len(shards))]
     return np.concatenate(
         [
             cast(SplitLayer, part).join(
@@ -197,7 +198,7 @@ def check_split(model: Chain, size: int, divide: Divide) -> None:
     TypeError, ValueError
         As ``divide`` raises.
     """
-    divide(_seat(0, size), model)
+    divide(seat(0, size), model)
 
 
 def check_grid(model: Chain, size: int, splits: int) -> None:
@@ -224,15 +225,22 @@ def check_grid(model: Chain, size: int, splits: int) -> None:
             f"splits must divide the number of ranks, so that replicas x splits = {size}; "
             f"got {splits}"
         )
-    if n_unsplit(model) == 0:
-        raise ValueError(
-            "model must begin with layers that are not fully connected, as alexnet() does, "
-            f"got {model.parts[0].name} first; split_weights trains such a model"
-        )
     check_split(model, splits, split_by_units)
 
 
-def _seat(rank: int, size: int) -> Communicator:
+def seat(rank: int, size: int) -> Communicator:
+    """Return what is enough of a communicator to make a rank's part of a model, wherever one is.
+
+    Parameters
+    ----------
+    rank, size : int
+        Whose part, of how many.
+
+    Returns
+    -------
+    Communicator
+        For ``split_by_units`` and ``split_in_pairs``; nothing can be computed with what they make.
+    """
     return cast(Communicator, _Seat(rank, size))
 
 

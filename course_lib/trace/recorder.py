@@ -5,7 +5,7 @@ in, first out, so the k-th record of the one belongs to the k-th record of the o
 """
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -31,6 +31,10 @@ class Recorder:
         ``(verb, peer, start_s, end_s, comm)``.
     computes, notes, collectives : list of tuple
         The fields of the event after ``rank``.
+    incarnation : int
+        How often the rank had been started again.
+    met : list of (int, int, int, int)
+        Another rank, its incarnation from then on, and how many sends and receives came before.
     """
 
     rank: int
@@ -40,12 +44,19 @@ class Recorder:
     computes: list[tuple[Any, ...]] = field(default_factory=list)
     notes: list[tuple[Any, ...]] = field(default_factory=list)
     collectives: list[tuple[Any, ...]] = field(default_factory=list)
+    incarnation: int = 0
+    met: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def note_incarnation(self, peer: int, incarnation: int) -> None:
+        """Note that from now on it sends to, and receives from, another incarnation of a rank."""
+        self.met.append((peer, incarnation, len(self.sends), len(self.receives)))
 
     def so_far(self) -> "Recorder":
         """Copy what there is by now; the rank may go on recording meanwhile."""
         return Recorder(
             self.rank, self.sends.copy(), self.receives.copy(), self.waits.copy(),
             self.computes.copy(), self.notes.copy(), self.collectives.copy(),
+            self.incarnation, self.met.copy(),
         )  # fmt: skip
 
 
@@ -57,7 +68,7 @@ def assemble(
     Parameters
     ----------
     recorders : sequence of Recorder
-        One for each rank, in rank order.
+        One for each rank, in rank order; of a rank that was started again one for each time.
     backend : str
         The world the run took place in.
     clock : {"measured", "virtual"}
@@ -70,14 +81,19 @@ def assemble(
     Trace
         Messages sorted by (posted, src, order of sending); all else by (start, rank).
     """
-    arrivals: dict[tuple[str, int, int], deque[tuple[Any, ...]]] = defaultdict(deque)
+    arrivals: dict[tuple[Any, ...], deque[tuple[Any, ...]]] = defaultdict(deque)
     for recorder in recorders:
-        for comm, src, arrived_s, received_s in recorder.receives:
-            arrivals[comm, src, recorder.rank].append((arrived_s, received_s))
+        me = recorder.rank, recorder.incarnation
+        peers = _incarnations(recorder, 3)
+        for number, (comm, src, arrived_s, received_s) in enumerate(recorder.receives):
+            arrivals[comm, src, peers(src, number), *me].append((arrived_s, received_s))
     messages = []
     for recorder in recorders:
-        for comm, dst, tag, dtype, shape, n_bytes, posted_s, sent_s in recorder.sends:
-            waiting = arrivals[comm, recorder.rank, dst]
+        me = recorder.rank, recorder.incarnation
+        peers = _incarnations(recorder, 2)
+        for number, send in enumerate(recorder.sends):
+            comm, dst, tag, dtype, shape, n_bytes, posted_s, sent_s = send
+            waiting = arrivals[comm, *me, dst, peers(dst, number)]
             arrived_s, received_s = waiting.popleft() if waiting else (None, None)
             if arrived_s is None and received_s is not None:
                 arrived_s = min(sent_s, received_s)
@@ -91,7 +107,7 @@ def assemble(
     return Trace(
         backend=backend,
         clock=clock,
-        size=len(recorders),
+        size=len({recorder.rank for recorder in recorders}),
         messages=messages,
         computes=sorted(
             (Compute(r.rank, *event) for r in recorders for event in r.computes),
@@ -111,3 +127,13 @@ def assemble(
         ),
         faults=list(faults),
     )
+
+
+def _incarnations(recorder: Recorder, counted: int) -> Callable[[int, int], int]:
+    """Return what tells the incarnation of a peer at a record's number; ``met`` has the counts."""
+
+    def incarnation(peer: int, number: int) -> int:
+        known = (m[1] for m in recorder.met if m[0] == peer and m[counted] <= number)
+        return max(known, default=0)
+
+    return incarnation if recorder.met else lambda peer, number: 0  # noqa: ARG005

@@ -1,21 +1,27 @@
 """The schemes by name: to have another one on the command line, add a line to ``SCHEMES``."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.collectives import ALLREDUCES, allreduce
 from course_lib.comm.communicator import Communicator
-from course_lib.console.options import whole
 from course_lib.models.model import Array, Model
-from course_lib.pipelines import SCHEDULES, MakesSchedule, schedule_for
+from course_lib.pipelines import SCHEDULES
 from course_lib.schemes import (
+    asynchronous_averaging,
+    backup_workers,
+    bounded_staleness,
     data_parallel,
+    diloco,
+    downpour,
+    gossip,
+    hogwild,
     hybrid,
     layerwise,
     layerwise_bucketed,
+    local_sgd,
     model_parallel,
     nn_data_parallel,
     one_shot_training,
@@ -27,117 +33,29 @@ from course_lib.schemes import (
     sharded_data_parallel,
     sharded_parameter_server,
     split_weights,
+    staleness_aware,
 )
+from course_lib.schemes.gossip import GRAPHS
 from course_lib.schemes.priority import order_of_need, priority
 from course_lib.split import JOINS
-from course_lib.train import divided
+from course_lib.train import divided, outputs, sparing
 from course_lib.train.auto import AUTO
+from course_lib.train.entries import Option, Scheme
 from course_lib.train.states import State
+from course_lib.train.usual_plans import faster, slower_without_momentum, without_momentum
 from course_lib.training import Optimizer, Plan, Training
+from course_lib.training.checking import LOCKS
 from course_lib.training.shards import shards_evenly
-from course_lib.training.stages import cut_into_stages
 
-__all__ = ["FAMILIES", "OPTIONS", "SCHEMES", "Option", "Scheme"]
-
-
-@dataclass(frozen=True)
-class Option:
-    """A word on the command line that only some schemes take.
-
-    Attributes
-    ----------
-    usual : str
-        What it is where it is left out.
-    help : str
-        What it means, for ``--help``.
-    choices : mapping or None
-        What the scheme is given for each text that is allowed; None takes whole numbers.
-    least : int, default: 1
-        The smallest number.
-    """
-
-    usual: str
-    help: str
-    choices: Mapping[str, Any] | None = None
-    least: int = 1
-
-    def read(self, option: str, text: str | None) -> str | int:
-        """Return what checkpoints remember of a text, or raise a sentence about the option."""
-        text = self.usual if text is None else text
-        if self.choices is None:
-            return whole(option, text, self.least)
-        if text not in self.choices:
-            raise ValueError(f"{option} knows {', '.join(self.choices)}; not {text!r}")
-        return text
-
-    def meaning(self, value: Any) -> Any:
-        """Return what the scheme is given for what ``read`` returned."""
-        return value if self.choices is None else self.choices[value]
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """A scheme and what the command line has to know of it.
-
-    Attributes
-    ----------
-    train : callable
-        Called with a communicator, a model, X, y, a plan, and by name ``optimizer`` and the
-        options; returns a ``Training``. It calls ``optimizer`` once for each array that it steps,
-        and when it asks ``plan.shares`` for the first step of another epoch, all steps are taken.
-    options : tuple of str
-        Names in ``OPTIONS``.
-    whole : callable or None
-        Puts the model together from all ranks' states, and by name the model and the options. None:
-        those of rank 0 stand for all.
-    servers : int, default: 0
-        How many ranks only serve, where no option says so.
-    most_workers : int or None
-        If there is a limit of its own.
-    models : tuple of str or None
-        Names in ``MODELS`` of those it can train; None for all.
-    check : callable or None
-        Called before anything starts with a model, the number of workers, the examples of a batch
-        and by name the options; raises ValueError where it cannot be split so. None: any can.
-    without : tuple of str
-        Fields of a plan that it cannot carry out.
-    """
-
-    train: Callable[..., Training]
-    options: tuple[str, ...] = ()
-    whole: Callable[..., Array] | None = None
-    servers: int = 0
-    most_workers: int | None = None
-    models: tuple[str, ...] | None = None
-    check: Callable[..., None] | None = None
-    without: tuple[str, ...] = ()
-
-
-def _mean(states: Sequence[Sequence[State]], **_: Any) -> Array:
-    return np.mean([_joined([own]) for own in states], axis=0)
+__all__ = ["FAMILIES", "OPTIONS", "SCHEMES"]
 
 
 def _joined(states: Sequence[Sequence[State]], **_: Any) -> Array:
     return np.concatenate([state.w for own in states for state in own])
 
 
-def _by_stage(
-    states: Sequence[Sequence[State]], schedule: MakesSchedule, microbatches: int, **_: Any
-) -> Array:
-    """Put stages one after another, each rank's in its order: the schedule says where each is."""
-    own = [iter(of_rank) for of_rank in states]
-    placement = schedule(len(states), microbatches).placement
-    return np.concatenate([next(own[rank]).w for rank in placement])
-
-
-def _check_layers(model: Model, workers: int, _: int) -> None:
-    cut_into_stages(model, workers)
-
-
-def _check_pipeline(
-    model: Model, workers: int, batch: int, schedule: MakesSchedule, microbatches: int
-) -> None:
-    cut_into_stages(model, schedule_for(workers, schedule, microbatches, batch).n_stages)
+def _of_first(states: Sequence[Sequence[State]], **_: Any) -> Array:
+    return _joined(states[:1])
 
 
 def _priority(
@@ -192,7 +110,34 @@ OPTIONS = {
         "which layer's gradient goes next: need, the first layer that is ready; ready, the last",
         {"need": _by_need, "ready": _as_ready},
     ),
-    "every": Option("1", "how many steps lie between two averages"),
+    "every": Option("1", "how many steps lie between two averages, or outer steps"),
+    "compressor": Option(
+        "topk",
+        f"what makes gradients smaller: {', '.join(sparing.COMPRESSORS)}",
+        dict(zip(sparing.COMPRESSORS, sparing.COMPRESSORS, strict=True)),
+    ),
+    "k": Option(
+        None,
+        "how many numbers of its gradient a rank sends; one in a hundred",
+        only_with=("compressor", "topk"),
+    ),
+    "rank": Option(
+        "2", "how many columns a gradient's two factors have", only_with=("compressor", "powersgd")
+    ),
+    "graph": Option(
+        "ring",
+        f"who is whose neighbour: {', '.join(GRAPHS)}",
+        dict(zip(GRAPHS, GRAPHS, strict=True)),
+    ),
+    "n_fetch": Option("1", "after how many of its batches a replica fetches parameters"),
+    "n_push": Option("1", "after how many of its batches a replica pushes what they add up to"),
+    "warm_start": Option("0", "how many pushes one replica makes before others begin", least=0),
+    "bound": Option(
+        "1",
+        "how many batches a replica may be ahead of the slowest; without limit: downpour",
+        least=0,
+    ),
+    "backups": Option("1", "for how many workers no step waits", least=0),
     "servers": Option("2", "how many ranks only keep a part of the model"),
     "schedule": Option(
         "1f1b", f"in which order micro-batches are worked on: {', '.join(SCHEDULES)}", SCHEDULES
@@ -209,6 +154,13 @@ OPTIONS = {
         "what is sharded: 1, the optimizer's state; 2, gradients as well; 3, parameters as well",
         divided.STAGES,
     ),
+    "lock": Option(
+        "none",
+        "what a rank locks of the shared parameters while it updates them: none, striped (one part "
+        "after the other), one (all of them)",
+        {lock: lock for lock in LOCKS},
+    ),
+    "stripes": Option("64", "into how many parts --lock striped cuts the parameters"),
 }
 """What only some schemes take, by name; ``--every`` for one."""
 
@@ -219,35 +171,86 @@ SCHEMES = {
     "layerwise_bucketed": Scheme(layerwise_bucketed, ("bucket_bytes", "allreduce")),
     "priority": Scheme(_priority, ("order", "allreduce"), without=("clip", "accumulate")),
     "nn_data_parallel": Scheme(nn_data_parallel, models=("mlp", "conv"), without=("accumulate",)),
-    "one_shot_averaging": Scheme(one_shot_training, whole=_mean),
-    "parameter_averaging": Scheme(parameter_averaging, ("every", "allreduce"), whole=_mean),
+    "one_shot_averaging": Scheme(one_shot_training, whole=sparing.mean_model),
+    "parameter_averaging": Scheme(
+        parameter_averaging, ("every", "allreduce"), whole=sparing.mean_model
+    ),
+    "local_sgd": Scheme(
+        local_sgd, ("every", "allreduce"), whole=sparing.mean_model, usual={"every": "8"}
+    ),
+    "diloco": Scheme(
+        diloco,
+        ("every", "allreduce"),
+        whole=sparing.mean_model,
+        usual={"every": "8"},
+        optimizer="adamw",
+    ),
+    "gossip": Scheme(gossip, ("graph",), whole=sparing.mean_model, fits=sparing.check_graph),
+    "compressed": Scheme(
+        sparing.compressed,
+        ("compressor", "k", "rank"),
+        whole=sparing.of_first,
+        fits=sparing.check_compressor,
+        usual_plan=without_momentum,
+    ),
     "parameter_server": Scheme(parameter_server, servers=1),
     "parameter_server_on_worker": Scheme(parameter_server_on_worker),
     "sharded_parameter_server": Scheme(
         _sharded, ("servers",), whole=_joined, without=("on_epoch",)
     ),
+    "downpour": Scheme(
+        downpour,
+        ("n_fetch", "n_push", "warm_start"),
+        servers=1,
+        settles=False,
+        usual_plan=slower_without_momentum,
+    ),
+    "staleness_aware": Scheme(
+        staleness_aware, servers=1, settles=False, usual_plan=slower_without_momentum
+    ),
+    "bounded_staleness": Scheme(
+        bounded_staleness,
+        ("bound",),
+        servers=1,
+        settles=False,
+        usual_plan=slower_without_momentum,
+    ),
+    "backup_workers": Scheme(backup_workers, ("backups",), servers=1, settles=False),
+    "asynchronous_averaging": Scheme(
+        asynchronous_averaging, ("every",), servers=1, settles=False, usual_plan=faster
+    ),
     "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
+    # Each rank keeps what its own optimizer goes on from; after an epoch all hold the same model.
+    "hogwild": Scheme(hogwild, ("lock", "stripes"), whole=_of_first, without=("clip",)),
     "model_parallel": Scheme(
         model_parallel,
         whole=_joined,
+        outputs=outputs.of_stages,
         models=("deep_mlp", "alexnet"),
-        check=_check_layers,
+        check=divided.check_layers,
         without=("on_epoch",),
     ),
     "pipeline": Scheme(
         pipeline,
         ("schedule", "microbatches"),
-        whole=_by_stage,
+        whole=divided.whole_of_stages,
+        outputs=outputs.of_stages,
         models=("deep_mlp", "alexnet"),
-        check=_check_pipeline,
+        check=divided.check_pipeline,
         without=("on_epoch",),
     ),
     "sharded": Scheme(
-        divided.sharded, ("stage",), whole=divided.whole_of_shards, models=("deep_mlp", "alexnet")
+        divided.sharded,
+        ("stage",),
+        whole=divided.whole_of_shards,
+        outputs=outputs.of_shards,
+        models=("deep_mlp", "alexnet"),
+        check=divided.check_shards,
     ),
     "split_weights": Scheme(
         split_weights,
         whole=divided.whole_of_pairs,
+        outputs=outputs.of_pairs,
         models=("deep_mlp", "alexnet"),
         check=divided.check_pairs,
     ),
@@ -255,7 +258,8 @@ SCHEMES = {
         hybrid,
         ("splits", "join"),
         whole=divided.whole_of_grid,
-        models=("alexnet",),
+        outputs=outputs.of_grid,
+        models=("alexnet", "deep_mlp"),
         check=divided.check_grid,
     ),
 }
@@ -264,9 +268,17 @@ SCHEMES = {
 FAMILIES = {
     "on one machine": ("serial", "nn_data_parallel"),
     "data parallelism": ("data_parallel", "layerwise", "layerwise_bucketed", "priority"),
-    "models that are averaged": ("one_shot_averaging", "parameter_averaging"),
+    "models that are averaged": (
+        "one_shot_averaging", "parameter_averaging", "local_sgd", "diloco", "gossip",
+    ),
+    "gradients made smaller": ("compressed",),
     "parameter servers": (
         "parameter_server", "parameter_server_on_worker", "sharded_parameter_server",
+    ),
+    "shared memory": ("hogwild",),
+    "nobody waits for all": (
+        "downpour", "staleness_aware", "bounded_staleness", "backup_workers",
+        "asynchronous_averaging",
     ),
     "sharded state (ZeRO)": ("sharded_data_parallel", "sharded"),
     "the model split": ("model_parallel", "pipeline", "split_weights", "hybrid"),

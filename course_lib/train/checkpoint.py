@@ -9,7 +9,7 @@ No other file is removed than arrays that a valid index has named, and halves of
 
 A checkpoint may come from anybody. What is not as ``save`` writes it is a ``CheckpointError`` that
 names the file; and arrays that are larger than the model and the ranks can need are not read: at
-most ``8 n (1 + 2 P)`` bytes for n parameters on P ranks (7 P with another optimizer than SGD), 40
+most ``8 n (1 + 4 P)`` bytes for n parameters on P ranks (9 P with another optimizer than SGD), 40
 for each epoch, 64 KiB for each rank.
 Of what is read, ``unpack_states`` says how much memory it takes.
 """
@@ -34,7 +34,7 @@ from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.index import ARRAYS, HASHED, INDEX, MOST_EPOCHS, pack_index, read_index
 from course_lib.train.row import Row
-from course_lib.train.states import MOST_KEPT, State, pack_states, unpack_states
+from course_lib.train.states import MOST_BESIDE, MOST_KEPT, State, pack_states, unpack_states
 from course_lib.words.plain_file import read_plain
 
 __all__ = [
@@ -219,7 +219,8 @@ def _most_bytes(made_with: Mapping[str, Any], epoch: int) -> int | None:
     n_parameters, workers = (made_with.get(name) for name in ("parameters", "workers"))
     if not (isinstance(n_parameters, int) and isinstance(workers, int)):
         return None
-    of_rank = 8 * n_parameters * (1 + (MOST_KEPT if "optimizer" in made_with else 1))
+    of_optimizer = MOST_KEPT if "optimizer" in made_with else 1
+    of_rank = 8 * n_parameters * (1 + of_optimizer + MOST_BESIDE)
     of_states, of_rows = 8 * n_parameters + workers * of_rank, 40 * epoch
     return of_states + of_rows + _ROOM_OF_RANK * (1 + workers)
 

@@ -6,9 +6,12 @@ None of this is training: it is what the command line and checkpoints have to kn
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain
 from course_lib.models.model import Array, Model
+from course_lib.pipelines import MakesSchedule, schedule_for
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
 from course_lib.schemes.sharded_gradients import sharded_gradients
 from course_lib.schemes.sharded_parameters import join_shards, sharded_parameters
@@ -16,15 +19,20 @@ from course_lib.split.model import check_grid as check_hybrid
 from course_lib.split.model import check_split, join_model, split_by_units, split_in_pairs
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
+from course_lib.training.stages import cut_into_stages
 
 __all__ = [
     "STAGES",
     "check_grid",
+    "check_layers",
     "check_pairs",
+    "check_pipeline",
+    "check_shards",
     "sharded",
     "whole_of_grid",
     "whole_of_pairs",
     "whole_of_shards",
+    "whole_of_stages",
 ]
 
 States = Sequence[Sequence[State]]
@@ -67,7 +75,38 @@ def check_pairs(model: Chain, workers: int, batch: int) -> None:
     check_split(model, workers, split_in_pairs)
 
 
+def check_shards(model: Model, workers: int, batch: int, stage: Callable[..., Training]) -> None:
+    """Refuse a model without layers that can be computed one by one where none is to be whole."""
+    del workers, batch
+    if stage is sharded_parameters and not isinstance(model, Chain):
+        raise TypeError(
+            f"model must be a Chain for --stage 3, got {type(model).__name__}; --stage 1 and 2 "
+            "train any"
+        )
+
+
 def check_grid(model: Chain, workers: int, batch: int, splits: int, **_: Any) -> None:
     """Refuse a grid that the workers do not fill, or a row that is too long for the model."""
     del batch
     check_hybrid(model, workers, splits)
+
+
+def whole_of_stages(
+    states: Sequence[Sequence[State]], schedule: MakesSchedule, microbatches: int, **_: Any
+) -> Array:
+    """Put stages one after another, each rank's in its order: the schedule says where each is."""
+    own = [iter(of_rank) for of_rank in states]
+    placement = schedule(len(states), microbatches).placement
+    return np.concatenate([next(own[rank]).w for rank in placement])
+
+
+def check_layers(model: Model, workers: int, _: int) -> None:
+    """Refuse a model with fewer layers than ranks."""
+    cut_into_stages(model, workers)
+
+
+def check_pipeline(
+    model: Model, workers: int, batch: int, schedule: MakesSchedule, microbatches: int
+) -> None:
+    """Refuse a model with fewer layers than stages."""
+    cut_into_stages(model, schedule_for(workers, schedule, microbatches, batch).n_stages)

@@ -1,9 +1,10 @@
 """What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
 from course_lib.train import auto
 from course_lib.train.beacon import Beacon
-from course_lib.train.catalogue import Scheme
 from course_lib.train.checkpoint import Checkpoint, load, save
+from course_lib.train.entries import Scheme
 from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states, unpack_states
@@ -76,21 +77,37 @@ class LoggedPlan(Plan):
             if step % steps == 0:
                 self.logbook.end_epoch(step // steps, is_last=step // steps == self.epochs)
 
+    def keep(self, array: Array) -> Array:
+        """Have the logbook keep an array, and return it as it was kept."""
+        return self.logbook.keep(array)
+
+
+class _Beside(NamedTuple):
+    """An array that is kept as what an optimizer steps is."""
+
+    w: Array
+    state: Mapping[str, Array] = MappingProxyType({})
+    n_steps: int = 0
+
 
 class Logbook:
     """One rank's account of a training.
 
     Where all ranks hold the same, nothing is sent for it. Where each has a part or a model of its
     own, rank 0 is sent all of them at the end of every epoch, in messages with the tag "state".
+    Where no rank holds the model, they evaluate it together; rank 0 is sent it for a checkpoint.
 
     Parameters
     ----------
     comm : Communicator
         The group of ranks; all of them must make one.
     scheme : Scheme
-        How they train.
+        How they train. Its ``outputs``, where no rank holds the model, is called on all of them
+        with the arrays that each steps, and returns on rank 0 what the last layer makes of the
+        examples to train on, and of the others.
     evaluate : callable
-        Returns the loss over what a model of given parameters is trained on, and its score.
+        Returns the loss over what a model is trained on, and its score: of its parameters, or of
+        those outputs.
     keeping : Keeping
         Where checkpoints are kept.
     beacon : Beacon
@@ -112,13 +129,13 @@ class Logbook:
     """
 
     def __init__(
-        self, comm: Communicator, scheme: Scheme, evaluate: Callable[[Array], tuple[float, float]],
+        self, comm: Communicator, scheme: Scheme, evaluate: Callable[..., tuple[float, float]],
         keeping: Keeping, beacon: Beacon, make: Optimizer = SGD,
     ) -> None:  # fmt: skip
         self._comm, self._scheme, self._evaluate = comm, scheme, evaluate
         self._keeping, self._beacon = keeping, beacon
         self._make = make
-        self._steppers: list[Stepper] = []
+        self._steppers: list[Stepper | _Beside] = []
         self._n_steps = self.n_steps_expected = 0
         self.rows: list[Row] = []
         self.first_epoch = 0
@@ -138,6 +155,13 @@ class Logbook:
         self._steppers.append(stepper)
         return stepper
 
+    def keep(self, array: Array) -> Array:
+        """Remember an array that no optimizer steps; fill it with what was kept of it."""
+        if self._keeping.resume:
+            array[...] = self._kept_of(len(self._steppers), array).w
+        self._steppers.append(_Beside(array))
+        return array
+
     def step_taken(self) -> None:
         """Count a step."""
         self._n_steps += 1
@@ -146,20 +170,26 @@ class Logbook:
 
     def end_epoch(self, epoch: int, is_last: bool) -> None:
         """Have rank 0 evaluate the model and keep a checkpoint; its time counts for no epoch."""
-        self._comm.barrier()
+        if self._scheme.settles:
+            self._comm.barrier()
+        elif self._comm.rank != FIRST:  # the others are somewhere else, and go on
+            return
         seconds = self._comm.clock() - self._started_s
-        states = self._gather()
+        folder, every = self._keeping.folder, self._keeping.every
+        is_kept = folder is not None and (is_last or epoch % every == 0)
+        compute = self._scheme.outputs
+        outputs = compute and compute([stepper.w for stepper in self._steppers])
+        states = self._gather() if is_kept or outputs is None else []
         if self._comm.rank == FIRST:
-            w = (self._scheme.whole or _stand_for_all)(states)
-            loss, score = self._evaluate(w)
+            w: Array = (self._scheme.whole or _stand_for_all)(states) if states else None
+            loss, score = self._evaluate(*(outputs or (w,)))
             self.rows.append(Row(epoch, loss, score, seconds, self._keeping.is_virtual))
             self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
-            keeping = self._keeping
-            if keeping.folder and (is_last or epoch % keeping.every == 0):
-                made_with = auto.to_keep(self.rates, keeping.made_with)
-                kept = Checkpoint(made_with, w, states, self.rows)
-                save(keeping.folder, kept, keeping.token)
-        self._comm.barrier()
+            if folder is not None and is_kept:
+                made_with = auto.to_keep(self.rates, self._keeping.made_with)
+                save(folder, Checkpoint(made_with, w, states, self.rows), self._keeping.token)
+        if self._scheme.settles:
+            self._comm.barrier()
         self._started_s = self._comm.clock()
 
     def _kept_of(self, index: int, w: Array) -> State:

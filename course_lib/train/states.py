@@ -16,12 +16,14 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_KEPT", "State", "pack_states", "unpack_states"]
+__all__ = ["MOST_BESIDE", "MOST_KEPT", "State", "pack_states", "unpack_states"]
 
 _KEPT = "[a-z][a-z0-9_]{0,39}"
 _NAMES = re.compile(rf"(w|rows|epoch|rates|\d+\.count|\d+\.\d+\.{_KEPT})\.npy")
 MOST_KEPT = 6
 """How many arrays as long as the parameters an optimizer may keep."""
+MOST_BESIDE = 2
+"""How many as long as those a rank may keep beside what its optimizers have (``Plan.keep``)."""
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '([<>][fi][48])', 'fortran_order': False, "
     rb"'shape': \(([0-9, ]*)\), \} *\n"

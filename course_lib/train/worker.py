@@ -1,5 +1,6 @@
 """What every rank does: load the data, make the model, train by a scheme of the catalogue."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any
 
 from course_lib.collectives import allreduce
 from course_lib.comm.communicator import Communicator
+from course_lib.models.model import Array
 from course_lib.train.auto import is_auto
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
 from course_lib.train.logbook import Keeping, Logbook, LoggedPlan
+from course_lib.train.outputs import Outputs
 from course_lib.train.problem_file import Problem
 from course_lib.train.problems import MODELS, Data, Kind, load_data
 from course_lib.train.row import Row
@@ -83,10 +86,14 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     scheme, kind = SCHEMES[task.scheme], task.kind
     examples = task.examples
     model = kind.make(examples)
-    evaluate = partial(kind.evaluate, model, examples)
     options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
     if scheme.whole is not None:
         scheme = replace(scheme, whole=partial(scheme.whole, model=model, **options))
+    answer = scheme.outputs and scheme.outputs(comm, model, **options)
+    evaluate: Callable[..., tuple[float, float]] = partial(kind.evaluate, model, examples)
+    if answer is not None:
+        evaluate = partial(kind.evaluate_outputs, examples=examples)
+    scheme = replace(scheme, outputs=answer and partial(_of_both, answer, examples))
     beacon = Beacon(task.progress)
     logbook = Logbook(comm, scheme, evaluate, task.keeping, beacon, task.optimizer)
     plan = LoggedPlan(**vars(task.plan) | {"first_epoch": logbook.first_epoch}, logbook=logbook)
@@ -102,3 +109,8 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
         **options,
     )
     return logbook.rows
+
+
+def _of_both(answer: Outputs, examples: Data, parts: Sequence[Array]) -> tuple[Array, Array]:
+    """Return what a model that no rank holds makes of the examples to train on, and the others."""
+    return answer(parts, examples.X_train), answer(parts, examples.X_test)

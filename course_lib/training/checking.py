@@ -6,8 +6,12 @@ from course_lib.models.model import Model
 from course_lib.training.accumulation import Accumulating
 from course_lib.training.plan import Plan
 from course_lib.words.plain import check_plain
+from course_lib.words.whole import whole
 
-__all__ = ["check_plan", "check_training"]
+__all__ = ["LOCKS", "check_plan", "check_shared", "check_training"]
+
+LOCKS = ("none", "striped", "one")
+"""What a rank may lock of parameters that all ranks step."""
 
 _NEEDED = [name for name in vars(Model) if not name.startswith("_")]
 _HOW = (
@@ -82,3 +86,64 @@ def check_plan(plan: Plan, scheme: str, *names: str) -> None:
         usual, got = getattr(Plan(), name), getattr(plan, name)
         if got != usual:
             raise ValueError(f"{name} must be {usual} for {scheme}, got {got}")
+
+
+def check_shared(
+    model: Any, X: Any, y: Any, plan: Plan, lock: str = "none", stripes: int = 1
+) -> Any:
+    """Refuse what cannot be trained on shared parameters, before any memory is asked for.
+
+    Parameters
+    ----------
+    model : Model
+        What is to be trained.
+    X, y : array, shape (m, ...) and (m, ...)
+        The examples and their targets.
+    plan : Plan
+        How to train.
+    lock : str, default: "none"
+        One of ``LOCKS``.
+    stripes : int, default: 1
+        Into how many parts the parameters are cut.
+
+    Returns
+    -------
+    Model
+        What ``check_training`` returns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``check_training`` does; and if there is no such lock, no stripe, or a sparse ``X`` whose
+        rows cannot be chosen, or that the model cannot take.
+    """
+    trained = check_training(model, X, y, plan)
+    if lock not in LOCKS:
+        raise ValueError(f"lock must be one of {', '.join(LOCKS)}, got {lock!r}")
+    whole("stripes", stripes, least=1)
+    if hasattr(X, "tocsr"):
+        if X.format != "csr":
+            raise TypeError(f"X must be a csr_matrix, got {type(X).__name__}: X.tocsr() makes one")
+        _check_columns(X)
+        try:
+            model.loss(model.initial(plan.seed), (X[:1], y[:1]))
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            model.loss(model.initial(plan.seed), (X[:1].toarray(), y[:1]))  # or it is not that
+            raise TypeError(
+                f"a {type(model).__name__} cannot take a sparse X ({error}): train a "
+                "LogisticRegression, or make X dense with X.toarray()"
+            ) from error
+    return trained
+
+
+def _check_columns(X: Any) -> None:
+    """Refuse a sparse X whose numbers lie beside it, which SciPy takes without a look."""
+    if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(
+            f"X must have column indices from 0 to {X.shape[1] - 1}, got {X.indices.min()} to "
+            f"{X.indices.max()}; in some files they begin with 1: take 1 from each"
+        )
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"X must be a csr_matrix that is whole: {error}") from None

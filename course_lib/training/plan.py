@@ -75,7 +75,8 @@ class Plan:
         How long the gradient of a step's batch may be, over all parameters together.
     accumulate : int, default: 1
         In how many parts, one after the other, each worker computes its part of a batch's gradient:
-        fewer activations to hold, the same gradient and as many messages.
+        fewer activations to hold, and the same gradient. As many messages where gradients are sent,
+        so many times as many where activations are, or parameters.
     on_epoch : callable or None, default: None
         Called on rank 0 with the number of an epoch, from 1, and the parameters after it, which it
         must not change. Where every rank trains alone, in ``serial`` and ``one_shot_training``,
@@ -200,6 +201,24 @@ class Plan:
                 yield Share(examples, len(examples) / len(batch))
             if self.on_epoch is not None and rank == 0 and w is not None:
                 self.on_epoch(epoch + 1, w)
+
+    def keep(self, array: Array) -> Array:
+        """Have checkpoints keep an array that this rank goes on from, beside what it steps.
+
+        Every rank calls it as often, and in the same order as it makes its optimizers; from then on
+        the array is changed in place.
+
+        Parameters
+        ----------
+        array : array, shape (n,)
+            What it is at the start, in the dtype of the parameters.
+
+        Returns
+        -------
+        array
+            The same, as it was kept where a training goes on.
+        """
+        return array
 
     def steps_per_epoch(self, n_examples: int) -> int:
         """Count the steps of one epoch.

@@ -1,12 +1,14 @@
 """A model cut into stages: some layers of a chain, that are kept and computed on one rank."""
 
+from collections.abc import Callable
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.models.model import Array
+from course_lib.training.balanced import balanced_stages
 from course_lib.training.checking import check_plan, check_training
 from course_lib.training.plan import Plan
 from course_lib.words.split import split_evenly
@@ -14,7 +16,10 @@ from course_lib.words.split import split_evenly
 if TYPE_CHECKING:
     from course_lib.models.chain import Chain
 
-__all__ = ["Stage", "check_staged", "cut_into_stages"]
+__all__ = ["Cut", "Stage", "check_staged", "cut_by_flops", "cut_into_stages"]
+
+Cut: TypeAlias = Callable[[Any, int], list[range]]
+"""``cut_into_stages``, or what is called like it."""
 
 
 def check_staged(model: Any, X: Any, y: Any, plan: Plan) -> None:
@@ -66,6 +71,48 @@ def cut_into_stages(model: Any, n_stages: int) -> list[range]:
     >>> cut_into_stages(deep_mlp(64, 32, 32, 10), 2)
     [range(0, 1), range(1, 3)]
     """
+    n_layers = _checked(model, n_stages)
+    return [range(*cut.indices(n_layers)) for cut in split_evenly(n_layers, n_stages)]
+
+
+def cut_by_flops(model: Any, n_stages: int) -> list[range]:
+    """Cut a chain of layers so that the stage with the most operations has as few as can be.
+
+    A pipeline is as slow as its slowest stage: where layers differ, so many of them in each stage
+    is not so much work in each.
+
+    Parameters
+    ----------
+    model : Chain
+        What is to be cut.
+    n_stages : int
+        Into how many, 1 or more.
+
+    Returns
+    -------
+    list of range
+        The numbers of each stage's layers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``cut_into_stages`` raises.
+
+    Examples
+    --------
+    >>> from course_lib.models.deep_mlp import deep_mlp
+    >>> cut_by_flops(deep_mlp(64, 32, 32, 10), 2), cut_by_flops(deep_mlp(8, 8, 90, 10), 2)
+    ([range(0, 1), range(1, 3)], [range(0, 2), range(2, 3)])
+    """
+    _checked(model, n_stages)
+    flops = [sum(part.flops(1)) for part in model.parts]
+    flops[0] -= model.parts[0].flops(1).input_gradient  # which nobody waits for
+    ends = accumulate(balanced_stages(flops, n_stages), initial=0)
+    return [range(*two) for two in pairwise(ends)]
+
+
+def _checked(model: Any, n_stages: int) -> int:
+    """Return how many layers there are to cut."""
     from course_lib.models.chain import Chain  # with torch, which takes seconds to load
 
     if not isinstance(model, Chain):
@@ -78,7 +125,7 @@ def cut_into_stages(model: Any, n_stages: int) -> list[range]:
         raise ValueError(
             f"model must have a layer for each of {n_stages} stages, got {n_layers} layers"
         )
-    return [range(*cut.indices(n_layers)) for cut in split_evenly(n_layers, n_stages)]
+    return n_layers
 
 
 class Stage:

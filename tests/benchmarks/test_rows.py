@@ -6,6 +6,7 @@ import json
 import pytest
 
 from benchmarks import readme
+from benchmarks.hogwild import ALONE, OURS, PEER, hogwild_key
 from benchmarks.plan import KB, MB
 from benchmarks.rows import Row, rows
 from benchmarks.samples import Key, Samples
@@ -111,6 +112,16 @@ def test_the_simulator_is_held_against_messages_a_second_and_gigabytes(
     assert [speed.verdict, memory.verdict] == verdicts
     assert speed.value == pytest.approx(2 * 1024 * 1023 / seconds, rel=0.01)
     assert memory.measured == f"{peak_bytes / 1e9:.2g} GB"
+
+
+def test_hogwild_is_held_against_scikit_learn_and_against_one_worker():
+    samples = Samples()
+    for engine, seconds in ((OURS, 1.0), (PEER, 1.5), (ALONE, 1.9)):
+        samples.add(hogwild_key(engine, 1000), [seconds])
+    against_sklearn, against_one = rows(samples)
+    assert (against_sklearn.peer, against_sklearn.value) == (PEER, 1.5)
+    assert (against_one.peer, against_one.value) == (ALONE, 1.9)
+    assert [row.verdict for row in rows(samples)] == ["must met, goal missed", "goal met"]
 
 
 def test_the_table_in_the_readme_is_the_one_of_the_results():

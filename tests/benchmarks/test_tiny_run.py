@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks import launch, mpich
+from benchmarks import launch, mpich, sums
 from benchmarks.__main__ import main
 from benchmarks.exchange import Task
-from benchmarks.peers import PeerFailed, measure_peer, shared_names
+from benchmarks.peers import PeerFailed, measure_peer, running, shared_names
 from benchmarks.plan import Progress
 from benchmarks.sums import measurable_engines
 from course_lib import run
@@ -30,8 +30,9 @@ LONG_MPICH = (
 
 
 def test_a_tiny_run_measures_every_engine_that_is_there_and_writes_what_it_printed(
-    tmp_path, capsys
+    tmp_path, monkeypatch, capsys
 ):
+    monkeypatch.setattr(sums, "_N_BUSY", 1)  # the computer has other tests to run
     run(lambda comm: comm.rank, workers=1)  # starts the fork server, which stays
     before = residue()
     output = tmp_path / "results.json"
@@ -101,11 +102,28 @@ def test_a_notebook_measures_launches():
     assert residue().processes <= before.processes
 
 
+def test_ctrl_c_in_the_moment_in_which_a_peer_is_begun_leaves_nothing_behind(tmp_path, monkeypatch):
+    born = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *words, **options):
+            super().__init__(*words, **options)
+            born.append(psutil.Process(self.pid))
+            if len(born) == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    waits = [sys.executable, "-c", "import threading; threading.Event().wait()"]
+    with pytest.raises(KeyboardInterrupt), running([waits] * 3, tmp_path / "output"):
+        pass
+    assert [process.is_running() for process in born] == [False, False]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a parent cannot send Ctrl-C there")
 @pytest.mark.parametrize(
     ("words", "peer"),
     [
-        (["-m", "benchmarks", "--only", "allreduce"], "benchmarks.gloo"),
+        (["-m", "benchmarks", "--only", "allreduce", "--sizes", "1024"], "benchmarks.gloo"),
         (["-c", LONG_MPICH], "benchmarks.mpich"),
     ],
 )

@@ -12,6 +12,7 @@ from benchmarks.digits import SYNCHRONOUS, digits_key
 from benchmarks.lesson import SIZES, WrongLoss, check_losses, lesson
 from benchmarks.rows import rows
 from benchmarks.samples import Samples
+from benchmarks.split import WAYS, split_key
 from benchmarks.training import ALONE, DDP, DDP_IN_BUCKETS, OURS, step_key
 from course_lib import run
 from course_lib.models.mlp import mlp
@@ -42,6 +43,16 @@ def test_nine_tenths_of_what_two_processes_do_that_do_not_talk_are_needed(alone_
     (row,) = rows(samples_of(**{OURS: [1.0], ALONE: [alone_s]}))
     assert row.verdict == verdict
     assert rows(samples_of(4, **{OURS: [1.0], ALONE: [alone_s]})) == []
+
+
+def test_each_way_to_divide_a_model_is_held_against_torch_and_against_our_text_over_gloo():
+    samples, way = Samples(), WAYS["split"]
+    for engine, seconds in ((way.ours, 1.0), (way.over_gloo, 2.0), (way.peer, 0.9)):
+        samples.add(split_key(way, 2, engine), [seconds])
+    by_hand, over_gloo = rows(samples)
+    assert (by_hand.peer, by_hand.value, by_hand.verdict) == ("torch + gloo", 0.9, "must missed")
+    assert (over_gloo.peer, over_gloo.verdict) == ("split_weights, over gloo", "goal met")
+    assert by_hand.what.startswith("step of MLP 784-2048-512-2048-10, columns, then rows, 64 exam")
 
 
 def test_digits_are_told_by_the_slowest_scheme():

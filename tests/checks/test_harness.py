@@ -15,8 +15,10 @@ import pytest
 
 from authoring.outputs import problems_of
 from course_lib import checks, run
+from course_lib.checks import check
 from course_lib.checks.forbidden import forbidding
 from course_lib.checks.lecture_00.pass_around import TASK as PASS_AROUND
+from course_lib.checks.lecture_00.shift_right import TASK as SHIFT_RIGHT
 from course_lib.checks.report import Report
 from course_lib.checks.room import Limits
 from course_lib.viz import Player
@@ -39,6 +41,31 @@ def test_what_is_no_function_is_refused_with_the_way_to_call_it() -> None:
 def test_an_unknown_check_names_those_that_exist() -> None:
     with pytest.raises(AttributeError, match="pass_around"):
         checks.pass_it_on  # noqa: B018
+
+
+def n_cases_run(fn: Callable[..., Any]) -> int:
+    cases = list(SHIFT_RIGHT.cases(3))
+    assert len(cases) > 20
+    seen, end = check._examined(SHIFT_RIGHT, fn, cases, check.LIMITS)
+    assert end is None
+    return len(seen)
+
+
+def test_no_case_is_run_after_one_that_is_wrong() -> None:
+    assert n_cases_run(lambda comm, x: x - 1) == 1
+
+
+def test_what_only_seems_wrong_where_names_were_replaced_is_run_to_the_end() -> None:
+    def shift_right(comm: Any, x: Any) -> Any:
+        if comm.size == 1:
+            sys.modules["course_lib.checks.verdict"]._wrong_manners = lambda *_: "all is wrong"
+            return x.copy()
+        return comm.sendrecv(x, dst=(comm.rank + 1) % comm.size, src=(comm.rank - 1) % comm.size)
+
+    report = checks.shift_right(shift_right)
+    assert hint_of(report) == "replaces-names"
+    assert "course_lib.checks.verdict._wrong_manners" in repr(report)
+    assert n_cases_run(shift_right) > 20
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork server on Windows")

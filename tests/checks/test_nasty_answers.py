@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -84,6 +85,12 @@ def leaves_things() -> None:
     raise ValueError("and that is that")
 
 
+def writes_without_end() -> None:
+    with tempfile.TemporaryFile() as file:
+        file.seek(1 << 40)
+        file.write(b"x")
+
+
 def leaves_a_program_and_sleeps() -> None:
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
     time.sleep(1000)
@@ -131,10 +138,14 @@ DEEDS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "crashes": (lambda: ctypes.string_at(0), "exited", "SIGSEGV"),
     "changes everything": (changes_everything, "one-worker", "and that is that"),
     "leaves things": (leaves_things, "one-worker", "and that is that"),
+    "leaves a shell's program": (lambda: os.system("sleep 1000 &"), "", ""),
+    "writes without end": (writes_without_end, "one-worker", "File too large"),
     "leaves a program and sleeps": (leaves_a_program_and_sleeps, "too-slow", "had not returned"),
     "asks the keyboard": (input, "one-worker", "EOFError"),
 }  # fmt: skip
-POSIX_ONLY = {"aborts", "crashes", "closes all files"}
+POSIX_ONLY = {
+    "aborts", "crashes", "closes all files", "leaves a shell's program", "writes without end",
+}  # fmt: skip
 
 
 @pytest.fixture

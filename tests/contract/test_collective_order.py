@@ -1,15 +1,18 @@
 """All ranks must call a communicator's collectives in one order, with one set of options."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 
 from course_lib.collectives import (
+    ALLREDUCES,
     allreduce_direct,
     allreduce_ring,
     allreduce_two_level,
     broadcast_tree,
+    reduce_scatter_ring,
     reduce_tree,
 )
 from course_lib.comm.errors import CollectiveMismatchError, UnreceivedMessagesWarning
@@ -28,6 +31,26 @@ def broadcast_or_reduce(comm):
     if comm.rank == 0:
         return broadcast_tree(comm, np.zeros(2))  # rank 0
     return allreduce_ring(comm, np.zeros(2))  # rank 1
+
+
+@pytest.mark.parametrize("name", [*ALLREDUCES, "reduce_scatter"])
+def test_one_rank_with_another_operation_shape_or_dtype_is_told_by_every_algorithm(world, name):
+    algorithm = ALLREDUCES.get(name, reduce_scatter_ring)
+    if world.backend != "simulated" and name not in ("direct", "double_tree", "two_level"):
+        pytest.skip("the simulator has told; here those that send in communicators of their own")
+
+    def work(comm, other):
+        x, op = np.arange(4.0), "sum"
+        if comm.rank == 1:
+            x, op = other(x), "max" if other is np.array else "sum"
+        return algorithm(comm, x, op)
+
+    for other, told in [
+        (np.array, "op='max'"),
+        (partial(np.reshape, shape=(2, 2)), "shape (2, 2)"),
+        (np.float32, "dtype float32"),
+    ]:
+        assert told in apart(world, partial(work, other=other), workers=3)
 
 
 def test_the_numbers_are_those_of_the_communicator_and_the_lines_those_of_the_calls(world):

@@ -433,3 +433,27 @@ def test_what_nobody_waits_for_is_told_to_be_at_the_end_of_the_function(world):
 
     with pytest.raises(DeadlockError, match=r"irecv\(src=1\), at the end of its function"):
         world(work, workers=2)
+
+
+def test_two_receives_that_would_write_to_the_same_place_are_refused_until_one_is_waited_for(world):
+    def write(comm, second):
+        other, group, room = 1 - comm.rank, comm.split(0), np.zeros(8)
+        going = [comm.isend(np.ones(4), other), group.isend(np.ones(4), other)]
+        said = []
+        coming = comm.irecv(other, out=room[:4])
+        try:
+            group.irecv(other, out=room[second], op="sum").wait()
+        except ValueError as error:
+            said.append(str(error))
+        coming.wait()
+        if said:  # it has not been received, and may be now
+            group.irecv(other, out=room[second], op="sum").wait()
+        for each in going:
+            each.wait()
+        return said, room.tolist()
+
+    for said, room in world(write, slice(3, 7), workers=2).values:
+        assert len(said) == 1
+        assert "out must not overlap that of irecv(src=" in said[0]
+        assert room == [1, 1, 1, 2, 1, 1, 1, 0]
+    assert world(write, slice(4, 8), workers=2).values == [([], [1] * 8)] * 2

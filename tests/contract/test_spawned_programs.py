@@ -42,3 +42,12 @@ def test_its_ranks_share_nothing_either(world, tmp_path):
     with Program(tmp_path, script, "spawn") as program:
         output, errors = program.process.communicate(timeout=120)
     assert json.loads(output) == [[[[1.0, 1], [1.0, 1]], 0.0, 0]], errors.decode()
+
+
+def test_a_module_that_calls_run_while_it_is_imported_is_told_so(tmp_path):
+    lines = ["from course_lib import run", "def f(comm): ...", "run(f, workers=2)"]
+    (tmp_path / "own_module.py").write_text("\n".join(lines))
+    with Program(tmp_path, "import own_module", "forkserver") as program:
+        _, errors = program.process.communicate(timeout=60)
+    said = "that calls run() meanwhile, at own_module.py, line 3; put the call into a function"
+    assert said in errors.decode()

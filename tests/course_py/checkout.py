@@ -52,8 +52,10 @@ def offline(wheels: Path, **more: str) -> dict[str, str]:
     return {**kept, **pip, **more}
 
 
-def course_py(checkout: Path, *words: str, env: dict[str, str], **more):
-    command = [sys.executable, str(checkout / "course.py"), *words]
+def course_py(
+    checkout: Path, *words: str, env: dict[str, str], python: str = sys.executable, **more
+):
+    command = [python, str(checkout / "course.py"), *words]
     return subprocess.run(
         command, env=env, capture_output=True, text=True, encoding="utf-8", timeout=120, **more
     )

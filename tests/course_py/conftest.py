@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from course_setup.inventory import site_packages
 from tests.course_py.checkout import (
     FOLDER,
     course_py,
@@ -51,9 +54,23 @@ def made(tmp_path_factory, wheels):
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory):
+def base(tmp_path_factory, made):
     """Return a Python whose own packages nobody needs."""
-    return make_base(tmp_path_factory.mktemp("base") / "Python θ")
+    return make_base(tmp_path_factory.mktemp("base") / "Python θ", site_packages(made))
+
+
+@pytest.fixture(scope="session")
+def quick(request) -> str:
+    """Return a Python that makes an environment soon; where there can be none, this one.
+
+    How this one makes it, pip included, is seen by whoever looks at what was ``made``.
+    """
+    if os.name == "nt":
+        return sys.executable
+    try:
+        return str(request.getfixturevalue("base"))
+    except pytest.skip.Exception:
+        return sys.executable
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -97,9 +96,9 @@ def test_a_broken_environment_is_seen(finished, spoil, words):
 
 
 @pytest.mark.slow
-def test_a_broken_environment_is_mended_by_the_next_run(finished, wheels):
+def test_a_broken_environment_is_mended_by_the_next_run(finished, wheels, quick):
     spoil_package(finished / ".venv")
-    done = course_py(finished, "setup", env=offline(wheels))
+    done = course_py(finished, "setup", env=offline(wheels), python=quick)
     assert done.returncode == 0, done.stderr
     assert "Files are missing" in done.stdout
     assert environment.state_of(finished).action == "none"
@@ -125,17 +124,17 @@ def test_line_ends_of_the_lock_do_not_matter(checkout):
 
 
 @pytest.mark.slow
-def test_an_environment_of_the_users_own_is_used_and_never_deleted(checkout, wheels):
-    subprocess.run([sys.executable, "-m", "venv", str(checkout / ".venv")], check=True)
+def test_an_environment_of_the_users_own_is_used_and_never_deleted(checkout, wheels, quick):
+    subprocess.run([quick, "-m", "venv", str(checkout / ".venv")], check=True)
     mine = checkout / ".venv" / "mine.txt"
     mine.write_text("mine")
-    done = course_py(checkout, "setup", env=offline(wheels))
+    done = course_py(checkout, "setup", env=offline(wheels), python=quick)
     assert done.returncode == 0, done.stderr
     assert "found here" in done.stdout
     assert mine.exists()
     spoil_python(checkout / ".venv")
     assert environment.state_of(checkout).action == "remake"
-    done = course_py(checkout, "setup", env=offline(wheels))
+    done = course_py(checkout, "setup", env=offline(wheels), python=quick)
     assert done.returncode == 0, done.stderr
     assert (checkout / ".venv.old-1" / "mine.txt").exists()
     assert environment.state_of(checkout).action == "none"

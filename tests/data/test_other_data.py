@@ -1,12 +1,18 @@
 """Digits, moons and text-like documents: what is drawn is what is said, and the same every time."""
 
+from importlib.metadata import version
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits as shipped
 
 from course_lib.data.digits import load_digits
+from course_lib.data.source_lines import source_lines
 from course_lib.data.text_like import load_rcv1, text_like
 from course_lib.data.two_moons import two_moons
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.schemes import train
+from course_lib.training import Plan
 
 
 def test_every_digit_is_there_once_and_between_0_and_1():
@@ -76,3 +82,47 @@ def test_without_a_network_news_are_generated_and_say_so(monkeypatch):
 def test_impossible_moons_are_refused(bad):
     with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):
         two_moons(**bad)
+
+
+def test_lines_of_installed_sources_are_the_same_each_time_and_half_of_each_package():
+    data = source_lines(400, 5000, packages=("hypothesis", "tqdm"), context=2)
+    assert data.X.shape == (400, 5000)
+    assert data.y.sum() == 200
+    np.testing.assert_allclose(data.X.multiply(data.X).sum(axis=1), 1, rtol=1e-12)
+    assert 3 < data.X.nnz / 400 < 60  # sparse
+    assert data.X.has_canonical_format
+    assert f"hypothesis {version('hypothesis')} and tqdm {version('tqdm')}" in data.origin
+    again = source_lines(400, 5000, packages=("hypothesis", "tqdm"), context=2)
+    assert (data.X != again.X).nnz == 0
+    assert (data.y == again.y).all()
+    other = source_lines(400, 5000, packages=("hypothesis", "tqdm"), context=2, seed=1)
+    assert (data.X != other.X).nnz > 100
+
+
+def test_a_package_is_told_by_its_words():
+    data = source_lines(1500, 4096, packages=("hypothesis", "tqdm"))
+    X, y = data.X, data.y
+    model = LogisticRegression(X.shape[1])
+    w = train(model, X[:1000], y[:1000], Plan(5.0, 50, epochs=5)).w
+    assert (model.predict(w, X[1000:]) == y[1000:]).mean() > 0.8
+    assert abs(y[1000:].mean() - 0.5) < 0.1
+
+
+def test_a_small_package_gives_all_the_lines_that_it_has():
+    data = source_lines(200_000, 100, packages=("tqdm", "cloudpickle"), context=0)
+    assert 1000 < len(data.y) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ({"n_lines": 1}, "n_lines must be an int of 2 or more, got 1"),
+        ({"n_features": 0}, "n_features must be"),
+        ({"context": -1}, "context must be an int of 0 or more"),
+        ({"packages": "torch"}, "packages must be two names, got 'torch'"),
+        ({"packages": ("tqdm", "no_such_package")}, "packages must be installed .*no_such_package"),
+    ],
+)
+def test_impossible_lines_are_refused(bad, told):
+    with pytest.raises(ValueError, match=told):
+        source_lines(**bad)

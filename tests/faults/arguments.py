@@ -56,7 +56,14 @@ NUMBERS = {
 }
 
 
-@row(49, "a number of workers that is none", limit_s=0.1, alone=True, variants=NUMBERS)
+@row(
+    49,
+    "a number of workers that is none",
+    limit_s=0.1,
+    alone=True,
+    variants=NUMBERS,
+    spawned=("0",),
+)
 def a_number_of_workers_that_is_none_is_refused(case: Case) -> None:
     workers, kind = case.variant
     words = f"workers must be an int from 1 to {MOST}"
@@ -71,6 +78,7 @@ PAIRS = [(broadcast_flat, reduce_flat), (broadcast_tree, reduce_tree)]
     "every number of workers",
     alone=True,
     variants={str(size): size for size in (1, 2, 3, 5, 7, 8, MOST)},
+    spawned=("3", str(MOST)),
 )
 def every_number_of_workers_works(case: Case) -> None:
     size = case.variant
@@ -92,11 +100,10 @@ def every_number_of_workers_works(case: Case) -> None:
     "collectives of every number of workers",
     alone=True,
     variants={str(size): size for size in (1, 2, 3, 5, 7, 8, MOST)},
+    spawned=("3",),
 )
 def every_collective_works_with_every_number_of_workers(case: Case) -> None:
     size = case.variant
-    if size == MOST and case.start_method == "spawn" and sys.platform != "win32":
-        pytest.skip(f"{MOST} spawned workers start in the row above, and forkserver shows this")
 
     def work(comm):
         mine = np.arange(comm.size) + 100 * comm.rank
@@ -180,7 +187,14 @@ FUNCTIONS = {
 }
 
 
-@row(53, "a function that cannot be called", limit_s=0.1, alone=True, variants=FUNCTIONS)
+@row(
+    53,
+    "a function that cannot be called",
+    limit_s=0.1,
+    alone=True,
+    variants=FUNCTIONS,
+    spawned=("a number",),
+)
 def a_function_that_cannot_be_called_is_refused(case: Case) -> None:
     fn, args, words = case.variant
     refused(case, TypeError, words, fn, *args)

@@ -80,7 +80,7 @@ SPECIAL = np.array([[np.nan, 1, np.inf, np.inf, -0.0, 5e-324, -np.inf],
 NUMPYS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
-@row(54, "collectives of such numbers", least=2)
+@row(54, "collectives of such numbers", least=2, spawned=())
 def collectives_combine_odd_numbers_as_numpy_does(case: Case) -> None:
     def work(comm):
         mine = SPECIAL[min(comm.rank, 1)]
@@ -156,7 +156,7 @@ INTO = [*ALLREDUCES.values(), reduce_flat, reduce_tree, reduce_scatter_ring, bro
         broadcast_tree, gather, scatter, allgather_ring, alltoall]  # fmt: skip
 
 
-@row(57, "collectives into arrays that cannot be written", limit_s=0.1, alone=True)
+@row(57, "collectives into arrays that cannot be written", limit_s=0.1, alone=True, spawned=())
 def a_collective_into_a_read_only_array_is_refused_before_any_message(case: Case) -> None:
     def work(comm):
         frozen = np.arange(4.0)
@@ -178,7 +178,7 @@ def a_collective_into_a_read_only_array_is_refused_before_any_message(case: Case
     assert result.trace.collectives == []
 
 
-@row(58, "dtypes of plain numbers, times and texts", least=2)
+@row(58, "dtypes of plain numbers, times and texts", least=2, spawned=())
 def every_plain_dtype_arrives_bit_for_bit(case: Case) -> None:
     numbers = ["?", "i1", ">i2", "u1", "<u8", ">u8", "f2", ">f2", "f4", ">f8", "c8", ">c16", "g"]
     arrays = [np.arange(6).astype(dtype) for dtype in [*numbers, "M8[s]", ">M8[ns]", "m8[ms]"]]
@@ -196,7 +196,14 @@ NOT_PLAIN = {
 }
 
 
-@row(58, "arrays that are not plain", limit_s=0.1, alone=True, variants=NOT_PLAIN)
+@row(
+    58,
+    "arrays that are not plain",
+    limit_s=0.1,
+    alone=True,
+    variants=NOT_PLAIN,
+    spawned=("objects",),
+)
 def what_is_not_plain_is_refused_and_never_pickled(case: Case) -> None:
     text, words = case.variant
 
@@ -260,7 +267,7 @@ def a_subclass_arrives_as_a_plain_array(case: Case) -> None:
     assert case.run(work).values == [expected] * case.workers
 
 
-@row(62, "more bytes than 32 bits can count", alone=True)
+@row(62, "more bytes than 32 bits can count", alone=True, spawned=())
 def a_ring_counts_further_than_32_bits(case: Case) -> None:
     # Many messages: one that is as large is sent by tests/processes/test_transport.py, in the soak.
     n_bytes, times = 2**26, 65

@@ -48,6 +48,7 @@ def check_well(values):
     64,
     "no network, or a wrong name for this computer",
     variants={"variables": "variables", "its own name": "hostname"},
+    spawned=("variables",),
     posix=True,
 )
 def the_loopback_is_all_it_needs(case: Case) -> None:
@@ -86,7 +87,7 @@ def leave_it_open(comm):
     return all_reduce(comm)
 
 
-@row(65, "a group that is there already, or was left half-way", limit_s=1.0, least=2)
+@row(65, "a group that is there already, or was left half-way", limit_s=1.0, least=2, spawned=())
 def every_run_has_a_group_of_its_own(case: Case) -> None:
     import torch.distributed as dist
 
@@ -117,7 +118,7 @@ def every_run_has_a_group_of_its_own(case: Case) -> None:
         dist.destroy_process_group()
 
 
-@row(66, "a file by which an earlier run has met")
+@row(66, "a file by which an earlier run has met", spawned=())
 def it_is_never_used_again(case: Case) -> None:
     stale = Path(tempfile.mkdtemp(prefix=f"cl-{os.getpid()}-"))
     for folder in (stale, Path(tempfile.gettempdir())):
@@ -172,6 +173,7 @@ def in_all_reduce(comm, bad_rank, fault, how):
     "a rank dies in a collective of torch",
     limit_s=1.0,
     variants={how: how for how in ("raises", "killed", "exits")},
+    spawned=("killed",),
     workers=3,
     least=2,
     posix=True,
@@ -190,6 +192,7 @@ def the_rank_that_died_is_named_first(case: Case) -> None:
     "a rank of DistributedDataParallel leaves parameters unused, or has a batch less",
     limit_s=1.0,
     variants={"unused": "unused", "a batch less": "fewer"},
+    spawned=(),
     workers=3,
     least=2,
     posix=True,

@@ -37,7 +37,7 @@ def both_receiving_first_is_told_as_a_circle_with_both_lines(case: Case) -> None
     assert "let one of them send first" in str(error)
 
 
-@row(21, "both wait for what they have begun to receive", limit_s=2.0, alone=True)
+@row(21, "both wait for what they have begun to receive", limit_s=2.0, alone=True, spawned=())
 def both_waiting_for_their_irecv_is_told_as_a_circle_with_both_lines(case: Case) -> None:
     fault = case.fault
 
@@ -60,6 +60,7 @@ def both_waiting_for_their_irecv_is_told_as_a_circle_with_both_lines(case: Case)
     limit_s=2.0,
     alone=True,
     variants={f"of {size}": size for size in (2, 3, 4, 5, 8)},
+    spawned=("of 5",),
 )
 def a_ring_of_any_size_is_told_whole(case: Case) -> None:
     fault, size = case.fault, case.variant
@@ -103,6 +104,7 @@ def send_first(comm, size, fault=lambda: None):
         "one number, rendezvous": (1, True),
         "more, rendezvous": (LARGE, True),
     },
+    spawned=("far more",),
 )
 def both_sending_first_is_a_deadlock_whenever_sends_wait(case: Case) -> None:
     size, rendezvous = case.variant
@@ -114,7 +116,7 @@ def both_sending_first_is_a_deadlock_whenever_sends_wait(case: Case) -> None:
     assert ("16,384 bytes" in str(error)) != rendezvous
 
 
-@row(23, "both wait for what they have begun to send", limit_s=2.0, alone=True)
+@row(23, "both wait for what they have begun to send", limit_s=2.0, alone=True, spawned=())
 def both_waiting_for_their_isend_is_a_deadlock(case: Case) -> None:
     fault = case.fault
 
@@ -130,7 +132,7 @@ def both_waiting_for_their_isend_is_a_deadlock(case: Case) -> None:
         assert f"rank {rank} waits in isend(dst={1 - rank}), {HERE}" in str(error)
 
 
-@row(23, "both send first, small enough", alone=True)
+@row(23, "both send first, small enough", alone=True, spawned=())
 def both_sending_first_passes_up_to_the_eager_size(case: Case) -> None:
     for size in (0, 1, LARGE - 1):
         assert case.run(send_first, size).values == [size, size]
@@ -147,7 +149,14 @@ WAITS = {
 }
 
 
-@row(24, "waiting for a rank that has returned", limit_s=1.0, alone=True, variants=WAITS)
+@row(
+    24,
+    "waiting for a rank that has returned",
+    limit_s=1.0,
+    alone=True,
+    variants=WAITS,
+    spawned=("recv",),
+)
 def waiting_for_a_rank_that_has_returned_is_an_error_at_once(case: Case) -> None:
     fault, wait = case.fault, case.variant
 
@@ -164,7 +173,7 @@ def waiting_for_a_rank_that_has_returned_is_an_error_at_once(case: Case) -> None
     assert error.consequences == ("rank 0 had returned",)
 
 
-@row(24, "waiting for anybody when all others have returned", limit_s=1.0, least=2)
+@row(24, "waiting for anybody when all others have returned", limit_s=1.0, least=2, spawned=())
 def waiting_for_anybody_when_all_have_returned_is_an_error_at_once(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank
 
@@ -178,7 +187,7 @@ def waiting_for_anybody_when_all_have_returned_is_an_error_at_once(case: Case) -
     assert "every other rank has already returned" in str(error)
 
 
-@row(24, "waiting for a function that has returned", limit_s=1.0, alone=True)
+@row(24, "waiting for a function that has returned", limit_s=1.0, alone=True, spawned=())
 def waiting_for_a_function_that_has_returned_is_an_error(case: Case) -> None:
     fault = case.fault
 
@@ -196,7 +205,7 @@ def waiting_for_a_function_that_has_returned_is_an_error(case: Case) -> None:
     assert "world/start 1" in str(error)
 
 
-@row(24, "messages that nobody receives", least=2)
+@row(24, "messages that nobody receives", least=2, spawned=())
 def messages_that_nobody_receives_are_named_in_a_warning(case: Case) -> None:
     src = case.bad_rank
     dst = (src + 1) % case.workers
@@ -232,7 +241,7 @@ def another_tag_is_told_with_both(case: Case) -> None:
     assert f"rank {bad_rank} receives with tag='b'" in str(error)
 
 
-@row(25, "receiving from another rank than sends", limit_s=2.0, alone=True)
+@row(25, "receiving from another rank than sends", limit_s=2.0, alone=True, spawned=())
 def receiving_from_the_wrong_rank_is_told_as_a_circle(case: Case) -> None:
     fault = case.fault
 
@@ -259,7 +268,7 @@ PEERS = {
 }
 
 
-@row(26, "a peer that is none", limit_s=0.1, alone=True, variants=PEERS)
+@row(26, "a peer that is none", limit_s=0.1, alone=True, variants=PEERS, spawned=("itself",))
 def a_peer_that_is_none_is_refused_before_any_message(case: Case) -> None:
     peer, kind, words = case.variant
 
@@ -285,7 +294,7 @@ def a_peer_that_is_none_is_refused_before_any_message(case: Case) -> None:
         assert words in text
 
 
-@row(26, "receiving from anybody where there is nobody else", limit_s=0.1, alone=True)
+@row(26, "receiving from anybody where there is nobody else", limit_s=0.1, alone=True, spawned=())
 def receiving_from_anybody_in_a_group_of_one_is_refused(case: Case) -> None:
     fault = case.fault
 
@@ -337,6 +346,7 @@ ORDERS = {
         for name, how in ORDERS.items()
         for size in (4, 2 * LARGE)
     },
+    spawned=("broadcast and all-reduce, 4 numbers",),
 )
 def ranks_in_different_collectives_are_told_with_both_and_their_lines(case: Case) -> None:
     size, other, words, what, option = case.variant
@@ -360,7 +370,7 @@ def ranks_in_different_collectives_are_told_with_both_and_their_lines(case: Case
     assert "must call its collectives in the same order" in text
 
 
-@row(27, "one that a rank skips", limit_s=1.0, workers=3, least=2)
+@row(27, "one that a rank skips", limit_s=1.0, workers=3, least=2, spawned=())
 def a_rank_that_skips_a_collective_is_told_with_its_line(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank
 
@@ -379,7 +389,7 @@ def a_rank_that_skips_a_collective_is_told_with_its_line(case: Case) -> None:
     assert f"rank {bad_rank} " in text.splitlines()[0]
 
 
-@row(27, "one that a rank skips and returns", limit_s=1.0, workers=3, least=2)
+@row(27, "one that a rank skips and returns", limit_s=1.0, workers=3, least=2, spawned=())
 def a_rank_that_returns_before_a_collective_is_told(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank
 
@@ -404,7 +414,7 @@ OUTS = {
 }
 
 
-@row(28, "out does not fit the message", limit_s=1.0, least=2, variants=OUTS)
+@row(28, "out does not fit the message", limit_s=1.0, least=2, variants=OUTS, spawned=("shape",))
 def a_message_that_does_not_fit_is_told_with_both_sides(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank
     out, words = case.variant
@@ -434,6 +444,7 @@ def a_message_that_does_not_fit_is_told_with_both_sides(case: Case) -> None:
         "waits for a message": (lambda comm, peer: comm.recv(src=peer), DeadlockError),
         "has returned": (lambda comm, peer: None, PeerFinishedError),
     },
+    spawned=("waits for a message",),
 )
 def the_rank_that_is_missing_in_a_barrier_is_named(case: Case) -> None:
     fault, missing = case.fault, case.bad_rank

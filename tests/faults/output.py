@@ -59,7 +59,7 @@ def printing_s(comm, n_lines, folder):
     return comm.clock() - begun_s
 
 
-@row(47, "what a flood costs", alone=True)
+@row(47, "what a flood costs", alone=True, spawned=())
 def printing_to_the_launcher_is_nearly_as_fast_as_to_a_file(case: Case) -> None:
     n_lines = 100_000
     times_s: dict[str | None, list[float]] = {str(case.folder): [], None: []}

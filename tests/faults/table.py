@@ -7,7 +7,7 @@ behind, starts the next run, and compares the time from the fault to its report 
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ import cloudpickle
 import pytest
 
 from course_lib import run
+from course_lib.comm.job import USUAL_METHOD
+from tests.start_methods import START_METHODS
 
 __all__ = ["ROWS", "Case", "Fault", "Row", "row"]
 
@@ -47,6 +49,10 @@ class Row:
         Whether it needs signals, process groups or other things that Windows has not.
     alone : bool
         Whether the number of workers and the faulty rank mean nothing to it.
+    spawned : collection of str or None
+        Which variants are played with the slow ways of starting processes, too. None, and these are
+        all, unless it happens among ranks at work, however they were started: then it is one where
+        a number of the table has no other, and the soak plays the rest.
     """
 
     number: int
@@ -58,6 +64,12 @@ class Row:
     least: int
     posix: bool
     alone: bool
+    spawned: Collection[str] | None
+
+    def is_played(self, variant: str, start_method: str) -> bool:
+        """Tell whether the test command plays a variant with this way of starting processes."""
+        usual = start_method in (START_METHODS[0], USUAL_METHOD)
+        return usual or self.spawned is None or variant in self.spawned
 
 
 ROWS: list[Row] = []
@@ -73,6 +85,7 @@ def row(
     least: int = 1,
     posix: bool = False,
     alone: bool = False,
+    spawned: Collection[str] | None = None,
 ) -> Callable[[Check], Check]:
     """Put a function into the table; see ``Row``."""
 
@@ -80,8 +93,10 @@ def row(
         # Else every worker would import the module of the row, and pytest with it.
         for module in (__name__, check.__module__):
             cloudpickle.register_pickle_by_value(sys.modules[module])
+        assert set(spawned or ()) <= set(variants), "no such variant"
+        least_ranks = max(least, 1)
         ROWS.append(
-            Row(number, says, check, limit_s, variants, workers, max(least, 1), posix, alone)
+            Row(number, says, check, limit_s, variants, workers, least_ranks, posix, alone, spawned)
         )
         return check
 

@@ -16,7 +16,8 @@ from course_lib.planning.inference import (
     serve_stages,
     service,
 )
-from course_lib.planning.stages import balanced_stages, stage_parts
+from course_lib.planning.stages import stage_parts
+from course_lib.training.balanced import balanced_stages
 from course_lib.words.split import split_evenly
 
 

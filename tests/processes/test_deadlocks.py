@@ -57,8 +57,8 @@ def ring_receive_first(comm):
 
 
 @pytest.mark.parametrize("workers", [2, 3, 4, 5])
-def test_a_ring_that_receives_first(start_method, workers):
-    error = deadlocked(start_method, ring_receive_first, workers=workers)
+def test_a_ring_that_receives_first(usual_method, workers):
+    error = deadlocked(usual_method, ring_receive_first, workers=workers)
     assert error.cycle == [0, *range(workers - 1, 0, -1)]  # each waits for its left neighbour
     place = line_of(ring_receive_first, "comm.recv")
     for rank in range(workers):
@@ -75,13 +75,13 @@ MOST = EAGER_BYTES // 8
 
 
 @pytest.mark.parametrize("workers", [2, 3])
-def test_all_send_first_hangs_exactly_where_send_waits(start_method, workers):
+def test_all_send_first_hangs_exactly_where_send_waits(usual_method, workers):
     for size in (0, 1, MOST):
-        values = run(ring_send_first, size, workers=workers, start_method=start_method).values
+        values = run(ring_send_first, size, workers=workers, start_method=usual_method).values
         assert values == [size] * workers
     for size, rendezvous in ((MOST + 1, False), (10**6, False), (1, True)):
         error = deadlocked(
-            start_method, ring_send_first, size, workers=workers, rendezvous=rendezvous
+            usual_method, ring_send_first, size, workers=workers, rendezvous=rendezvous
         )
         assert error.cycle == [*range(workers)]
         assert "each sends before it receives: use sendrecv" in str(error)

@@ -1,14 +1,19 @@
 """A run that goes well: results by rank, code by value, one world for each run."""
 
 import os
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from course_lib import run
+from tests.programs import assert_gone
 
 pytestmark = pytest.mark.slow
 
@@ -143,3 +148,17 @@ def test_a_worker_does_not_wait_for_dill_and_finds_it_if_it_asks():
         return before, dill.loads(dill.dumps(5))
 
     assert run(work, workers=1, start_method="spawn").values == [(False, 5)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such shell")
+@pytest.mark.parametrize("backend", ["processes", "torch"])
+def test_what_a_program_of_a_worker_has_started_ends_with_a_run_that_goes_well(backend):
+    def work(comm):
+        # The shell has ended before the worker does, so that nobody is its program's parent.
+        with tempfile.TemporaryFile("w+") as file:
+            subprocess.run("sleep 1000 & echo $!", shell=True, stdout=file, check=True)
+            file.seek(0)
+            return int(file.read())
+
+    pids = run(work, workers=2, backend=backend).values
+    assert_gone([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)])

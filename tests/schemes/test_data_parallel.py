@@ -1,6 +1,7 @@
 """Synchronous schemes: N workers take the steps that one would take with the whole batch."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from course_lib.training.shards import (
     shards_evenly,
     unpack,
 )
+from tests.worlds import World
 
 PLAN = Plan(learning_rate=0.2, batch_size=24, epochs=4, momentum=0.5, warmup_steps=3)
 
@@ -61,12 +63,24 @@ def total_losses(values):
     return np.sum([value.losses for value in values], axis=0)
 
 
+def one_after_the_other(comm, schemes, *arguments):
+    return [SCHEMES[scheme](comm, *arguments) for scheme in schemes]
+
+
+@cache
+def trained(backend, size):
+    """Train with all schemes in one launch, because that is slow; return values by scheme."""
+    arguments = mlp(3, 6, 2), *examples(), PLAN
+    found = World(backend)(one_after_the_other, SYNCHRONOUS, *arguments, workers=size).values
+    return dict(zip(SYNCHRONOUS, zip(*found, strict=True), strict=True))
+
+
 @pytest.mark.parametrize("scheme", SYNCHRONOUS)
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_twenty_steps_are_those_of_one_process(world, scheme, size):
     model, (X, y) = mlp(3, 6, 2), examples()
     serial = train(model, X, y, PLAN)
-    values = world(SCHEMES[scheme], model, X, y, PLAN, workers=size).values
+    values = trained(world.backend, size)[scheme]
     assert len(serial.losses) == 20
     for value in values:
         assert value.w.tobytes() == values[0].w.tobytes()

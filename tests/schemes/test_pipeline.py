@@ -31,7 +31,7 @@ from course_lib.pipelines import (
 from course_lib.schemes import model_parallel, pipeline, train
 from course_lib.schemes.pipeline import joined
 from course_lib.training import AdamW, Cosine, Plan
-from course_lib.training.stages import Stage, cut_into_stages
+from course_lib.training.stages import Stage, cut_by_flops, cut_into_stages
 from course_lib.words.split import split_evenly
 
 MODELS = {"deep_mlp": deep_mlp(64, *[9] * 7, 10), "alexnet": alexnet(2, 6)}
@@ -320,6 +320,24 @@ def test_executed_pipelines_are_as_fast_as_the_literature_says(name):
     makespan = max(end for _, end in found.values()) / 4
     bubble = {"gpipe": 9, "1f1b": 9, "interleaved": 4.5, "zb_h1": 3, "zb_v": 1.5}[name]
     assert makespan == schedule.times().makespan == 3 * M + bubble
+
+
+def test_a_cut_by_operations_is_quicker_and_the_same_steps():
+    """A wide layer between narrow ones: as many layers a stage leave one rank most of the work."""
+    model, (X, y), plan = deep_mlp(64, 8, 90, 90, 90, 8, 8, 8, 10), examples(24), Plan(0.05, 24)
+    flops = [sum(part.flops(1)) for part in model.parts]
+    slowest, found = {}, {}
+    for cut in (cut_into_stages, cut_by_flops):
+        slowest[cut] = max(sum(flops[k] for k in layers) for layers in cut(model, 4))
+        result = run(
+            partial(pipeline, cut=cut), model, X, y, plan, one_f_one_b, 8, workers=4,
+            backend="simulated", network=free_network(),
+        )  # fmt: skip
+        w = joined(one_f_one_b(4, 8), model, [value.w for value in result.values], cut)
+        np.testing.assert_allclose(w, train(model, X, y, plan).w, rtol=0, atol=TOLERANCE)
+        found[cut] = result.elapsed_s
+    assert slowest[cut_by_flops] == flops[2] < 0.8 * slowest[cut_into_stages]
+    assert found[cut_by_flops] < 0.8 * found[cut_into_stages]
 
 
 @pytest.mark.parametrize("P", [1, 2, 4])

@@ -31,6 +31,7 @@ OWN_MODEL = {
         [StandInLayer(LayerSize("conv", 1, 1.0), (3,)), FullyConnected("fc", 3, 2, bends=False)],
         (3,),
     ),
+    "distbelief": IN_LAYERS,
     "model_parallel": IN_LAYERS,
     "pipeline": IN_LAYERS,
     "sharded_parameters": IN_LAYERS,
@@ -38,13 +39,16 @@ OWN_MODEL = {
 }  # of schemes that train nothing else
 
 OWN = {
+    "backup_workers": {"backups": 0},
+    "distbelief": {"splits": 1, "shards": shards_evenly(IN_LAYERS.n_parameters, 1)},
     "pipeline": {"microbatches": 2},
     "priority": {"order": [0]},
     "sharded_parameter_server": {"shards": shards_evenly(MODEL.n_parameters, 1)},
 }
 WITHOUT_MODEL = {"map_reduce", "one_shot_averaging", "gradient_descent"}
 WITHOUT_RANKS = {"train", "gradient_descent"}
-OF_RANKS = sorted({*schemes.__all__} - WITHOUT_RANKS)
+OF_SPARSE_ROWS = {"hogwild_sparse"}  # for one model; what it refuses is tested with it
+OF_RANKS = sorted({*schemes.__all__} - WITHOUT_RANKS - OF_SPARSE_ROWS)
 WITH_MODEL = sorted({*OF_RANKS} - WITHOUT_MODEL)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -87,6 +87,12 @@ def total_losses(values):
     return np.sum([value.losses for value in values], axis=0)
 
 
+@cache
+def alone(model, rows=120, rate=1):
+    """Train one of the models in one process, once for all tests; ``rate`` makes it wrong."""
+    return train(MODELS[model], *examples(MODELS[model], rows), PLAN.scaled(rate))
+
+
 SIZES = [1, 2, 3, 4, 8]
 
 
@@ -101,27 +107,28 @@ SIZES = [1, 2, 3, 4, 8]
 def test_twenty_steps_are_those_of_one_process(scheme, model, size):
     net = MODELS[model]
     X, y = examples(net)
-    serial = train(net, X, y, PLAN)
+    serial = alone(model)
     assert len(serial.losses) == 20
     values = run(SCHEMES[scheme], net, X, y, PLAN, workers=size, backend="simulated").values
     np.testing.assert_allclose(whole_of(scheme, net, values), serial.w, **CLOSE)
     np.testing.assert_allclose(total_losses(values), serial.losses, **CLOSE)
     if size > 1:  # gradients of all ranks added up where a mean is meant, or the other way round
-        wrong = train(net, X, y, PLAN.scaled(size)).w
+        wrong = alone(model, rate=size).w
         assert np.abs(wrong - serial.w).max() > 1e6 * CLOSE["atol"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "splits"), [(4, 2), (6, 3), (4, 1), (8, 4)])
-@pytest.mark.parametrize("join", JOINS)
-def test_a_grid_of_replicas_and_splits_is_one_process(size, splits, join):
-    X, y = examples(CONV, rows=115)  # the last batch leaves ranks without an example
-    serial = train(CONV, X, y, PLAN)
-    scheme = partial(grid, splits=splits, join=join)
-    values = run(scheme, CONV, X, y, PLAN, workers=size, backend="simulated").values
+@pytest.mark.parametrize(("model", "join"), [*(("conv", join) for join in JOINS), ("mlp", None)])
+def test_a_grid_of_replicas_and_splits_is_one_process(size, splits, model, join):
+    net = MODELS[model]
+    X, y = examples(net, rows=115)  # the last batch leaves ranks without an example
+    serial = alone(model, rows=115)
+    scheme = partial(grid, splits=splits, join=join or "all_at_once")
+    values = run(scheme, net, X, y, PLAN, workers=size, backend="simulated").values
     for first in range(0, size, splits):
         row = [value.w for value in values[first : first + splits]]
-        np.testing.assert_allclose(join_model(CONV, row, split_by_units), serial.w, **CLOSE)
+        np.testing.assert_allclose(join_model(net, row, split_by_units), serial.w, **CLOSE)
     for column in range(splits):
         held = {values[rank].w.tobytes() for rank in range(column, size, splits)}
         assert len(held) == 1
@@ -344,7 +351,8 @@ def test_what_cannot_be_divided_is_refused_before_anything_is_sent():
             in told
         )
     assert "splits must be an int, got 2.0 (float)" in refusal(hybrid, CONV, splits=2.0)
-    assert "model must begin with layers that are not fully" in refusal(hybrid, MLP)
+    told = refusal(hybrid, deep_mlp(6, 3, 8), size=8, splits=4)
+    assert "each of 4 ranks must have one of the 3 outputs of fc1 at least" in told
     ends_otherwise = Chain([StandInLayer(LayerSize("conv1", 2, 1.0), (8,))], (6,))
     assert "model must end with a fully connected layer, got conv1" in refusal(
         split_weights, ends_otherwise

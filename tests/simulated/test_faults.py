@@ -27,10 +27,9 @@ HAND = Network("hand", latency_s=10.0, bandwidth_bytes_per_s=1.0, flops_per_s=1.
 BIG = EAGER_BYTES + 1
 
 
-def simulate(fn, *args, faults=(), survivors_go_on=False, **options):
-    schedule = Faults(faults, survivors_go_on=survivors_go_on)
+def simulate(fn, *args, faults=(), **options):
     options = {"workers": 2, "network": HAND, "backend": "simulated", **options}
-    return run(fn, *args, faults=schedule, **options)
+    return run(fn, *args, faults=Faults(faults), **options)
 
 
 def told(trace):

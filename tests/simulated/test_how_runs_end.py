@@ -16,8 +16,10 @@ import pytest
 from greenlet import getcurrent, greenlet
 
 from course_lib import networks, run
+from course_lib.comm.ambient.surroundings import Surroundings
 from course_lib.comm.errors import LaunchTimeout, RunError, SimulationError, WorkerError
 from course_lib.comm.simulated.faults import Crash, Faults
+from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from tests import worlds
 
@@ -524,3 +526,42 @@ def test_greenlets_are_freed_by_the_thread_that_has_made_them(fn, faults):
     finally:
         gc.enable()
     assert left <= before
+
+
+def note_for_ever(comm):
+    while comm.rank == 0:
+        comm.note("loss", 1.0)
+    comm.barrier()
+
+
+def wait_first(comm):
+    comm.recv(src=1) if comm.rank == 0 else comm.send(np.zeros(1), dst=0)
+
+
+def test_a_rank_that_is_struck_twice_is_told_with_its_own_line(monkeypatch):
+    """Its verb is refused first; on a busy computer the watchdog's strike comes after that."""
+    n_again = []
+    put_aside = Surroundings.put_aside
+
+    def put_aside_and_strike(self, of_rank):
+        result = put_aside(self, of_rank)
+        if sys.exc_info()[0] is TimeIsUp and not n_again:
+            n_again.append(1)
+            raise TimeIsUp
+        return result
+
+    monkeypatch.setattr(Surroundings, "put_aside", put_aside_and_strike)
+    first = note_for_ever.__code__.co_firstlineno
+    lines = rf"test_how_runs_end\.py, line ({first + 1}|{first + 2})\n"
+    with pytest.raises(LaunchTimeout, match=f"rank 0 was running, at {lines}"):
+        simulate(note_for_ever, time_limit_s=0.2)
+    assert n_again == [1]
+
+
+def test_a_rank_that_is_struck_as_it_begins_to_wait_is_told_too(monkeypatch):
+    def strike(self):
+        raise TimeIsUp
+
+    monkeypatch.setattr(Flow, "_sleep", strike)
+    with pytest.raises(LaunchTimeout, match=r"rank 0 was running, at test_how_runs_end\.py, line"):
+        simulate(wait_first)

@@ -40,7 +40,6 @@ schedules = st.builds(
     st.just(WORKERS),
     within_s=st.sampled_from([1e-4, 1e-3]),
     first=st.just(4),
-    survivors_go_on=st.booleans(),
     **{
         kind: st.integers(0, 2)
         for kind in ("crash", "restart", "slow_link", "drop", "duplicate", "delay", "partition")
@@ -115,7 +114,7 @@ def test_no_message_vanishes_unexplained(program, network, faults, rendezvous):
     if rendezvous or any(size == BIG for steps in program for _, _, size in steps):
         # A large message that never started has no copy yet: leave those out of the sum.
         kept = [event for event in faults.events if not isinstance(event, Duplicate)]
-        faults = Faults(kept, survivors_go_on=faults.survivors_go_on)
+        faults = Faults(kept)
     trace, error, n_unread = play(program, network, faults, rendezvous)
     rows = Counter((m.src, m.dst) for m in trace.messages)
     received = Counter((m.dst, m.src) for m in trace.messages if m.received_s is not None)

@@ -38,7 +38,6 @@ def test_a_schedule_is_the_same_for_the_same_seed_and_has_what_was_asked_for():
 def test_a_schedule_can_be_pasted_from_the_error():
     faults = schedule(
         3, 4, within_s=9.0, restart=1, slow_link=1, drop=1, duplicate=1, delay=1, partition=1,
-        survivors_go_on=True,
     )  # fmt: skip
     assert eval(repr(faults), {**globals(), "inf": math.inf}) == faults
 
@@ -46,7 +45,6 @@ def test_a_schedule_can_be_pasted_from_the_error():
 def test_schedules_that_differ_are_not_equal():
     assert Faults([Drop(0, 1, 1)]) == Faults([Drop(0, 1, 1)])
     assert Faults([Drop(0, 1, 1)]) != Faults([Drop(0, 1, 2)])
-    assert Faults([]) != Faults([], survivors_go_on=True)
     assert Faults([]) != ()
 
 
@@ -68,7 +66,6 @@ def test_schedules_that_differ_are_not_equal():
         (lambda: Partition((0,), 1.0, math.inf), ValueError, "until_s must be finite"),
         (lambda: Faults(["crash"]), TypeError, "events must be Crash"),
         (lambda: Faults(Crash(1, at_s=1.0)), TypeError, "events must be a list of faults"),
-        (lambda: Faults([], survivors_go_on=1), TypeError, "survivors_go_on must be True or"),
         (lambda: Faults([Crash(0, 1.0, 3.0), Crash(0, 2.0)]), ValueError, "has it down"),
         (lambda: Faults([Crash(0, 1.0), Crash(0, 1.0)]), ValueError, "has it down"),
         (lambda: schedule(1, 4, within_s=0.0), ValueError, "within_s must be above 0"),

@@ -28,9 +28,13 @@ MAY_IMPORT = {
         "pipelines", "training", "models", "comm.communicator", "comm.pending", "words",
     ),
     "split": ("split", "training", "collectives", "models", "comm.communicator", "words"),
+    "compression": (
+        "compression", "training", "collectives", "models", "comm.communicator", "words",
+    ),
     "schemes": (
-        "schemes", "split", "pipelines", "training", "collectives", "models", "comm.collective",
-        "comm.communicator", "comm.messages", "comm.pending", "words",
+        "schemes", "compression", "split", "pipelines", "training", "collectives", "models",
+        "comm.collective", "comm.communicator", "comm.errors", "comm.messages", "comm.pending",
+        "words",
     ),
     # Formulas: what they say is tested against what runs.
     "costs": ("costs", "words"),
@@ -45,13 +49,15 @@ MAY_IMPORT = {
     ),
     "console": ("console", "comm", "words"),
     "train": (
-        "train", "console", "schemes", "split", "pipelines", "training", "collectives", "models",
-        "data",
-        "comm.communicator", "comm.rates", "words",
+        "train", "console", "schemes", "compression", "split", "pipelines", "training",
+        "collectives", "models", "data", "comm.communicator", "comm.rates", "words",
+    ),
+    "search": (
+        "search", "schemes", "training", "models", "comm.communicator", "comm.errors", "words",
     ),
     "cli": (
-        "cli", "train", "console", "measure", "training", "collectives", "costs", "comm", "viz",
-        "words",
+        "cli", "search", "train", "console", "measure", "training", "collectives", "costs", "comm",
+        "viz", "words",
     ),
     "doctor": ("doctor", "comm", "words", "run"),
     "checks": EVERYTHING,
@@ -72,6 +78,7 @@ ONLY_IN = {
     "torch": ("models", "comm.torch_backend"),
     "mpi4py": ("comm",),
     "sklearn": ("data",),
+    "numba": ("training",),
     # Mixed with multiprocess it unlinks live shared memory; everything here uses multiprocess.
     "multiprocessing": (),
 }

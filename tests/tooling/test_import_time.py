@@ -6,7 +6,7 @@ import sys
 from tests.tooling.planting import REPOSITORY
 
 HEAVY = ("IPython", "anywidget", "ipykernel", "ipywidgets", "jupyter_core", "matplotlib")
-HEAVY += ("scipy", "sklearn", "torch")
+HEAVY += ("llvmlite", "numba", "scipy", "sklearn", "torch")
 SCRIPT = """
 import sys, time
 before = time.perf_counter()

@@ -17,19 +17,23 @@ def test_mypy_strict_finds_nothing():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+PLANTED = {
+    "[return-value]": "def double(x: int) -> str:\n    return 2 * x\n",
+    "[no-untyped-def]": "def double(x):\n    return 2 * x\n",
+    "[type-arg]": "def first(items: list) -> int:\n    return 1\n",
+}
+"""Mistakes by the name that mypy has for each."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        ("def double(x: int) -> str:\n    return 2 * x\n", "[return-value]"),
-        ("def double(x):\n    return 2 * x\n", "[no-untyped-def]"),
-        ("def first(items: list) -> int:\n    return 1\n", "[type-arg]"),
-    ],
-)
-def test_mypy_would_find_a_planted_mistake(tmp_path, code, error):
-    (tmp_path / "planted.py").write_text(code)
+def test_mypy_would_find_planted_mistakes(tmp_path):
+    for number, code in enumerate(PLANTED.values()):
+        (tmp_path / f"planted_{number}.py").write_text(code)
     settings = f"--config-file={REPOSITORY / 'pyproject.toml'}"
     cache = f"--cache-dir={tmp_path / 'cache'}"
-    done = run_module("mypy", settings, cache, str(tmp_path / "planted.py"))
+    done = run_module("mypy", settings, cache, *map(str, sorted(tmp_path.glob("planted_*.py"))))
     assert done.returncode == 1
-    assert error in done.stdout
+    found = done.stdout.splitlines()
+    for number, error in enumerate(PLANTED):
+        (line,) = [line for line in found if f"planted_{number}.py" in line]
+        assert error in line

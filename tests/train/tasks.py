@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from course_lib import run
 from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import Checkpoint, load
 from course_lib.train.logbook import Keeping
+from course_lib.train.problems import Data, load_data
 from course_lib.train.worker import TrainingTask, work
 from course_lib.training import SGD, Plan
 
@@ -23,10 +25,20 @@ CASES = {
     "nn_data_parallel": {},
     "one_shot_averaging": {},
     "parameter_averaging": {"every": 5, "allreduce": "tree"},
+    "local_sgd": {"every": 5, "allreduce": "ring"},
+    "diloco": {"every": 5, "allreduce": "ring"},
+    "gossip": {"graph": "ring"},
+    "compressed": {"compressor": "topk", "k": 2, "rank": 1},
     "parameter_server": {},
     "parameter_server_on_worker": {},
     "sharded_parameter_server": {"servers": 2},
+    "downpour": {"n_fetch": 2, "n_push": 3, "warm_start": 2},
+    "staleness_aware": {},
+    "bounded_staleness": {"bound": 1},
+    "backup_workers": {"backups": 1},
+    "asynchronous_averaging": {"every": 2},
     "sharded_data_parallel": {},
+    "hogwild": {"lock": "striped", "stripes": 2},
     "model_parallel": {},
     "pipeline": {"schedule": "zb_v", "microbatches": 5},
     "sharded": {"stage": "3"},
@@ -34,6 +46,12 @@ CASES = {
     "hybrid": {"splits": 2, "join": "by_turns"},
 }
 """Each scheme of the catalogue with its options."""
+
+
+@cache
+def few_digits() -> Data:
+    """Return every seventh of the digits: networks take long, and no step is another for it."""
+    return Data(*(rows[::7] for rows in load_data("digits")))
 
 
 def workers_of(scheme: str) -> int:

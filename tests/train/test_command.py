@@ -144,7 +144,7 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--scheme gossip", "--scheme knows serial, data_parallel,"),
+        ("--scheme federated", "--scheme knows serial, data_parallel,"),
         (
             "--model tree",
             "--model knows linear, logistic, mlp, conv, deep_mlp, alexnet; not 'tree'",
@@ -195,7 +195,11 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ),
         ("--scheme pipeline --model deep_mlp --schedule zb", "--schedule knows gpipe, 1f1b, inter"),
         ("--schedule gpipe", "--schedule is for --scheme pipeline, not data_parallel"),
-        ("--every 2", "--every is for --scheme parameter_averaging, not data_parallel"),
+        ("--every 2", "--every is for --scheme parameter_averaging or local_sgd or diloco or "),
+        ("--scheme downpour --n-push 0", "--n-push takes whole numbers of 1 or more, got '0'"),
+        ("--scheme downpour --workers 1", "with 1 server there must be 2"),
+        ("--scheme bounded_staleness --bound -1", "--bound takes whole numbers of 0 or more, got"),
+        ("--scheme backup_workers --backups 3", "--backups must be less than the 3 that work of"),
         ("--scheme parameter_averaging --every 0", "--every takes whole numbers of 1 or more"),
         (
             "--scheme parameter_server --workers 1",

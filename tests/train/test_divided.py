@@ -12,7 +12,7 @@ from course_lib.cli.train_arguments import read_arguments
 from course_lib.train.checkpoint import load
 from course_lib.train.problems import MODELS
 from course_lib.train.worker import work
-from tests.train.tasks import task_of, trained
+from tests.train.tasks import few_digits, task_of, trained
 
 EPOCHS = 2
 TASKS = [
@@ -24,21 +24,22 @@ TASKS = [
     ),
     ("hybrid", "alexnet", {"splits": 1, "join": "all_at_once"}),
     ("hybrid", "alexnet", {"splits": 4, "join": "by_slices"}),
+    ("hybrid", "deep_mlp", {"splits": 2, "join": "all_at_once"}),
 ]
 
 
 @cache
 def plan_of(model):
-    return replace(MODELS[model].usual, epochs=EPOCHS, batch_size=480)
+    return replace(MODELS[model].usual, epochs=EPOCHS, batch_size=70)  # of 206: 3 steps
 
 
 @cache
 def serial(model):
-    return trained("serial", plan=plan_of(model), model=model, data="digits")
+    return trained("serial", plan=plan_of(model), model=model, data=few_digits())
 
 
 def rows_of(scheme, model, workers, options, folder=None):
-    task = task_of(scheme, folder, plan=plan_of(model), model=model, data="digits", **options)
+    task = task_of(scheme, folder, plan=plan_of(model), model=model, data=few_digits(), **options)
     return run(work, task, workers=workers, backend="simulated").values[0]
 
 
@@ -58,7 +59,7 @@ def test_losses_are_those_of_one_process(scheme, model, options, workers):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "model", "options"),
-    [TASKS[0], TASKS[1], TASKS[2], ("split_weights", "deep_mlp", {}), TASKS[-2]],
+    [TASKS[0], TASKS[1], TASKS[2], ("split_weights", "deep_mlp", {}), TASKS[-3]],
 )
 def test_a_checkpoint_holds_the_whole_model(scheme, model, options, tmp_path):
     """As the serial run has it, put together from all ranks."""
@@ -66,8 +67,55 @@ def test_a_checkpoint_holds_the_whole_model(scheme, model, options, tmp_path):
     divided.mkdir()
     alone.mkdir()
     rows_of(scheme, model, 4, options, divided)
-    trained("serial", alone, plan=plan_of(model), model=model, data="digits")
+    trained("serial", alone, plan=plan_of(model), model=model, data=few_digits())
     np.testing.assert_allclose(load(divided).w, load(alone).w, rtol=0, atol=1e-12)
+
+
+UNDRAWN = """
+import numpy as np
+from course_lib.models.chain import Chain
+from course_lib.models.deep_mlp import deep_mlp
+from course_lib.train import Problem
+from course_lib.training import Plan
+
+
+class Undrawn(Chain):
+    def initial(self, seed=0):
+        raise MemoryError("nobody has room for the whole model")
+
+    def outputs(self, w, X):
+        assert len(self.parts) < 4, "nobody has room for the whole model"
+        return super().outputs(w, X)
+
+
+def problem():
+    whole = deep_mlp(6, 8, 8, 8, 3)
+    X, y = np.random.default_rng(0).normal(size=(30, 6)), np.arange(30) % 3
+    data = X[:24], y[:24], X[24:], y[24:]
+    return Problem(Undrawn(whole.parts, (6,)), data, Plan(0.1, 12), score="test accuracy")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        *(
+            (words, None)
+            for words in (
+                "model_parallel", "pipeline --microbatches 4", "split_weights", "sharded --stage 3",
+                "hybrid",
+            )
+        ),
+        ("data_parallel", "nobody has room for the whole model"),
+    ],
+)  # fmt: skip
+def test_the_command_never_makes_the_model_whole_where_no_rank_can(words, told, tmp_path, capsys):
+    file = tmp_path / "undrawn.py"
+    file.write_text(UNDRAWN)
+    given = ["--problem", f"{file}:problem", "--backend", "simulated", "--workers", "2"]
+    assert main([*given, "--scheme", *words.split()]) == (1 if told else 0)
+    found = capsys.readouterr()
+    assert (told or "1.") in (found.err if told else found.out)
 
 
 @pytest.mark.slow
@@ -92,7 +140,7 @@ def test_the_command_prints_them_on_real_processes(words, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--scheme hybrid --model deep_mlp", "--scheme hybrid trains --model alexnet, not"),
+        ("--scheme hybrid", "--scheme hybrid trains --model alexnet or deep_mlp, not 'mlp'"),
         ("--scheme sharded", "--scheme sharded trains --model deep_mlp or alexnet, not 'mlp'"),
         ("--scheme sharded --stage 4 --model alexnet", "--stage knows 1, 2, 3; not '4'"),
         (

@@ -241,7 +241,7 @@ def test_a_checkpoint_of_a_plan_without_them_is_as_before():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--optimizer lion", "--optimizer knows sgd, adam, adamw; not 'lion'"),
+        ("--optimizer lion", "--optimizer knows sgd, adam, adamw, adagrad; not 'lion'"),
         ("--decay linear", "--decay knows constant, cosine, step; not 'linear'"),
         ("--clip 0", "--clip must be None or above 0, got 0"),
         ("--clip x", "--clip takes"),
@@ -275,5 +275,6 @@ def test_a_model_that_cannot_be_split_is_refused_as_that_of_the_problem(mine, tm
     assert main([*words, "--scheme", "model_parallel", "--workers", "2"]) == 0
     quiet = ', on_epoch=lambda epoch, w: print("after", epoch, len(w))'
     (tmp_path / "mine.py").write_text(MINE.replace(quiet, ""))
-    told = refused(capsys, "--problem", mine, "--scheme", "pipeline")
-    assert "model must be a Chain" in told
+    for scheme in (("pipeline",), ("sharded", "--stage", "3")):
+        told = refused(capsys, "--problem", mine, "--scheme", *scheme)
+        assert "model must be a Chain" in told

@@ -1,5 +1,6 @@
 """Every scheme of the catalogue trains, stops and goes on, to the bit as if it had not stopped."""
 
+import re
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from course_lib import run
+from course_lib.cli.train import main
 from course_lib.pipelines import SCHEDULES
 from course_lib.trace.trace import Trace
 from course_lib.train.catalogue import OPTIONS, SCHEMES
@@ -16,7 +18,16 @@ from course_lib.train.checkpoint import load, save
 from course_lib.train.problems import load_data
 from course_lib.train.worker import work
 from course_lib.training import AdamW, Cosine, Plan, from_torch
-from tests.train.tasks import CASES, PLAN, WORKERS, bits_in, task_of, trained, workers_of
+from tests.train.tasks import (
+    CASES,
+    PLAN,
+    WORKERS,
+    bits_in,
+    few_digits,
+    task_of,
+    trained,
+    workers_of,
+)
 
 HALF = replace(PLAN, epochs=3)
 # Averaging models after each step is averaging gradients: momentum is linear, shares are equal.
@@ -24,8 +35,12 @@ AS_SERIAL = {"every": 1}
 # They cut a network into stages, or its layers into parts.
 IN_STAGES = ("model_parallel", "pipeline")
 DIVIDED = ("sharded", "split_weights", "hybrid")
-# One is another algorithm, the others train networks only; all have tests of their own.
-OTHERWISE = ("one_shot_averaging", "nn_data_parallel", *IN_STAGES, *DIVIDED)
+# Their epochs have no end that all ranks share.
+UNSETTLED = tuple(name for name, scheme in SCHEMES.items() if not scheme.settles)
+# They are other algorithms.
+OTHERS = ("one_shot_averaging", "diloco", "gossip", "compressed", "hogwild")
+# The rest train networks only; all have tests of their own.
+OTHERWISE = (*OTHERS, "nn_data_parallel", *IN_STAGES, *DIVIDED, *UNSETTLED)
 # One does nothing for a model of one layer, the other cannot train it.
 NETWORKS_ONLY = ("priority", "nn_data_parallel")
 
@@ -36,7 +51,7 @@ def test_every_scheme_and_every_option_has_its_case():
         assert set(CASES[name]) == set(scheme.options) <= set(OPTIONS)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", [name for name in SCHEMES if name not in UNSETTLED])
 def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_path):
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     whole.mkdir()
@@ -48,8 +63,8 @@ def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_pa
         plan, model = replace(PLAN, batch_size=200), "deep_mlp"
     task = partial(trained, scheme, model=model)
     if scheme in DIVIDED:
-        plan = replace(PLAN, batch_size=720, learning_rate=0.05)
-        task = partial(trained, scheme, model=SCHEMES[scheme].models[0], data="digits")
+        plan = replace(PLAN, batch_size=105, learning_rate=0.05)
+        task = partial(trained, scheme, model=SCHEMES[scheme].models[0], data=few_digits())
     rows = task(whole, plan=plan)
     task(halves, plan=replace(plan, epochs=3))
     assert bits_in(halves) != bits_in(whole)
@@ -57,6 +72,35 @@ def test_a_training_in_two_parts_is_the_whole_training_to_the_bit(scheme, tmp_pa
     assert bits_in(halves) == bits_in(whole)
     assert [row[:3] for row in parts] == [row[:3] for row in rows]
     assert task(halves, plan=plan, resume=True) == parts  # nothing is left
+
+
+@pytest.mark.parametrize("scheme", UNSETTLED)
+def test_one_without_shared_ends_of_epochs_goes_on_from_the_servers_model(scheme, tmp_path):
+    plan = replace(PLAN, momentum=0.0, epochs=6)
+    whole = trained(scheme, plan=plan)
+    first = trained(scheme, tmp_path, plan=replace(plan, epochs=3))
+    kept = load(tmp_path)
+    (state,) = kept.states[0]
+    assert state.n_steps >= 3 * 13 // 5  # where it is in the warm-up
+    parts = trained(scheme, tmp_path, plan=plan, resume=True)
+    assert parts[:3] == first
+    assert len(parts) == len(whole) == 6
+    assert parts[-1].loss < first[-1].loss
+    # What was on its way is lost, no more: what it comes to is nearly what it would have come to.
+    assert parts[-1].loss == pytest.approx(whole[-1].loss, rel=0.15)
+    anew = trained(scheme, plan=replace(plan, epochs=3))
+    assert parts[3].loss < anew[0].loss - 0.02  # the likely mistake: it begins anew
+    assert trained(scheme, tmp_path, plan=plan, resume=True) == parts  # nothing is left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", UNSETTLED)
+@pytest.mark.parametrize("backend", ["simulated", "processes"])
+def test_without_waiting_three_epochs_of_digits_are_enough(scheme, backend, capsys):
+    words = ["--scheme", scheme, "--model", "mlp", "--epochs", "3", "--backend", backend]
+    assert main(words) == 0
+    *_, accuracy = re.findall(r"([0-9.]+) %", capsys.readouterr().out)
+    assert float(accuracy) >= 75
 
 
 EVERYTHING = Plan(
@@ -67,7 +111,7 @@ EVERYTHING = Plan(
 @pytest.mark.parametrize("optimizer", [AdamW, from_torch(torch.optim.NAdam)])
 @pytest.mark.parametrize(
     "scheme", ["data_parallel", "sharded_data_parallel", "sharded_parameter_server",
-               "parameter_averaging", "priority"],
+               "parameter_averaging", "priority", "diloco", "compressed"],
 )  # fmt: skip
 def test_so_is_one_with_another_optimizer_and_all_that_a_plan_can_say(scheme, optimizer, tmp_path):
     without = {name: getattr(Plan(), name) for name in SCHEMES[scheme].without}
@@ -148,6 +192,49 @@ def test_going_on_without_one_thing_would_be_noticed(forgotten, tmp_path, monkey
     assert [row[:3] for row in resumed[-3:]] != [row[:3] for row in trained(scheme)[-3:]]
 
 
+PLACES = {
+    "a rank's own model": 0, "the outer parameters": 1, "the outer momentum": 2,
+    "the residual": 1, "the last Q": 2,
+}  # fmt: skip
+"""Where it stands among what a rank keeps."""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options", "forgotten"),
+    [
+        ("diloco", {}, "the outer parameters"),
+        ("diloco", {}, "the outer momentum"),
+        ("compressed", {}, "the residual"),
+        ("compressed", {"compressor": "powersgd"}, "the residual"),
+        ("compressed", {"compressor": "powersgd"}, "the last Q"),
+        ("gossip", {"graph": "hypercube"}, "a rank's own model"),
+    ],
+)
+def test_what_schemes_keep_that_send_less_is_kept_and_would_be_missed(
+    scheme, options, forgotten, tmp_path
+):
+    place = PLACES[forgotten]
+    model = "deep_mlp" if "compressor" in options else "logistic"
+    data = "digits" if "compressor" in options else "moons"
+    plan = Plan(0.02, 100 if data == "moons" else 720, epochs=4)
+    task = partial(trained, scheme, model=model, data=data, **options)
+    whole, halves, lost = (tmp_path / name for name in ("whole", "halves", "lost"))
+    for folder in (whole, halves, lost):
+        folder.mkdir()
+    task(whole, plan=plan)
+    task(halves, plan=replace(plan, epochs=2))
+    kept = load(halves)
+    task(halves, plan=plan, resume=True)
+    assert bits_in(halves) == bits_in(whole)
+    states = []
+    for own in kept.states:
+        w = own[place].w * 0 if place else kept.states[0][0].w
+        states.append([*own[:place], own[place]._replace(w=w), *own[place + 1 :]])
+    save(lost, replace(kept, states=states))
+    task(lost, plan=plan, resume=True)
+    assert bits_in(lost) != bits_in(whole)
+
+
 def train_all(comm, tasks):
     return [work(comm, task) for task in tasks]
 
@@ -179,17 +266,17 @@ def test_a_model_in_stages_prints_the_rows_of_the_serial_one(scheme, model):
 
     Sums over micro-batches round otherwise; another order of the examples changes the third digit.
     """
-    plan = replace(PLAN, epochs=1, learning_rate=0.05, batch_size=400)
-    serial = trained("serial", plan=plan, model=model, data="digits")
+    plan = replace(PLAN, epochs=1, learning_rate=0.05, batch_size=58)
+    serial = trained("serial", plan=plan, model=model, data=few_digits())
     for workers in (2, 4):
         for schedule in SCHEDULES if scheme == "pipeline" else [None]:
             options = {} if schedule is None else {"schedule": schedule, "microbatches": 4}
-            task = task_of(scheme, plan=plan, model=model, data="digits", **options)
+            task = task_of(scheme, plan=plan, model=model, data=few_digits(), **options)
             rows = run(work, task, workers=workers, backend="simulated").values[0]
             np.testing.assert_allclose(
                 [row[1:3] for row in rows], [row[1:3] for row in serial], 1e-9
             )
-    other = trained("serial", plan=replace(plan, seed=4), model=model, data="digits")
+    other = trained("serial", plan=replace(plan, seed=4), model=model, data=few_digits())
     assert abs(other[-1].loss / serial[-1].loss - 1) > 1e-4
 
 
@@ -207,6 +294,16 @@ def test_nothing_is_sent_for_the_account_where_all_ranks_hold_the_same(tmp_path)
         assert "state" not in tags(traced(scheme, tmp_path))
     for scheme in ("parameter_averaging", "sharded_parameter_server"):
         assert tags(traced(scheme)).count("state") == 2 * 3  # an epoch, a rank other than 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", [*IN_STAGES, *DIVIDED])
+def test_who_holds_a_part_sends_it_to_nobody_but_for_a_checkpoint(scheme, tmp_path):
+    plan = replace(PLAN, epochs=2, batch_size=720)
+    for folder, n_kept in ((None, 0), (tmp_path, 2)):
+        task = task_of(scheme, folder, plan=plan, model="deep_mlp", data="digits")
+        trace = run(work, task, workers=WORKERS, backend="simulated").trace
+        assert tags(trace).count("state") == n_kept * (WORKERS - 1)
 
 
 def test_an_epochs_virtual_time_is_that_of_its_steps_alone():

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.training import SGD, Adam, AdamW, Cosine, Plan, StepDecay, from_torch
+from course_lib.training import SGD, Adagrad, Adam, AdamW, Cosine, Plan, StepDecay, from_torch
 from course_lib.training.clipping import clip, norm_of_all
 
 OURS = {
@@ -16,6 +16,7 @@ OURS = {
     "SGD without momentum": (SGD, Plan(0.1, weight_decay=0.05), torch.optim.SGD),
     "Adam": (Adam, Plan(0.01, weight_decay=0.05), torch.optim.Adam),
     "AdamW": (AdamW, Plan(0.01, weight_decay=0.05), torch.optim.AdamW),
+    "Adagrad": (Adagrad, Plan(0.1, weight_decay=0.05), torch.optim.Adagrad),
     "AdamW with betas": (
         partial(AdamW, betas=(0.7, 0.9), eps=1e-3), Plan(0.01),
         partial(torch.optim.AdamW, betas=(0.7, 0.9), eps=1e-3),
@@ -98,7 +99,7 @@ def name_of(optimizer):
     return getattr(optimizer, "kind", optimizer).__name__
 
 
-@pytest.mark.parametrize("optimizer", [SGD, Adam, AdamW, *OF_TORCH], ids=name_of)
+@pytest.mark.parametrize("optimizer", [SGD, Adagrad, Adam, AdamW, *OF_TORCH], ids=name_of)
 def test_one_that_goes_on_from_a_state_takes_the_same_steps_to_the_bit(optimizer):
     grads, plan = slopes(), plan_for(optimizer)
     whole = stepped(optimizer, plan, grads)
@@ -154,6 +155,11 @@ def test_the_rate_of_torchs_is_the_plans():
             lambda: Adam(np.ones(1), Plan(momentum=0.9)),
             "momentum must be 0 for Adam, which has bet",
         ),
+        (
+            lambda: Adagrad(np.ones(1), Plan(momentum=0.9)),
+            "momentum must be 0 for Adagrad",
+        ),
+        (lambda: Adagrad(np.ones(1), Plan()).load({"mean": np.ones(1)}), "state must be one of Ad"),
         (lambda: Adam(np.ones(1), Plan(), betas=(0.9, 1.0)), "betas must be 0 or more and below 1"),
         (lambda: SGD(np.ones(1), Plan()).load({"mean": np.ones(1)}), "state must be one of SGD"),
         (lambda: Plan(weight_decay=-1.0), "weight_decay must be 0 or more and finite"),

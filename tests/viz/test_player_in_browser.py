@@ -1,16 +1,18 @@
 """The player in a real browser, on an exported page: no kernel, no network."""
 
+from functools import partial
 from itertools import pairwise
 
 import pytest
 
 from course_lib.trace.events import Compute, Message
+from course_lib.trace.replay import find_note
 from course_lib.trace.trace import Trace
 from course_lib.viz import loss_curve
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.script import read_esm
 from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
-from tests.viz.traces import accident, map_reduce, pipelined, restarted, ring
+from tests.viz.traces import accident, map_reduce, pipelined, restarted, ring, stale
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -59,6 +61,10 @@ CASES = [
     pytest.param(lambda: ring(16), "line", id="line"),
     pytest.param(accident, "line", id="accident"),
     pytest.param(restarted, "line", id="restarted"),
+    *(
+        pytest.param(partial(stale, scheme), "star", id=scheme)
+        for scheme in ("downpour", "hogwild")
+    ),
 ]
 
 
@@ -72,7 +78,7 @@ def test_the_browser_says_what_is_where_as_python_does(opened, trace, layout):
           const moment = {PLAYER}.at(time);
           return [
             moment.tokens.map((t) => [t.m.index, t.position, t.state]),
-            moment.workers.map((w) => [w.state, w.word, w.progress]),
+            moment.workers.map((w) => [w.state, w.word, w.progress, w.said]),
             {PLAYER}.say(time),
           ];
         }})""",
@@ -83,7 +89,7 @@ def test_the_browser_says_what_is_where_as_python_does(opened, trace, layout):
         moment = what_is_where(scene, time)
         assert sentence == moment.caption
         assert [tuple(worker) for worker in workers] == [
-            (w.state, w.word, pytest.approx(w.progress, abs=1e-9)) for w in moment.workers
+            (w.state, w.word, pytest.approx(w.progress, abs=1e-9), w.said) for w in moment.workers
         ]
         assert [tuple(token) for token in tokens] == [
             (t.number, pytest.approx(t.position, abs=1e-9), t.state) for t in moment.tokens
@@ -104,6 +110,20 @@ def test_passes_of_training_have_fills_of_their_own(opened):
     page.evaluate(f"{PLAYER}.seek({(first.start_s + first.end_s) / 2!r})")
     box = page.locator(".lm-box").nth(first.rank)
     assert (box.get_attribute("data-state"), box.get_attribute("data-fill")) == ("compute", "3")
+
+
+def test_what_was_noted_stands_beside_the_rank_and_on_its_lane(opened):
+    trace = stale()
+    page = opened(trace, layout="star")
+    late = find_note(trace, "staleness", least=2)
+    said = page.locator(".lm-box").nth(late.rank).locator(".lm-said")
+    for time_s, expected in ((0.0, ""), (late.time_s, f"{late.value} old")):
+        page.evaluate(f"{PLAYER}.seek({time_s!r})")
+        assert said.text_content() == expected
+    assert f"rank 0 has taken a gradient {late.value} updates old" in caption(page)
+    scene = make_scene(trace, "star")
+    n_marks = sum(mark.saying >= 0 for mark in scene.marks)
+    assert page.locator(".lm-timeline .lm-mark").count() == n_marks > 3
 
 
 def test_a_token_is_drawn_where_it_is(opened):

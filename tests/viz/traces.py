@@ -6,9 +6,11 @@ import numpy as np
 
 from course_lib import run
 from course_lib.collectives import allreduce_ring
+from course_lib.comm.simulated.network import Network
 from course_lib.models.deep_mlp import deep_mlp
+from course_lib.models.linear_regression import LinearRegression
 from course_lib.pipelines import one_f_one_b, zb_h1
-from course_lib.schemes import pipeline
+from course_lib.schemes import backup_workers, downpour, hogwild, pipeline
 from course_lib.schemes.map_reduce import map_reduce as map_reduce_scheme
 from course_lib.trace.events import Fault, Message
 from course_lib.trace.trace import Trace
@@ -37,6 +39,19 @@ def map_reduce(size=4, steps=1, features=10):
 def watched(fn=allreduce_ring, size=4, **options):
     """A collective that was watched."""
     return watch_collective(fn, workers=size, **options)
+
+
+@cache
+def stale(scheme="downpour"):
+    """Three replicas, or ranks, on a network on which one of them is late once."""
+    schemes = {"downpour": downpour, "hogwild": hogwild, "backup_workers": backup_workers}
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    model = LinearRegression(1)
+    network = Network("slow", 0.05, 1e3, model.flops((X, y)))
+    return run(
+        schemes[scheme], model, X, y, Plan(0.01, 2, 6), workers=4, backend="simulated",
+        network=network.with_service_times({3: [None, 3.0]}),
+    ).trace  # fmt: skip
 
 
 def accident():

@@ -50,6 +50,10 @@ more such exception, raised nowhere but in the ranks' code (``comm.interrupts``)
 comes back from C, or that swallows every exception, cannot be ended. For the same reason a rank
 that crashes runs its ``finally`` blocks, in which it can do nothing to the others.
 
+**Chance, and none.** A network may have random service times (``service``): then each computation
+takes its time times a factor that its rank draws, the same for the same seed. Or it has a schedule
+of them, and so an order of events; that of another run plays it again.
+
 Read ``networks``, then ``flow`` (a clock and a greenlet) and ``event_loop``, then
 ``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks
 that are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``fault_injector``.

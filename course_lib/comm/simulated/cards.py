@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from functools import partial
 from heapq import heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from greenlet import greenlet
 
@@ -18,7 +18,9 @@ from course_lib.comm.simulated.in_flight import InFlight
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.event_loop import EventLoop
+    from course_lib.comm.simulated.flow import Flow
     from course_lib.comm.simulated.messaging import MessagingCommunicator
+    from course_lib.comm.simulated.posted import Posted
 
 __all__ = ["Card"]
 
@@ -55,6 +57,10 @@ class Card:
                 if message.data.nbytes > self._world.eager_bytes and not message.is_lost:
                     return
                 self.enqueue(message, receiver)
+
+    def cancel(self, poster: "Flow | Posted[Any]") -> None:
+        """Let go of what one has put there that has not left."""
+        self._queue = deque(entry for entry in self._queue if entry[0].poster is not poster)
 
     def forget(self) -> None:
         """Let go of what has not left: this rank has crashed."""

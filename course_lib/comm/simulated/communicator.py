@@ -48,6 +48,7 @@ class SimulatedCommunicator(MessagingCommunicator):
         if group is None:  # this rank is the first to start it
             group = self.world.open(name, self._members, self.group, n_running=self.size)
         child = group.comms[self.rank]
+        child._belong_to(self)
         flow = self.world.add_flow(child, lambda child: fn(child, *args), self.flow.now_s)
         self.flow.start_beside(flow)
         return Started(child, self)
@@ -56,7 +57,10 @@ class SimulatedCommunicator(MessagingCommunicator):
 
     def _computed(self, label: str, flops: float, started_s: float) -> None:
         self.flow.begin(self, "compute")
-        self.flow.advance(started_s + flops / self.world.flops_per_s[self.run_rank])
+        seconds = flops / self.world.flops_per_s[self.run_rank]
+        if self.world.service:
+            seconds = self.world.service[self.run_rank](seconds)
+        self.flow.advance(started_s + seconds)
         if self.log is not None:
             self.log.computes.append((self.run_rank, label, flops, started_s, self.flow.now_s))
 

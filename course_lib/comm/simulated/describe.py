@@ -86,7 +86,7 @@ def call(flow: Flow) -> str:
         parts.append(f"dst={comm.group.members[flow.sends]}")
     if flow.tag is not None:
         parts.append(f"tag={flow.tag!r}")
-    verb = flow.verb if flow.awaits is None else f"wait() for {flow.awaits.verb}"
+    verb = flow.verb if flow.awaits is None else flow.awaits.verb
     return f"{verb}({', '.join(parts)}){comm.group.told}"
 
 

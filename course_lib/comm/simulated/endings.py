@@ -3,17 +3,19 @@
 import ctypes
 import gc
 from collections.abc import Sequence
+from heapq import heapify
 from typing import TYPE_CHECKING
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from course_lib.comm.pickling import brings_classes
 from course_lib.comm.simulated.flow import Flow
+from course_lib.comm.simulated.in_flight import ANY
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.event_loop import EventLoop
 
-__all__ = ["forget", "kill"]
+__all__ = ["forget", "kill", "log_open_wait", "take_out"]
 
 _MUCH_BYTES = 100 * 2**20
 
@@ -34,6 +36,33 @@ def kill(flows: Sequence[Flow]) -> None:
     finally:  # also when interrupted
         for thread in asleep:
             _leave_behind(thread)
+
+
+def take_out(world: "EventLoop", flows: Sequence[Flow], now_s: float) -> None:
+    """End the flows of a rank in the middle of a run, as if they had never been there."""
+    for flow in flows:
+        if not flow.finished:
+            world.n_open[flow.rank] -= 1
+        log_open_wait(world, flow, now_s)
+        del world.flows[flow.rank, flow.number]
+    world.heap[:] = [entry for entry in world.heap if entry[3] not in flows]
+    heapify(world.heap)
+    world.ending = True
+    try:
+        kill(flows)
+    finally:
+        world.ending = False
+    for flow in flows:
+        flow.finished = False  # even if it caught its own end and returned
+
+
+def log_open_wait(world: "EventLoop", flow: Flow, end_s: float) -> None:
+    """Write down what a flow waits for when it will wait no longer."""
+    if world.log is not None and flow.open_parts and end_s > flow.posted_s:
+        comm = flow.comm
+        peer = flow.sends if flow.hears is None else flow.hears
+        whom = None if peer is None or peer == ANY else comm.group.members[peer]
+        world.log.waits.add(flow.rank, flow.waits_in, whom, flow.posted_s, end_s, comm.name)
 
 
 def _leave_behind(thread: greenlet) -> None:

@@ -23,13 +23,14 @@ from course_lib.comm.simulated.endings import kill
 from course_lib.comm.simulated.faults import Faults, SlowLink
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
-from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.simulated.log import Log
+from course_lib.comm.simulated.losses import Losses
 from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.returned import travelled
 from course_lib.comm.simulated.routed import RoutedCommunicator
 from course_lib.comm.simulated.routes import Routes
+from course_lib.comm.simulated.surviving import SurvivingCommunicator
 from course_lib.comm.simulated.switching import switch
 from course_lib.comm.simulated.watchdog import TimeIsUp
 
@@ -65,6 +66,8 @@ class EventLoop:
         The ways of messages, where the network is no plain star or there are faults.
     mishaps : FaultInjector or None
         The faults, if there are any.
+    losses : Losses or None
+        The ranks that are lost, where a run survives that.
     surroundings : Surroundings
         What ranks find around them; there while the world runs.
     interrupts : Interrupts
@@ -90,14 +93,12 @@ class EventLoop:
         self.beta_s_per_byte = network.beta_s_per_byte
         self.rates = network.rates
         self.flops_per_s = network.speeds(job.workers)
+        service = network.service
+        self.service = service and [service.times(rank) for rank in range(job.workers)]
         self.routes: Routes | None = None
         self.mishaps: FaultInjector | None = None
-        self._kind = SimulatedCommunicator
-        if faults is not None or not network.is_star:
-            slow = [] if faults is None else faults.events
-            links = [event for event in slow if isinstance(event, SlowLink)]
-            self.routes = Routes(network, job.workers, links)
-            self._kind = RoutedCommunicator
+        self.losses = Losses(self, job.settings.restart) if job.settings.survive else None
+        self._kind = self._choose_kind(network, faults)
         self.packed_call = pack_call(job.fn, job.args)
         self.heap: list[tuple[float, int, int, Any]] = []
         self.loop: greenlet = getcurrent()
@@ -118,6 +119,16 @@ class EventLoop:
         self.everybody = self.open(WORLD, range(job.workers), None, n_running=job.workers)
         for comm in self.everybody.comms:
             self.add_flow(comm, self._call, 0.0)
+
+    def _choose_kind(self, network: Network, faults: Faults | None) -> type[SimulatedCommunicator]:
+        """Take the simplest communicator that does what is asked for; make its routes."""
+        if faults is not None or not network.is_star or self.losses is not None:
+            events = [] if faults is None else faults.events
+            links = [event for event in events if isinstance(event, SlowLink)]
+            self.routes = Routes(network, self.size, links)
+        if self.losses is not None:
+            return SurvivingCommunicator
+        return SimulatedCommunicator if self.routes is None else RoutedCommunicator
 
     def open(
         self, name: str, members: Sequence[int], parent: Group | None, *, n_running: int
@@ -159,7 +170,7 @@ class EventLoop:
             flow.switch()  # begin all of them from here: their stacks must not pile up
         self.heap += [(0.0, rank, 0, self.flows[rank, 0]) for rank in range(self.size)]
         heapify(self.heap)  # faults may be there already
-        while self.failure is None and (self.heap or partings.tell_of_functions(self)):
+        while self._goes_on() and (self.heap or partings.tell_of_functions(self)):
             heappop(self.heap)[3].switch()
             while self.newborn:
                 self.newborn.pop().switch()
@@ -169,6 +180,11 @@ class EventLoop:
         if well:
             self._bring_values()
         return well
+
+    def _goes_on(self) -> bool:
+        if self.failure is not None and self.losses is not None:
+            self.losses.lose(self.failure)
+        return self.failure is None
 
     def _bring_values(self) -> None:
         """Put copies in the place of what ranks returned: nothing of them lives on."""
@@ -204,6 +220,8 @@ class EventLoop:
         if not self.n_open[flow.rank]:
             self.returned.add(flow.rank)
             partings.tell(self, flow.rank, flow.now_s)
+            if self.losses is not None:
+                self.losses.tell_listeners(flow.now_s)
         group = flow.group
         group.n_running -= 1
         self.latest_end_s = max(self.latest_end_s, flow.now_s)
@@ -241,14 +259,6 @@ class EventLoop:
             return self.log.n_events()
         comms = list(self.everybody.comms)
         return sum(len(messages) for comm in comms for messages in list(comm.inbox.values()))
-
-    def log_open_wait(self, flow: Flow, end_s: float) -> None:
-        """Write down what a flow waits for when it will wait no longer."""
-        if self.log is not None and flow.open_parts and end_s > flow.posted_s:
-            comm = flow.comm
-            peer = flow.sends if flow.hears is None else flow.hears
-            whom = None if peer is None or peer == ANY else comm.group.members[peer]
-            self.log.waits.add(flow.rank, flow.waits_in, whom, flow.posted_s, end_s, comm.name)
 
     def close(self) -> None:
         """Refuse all further verbs: the wall time is over. Called from the watchdog's thread."""

@@ -224,11 +224,13 @@ def interrupted(world: EventLoop, frames: tuple[Frame, ...]) -> KeyboardInterrup
 
 
 def _running(world: EventLoop, frames: tuple[Frame, ...]) -> dict[Flow, str]:
-    """Say of the flow whose turn it was where it was."""
+    """Say of the flow whose turn it was where it was: what was raised in it may have ended it."""
     can_go_on = {entry[3] for entry in world.heap}
     lines = {}
     for flow in world.flows.values():
-        if not (flow.finished or flow.open_parts or flow in can_go_on):
+        if flow.finished:
+            continue
+        if flow.dead or not (flow.open_parts or flow in can_go_on):
             here = user_frame(frames_of_stack(flow.gr_frame) or frames)
             lines[flow] = f"{describe.name(flow)} was running, at {place(here)}"
     return lines

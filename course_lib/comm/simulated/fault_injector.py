@@ -8,7 +8,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from heapq import heapify, heappush
+from heapq import heappush
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from course_lib.comm.errors import RunError, WorkerKilled
 from course_lib.comm.failures import Failure
 from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.cards import Card
-from course_lib.comm.simulated.endings import kill
+from course_lib.comm.simulated.endings import take_out
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_events import Crash, Delay, Drop, Duplicate, Partition
 from course_lib.comm.simulated.faults import Faults
@@ -155,7 +155,13 @@ class FaultInjector:
             return
         text = f"rank {rank} crashed at {now_s:g} s of virtual time"
         where = describe.where(flows[0])
-        self._kill(flows, now_s)
+        if world.losses is not None:
+            self._record("Crash", f"{text}; {where}", now_s, rank)
+            killed = WorkerKilled(f"{text}; {where}", rank=rank)
+            failure = Failure.of(killed, rank, now_s)
+            world.losses.lose(failure, event.restart_at_s)
+            return
+        take_out(world, flows, now_s)
         self.died_s[rank] = now_s
         n_lost = sum(each.is_unread for flow in flows for each in flow.unsettled)
         n_lost += sum(_forget(group, rank, world) for group in world.everybody.below())
@@ -163,25 +169,9 @@ class FaultInjector:
         self._record("Crash", f"{text}; {where}{lost}", now_s, rank)
         if event.restart_at_s is not None:
             self._at(event.restart_at_s, rank, partial(self._restart, event.restart_at_s, rank))
-        elif not self._faults.survivors_go_on:
+        else:
             error = WorkerKilled(f"{text}, as the schedule of faults says; {where}", rank=rank)
             world.failure = Failure.of(error, rank, now_s)
-
-    def _kill(self, flows: list[Flow], now_s: float) -> None:
-        world = self._world
-        for flow in flows:
-            world.n_open[flow.rank] -= 1
-            world.log_open_wait(flow, now_s)
-            del world.flows[flow.rank, flow.number]
-        world.heap[:] = [entry for entry in world.heap if entry[3] not in flows]
-        heapify(world.heap)
-        world.ending = True
-        try:
-            kill(flows)
-        finally:
-            world.ending = False
-        for flow in flows:
-            flow.finished = False  # even if it caught its own end and returned
 
     def _restart(self, now_s: float, rank: int) -> None:
         """Call a dead rank's function again."""

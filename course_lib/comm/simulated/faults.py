@@ -16,10 +16,10 @@ error of such a run ends with what had gone wrong and the schedule, to be pasted
 **Messages are never reordered.** Between two ranks they arrive first in, first out: what is held up
 holds up what comes behind it. So a scheme need not sort, but it may have to count.
 
-**A crash ends the run**, as the death of a real worker does, with ``WorkerKilled``. Two schedules
-differ: with ``restart_at_s`` the rank's function is called again from its start, with the arguments
-it had at first; with ``survivors_go_on=True`` the others go on, the value of the dead rank is None,
-and only who waits for it for ever fails.
+**A crash ends the run**, as the death of a real worker does, with ``WorkerKilled``. With
+``restart_at_s`` it does not: the rank's function is called again from its start, with the arguments
+it had at first. In a run with ``survive=True`` a crash is the loss of a rank, as ``run`` describes
+it, ``restart_at_s`` says when that rank is started again, and what follows here does not hold.
 
 **What is lost in a crash** is what was in the rank's memory: what had not been received, and large
 messages that still waited for their receive. What had left the rank arrives. While it is down small
@@ -54,15 +54,11 @@ class Faults:
     ----------
     events : iterable of Crash, Drop, Duplicate, Delay, SlowLink or Partition
         What goes wrong; the order does not matter.
-    survivors_go_on : bool, default: False
-        Whether the others go on when a rank has crashed and is not started again.
 
     Attributes
     ----------
     events : tuple
         What goes wrong.
-    survivors_go_on : bool
-        As above.
 
     Examples
     --------
@@ -70,21 +66,18 @@ class Faults:
     Faults([Crash(rank=2, at_s=0.1, restart_at_s=None)])
     """
 
-    def __init__(self, events: Iterable[Fault], *, survivors_go_on: bool = False) -> None:
+    def __init__(self, events: Iterable[Fault]) -> None:
         if not isinstance(events, Iterable):
             raise TypeError(
                 f"events must be a list of faults, got {events!r} ({type(events).__name__})"
             )
         self.events = tuple(events)
-        self.survivors_go_on = survivors_go_on
         for event in self.events:
             if not isinstance(event, Fault):
                 raise TypeError(
                     "events must be Crash, Drop, Duplicate, Delay, SlowLink or Partition, "
                     f"got {event!r} ({type(event).__name__})"
                 )
-        if not isinstance(survivors_go_on, bool):
-            raise TypeError(f"survivors_go_on must be True or False, got {survivors_go_on!r}")
         self._check_lives()
 
     def _check_lives(self) -> None:
@@ -124,19 +117,16 @@ class Faults:
                 )
 
     def __eq__(self, other: object) -> bool:
-        """Compare the events and what survivors do."""
-        if not isinstance(other, Faults):
-            return NotImplemented
-        return (self.events, self.survivors_go_on) == (other.events, other.survivors_go_on)
+        """Compare the events."""
+        return self.events == other.events if isinstance(other, Faults) else NotImplemented
 
     def __hash__(self) -> int:
         """Agree with ``==``."""
-        return hash((self.events, self.survivors_go_on))
+        return hash(self.events)
 
     def __repr__(self) -> str:
         """Write it as it can be pasted into a program."""
-        go_on = ", survivors_go_on=True" if self.survivors_go_on else ""
-        return f"Faults([{', '.join(map(repr, self.events))}]{go_on})"
+        return f"Faults([{', '.join(map(repr, self.events))}])"
 
 
 def schedule(
@@ -152,7 +142,6 @@ def schedule(
     duplicate: int = 0,
     delay: int = 0,
     partition: int = 0,
-    survivors_go_on: bool = False,
 ) -> Faults:
     """Draw a schedule of faults; the same arguments give the same one, everywhere.
 
@@ -170,8 +159,6 @@ def schedule(
         How many ranks crash for good, and how many come back; each another rank.
     slow_link, drop, duplicate, delay, partition : int, default: 0
         How many of each.
-    survivors_go_on : bool, default: False
-        As for ``Faults``.
 
     Returns
     -------
@@ -214,7 +201,7 @@ def schedule(
     events += [Duplicate(*draw.pair(), draw.nth()) for _ in range(duplicate)]
     events += [Delay(*draw.pair(), draw.nth(), draw.interval()[1]) for _ in range(delay)]
     events += [Partition(draw.group(), *draw.interval()) for _ in range(partition)]
-    return Faults(events, survivors_go_on=survivors_go_on)
+    return Faults(events)
 
 
 class _Drawing:

@@ -6,13 +6,14 @@ soon as their messages have started; then the flow's clock goes to the end of th
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from heapq import heapify, heappop, heappush, heappushpop
 from sys import modules
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from greenlet import getcurrent, greenlet
 
-from course_lib.comm.errors import RunError
+from course_lib.comm.errors import RankLost, RunError
 from course_lib.comm.failures import Failure
 from course_lib.comm.messages import Tag
 from course_lib.comm.simulated.switching import refuse_half_way, switch
@@ -113,24 +114,34 @@ class Flow(greenlet):  # type: ignore[misc]
         try:
             switch(self, world.loop)
             self.value = self.body(self.comm)
-            for posted in list(self.unsettled):
-                posted.wait()
-            self.finished = True
-            for waiter in self.waiters:
-                waiter.wake(self.now_s)
-            world.has_returned(self)
+            self._settle_all()
+            self._return()
         except TimeIsUp:
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and world.interrupts.error is not None:
                 raise  # else nobody has pressed Ctrl-C, and the function has raised it itself
-            if not world.ending:
+            if self.number and isinstance(error, RankLost) and world.losses is not None:
+                self.error = error.with_traceback(None)  # its ``wait`` raises that
+                self._return()
+            elif not world.ending:
                 world.failure = Failure.of(error, self.rank, self.now_s)
         finally:
             self.caller = None
             self.world.surroundings.put_aside(self.of_rank)  # what is its own ends with it
             # A circle of references, and perhaps large arrays in it.
             del self.body, self.comm, self.own
+
+    def _settle_all(self) -> None:
+        for posted in list(self.unsettled):
+            with suppress(RankLost):  # nobody has asked
+                posted.wait()
+
+    def _return(self) -> None:
+        self.finished = True
+        for waiter in self.waiters:
+            waiter.wake(self.now_s)
+        self.world.has_returned(self)
 
     def begin(self, comm: "MessagingCommunicator", verb: str, tag: Tag = None) -> None:
         """Enter a verb, if this flow is the one that calls it."""

@@ -127,6 +127,8 @@ class Group:
     n_running : int
         How many ranks have yet to return from the function that it was made for; 0 where it was
         split from another.
+    lost : set of int
+        Its ranks, in the whole run, that have been lost (in a run with ``survive=True``).
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class Group:
         self.listeners: dict[MessagingCommunicator, None] = {}
         self.was_started = n_running > 0
         self.n_running = n_running
+        self.lost: set[int] = set()
         if parent is not None:
             parent.children[name] = self
 

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from typing import Any
 
 from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.errors import PeerFinishedError, RunError
@@ -9,9 +10,9 @@ from course_lib.comm.failures import to_error
 from course_lib.comm.frames import frames_of
 from course_lib.comm.interrupts import Interrupts
 from course_lib.comm.job import Job
-from course_lib.comm.result import Result, inside_worker
+from course_lib.comm.result import Lost, Result, inside_worker
 from course_lib.comm.simulated import copies, describe, explain, networks  # noqa: F401
-from course_lib.comm.simulated.endings import forget
+from course_lib.comm.simulated.endings import forget, log_open_wait
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_injector import FaultInjector
 from course_lib.comm.simulated.faults import Faults
@@ -82,13 +83,20 @@ def launch(
         error = world.interrupts.outcome(failure, "its ranks were ending")
         if error is not None:
             raise error from None
-        warn_unreceived(world.unreceived(), world.out_of_step())
+        if world.losses is None or not world.losses.happened:
+            warn_unreceived(world.unreceived(), world.out_of_step())
         mains = [world.flows.get((rank, 0)) for rank in range(job.workers)]
-        values = [None if flow is None else flow.value for flow in mains]
+        values = [_value(world, rank, flow) for rank, flow in enumerate(mains)]
         trace = None if world.log is None else world.log.trace(job.workers, _faults(world))
         return Result(values, world.virtual_time_s(), "simulated", trace)
     finally:
         forget(world)
+
+
+def _value(world: EventLoop, rank: int, flow: Flow | None) -> Any:
+    if flow is None and world.losses is not None:
+        return Lost(world.losses.reasons[rank])
+    return None if flow is None else flow.value
 
 
 def _check_faults(faults: Faults | None, workers: int) -> None:
@@ -123,7 +131,7 @@ def _run(
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:
-        frames = frames_of(time_is_up.__traceback__)
+        frames = frames_of(_first(time_is_up).__traceback__)
         if interrupts.error is not None:
             error = explain.interrupted(world, frames)
         elif is_storm():
@@ -141,6 +149,13 @@ def _run(
     return error
 
 
+def _first(raised: BaseException) -> BaseException:
+    """Return what met the rank: a verb refuses, then the watchdog strikes where that passes."""
+    while isinstance(raised.__context__, TimeIsUp):
+        raised = raised.__context__
+    return raised
+
+
 def _named(world: EventLoop, error: RunError) -> list[Flow]:
     """List whom an error names already, besides the rank that raised it."""
     peer = error.peer if isinstance(error, PeerFinishedError) else None
@@ -156,7 +171,9 @@ def _end(world: EventLoop, interrupts: Interrupts) -> None:
 
 
 def _faults(world: EventLoop) -> list[Fault]:
-    return [] if world.mishaps is None else sorted(world.mishaps.happened, key=_time)
+    happened = [] if world.mishaps is None else list(world.mishaps.happened)
+    happened += [] if world.losses is None else world.losses.happened
+    return sorted(happened, key=_time)
 
 
 def _time(fault: Fault) -> float:
@@ -169,7 +186,7 @@ def _trace(world: EventLoop, error: RunError) -> Trace | None:
     if log is None:
         return None
     for flow in world.flows.values():
-        world.log_open_wait(flow, end_s)
+        log_open_wait(world, flow, end_s)
     summary = str(error.args[0]).splitlines()[0]
     fault = Fault(error.rank, type(error).__name__, summary, end_s)
     return log.trace(world.size, [*_faults(world), fault])

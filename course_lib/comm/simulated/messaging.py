@@ -269,8 +269,7 @@ class MessagingCommunicator(Communicator):
         flow.begin(self, "recv_any")
         first = self._first()
         if first is not None and flow.now_s < first.arrived_s < math.inf:
-            # What is sent from now on cannot arrive earlier, but perhaps in the same instant.
-            flow.advance(first.arrived_s)
+            self._await_first(first)
             flow.done_s = flow.now_s
             first = self._first()
         self._post_recv(ANY if first is None else first.sender.rank)
@@ -279,6 +278,11 @@ class MessagingCommunicator(Communicator):
         assert message is not None
         data, sent = self._open(message, None, None, None, self._stamp, flow.now_s)
         return message.sender.rank, data, sent
+
+    def _await_first(self, first: InFlight) -> None:
+        """Let the time pass until a message is there that arrives before all others so far."""
+        # What is sent from now on cannot arrive earlier, but perhaps in the same instant.
+        self.flow.advance(first.arrived_s)
 
     def _first(self) -> InFlight | None:
         """Find the message that arrives first, or was posted first if none has started."""

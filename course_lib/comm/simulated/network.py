@@ -1,10 +1,12 @@
 """What a simulated network is made of: latency, bandwidth, connections, and computing speed."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from course_lib.comm.rates import Rates
+from course_lib.comm.simulated.service import ExponentialService, ServiceTimes
 from course_lib.comm.simulated.topologies import (
     Ring,
     SlowCard,
@@ -43,6 +45,8 @@ class Network:
         How ranks are connected if not any two alike; see ``ring`` and ``two_level``.
     slow : tuple of Straggler, SlowCard or SlowLink, default: ()
         What is slower than the rest; see the methods.
+    service : ExponentialService, ServiceTimes or None, default: None
+        How long computations take by chance or by a schedule; None: always what their flops say.
 
     Raises
     ------
@@ -62,6 +66,7 @@ class Network:
     flops_per_s: float | tuple[float, ...]
     topology: Ring | TwoLevel | None = None
     slow: tuple[Straggler | SlowCard | SlowLink, ...] = ()
+    service: ExponentialService | ServiceTimes | None = None
 
     def __post_init__(self) -> None:
         """Check every number once, so that the simulator can trust them."""
@@ -76,6 +81,10 @@ class Network:
         ):
             raise TypeError(
                 f"slow must be a tuple of Straggler, SlowCard or SlowLink, got {self.slow!r}"
+            )
+        if not isinstance(self.service, ExponentialService | ServiceTimes | None):
+            raise TypeError(
+                f"service must be an ExponentialService, ServiceTimes or None, got {self.service!r}"
             )
         speeds: Any = self.flops_per_s
         if isinstance(speeds, list):
@@ -122,6 +131,55 @@ class Network:
         (10000000000.0, 10000000000.0, 2500000000.0)
         """
         return replace(self, slow=(*self.slow, Straggler(rank, factor)))
+
+    def with_exponential_service(self, seed: int = 0) -> "Network":
+        """Let every computation take a random time, of the mean that its flops say.
+
+        Predictions go by the mean.
+
+        Parameters
+        ----------
+        seed : int, default: 0
+            Of the drawing.
+
+        Returns
+        -------
+        Network
+            A new one.
+        """
+        return replace(self, service=ExponentialService(seed))
+
+    def with_service_times(self, seconds: Mapping[int, Sequence[float | None]]) -> "Network":
+        """Let computations take given times: so the order of asynchronous events is chosen by hand.
+
+        Predictions go by the flops.
+
+        Parameters
+        ----------
+        seconds : dict of int to sequence of (float or None)
+            By rank, how long its first computation takes, its second, and so on; None leaves one to
+            its flops, and so do lists that end. ``service_times`` of ``course_lib.trace.replay``
+            reads it off a trace.
+
+        Returns
+        -------
+        Network
+            A new one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no such dict, or a time is below 0. A rank that there is not is refused when
+            the run begins.
+
+        Examples
+        --------
+        >>> from course_lib import networks
+        >>> network = networks.ethernet_10g.with_service_times({1: [None, 5e-3]})
+        >>> network.service  # rank 1's second computation takes 5 ms
+        ServiceTimes(seconds={1: (None, 0.005)})
+        """
+        return replace(self, service=ServiceTimes(seconds))
 
     def with_slow_card(self, rank: int, factor: float) -> "Network":
         """Give one rank a slower network card, for all that it sends and receives.
@@ -173,7 +231,8 @@ class Network:
         Raises
         ------
         ValueError
-            If ``flops_per_s`` is a tuple of another length, or what is slow names other ranks.
+            If ``flops_per_s`` is a tuple of another length, or what is slow, or timed, names other
+            ranks.
         """
         for part in self.slow:
             ranks = (part.src, part.dst) if isinstance(part, SlowLink) else (part.rank,)
@@ -182,6 +241,11 @@ class Network:
                     f"network {self.name!r} has {part}, but workers={workers}: there is no rank "
                     f"{max(ranks)}"
                 )
+        timed = self.service.seconds if isinstance(self.service, ServiceTimes) else {}
+        if max(timed, default=0) >= workers:
+            raise ValueError(
+                f"network {self.name!r} has times of rank {max(timed)}, but workers={workers}"
+            )
         speeds = list(self._own_speeds(workers))
         for part in self.slow:
             if isinstance(part, Straggler):

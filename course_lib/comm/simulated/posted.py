@@ -55,6 +55,7 @@ class Posted(Pending[T]):
         self.sends_to: int | None = None
         self.waiters: list[Flow] = []
         self.error: RunError | None = None
+        self.arriving: InFlight | None = None
         self._is_settled = False
         self._poster = comm.flow
         self._poster.unsettled[self] = None
@@ -153,6 +154,11 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         Where it is to be put.
     op : str or None
         How it is to be combined with what is there.
+
+    Attributes
+    ----------
+    arriving : InFlight or None
+        Its message, while that is on its way or nobody has looked at it.
     """
 
     verb = "irecv"
@@ -167,25 +173,24 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
         self._out, self._op = out, op
         self._context = copy_context()  # NumPy's errstate holds for it, whoever waits for it
         self._stamp = comm._stamp
-        self._message: InFlight | None = None
         self._found: Any = None
         self._refusal: Exception | None = None
 
     def take(self, message: InFlight) -> None:
         """Get the message, which has just started."""
-        self._message = message
+        self.arriving = message
         self.hears = None
         self.wake(message.arrived_s)
 
     @property
     def is_unread(self) -> bool:
         """Whether its message is on its way or there, and nobody has looked."""
-        return self._message is not None
+        return self.arriving is not None
 
     def _settle(self) -> None:
         """Open the message, the first time that somebody looks when it is there."""
         super()._settle()
-        message, self._message = self._message, None
+        message, self.arriving = self.arriving, None
         if message is None:
             return
         try:

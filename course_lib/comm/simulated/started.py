@@ -32,6 +32,8 @@ class Started(Pending[T]):
         """Wait until the function has returned; return what it returned, however often asked."""
         started = self._child.flow
         self._enter("wait").wait_for(started)
+        if started.error is not None:
+            raise started.error
         value: T = started.value
         return value
 

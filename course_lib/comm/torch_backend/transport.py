@@ -10,10 +10,11 @@ import psutil
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.errors import LaunchError
-from course_lib.comm.processes.memory.layout import Channels, front_bytes
+from course_lib.comm.processes.memory.layout import Channels, channels_of, front_bytes
 from course_lib.comm.processes.rank.flow import Flow
 from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.rank.rank_context import RankContext
+from course_lib.comm.processes.worker.setup import Setup
 
 __all__ = ["Distributed"]
 
@@ -45,6 +46,10 @@ class Distributed:
     def n_bytes(self, size: int) -> int:
         """Return how much shared memory ``size`` ranks need: mailboxes and the board, no rings."""
         return front_bytes(size)
+
+    def channels(self, setup: Setup) -> Channels:
+        """Look at the shared memory, in a rank's process."""
+        return channels_of(setup.shared)
 
     def progress(self, rank: int, channels: Channels) -> Flows:
         """Make a rank's progress, in its process."""

@@ -10,6 +10,7 @@ from course_lib.trace.events import NO_RECORD
 from course_lib.viz.animation.buffers import make_strips
 from course_lib.viz.animation.choosing import choose_layout, find_parents
 from course_lib.viz.animation.layouts import BENDS, Point, check_hosts, places
+from course_lib.viz.animation.marks import make_marks
 from course_lib.viz.animation.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.animation.subsample import MAX_EVENTS, pick, thin
 from course_lib.viz.colours import OKABE_ITO
@@ -83,6 +84,7 @@ def make_scene(
     spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
     flights = _flights(trace, tick_s, about, sizes, _LOOKED_AT * max_events)
     kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
+    marks, sayings = make_marks(trace, tick_s, max_events // 4)
     messages = "message" if trace.n_messages == 1 else "messages"
     largest = max(sizes, default=0) or 1
     return Scene(
@@ -99,6 +101,8 @@ def make_scene(
         messages=kept_flights,
         spans=kept_spans,
         faults=_faults(trace, tick_s),
+        marks=marks,
+        sayings=sayings,
         critical=[
             (m.src, m.dst, round(m.posted_s / tick_s), round((m.received_s or 0.0) / tick_s))
             for m in (critical_path(trace) if critical else [])

@@ -60,6 +60,7 @@ def caption(scene: Scene, tick: float, workers: "list[Worker]", tokens: "list[To
     parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
     for kind in ("compute", "wait"):
         parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
+    parts += _noted(scene, workers)
     return "; ".join([*parts, *failed]) or "no rank computes, sends or waits"
 
 
@@ -91,6 +92,14 @@ def _resting(count: int, state: str) -> list[str]:
     if state == "arrived":
         return [f"{messages} {have} arrived and {verb} not yet received"]
     return [f"{messages} {verb} never received"]
+
+
+def _noted(scene: Scene, workers: "list[Worker]") -> list[str]:
+    told = [(worker.rank, scene.sayings[worker.said]) for worker in workers if worker.said >= 0]
+    if len(told) <= _SENTENCES:
+        return [f"rank {rank} {saying.long}" for rank, saying in told]
+    listed = ", ".join(f"rank {rank}: {saying.short}" for rank, saying in told[:_LISTED])
+    return [listed + (f" and {len(told) - _LISTED} more" if len(told) > _LISTED else "")]
 
 
 def _doing(scene: Scene, kind: str, workers: "list[Worker]") -> list[str]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from course_lib.viz.animation.layouts import Point
+from course_lib.viz.animation.marks import Mark, Saying
 from course_lib.words.units import time_unit
 
 __all__ = ["TWICE", "UNREADABLE", "Doing", "Fill", "Flight", "Label", "Scene", "Span"]
@@ -117,6 +118,10 @@ class Scene:
         How that changes, in order of time.
     loads : list of (str, str)
         What messages carry: how many contributions, in words, and whose, in short.
+    marks : list of Mark
+        What ranks noted of updates that were old, lost or dropped, in order of time.
+    sayings : list of Saying
+        What the marks say.
     critical : list of (int, int, int, int)
         The critical path: messages as sender, receiver, and the ticks of posting and receiving.
     hosts : list of list of int
@@ -147,6 +152,8 @@ class Scene:
     held: list[list[int]] = field(default_factory=list)
     fills: list[Fill] = field(default_factory=list)
     loads: list[tuple[str, str]] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    sayings: list[Saying] = field(default_factory=list)
     critical: list[tuple[int, int, int, int]] = field(default_factory=list)
     hosts: list[list[int]] = field(default_factory=list)
     shares: list[tuple[float, float]] = field(default_factory=list)
@@ -205,6 +212,7 @@ class Scene:
             "hosts": self.hosts,
             "goals": self.goals,
             **(self._pack_fills() if self.goals else {}),
+            **({"marks": self.marks, "sayings": self.sayings} if self.marks else {}),
         }
 
     def _pack_fills(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class Worker(NamedTuple):
     ``state``: "compute", "wait", "send", "failed" or "" (idle). ``word``: what stands in its box.
     ``progress``: how much of a compute span is done, 0 to 1. ``doing``: its index, or -1.
     ``cells``: how many contributions it holds in each cell, less than 0 for something wrong.
+    ``said``: which of the scene's sayings its last mark is, or -1.
     """
 
     rank: int
@@ -32,6 +33,7 @@ class Worker(NamedTuple):
     progress: float
     doing: int
     cells: tuple[int, ...] = ()
+    said: int = -1
 
 
 class Token(NamedTuple):
@@ -96,6 +98,7 @@ def boundaries(scene: Scene) -> list[int]:
         found.update((span.start, span.end))
     found.update(fill.tick for fill in scene.fills)
     found.update(tick for _, tick, _ in scene.faults)
+    found.update(mark.tick for mark in scene.marks)
     kept = [0]
     for tick in sorted(found - {-1}):
         if tick - kept[-1] > 2:
@@ -182,6 +185,11 @@ def _going_on(scene: Scene, times: list[float]) -> list[frozenset[tuple[int, ...
         for s in scene.spans
         if scene.doings[s.doing].kind == "compute"
     ]
+    until = dict.fromkeys(range(scene.size), scene.end)
+    for mark in reversed(scene.marks):
+        if mark.saying >= 0:
+            events.append((mark.tick, until[mark.rank], (mark.rank, mark.saying, -1)))
+        until[mark.rank] = mark.tick
     for start, end, key in events:
         for index in range(bisect_left(ticks, start), bisect_left(ticks, end)):
             found[index].add(key)
@@ -220,6 +228,8 @@ def _workers(scene: Scene, tick: float, sending: set[int]) -> list[Worker]:
             workers[span.rank] = _busy(span, scene.doings[span.doing], tick)
     for rank in down(scene, tick):
         workers[rank] = Worker(rank, "failed", "failed", 0.0, -1)
+    said = {mark.rank: mark.saying for mark in scene.marks if mark.tick <= tick}
+    workers = [worker._replace(said=said.get(worker.rank, -1)) for worker in workers]
     if not scene.goals:
         return workers
     held = [list(levels) for levels in scene.held]

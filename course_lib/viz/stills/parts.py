@@ -86,6 +86,7 @@ def draw_timeline(axes: Axes, scene: Scene, marks: Sequence[float] = ()) -> None
     axes.set_ylim(n - 0.5, -0.5)
     _lanes(axes, scene, scale, named=not marks)  # which have their numbers there
     _messages(axes, scene, scale)
+    _marks(axes, scene, scale)
     every = 1 if n <= 20 else 8
     size = 8.5 if n <= 8 else 7
     axes.set_yticks(range(0, n, every), [_lane_name(rank, n) for rank in range(0, n, every)])
@@ -172,6 +173,23 @@ def _messages(axes: Axes, scene: Scene, scale: float) -> None:
             colours.append(colour)
     width = 1.5 if len(lines) <= 400 else 0.7
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=width, zorder=2))
+
+
+def _marks(axes: Axes, scene: Scene, scale: float) -> None:
+    """Point at what ranks have noted, and say what it is where there is room for it."""
+    free = dict.fromkeys(range(scene.size), scene.end * 1.05 * scale)  # until the next of the rank
+    letter = 0.0062 * max(scene.end * scale, 1e-9)
+    for mark in reversed(scene.marks):
+        x, y = mark.tick * scale, mark.rank - 0.38
+        if mark.saying >= 0:
+            axes.plot(x, y, "v", color=INK, markersize=4, zorder=5, clip_on=False)
+            said = scene.sayings[mark.saying].short
+            if scene.size <= 20 and x + letter * (len(said) + 2) < free[mark.rank]:
+                axes.text(
+                    x + letter, y, said, fontsize=6.5, va="center", color=INK, zorder=5,
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2, "alpha": 0.85},
+                )  # fmt: skip
+            free[mark.rank] = x
 
 
 def draw_critical_path(axes: Axes, scene: Scene) -> None:

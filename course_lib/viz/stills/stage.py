@@ -215,6 +215,15 @@ class _Stage:
         size = (7.5 if role else 9) if roomy else min(8, h * (24 if strip else 38))
         lift = strip.name if strip else -h * 0.18 if roomy else 0
         self.axes.text(x, y + lift, cut(name, w / 0.055), fontweight="bold", fontsize=size, **text)
+        if roomy and worker.said >= 0:
+            below = y + h / 2 + 0.1
+            beside = below > self.height - 0.15  # the caption begins there
+            self.axes.text(
+                x + w / 2 + 0.05 if beside else x, y if beside else below,
+                self.scene.sayings[worker.said].short, fontsize=7, fontweight="bold",
+                ha="left" if beside else "center", va="center", color=INK, zorder=6,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3},
+            )  # fmt: skip
         if roomy and worker.word:
             low = strip.word if strip else h * 0.24
             self.axes.text(x, y + low, last_word(worker.word, w / 0.054), fontsize=6.5, **text)

@@ -69,6 +69,8 @@ class Account:
         Whether the run is over for it: what it reports from now on no longer counts.
     failed_s : float
         When it was heard that it had raised.
+    lost : str
+        How it was lost, in a run that goes on without it.
     printer : Printer
         Shows what it prints.
     """
@@ -88,6 +90,7 @@ class Account:
         self.silent = False
         self.too_late = False
         self.failed_s = 0.0
+        self.lost = ""
         self.printer = Printer(rank)
         self._crash = b""
 

@@ -17,12 +17,12 @@ _MOST_STARTED = 3
 
 def fate(worker: WorkerHandle, board: WaitBoard) -> str:
     """Say how a rank has ended that an error does not name, or where it was."""
-    if worker.failure is not None:
+    if worker.failure is not None and not worker.lost:
         failure = worker.failure.failure
         text = failure.text.splitlines()[0] if failure.text else ""
         return f"failed too: {failure.type_name}{': ' if text else ''}{text.rstrip(':')}"
     unheard = worker.done is None and worker.n_refused is None
-    if unheard and not worker.ended_by_us and not _went_on(worker):
+    if unheard and not worker.lost and not worker.ended_by_us and not _went_on(worker):
         return f"{how(worker.exit_code)} too"
     return state(worker, board)
 
@@ -34,6 +34,8 @@ def _went_on(worker: WorkerHandle) -> bool:
 
 def state(worker: WorkerHandle, board: WaitBoard, *, now: bool = False) -> str:
     """Say what a rank did, or does ``now``."""
+    if worker.lost:
+        return f"{'is' if now else 'was'} lost: {worker.lost}"
     if worker.done is not None or worker.n_refused is not None:
         return "has returned" if now else "had returned"
     if worker.failure is not None:

@@ -31,6 +31,7 @@ __all__ = [
     "explain_deadlock",
     "explain_failure",
     "explain_interrupt",
+    "explain_loss",
     "explain_stall",
     "explain_timeout",
 ]
@@ -64,6 +65,13 @@ def explain_failure(workers: list[WorkerHandle], board: WaitBoard, origin_s: flo
     if first.failure is not None:
         return _with_sender(to_error(first.failure.failure, others), workers)
     return _explain_death(first, others)
+
+
+def explain_loss(worker: WorkerHandle) -> RunError:
+    """Return the error for a rank that has failed, in a run that goes on without it."""
+    return (
+        _explain_death(worker, ()) if worker.failure is None else to_error(worker.failure.failure)
+    )
 
 
 def _went_by_itself(worker: WorkerHandle) -> bool:

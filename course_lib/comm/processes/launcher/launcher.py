@@ -18,13 +18,14 @@ from course_lib.comm.processes.launcher import explain, fork_server_folder, star
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.ends import ended_with_the_program
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
+from course_lib.comm.processes.launcher.losses import Losses
 from course_lib.comm.processes.launcher.supervisor import Ending, Supervisor
 from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
 from course_lib.comm.processes.memory import shared_memory
 from course_lib.comm.processes.rank.rank_context import FORGOTTEN
-from course_lib.comm.processes.rank.transport import SharedMemory, Transport
+from course_lib.comm.processes.rank.transport import SharedMemory, SurvivingMemory, Transport
 from course_lib.comm.processes.worker.control import Done
-from course_lib.comm.result import Result
+from course_lib.comm.result import Lost, Result
 from course_lib.comm.shipping import load_value, pack_call
 from course_lib.comm.unreceived import warn_unreceived
 from course_lib.comm.warn import warn_caller
@@ -32,7 +33,14 @@ from course_lib.trace.events import NO_RECORD, Fault
 from course_lib.trace.recorder import Recorder, assemble
 from course_lib.trace.trace import Trace
 
-__all__ = ["START_LIMIT_S", "SharedMemory", "launch", "out_of_step", "unreceived"]
+__all__ = [
+    "START_LIMIT_S",
+    "SharedMemory",
+    "SurvivingMemory",
+    "launch",
+    "out_of_step",
+    "unreceived",
+]
 
 START_LIMIT_S = 60.0
 """How long workers may take to start and to load the function; the time limit counts from then."""
@@ -89,16 +97,18 @@ def launch(job: Job, start_method: str | None, transport: Transport) -> Result:
         supervisor = Supervisor(job, context, interrupts, transport)
         workers = supervisor.workers
         error = _run(supervisor, job, call)
+    losses = supervisor.losses
     error = interrupts.outcome(error, "its workers were leaving")
     if error is not None:
         if isinstance(error, RunError) and job.settings.trace:
-            error.trace = _trace(workers, transport.backend, _faults(error, workers))
+            error.trace = _trace(workers, transport.backend, _faults(error, workers), losses)
         raise error from None
-    result = _result(job, workers, transport.backend)
+    result = _result(job, workers, transport.backend, losses)
     _warn_of_late_crashes(workers)
     _warn_of_lost_output(workers)
-    reports = {m.rank: m.done for m in workers if m.done is not None}
-    warn_unreceived(unreceived(result, reports), out_of_step(reports))
+    if losses is None or not losses.happened:
+        reports = {m.rank: m.done for m in workers if m.done is not None}
+        warn_unreceived(unreceived(result, reports), out_of_step(reports))
     return result
 
 
@@ -106,10 +116,10 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
     """Take the workers through their phases; end them all; return what went wrong."""
     ending, limit_s, leave_s = Ending.FAILURE, START_LIMIT_S, 0.0
     try:
-        supervisor.start(job, call, dict(os.environ))
+        supervisor.start(call, dict(os.environ))
         ending = supervisor.wait(Phase.ATTACHED, limit_s)
         if ending is Ending.WELL:
-            supervisor.forget_names()
+            supervisor.all_attached()
             ending = supervisor.wait(Phase.LOADED, limit_s)
         if ending is Ending.WELL:
             supervisor.go()
@@ -124,6 +134,8 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
         supervisor.end(leave_s)
     if board is None:
         return None
+    if supervisor.losses is not None and supervisor.losses.everybody_is_lost:
+        return supervisor.losses.error
     if ending is Ending.FAILURE:
         return explain.explain_failure(supervisor.workers, board, supervisor.origin_s)
     if ending is Ending.DEADLOCK:
@@ -150,18 +162,27 @@ def _context(method: str, preload: tuple[str, ...]) -> Iterator[Any]:
             _n_running -= 1
 
 
-def _result(job: Job, workers: list[WorkerHandle], backend: str) -> Result:
+def _result(job: Job, workers: list[WorkerHandle], backend: str, losses: Losses | None) -> Result:
     values, elapsed_s = [], 0.0
     for worker in workers:
+        if worker.lost:
+            values.append(Lost(worker.lost))
+            continue
         assert worker.done is not None
         elapsed_s = max(elapsed_s, worker.done.ended_s)
         values.append(load_value(worker.done.value, worker.rank))
-    trace = _trace(workers, backend, []) if job.settings.trace else None
+    trace = _trace(workers, backend, [], losses) if job.settings.trace else None
     return Result(values, elapsed_s, backend, trace)
 
 
-def _trace(workers: list[WorkerHandle], backend: str, faults: list[Fault]) -> Trace:
+def _trace(
+    workers: list[WorkerHandle], backend: str, faults: list[Fault], losses: Losses | None
+) -> Trace:
     recorders = [worker.recorder or Recorder(worker.rank) for worker in workers]
+    if losses is not None:  # what lives on has its record, and what is lost has had one
+        recorders = [Recorder(m.rank) if m.lost else recorders[m.rank] for m in workers]
+        recorders += losses.recorders
+        faults = [*losses.happened, *faults]
     return assemble(recorders, backend=backend, clock="measured", faults=faults)
 
 
@@ -171,7 +192,7 @@ def _faults(error: RunError, workers: list[WorkerHandle]) -> list[Fault]:
     summary = str(error.args[0]).splitlines()[0]
     faults = [Fault(error.rank, type(error).__name__, summary, time_s)]
     for worker in workers:
-        if worker.recorder is None and worker.phase >= Phase.RUNNING:
+        if worker.recorder is None and worker.phase >= Phase.RUNNING and not worker.lost:
             text = f"what rank {worker.rank} had recorded was lost with it"
             faults.append(Fault(worker.rank, NO_RECORD, text, time_s))
     return faults
@@ -234,7 +255,7 @@ def _warn_of_lost_output(workers: list[WorkerHandle]) -> None:
 
 def _warn_of_late_crashes(workers: list[WorkerHandle]) -> None:
     for worker in workers:
-        if worker.exit_code and not worker.ended_by_us:
+        if worker.exit_code and not (worker.ended_by_us or worker.lost):
             warn_caller(
                 f"rank {worker.rank} returned its result and then ended with exit code "
                 f"{worker.exit_code}; the result is kept"

@@ -1,12 +1,13 @@
 """Processes that workers have started themselves, which must not outlive the run.
 
-Three ways lead to them. Those below a worker that still runs are found by their parents. When the
-worker has died by itself they have none any more; then a program that it started is known by an
-environment variable which it has inherited, and a copy of the worker (``os.fork``) ends by itself:
-it watches the line that breaks when the launcher lets go of the worker.
+Three ways lead to them. Those below a worker that still runs are found by their parents. Where the
+worker has died by itself, or a program between has ended, they have none any more; then a program
+is known by an environment variable which it has inherited, and a copy of the worker (``os.fork``)
+ends by itself: it watches the line that breaks when the launcher lets go of the worker.
 """
 
 import os
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,14 @@ from multiprocess import connection
 
 from course_lib.comm.processes.rank.flow import NO_THREAD, Flow
 
-__all__ = ["RUN_VARIABLE", "descendants", "end_processes", "let_forks_end_with_the_run", "marked"]
+__all__ = [
+    "RUN_VARIABLE",
+    "descendants",
+    "end_processes",
+    "had_children",
+    "let_forks_end_with_the_run",
+    "marked",
+]
 
 RUN_VARIABLE = "COURSE_LIB_RUN"
 """The environment variable that names the run a process belongs to."""
@@ -61,6 +69,29 @@ def end_processes(processes: Iterable[Any]) -> None:
     for process in processes:
         with suppress(Exception):  # psutil's own kinds; there is nothing more to be done
             process.kill()
+
+
+def had_children() -> bool:
+    """Tell whether this process has, or had, a child: then what that has started may be left.
+
+    Returns
+    -------
+    bool
+        True also where the system does not say. On POSIX it costs two calls of the system: what
+        children took that have been waited for, and whether there are others.
+    """
+    if sys.platform == "win32":
+        return True
+    import resource  # of POSIX alone
+
+    took = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if took.ru_minflt or took.ru_majflt or took.ru_utime or took.ru_stime:
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def let_forks_end_with_the_run(flows: dict[int, Flow]) -> None:

@@ -20,6 +20,7 @@ from course_lib.comm.limits import start_thread, what_to_do
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
+from course_lib.comm.processes.launcher.losses import Losses
 from course_lib.comm.processes.launcher.process_tree import (
     RUN_VARIABLE,
     descendants,
@@ -31,7 +32,11 @@ from course_lib.comm.processes.launcher.start_methods import fork_server_has_end
 from course_lib.comm.processes.launcher.worker_handle import REST_S, WorkerHandle
 from course_lib.comm.processes.memory.layout import prepare, rank_states, read_board
 from course_lib.comm.processes.memory.shared_arrays import Arena
-from course_lib.comm.processes.memory.shared_memory import Segment, new_semaphore
+from course_lib.comm.processes.memory.shared_memory import (
+    Segment,
+    lasting_semaphore,
+    new_semaphore,
+)
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.transport import Transport
 from course_lib.comm.processes.returned import waiting_in_vain
@@ -97,58 +102,83 @@ class Supervisor:
         self._interrupts = interrupts
         self._transport = pickle.dumps(transport)
         with ExitStack() as undo:
+            self._settings = job.settings
+            self._environment: dict[str, str] = {}
+            self._request = b""
             segment = Segment(transport.n_bytes(self.size))
             undo.callback(segment.close)
             arena = Arena()
             undo.callback(arena.close)
             self._shared = Shared(segment, arena, [], [])
             undo.callback(self.forget_names)
+            make = lasting_semaphore if job.settings.survive else new_semaphore
             for _ in range(self.size):  # a lock starts free, a bell starts silent
-                self._shared.locks.append(new_semaphore(1, context))
-                self._shared.bells.append(new_semaphore(0, context))
+                self._shared.locks.append(make(1, context))
+                self._shared.bells.append(make(0, context))
             prepare(segment.memory, self.size)
             self.workers = [WorkerHandle(rank, context) for rank in range(self.size)]
             undo.pop_all()
+        self.losses: Losses | None = None
+        if job.settings.survive:
+            self.losses = Losses(
+                self.workers, self._shared, job.settings.restart, self._begin_again
+            )
         self.deadlock = DeadlockWatch()
         self.stalled: list[int] = []
         self._stalls = StallWatch()
         self._next_look_s = 0.0
-        self._feeder: threading.Thread | None = None
+        self._feeders: list[threading.Thread] = []
 
-    def start(self, job: Job, call: bytes, environment: dict[str, str]) -> None:
+    def start(self, call: bytes, environment: dict[str, str]) -> None:
         """Start all workers and hand them the function."""
-        environment = {**environment, RUN_VARIABLE: self._name}
+        self._environment = {**environment, RUN_VARIABLE: self._name}
+        request = pickle.dumps(PackedCall(call), pickle.HIGHEST_PROTOCOL)
+        if self.losses is not None:
+            self._request = request
         for worker in self.workers:
             if self._interrupts.error is not None:
                 return
-            try:
-                setup = Setup(
-                    worker.rank, job.settings, environment, self._shared, worker.open_pipes(),
-                    self._transport,
-                )  # fmt: skip
-                worker.start(setup)
-            except (ConnectionError, EOFError) as error:
-                raise fork_server_has_ended(worker.rank, self.size) from error
-            except OSError as error:
-                raise LaunchError(
-                    f"the operating system did not let worker {worker.rank} of {self.size} start: "
-                    f"{error}; {what_to_do(error)}",
-                    rank=worker.rank,
-                ) from error
-        # In a thread: a function with large arguments does not fit into a pipe at once, and a
-        # worker that is stuck would otherwise hold up the launcher.
-        request = pickle.dumps(PackedCall(call), pickle.HIGHEST_PROTOCOL)
-        feeder = threading.Thread(target=self._feed, args=(request,), daemon=True)
+            self._start(worker)
+        self._hand_over(request, self.workers)
+
+    def _start(self, worker: WorkerHandle, incarnation: int = 0) -> None:
+        try:
+            setup = Setup(
+                worker.rank, self._settings, self._environment, self._shared,
+                worker.open_pipes(), self._transport, incarnation,
+            )  # fmt: skip
+            worker.start(setup)
+        except (ConnectionError, EOFError) as error:
+            raise fork_server_has_ended(worker.rank, self.size) from error
+        except OSError as error:
+            raise LaunchError(
+                f"the operating system did not let worker {worker.rank} of {self.size} start: "
+                f"{error}; {what_to_do(error)}",
+                rank=worker.rank,
+            ) from error
+
+    def _begin_again(self, worker: WorkerHandle, incarnation: int) -> None:
+        self._start(worker, incarnation)
+        self._hand_over(self._request, [worker])
+
+    def _hand_over(self, request: bytes, workers: list[WorkerHandle]) -> None:
+        """Hand workers the function, packed.
+
+        In a thread: a function with large arguments does not fit into a pipe at once, and a
+        worker that is stuck would otherwise hold up the launcher.
+        """
+        feeder = threading.Thread(target=self._feed, args=(request, [*workers]), daemon=True)
         try:
             start_thread(feeder)
         except RuntimeError as error:
             raise LaunchError(
                 f"the operating system did not let a thread start: {error}; {what_to_do(error)}"
             ) from error
-        self._feeder = feeder
+        self._feeders.append(feeder)
 
-    def _feed(self, request: bytes) -> None:
-        for worker in self.workers:
+    @staticmethod
+    def _feed(request: bytes, workers: list[WorkerHandle]) -> None:
+        for worker in workers:
             worker.send(request)
 
     def forget_names(self) -> None:
@@ -156,12 +186,19 @@ class Supervisor:
         self._shared.locks.clear()  # a semaphore's name goes with the launcher's last reference
         self._shared.bells.clear()
 
+    def all_attached(self) -> None:
+        """Let go of what nobody needs any more that is started later."""
+        if self.losses is None:
+            self.forget_names()
+
     def go(self) -> None:
         """Let all ranks call the function; this is the run's time 0."""
         self.origin_s = time.perf_counter()
         for worker in self.workers:
             worker.ask(Go(self.origin_s))
             worker.phase = Phase.RUNNING
+        if self.losses is not None:
+            self.losses.origin_s = self.origin_s
 
     def wait(self, phase: Phase, limit_s: float) -> Ending:
         """Wait until every rank has come to ``phase``, showing what they print meanwhile."""
@@ -172,9 +209,9 @@ class Supervisor:
         while True:
             if self._interrupts.error is not None:
                 return Ending.INTERRUPT
-            if any(worker.failed for worker in self.workers):
+            if self._has_failed(phase):
                 return Ending.FAILURE
-            if all(worker.phase >= phase for worker in self.workers):
+            if all(worker.phase >= phase or worker.lost for worker in self.workers):
                 return Ending.WELL
             if ending := self._look_after(now_s) or (now_s >= deadline and Ending.TIMEOUT):
                 for worker in self.workers:
@@ -184,6 +221,15 @@ class Supervisor:
             self._listen(patience_s)
             now_s = clock.tick(patience_s)
 
+    def _has_failed(self, phase: Phase) -> bool:
+        """Say whether a failure ends the run; go on without those ranks whose failure does not."""
+        if self.losses is None or phase is not Phase.DONE:
+            return any(worker.failed for worker in self.workers)
+        if any(worker.n_refused is not None for worker in self.workers):
+            return True
+        self.losses.tend()
+        return self.losses.everybody_is_lost
+
     def _look_after(self, now_s: float) -> Ending | None:
         """Look, ten times a second, whether ranks have come to a stop that nobody reports."""
         if now_s < self._next_look_s:
@@ -192,9 +238,9 @@ class Supervisor:
         for worker in self.workers:
             worker.look()
         working = [m for m in self.workers if not m.done and not m.gone]
-        if all(worker.phase >= Phase.RUNNING for worker in self.workers):
+        if all(worker.phase >= Phase.RUNNING or worker.lost for worker in self.workers):
             states = rank_states(self._shared.segment.memory, self.size, self._shared.arena)
-            returned = [worker.rank for worker in self.workers if worker.done]
+            returned = [worker.rank for worker in self.workers if worker.done or worker.lost]
             if self.deadlock.look(states, returned, now_s):
                 if not self._tell_in_vain(returned):
                     return Ending.DEADLOCK
@@ -303,11 +349,13 @@ class Supervisor:
 
     def _let_go(self) -> None:
         self.forget_names()
-        if self._feeder is not None:
-            self._feeder.join()
+        for feeder in self._feeders:
+            feeder.join()
         for worker in self.workers:
             worker.kill()
             worker.close()
+        if self.losses is not None:
+            self.losses.close()
         self._shared.segment.close()
         self._shared.arena.close()
 

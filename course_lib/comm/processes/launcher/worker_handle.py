@@ -96,8 +96,8 @@ class WorkerHandle(Account):
 
     @property
     def left_well(self) -> bool:
-        """Whether it has done all that a worker does before it leaves."""
-        return self.done is not None and self.exit_code == 0
+        """Whether it has done all that a worker does at its end, and can have left nothing."""
+        return self.done is not None and self.exit_code == 0 and not self.done.had_children
 
     def open_pipes(self) -> WorkerPipes:
         """Make the pipes; return the worker's ends of them."""
@@ -124,6 +124,10 @@ class WorkerHandle(Account):
         self._process = process
         self.gone = False
         self._close_worker_ends()
+
+    def successor(self) -> "WorkerHandle":
+        """Return a handle for the process that will be this rank again."""
+        return WorkerHandle(self.rank, self._context)
 
     def ask(self, request: Any) -> None:
         """Send a request, unless it has died."""

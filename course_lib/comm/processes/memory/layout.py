@@ -10,7 +10,7 @@ smaller ones are slower: with 512 KiB an all-reduce of 64 MB takes half as long 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from course_lib.comm.processes.memory.shared_arrays import Arena
 from course_lib.comm.processes.memory.unexpected import Bytes
 from course_lib.comm.processes.memory.wait_board import RankState, WaitBoard
 
+if TYPE_CHECKING:
+    from course_lib.comm.processes.worker.setup import Shared
+
 __all__ = [
-    "Channels", "front_bytes", "prepare", "rank_states", "read_board", "ring_bytes", "total_bytes",
+    "Channels", "channels_of", "front_bytes", "prepare", "rank_states", "read_board", "ring_bytes",
+    "total_bytes",
 ]  # fmt: skip
 
 _PAGE = 4096
@@ -93,6 +97,11 @@ class Channels:
         capacity = ring_bytes(self.size)
         index = src * (self.size - 1) + dst - (dst > src)
         return self._rings[index * capacity : (index + 1) * capacity]
+
+
+def channels_of(shared: "Shared") -> Channels:
+    """Return the channels over what the processes of a run have in common."""
+    return Channels(shared.segment.memory, shared.locks, shared.bells, shared.arena)
 
 
 def prepare(memory: memoryview, size: int) -> None:

@@ -115,6 +115,10 @@ class Mailbox:
         self._release()
         return found
 
+    def finished_in(self, peer: int) -> int:
+        """Return in which of its lives a peer that has returned has done so, from 1."""
+        return self._words[self._slots.finished + peer]
+
     def poll(self, news: int, limit_s: float) -> bool:
         """Wait for a moment, awake; return whether there is something new since ``news``."""
         return self._poll(_NEWS, news, limit_s)
@@ -203,9 +207,20 @@ class Mailbox:
         """Say that ``dst`` has begun to receive a message; the board says which."""
         self._tell(None, 0, _AWAITED_DST, dst)
 
-    def tell_finished(self, rank: int) -> None:
-        """Say that ``rank`` has returned."""
-        self._tell(self._slots.finished + rank, 1)
+    def tell_finished(self, rank: int, life: int = 1) -> None:
+        """Say that ``rank`` has returned; in which of its lives, if it may have several."""
+        self._tell(self._slots.finished + rank, life)
+
+    def tell_lost(self) -> None:
+        """Say that another rank is lost, to whom that one may have been about to ring the bell.
+
+        The launcher says so, which has taken the lock as far as a dead rank let it.
+        """
+        words = self._words
+        words[_NEWS] += 1
+        words[_AWAITED_SRC] = words[_AWAITED_DST] = NOBODY
+        self._release()
+        self._ring()
 
     def tell_stalled(self) -> None:
         """Ask the owner to take what lies in its rings into its own memory."""

@@ -26,7 +26,15 @@ from course_lib.comm.errors import SharedMemoryFull
 from course_lib.comm.limits import limit_behind, what_to_do
 from course_lib.comm.memory import MUCH_BYTES, available_bytes
 
-__all__ = ["Event", "Segment", "Semaphore", "is_alive", "new_semaphore", "sweep"]
+__all__ = [
+    "Event",
+    "Segment",
+    "Semaphore",
+    "is_alive",
+    "lasting_semaphore",
+    "new_semaphore",
+    "sweep",
+]
 
 _FOLDER = Path("/dev/shm")
 _WITHOUT_NAME = hasattr(os, "memfd_create")
@@ -103,6 +111,15 @@ def new_semaphore(value: int, context: Any) -> Any:
         if not hasattr(os, "eventfd"):
             raise
         return Event(value)
+
+
+def lasting_semaphore(value: int, context: Any) -> Any:
+    """Make a semaphore that can be handed to workers as long as the run lasts.
+
+    One without a name, where there are such: nothing is left of it, however the run ends. Where
+    there are none, names stay until the run is over.
+    """
+    return Event(value) if hasattr(os, "eventfd") else new_semaphore(value, context)
 
 
 class _Nameless:

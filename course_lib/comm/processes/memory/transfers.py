@@ -107,6 +107,11 @@ class Sending:
         return moved or self.done
 
     @property
+    def is_stamped(self) -> bool:
+        """Whether it is sent in a collective."""
+        return self._header.stamp != 0
+
+    @property
     def is_half_way(self) -> bool:
         """Whether the ring has some of its bytes, and no other message may follow them."""
         return self.begun and self._next < len(self._bytes)

@@ -137,6 +137,14 @@ class WaitBoard:
         words, first = self._entry(rank, flow)
         return int(words[first + _ACCEPTED])
 
+    def clear(self, rank: int) -> None:
+        """Forget all flows of a rank whose process is gone."""
+        first = self.WORDS * rank + _PAGES + _MOST_PAGES
+        for words in (self.words[first : first + _ENTRY * _FIRST], *self.pages(rank)):
+            for place in range(len(words)):
+                words[place] = 0
+        self.words[self.WORDS * rank + _STAMP] += 1
+
     # The others' part
 
     def accept(self, rank: int, flow: int, number: int) -> None:

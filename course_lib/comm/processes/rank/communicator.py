@@ -211,7 +211,7 @@ class ProcessCommunicator(RecordingCommunicator):
         header = Header(
             len(description),
             waits=not quietly and data.nbytes > self._context.settings.eager_bytes,
-            beside=not quietly and len(progress.flows) > 1,
+            beside=not quietly and (len(progress.flows) > 1 or progress.may_give_up),
             flow=(flow or self._flow).number,
             channel=self._quiet_channel if quietly else self._channel,
             number=next(progress.numbers),
@@ -254,8 +254,12 @@ class ProcessCommunicator(RecordingCommunicator):
     def _start(self, fn: Callable[..., T], args: tuple[Any, ...]) -> Pending[T]:
         self._check_flow("start")
 
+        stamp = self._stamp
+
         def body(flow: Flow) -> T:
-            return fn(type(self)(self._context, flow, flow.name, self._members), *args)
+            child = type(self)(self._context, flow, flow.name, self._members)
+            child._belong_to(self, stamp)
+            return fn(child, *args)
 
         return start(self._progress, self._flow, self.name, body, self._context.fail)
 

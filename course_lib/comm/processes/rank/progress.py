@@ -9,8 +9,9 @@ aside.
 import time
 from collections.abc import Iterable
 from itertools import count
+from typing import NamedTuple
 
-from course_lib.comm.errors import PeerFinishedError
+from course_lib.comm.errors import PeerFinishedError, RankLost
 from course_lib.comm.processes.memory.layout import Channels
 from course_lib.comm.processes.memory.mailbox import ANYONE, NOBODY
 from course_lib.comm.processes.memory.transfers import Receiving, Sending
@@ -18,10 +19,19 @@ from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.rank.waiting import WaitingFlows
 from course_lib.comm.processes.returned import in_vain
 
-__all__ = ["POLL_S", "ProgressEngine"]
+__all__ = ["POLL_S", "Left", "ProgressEngine"]
 
 POLL_S = 100e-6
 """How long a rank stays awake for news: a few times what waking up would take."""
+
+
+class Left(NamedTuple):
+    """What a flow has left in the middle, and why."""
+
+    flow: Flow
+    going: Sending | None
+    coming: Receiving | None
+    error: Exception
 
 
 class ProgressEngine(WaitingFlows):
@@ -38,7 +48,11 @@ class ProgressEngine(WaitingFlows):
     ----------
     numbers : iterator of int
         Of the rank's messages.
+    may_give_up : bool
+        Whether it may give up a message half-way to a rank that lives on.
     """
+
+    may_give_up = False
 
     def __init__(self, rank: int, channels: Channels) -> None:
         super().__init__(rank, channels)
@@ -60,7 +74,7 @@ class ProgressEngine(WaitingFlows):
         """Move both messages on, a step of each in turn, and wait while neither can move."""
         if going is not None:
             with self.turn:
-                going.advance(0)
+                self._begin(flow, call, going)
             if going.done and coming is None:
                 return  # copied into the ring at once, as most small messages are
         try:
@@ -74,10 +88,19 @@ class ProgressEngine(WaitingFlows):
                     pass
             finally:
                 self._leave_verb(flow, going, coming)
-        except PeerFinishedError:
-            if going is not None and going.is_half_way:
-                self._given_up[going.dst] = going
+        except (PeerFinishedError, RankLost) as error:
+            with self.turn:
+                self._leave(Left(flow, going, coming, error))
             raise
+
+    def _begin(self, flow: Flow, call: Call, going: Sending) -> None:  # noqa: ARG002
+        """Put a message into its ring, as far as there is room at once."""
+        going.advance(0)
+
+    def _leave(self, left: Left) -> None:
+        """Have the rest of a message follow that is given up half-way."""
+        if left.going is not None and left.going.is_half_way:
+            self._given_up[left.going.dst] = left.going
 
     def give_up(self, number: int, gone: dict[int, str]) -> None:
         """Tell a flow that waits which functions have returned of the ranks that it waits for.
@@ -94,32 +117,37 @@ class ProgressEngine(WaitingFlows):
         self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
     ) -> bool:
         """Move both a step on, or wait for news; return whether both are done."""
+        with self.turn:
+            return self._step_in_turn(flow, call, going, coming)
+
+    def _step_in_turn(
+        self, flow: Flow, call: Call, going: Sending | None, coming: Receiving | None
+    ) -> bool:
         src = NOBODY if coming is None or coming.done else coming.inlet.src
         dst = NOBODY if going is None or going.done else going.outlet.dst
-        with self.turn:
-            news, head, tail, stalled = self.mailbox.look(src, dst)
-            moved, done = False, True
+        news, head, tail, stalled = self.mailbox.look(src, dst)
+        moved, done = False, True
+        if going is not None and dst >= 0:
+            going.outlet.tail = tail
+            self._push_on(dst)
+            accepted = self._board.accepted(self.rank, flow.number)
+            moved, done = going.advance(accepted), going.done
+        if coming is not None and src >= 0:
+            coming.inlet.head = head
+            moved = coming.advance(self._readers[src].keys()) or moved
+            if coming.done:
+                self._readers[src].pop(coming.channel, None)
+            done = done and coming.done
+        if moved or done:
+            self._went_on(flow)
+            self._share()
+        elif stalled:
+            self._make_room()
+        else:
             if going is not None and dst >= 0:
-                going.outlet.tail = tail
-                self._push_on(dst)
-                accepted = self._board.accepted(self.rank, flow.number)
-                moved, done = going.advance(accepted), going.done
-            if coming is not None and src >= 0:
-                coming.inlet.head = head
-                moved = coming.advance(self._readers[src].keys()) or moved
-                if coming.done:
-                    self._readers[src].pop(coming.channel, None)
-                done = done and coming.done
-            if moved or done:
-                self._went_on(flow)
-                self._share()
-            elif stalled:
-                self._make_room()
-            else:
-                if going is not None and dst >= 0:
-                    going.ask_for_room()
-                begun = coming is not None and coming.header is not None and not coming.done
-                self._rest(flow, call.still(src, dst), news, begun=begun)
+                going.ask_for_room()
+            begun = coming is not None and coming.header is not None and not coming.done
+            self._rest(flow, call.still(src, dst), news, begun=begun)
         return done
 
     def first_arrived(self, flow: Flow, call: Call, channel: int, members: Iterable[int]) -> int:

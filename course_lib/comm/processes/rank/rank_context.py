@@ -122,6 +122,7 @@ class RankContext:
     def __post_init__(self) -> None:
         """Make what follows from these."""
         self.recorder = Recorder(self.progress.rank)
+        self.recorder.incarnation = getattr(self.progress, "incarnation", 0)
 
     def clock(self) -> float:
         """Return seconds since the run began."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from course_lib.comm.errors import RankLost
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pending import Pending
 from course_lib.comm.processes.rank.flow import Flow
@@ -36,12 +37,15 @@ class Started(Pending[T]):
         self._flow = flow
         self._body = body
         self._value: T
+        self._lost: RankLost | None = None
 
     def wait(self) -> T:
         """Wait until the function has returned; return what it returned, however often asked."""
         waiter = self._progress.flow_that_asks("wait", self._flow.name)
         if not self._flow.over:
             self._progress.wait_for(waiter, self._flow)
+        if self._lost is not None:
+            raise self._lost
         return self._value
 
     def test(self) -> bool:
@@ -55,6 +59,8 @@ class Started(Pending[T]):
         try:
             self._value = self._body(self._flow)
             self._progress.settle_all(self._flow)
+        except RankLost as lost:  # only that function needed it; whoever waits for this is told
+            self._lost = lost.with_traceback(None)
         except BaseException as error:  # sys.exit and the like are failures too
             fail(error)
             return  # the flow stays open: nobody is to go on as if it had returned

@@ -109,6 +109,10 @@ class WaitingFlows(Flows):
             self._wake(self._watcher)
         super()._wake_all()
 
+    def _finished(self, peers: list[int]) -> list[int]:
+        """List those of some ranks that have returned."""
+        return self.mailbox.finished(peers)
+
     def _gone(self, call: Call) -> list[int]:
         """List the ranks that have returned, and left nothing, without which it cannot end."""
         if call.src == ANYONE:
@@ -116,7 +120,7 @@ class WaitingFlows(Flows):
         else:
             peers = [peer for peer in (call.src, *call.missing) if peer >= 0]
         if call.dst >= 0:  # first it sends, if it can: then that has been sent
-            return self.mailbox.finished([call.dst])
+            return self._finished([call.dst])
         # What is still in a ring may stand behind a message that another flow is receiving.
-        left = [peer for peer in self.mailbox.finished(peers) if self.inlets[peer].is_empty]
+        left = [peer for peer in self._finished(peers) if self.inlets[peer].is_empty]
         return [] if call.src == ANYONE and len(left) < len(peers) else left

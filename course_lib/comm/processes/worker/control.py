@@ -118,6 +118,7 @@ class Done(NamedTuple):
     Without a trace, ``sent[name, dst]`` and ``received[name, src]`` count the messages of each
     communicator; ``last_tags[name, dst]`` are the tags of the last, to name those nobody received.
     ``last_stamps[name]`` is the stamp of its last collective there, 0 if there was none.
+    ``had_children`` says whether it has started other processes, which may have started more.
     """
 
     value: bytes
@@ -128,6 +129,7 @@ class Done(NamedTuple):
     last_tags: dict[tuple[str, int], tuple[Tag, ...]]
     sites: tuple[Site, ...]
     last_stamps: dict[str, int]
+    had_children: bool
 
 
 class Failed(NamedTuple):

@@ -69,6 +69,8 @@ class Setup:
         How to talk to the launcher.
     transport : bytes
         How messages move: a ``Transport``, packed until the output has been redirected.
+    incarnation : int
+        How often the rank has been started again.
     """
 
     rank: int
@@ -77,3 +79,4 @@ class Setup:
     shared: Shared
     pipes: WorkerPipes
     transport: bytes
+    incarnation: int = 0

@@ -19,9 +19,9 @@ from course_lib.comm.failures import Failure
 from course_lib.comm.processes.launcher.process_tree import (
     descendants,
     end_processes,
+    had_children,
     let_forks_end_with_the_run,
 )
-from course_lib.comm.processes.memory.layout import Channels
 from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.rank.rank_context import RankContext
 from course_lib.comm.processes.rank.transport import Transport
@@ -51,9 +51,7 @@ def work(setup: Setup) -> None:
     watch_for_crashes(setup.pipes)
     os.environ[WORKER_VARIABLE] = str(setup.rank)
     transport: Transport = pickle.loads(setup.transport)
-    shared = setup.shared
-    channels = Channels(shared.segment.memory, shared.locks, shared.bells, shared.arena)
-    progress = transport.progress(setup.rank, channels)
+    progress = transport.progress(setup.rank, transport.channels(setup))
     let_forks_end_with_the_run(progress.flows)
     sites = Sites()
     line = ControlLine(setup.pipes, progress, sites)
@@ -136,4 +134,7 @@ def done(context: RankContext, value: bytes, ended_s: float) -> Done:
         last_tags.update({(tally.name, dst): tuple(tags) for dst, tags in tally.last_tags.items()})
         last_stamps[tally.name] = tally.last_stamp
     sites = tuple(context.sites.known)
-    return Done(value, ended_s, context.recorder, sent, received, last_tags, sites, last_stamps)
+    return Done(
+        value, ended_s, context.recorder, sent, received, last_tags, sites, last_stamps,
+        had_children(),
+    )  # fmt: skip

@@ -25,6 +25,8 @@ function unpack(packed) {
   for (const s of spans) found.add(s.start).add(s.end);
   for (const fill of fills) found.add(fill.tick);
   for (const [, failed] of packed.faults) found.add(failed);
+  scene.marks ??= [];
+  for (const [, marked] of scene.marks) found.add(marked);
   scene.bounds = [0];
   for (const tick of [...found].sort((a, b) => a - b))
     if (tick - scene.bounds.at(-1) > 2) scene.bounds.push(tick);
@@ -53,6 +55,8 @@ function at(scene, tick) {
     workers[s.rank] = { rank: s.rank, state, word, progress, doing: s.doing };
   }
   for (const [rank] of down(scene, tick)) workers[rank] = { rank, state: "failed", word: "failed", progress: 0, doing: -1 };
+  for (const worker of workers) worker.said = -1;
+  for (const [rank, marked, saying] of scene.marks) if (marked <= tick) workers[rank].said = saying;
   if (scene.goals.length) {
     const held = scene.held.map((levels) => [...levels]);
     for (const fill of scene.fills) {
@@ -100,7 +104,15 @@ function caption(scene, tick, { workers, tokens }) {
     : `${n} messages have arrived and are not yet received`);
   if (lost) parts.push(lost === 1 ? "1 message is never received" : `${lost} messages are never received`);
   for (const kind of ["compute", "wait"]) parts.push(...doing(scene, kind, workers));
-  return [...parts, ...failed].join("; ") || "no rank computes, sends or waits";
+  return [...parts, ...noted(scene, workers), ...failed].join("; ") || "no rank computes, sends or waits";
+}
+
+// What ranks have noted of old, lost and dropped updates.
+function noted(scene, workers) {
+  const told = workers.filter((w) => w.said >= 0).map((w) => [w.rank, ...scene.sayings[w.said]]);
+  if (told.length <= 2) return told.map(([rank, , long]) => `rank ${rank} ${long}`);
+  const listed = told.slice(0, 4).map(([rank, short]) => `rank ${rank}: ${short}`).join(", ");
+  return [listed + (told.length > 4 ? ` and ${told.length - 4} more` : "")];
 }
 
 function doing(scene, kind, workers) {

@@ -57,6 +57,7 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, 
       (m.arrived < 0 ? "" : `M${a.toFixed(1)} ${y(m.src) + edge}L${b.toFixed(1)} ${y(m.dst) - edge}v${up * bar}`);
   }
   lines.forEach((d, i) => d && draw("path", { class: "lm-line", d, stroke: COLOURS[i], opacity: scene.messages.length > 400 ? 0.6 : 1 }, svg));
+  drawMarks(svg, scene, x, y, bar, k, right);
   if (critical) drawCritical(svg, scene, x, y);
   const every = Math.ceil(scene.bounds.length / 8);
   const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene);
@@ -79,6 +80,19 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, 
     rankAt: (py) => { const rank = Math.floor((py - top) / lane); return rank >= 0 && rank < n ? rank : -1; },
     x,
   };
+}
+
+// What ranks have noted, in words where the next mark of the lane leaves room.
+function drawMarks(svg, scene, x, y, bar, k, right) {
+  const free = scene.places.map(() => right + 20 * k), size = Math.min(10 * k, bar * 0.8);
+  for (const [rank, tick, saying] of [...scene.marks].reverse()) {
+    if (saying < 0) continue;
+    const at = x(tick), top = y(rank) - bar / 2, said = scene.sayings[saying][0];
+    draw("path", { class: "lm-mark", d: `M${at} ${top + 3 * k}l${-4 * k} ${-6 * k}h${8 * k}z` }, svg);
+    if (bar > 8 && at + (said.length + 2) * 0.55 * size < free[rank])
+      draw("text", { class: "lm-note", x: at + 6 * k, y: top - 2 * k, "font-size": size }, svg, said);
+    free[rank] = at;
+  }
 }
 
 // The chain of messages that the run had to wait for, and the rank's time between two of them.

@@ -1,0 +1,162 @@
+"""The whole quarrel: a grid on one seed for each case, then its best on the other seeds."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from benchmarks.quarrel.grid import MOMENTA, RATES, Grid, searched
+from benchmarks.quarrel.kept import Kept
+from benchmarks.quarrel.training import (
+    ASYNCHRONOUS,
+    FAR,
+    MODEL,
+    SCHEMES,
+    Case,
+    Found,
+    Rules,
+    data,
+    trained,
+)
+from course_lib import networks
+from course_lib.costs import TwoSites
+
+__all__ = ["GRID_SEED", "Asked", "cases", "least_runs", "measured", "predicted", "tuned_as"]
+
+GRID_SEED = 0
+SYNCHRONOUS = ("data_parallel", "parameter_server")
+EVERY = 8
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured; a test asks for less."""
+
+    rules: Rules = field(default_factory=Rules)
+    schemes: tuple[str, ...] = tuple(SCHEMES)
+    workers: tuple[int, ...] = (4, 8)
+    stragglers: tuple[float, ...] = (1.0, 10.0)
+    far_every: tuple[int, ...] = (1, 8, 64, 500)
+    far_workers: int = 4
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
+    rates: tuple[float, ...] = RATES
+    momenta: tuple[float, ...] = MOMENTA
+    most_widenings: int = 6
+
+
+def cases(asked: Asked) -> list[Case]:
+    """Name everybody who takes part, on one network and then over two sites."""
+    per_worker, found = asked.rules.per_worker, []
+    if "serial" in asked.schemes:
+        found.append(Case("serial", 1, per_worker))
+    for workers in asked.workers:
+        for straggler in asked.stragglers:
+            for scheme in (name for name in asked.schemes if name != "serial"):
+                batch = per_worker * (1 if scheme in ASYNCHRONOUS else workers)
+                every = EVERY if scheme == "local_sgd" else 0
+                found.append(Case(scheme, workers, batch, straggler, every))
+    n, batch = asked.far_workers, asked.far_workers * per_worker
+    return found + [Case("local_sgd", n, batch, 1.0, H, is_far=True) for H in asked.far_every]
+
+
+def tuned_as(case: Case) -> Case:
+    """Return the case that has the same updates, and so the same best rate, and costs least to run.
+
+    Synchronous gradients add up to the serial one of the batch, and a mean after every step is as
+    good. Where all wait for all, neither speeds nor the network alter the updates.
+    """
+    if case.scheme in SYNCHRONOUS or case.every == 1:
+        return Case("serial", 1, case.batch)
+    if case.scheme == "local_sgd":
+        return replace(case, straggler=1.0, is_far=case.is_far and case.every != EVERY)
+    return case
+
+
+def least_runs(asked: Asked) -> int:
+    """Count the runs if no grid has to grow."""
+    every = cases(asked)
+    n_grids = len({tuned_as(case) for case in every})
+    return n_grids * len(asked.rates) * len(asked.momenta) + len(every) * len(asked.seeds)
+
+
+def measured(asked: Asked, kept: Kept, step: Callable[[str], object]) -> dict[str, Any]:
+    """Run what is asked for and not kept yet; return all of it, for JSON."""
+    every = cases(asked)
+    grids: dict[Case, Grid] = {}
+    for case in dict.fromkeys(tuned_as(case) for case in every):
+        grids[case] = searched(
+            lambda rate, momentum, case=case: one(
+                case, rate, momentum, GRID_SEED, asked.rules, False, kept, step
+            ),
+            asked.rates, asked.momenta, asked.most_widenings,
+        )  # fmt: skip
+    runs = []
+    for case in every:
+        rate, momentum = grids[tuned_as(case)].best
+        found = [
+            one(case, rate, momentum, seed, asked.rules, True, kept, step) for seed in asked.seeds
+        ]
+        entry = {"case": asdict(case), "rate": rate, "momentum": momentum, "seeds": found}
+        runs.append(entry | ({"predicted": predicted(case, found, asked)} if case.is_far else {}))
+    return {
+        "rules": asdict(asked.rules),
+        "seeds": {"grid": GRID_SEED, "runs": list(asked.seeds)},
+        "grids": [
+            {
+                "case": asdict(case),
+                "best": list(grid.best),
+                "is_inside": grid.is_inside,
+                "points": [
+                    {"rate": rate, "momentum": momentum, **found}
+                    for (rate, momentum), found in sorted(grid.points.items())
+                ],
+            }
+            for case, grid in grids.items()
+        ],
+        "runs": runs,
+    }
+
+
+def one(
+    case: Case, rate: float, momentum: float, seed: int, rules: Rules, is_whole: bool, kept: Kept,
+    step: Callable[[str], object],
+) -> Found:  # fmt: skip
+    """Return one training's findings, kept or new."""
+    straggler = ", straggler" if case.straggler > 1 else ""
+    far = f", two sites, H = {case.every}" if case.is_far else ""
+    where = f"{case.scheme}, {case.workers} workers{straggler}{far}"
+    step(f"{where}: rate {rate:g}, momentum {momentum:g}, seed {seed}")
+    run = {
+        "case": asdict(case), "rate": rate, "momentum": momentum, "seed": seed,
+        "is_whole": is_whole, "rules": asdict(rules),
+    }  # fmt: skip
+    return kept.get(run, lambda: trained(case, rate, momentum, seed, rules, is_whole))
+
+
+def predicted(case: Case, found: Sequence[Found], asked: Asked) -> list[Found | None]:
+    """Predict seconds and bytes of as many updates as each seed took to the target."""
+    rules = asked.rules
+    X, y = data(rules.n_images)[:2]
+    speed = rules.flops_per_s
+    steps_per_epoch = math.ceil(rules.n_images / case.batch)
+    sizes = [case.batch] * (rules.n_images // case.batch)
+    sizes += [rules.n_images % case.batch] * (len(sizes) < steps_per_epoch)
+    slowest = [math.ceil(size / case.workers) for size in sizes]  # the largest share of a batch
+    flops = sum(MODEL.flops((X[:n], y[:n])) + 2.0 * MODEL.n_parameters for n in slowest)
+    network = networks.ethernet_10g
+    told = TwoSites(
+        case.workers // 2,
+        network.latency_s, network.beta_s_per_byte, FAR.latency_s, FAR.beta_s_per_byte,
+    )  # fmt: skip
+    n_bytes = 8 * MODEL.n_parameters
+    return [
+        {
+            "seconds": float(
+                told.training_s(of["updates"], case.every, flops / len(sizes) / speed, n_bytes)
+            ),
+            "bytes": told.bytes_in_all(of["updates"], case.every, n_bytes),
+        }
+        if "updates" in of
+        else None
+        for of in found
+    ]

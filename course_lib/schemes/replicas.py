@@ -1,0 +1,179 @@
+"""The replicas of a server to which lots are dealt: who has which, who is lost, who is back."""
+
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain, count
+
+import numpy as np
+
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.errors import RankLost
+from course_lib.models.model import Array
+from course_lib.training.lots import Lots
+
+__all__ = ["Replicas", "is_again", "refuse_again", "say_again"]
+
+
+class Replicas:
+    """Deals lots, and hears what replicas send, as long as one of them lives.
+
+    Where the run does not survive losses this is ``recv_any``, ``send`` and counting. Where it
+    does, each lot is dealt, *out* with one replica, or done, and a lot is done when its gradient
+    has been received whole: what a lost replica had out is dealt again when all others are, and
+    nothing else is. Who pushes when none is left waits for what others may lose, or for the end.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The group of ranks; this is rank 0.
+    lots : Lots
+        What is dealt.
+    ranks : sequence of int
+        The replicas. The first has lot 0, the others those after ``warm_start``.
+    warm_start : int, default: 0
+        How many lots the first replica has before those of the others.
+    on_loss : callable or None, default: None
+        Called with a replica's rank when this rank is told that it was lost.
+
+    Raises
+    ------
+    RuntimeError
+        If this rank was lost itself, and the model with it.
+
+    Notes
+    -----
+    ``recv_any`` passes over who is lost, and a replica that waits for the server sends nothing. So
+    as soon as one waits, those that have lots are listened to by name: they send, or are lost.
+    """
+
+    def __init__(
+        self, comm: Communicator, lots: Lots, ranks: Sequence[int], warm_start: int = 0,
+        on_loss: Callable[[int], object] | None = None,
+    ) -> None:  # fmt: skip
+        refuse_again(comm)
+        self._comm, self._n_lots, self._ranks, self._on_loss = comm, len(lots), ranks, on_loss
+        first = [0, *range(warm_start + 1, warm_start + len(ranks))]
+        self._out = {r: lot for r, lot in zip(ranks, first, strict=True) if lot < len(lots)}
+        self._waiting = [rank for rank in ranks if rank not in self._out]
+        self._fresh = chain(range(1, warm_start + 1), count(warm_start + len(ranks)))
+        self._again: deque[int] = deque()  # of who was lost
+
+    def receive(
+        self, only: int | None = None, unanswered: Collection[int] = ()
+    ) -> tuple[int, Array]:
+        """Receive what comes first, or what comes from one rank only while it lives.
+
+        Parameters
+        ----------
+        only : int or None, default: None
+            From whom.
+        unanswered : collection of int, default: ()
+            Who has asked for parameters and waits for them.
+
+        Returns
+        -------
+        tuple of int and array
+            Who sent, and what: nothing, to ask for parameters, or a gradient.
+
+        Raises
+        ------
+        RankLost
+            If no replica is left and none will come back.
+        """
+        comm = self._comm
+        while True:
+            named = self._suspect(unanswered) if only is None else only
+            try:
+                src, message = comm.recv_any() if named is None else (named, comm.recv(named))
+            except RankLost:
+                if named is None:
+                    raise
+                only = None
+                self._lose(named)
+                continue
+            if not is_again(message):
+                return src, message
+            self._lose(src)  # it was started again, and knows nothing of what it had
+            self.deal(src)
+
+    def _suspect(self, unanswered: Collection[int]) -> int | None:
+        """Name somebody who may be lost while others wait; None if nobody waits."""
+        if not self._comm.survives or not (self._waiting or unanswered):
+            return None
+        return min(set(self._out).difference(unanswered), default=None)
+
+    def deal(self, src: int) -> int:
+        """Take a replica's lot as done, and send it another; return which that is.
+
+        Past the last there are numbers for no lot; where the run survives losses, ``see_off`` sends
+        one when all are done.
+        """
+        self._out.pop(src, None)
+        lot = next(self._fresh)
+        if lot >= self._n_lots and self._comm.survives:
+            if not self._again:
+                self._waiting.append(src)
+                return lot
+            lot = self._again.popleft()
+        self._out[src] = lot
+        self.send(np.array([lot]), src, tag="lot")
+        return lot
+
+    def send(self, data: Array, dst: int, tag: str) -> None:
+        """Send to a replica; if it is lost, so is the message."""
+        try:
+            self._comm.send(data, dst, tag=tag)
+        except RankLost:
+            self._lose(dst)
+
+    def see_off(self, w: Array) -> None:
+        """Give every replica that lives the model; who is started again is waited for."""
+        if not self._comm.survives:
+            self._comm.barrier()
+            for dst in self._ranks:
+                self._comm.send(w, dst)
+            return
+        for dst in self._ranks:
+            times_lost = 0
+            while times_lost < 2:  # told of its loss once, and again where nobody comes back
+                try:
+                    if dst not in self._waiting:
+                        self._comm.recv(dst)  # it asks for a lot
+                        self._waiting.append(dst)
+                    self._comm.send(np.array([self._n_lots]), dst, tag="lot")
+                    self._comm.send(w, dst, tag="parameters")
+                    break
+                except RankLost:
+                    self._lose(dst)
+                    times_lost += 1
+
+    def _lose(self, rank: int) -> None:
+        """Put a replica's lot aside for others; who waits gets it at once."""
+        if rank in self._waiting:
+            self._waiting.remove(rank)
+        if rank in self._out:
+            self._again.append(self._out.pop(rank))
+            if self._waiting:
+                self.deal(self._waiting.pop(0))
+        if self._on_loss is not None:
+            self._on_loss(rank)
+
+
+def say_again(comm: Communicator, server: int) -> None:
+    """Have a replica tell the server if it was started again: it has nothing to do yet."""
+    if comm.incarnation:
+        comm.send(np.array([comm.incarnation], dtype=np.int64), server, tag="again")
+
+
+def is_again(message: Array) -> bool:
+    """Say whether a message is that; gradients are no whole numbers."""
+    return bool(message.dtype == np.int64)
+
+
+def refuse_again(comm: Communicator) -> None:
+    """Refuse to go on as a server that was started again: it has lost the model."""
+    if comm.incarnation:
+        raise RuntimeError(
+            f"rank {comm.rank} keeps the model and was lost, with all updates: the training "
+            "cannot go on; begin again, from a checkpoint if there is one"
+        )

@@ -1,0 +1,73 @@
+"""What ranks have noted of others: a gradient that was old, an update that was lost, or dropped."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from course_lib.viz.animation.subsample import pick
+
+if TYPE_CHECKING:
+    from course_lib.trace.trace import Trace
+
+__all__ = ["Mark", "Saying", "make_marks"]
+
+
+class Saying(NamedTuple):
+    """What a mark says: ``short`` beside a rank's box, ``long`` in the caption."""
+
+    short: str
+    long: str
+
+
+class Mark(NamedTuple):
+    """From ``tick`` on a rank's last note is ``saying``, an index; -1 where it is nothing special.
+
+    A saying is an index into ``Scene.sayings``.
+    """
+
+    rank: int
+    tick: int
+    saying: int
+
+
+_SAYINGS = {
+    "staleness": ("{:g} old", "has taken a gradient {:g} update{} old"),
+    "lost_update": ("{:g} lost", "has overwritten {:g} update{} of a parameter"),
+    "dropped": ("{:g} dropped", "has left out {:g} gradient{}"),
+}
+
+
+def make_marks(trace: "Trace", tick_s: float, most: int) -> tuple[list[Mark], list[Saying]]:
+    """Make marks of those notes whose names and numbers have a meaning that all schemes share.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    tick_s : float
+        The length of a tick, in seconds.
+    most : int
+        How many marks at most.
+
+    Returns
+    -------
+    marks : list of Mark
+        In order of time; none for a rank that has nothing to say, and none twice.
+    sayings : list of Saying
+        What they say.
+    """
+    said: dict[tuple[int, int], list[Saying]] = {}
+    for note in trace.notes:
+        if note.name in _SAYINGS and isinstance(note.value, int | float):
+            told = said.setdefault((round(note.time_s / tick_s), note.rank), [])
+            if note.value >= 1:
+                short, long = _SAYINGS[note.name]
+                s = "" if note.value == 1 else "s"
+                told.append(Saying(short.format(note.value), long.format(note.value, s)))
+    numbers: dict[Saying, int] = {}
+    marks, last = [], dict.fromkeys(range(trace.size), -1)
+    for (tick, rank), told in sorted(said.items()):
+        joined = Saying(", ".join(t.short for t in told), " and ".join(t.long for t in told))
+        number = numbers.setdefault(joined, len(numbers)) if told else -1
+        if number >= 0 or last[rank] >= 0:
+            marks.append(Mark(rank, tick, number))
+        last[rank] = number
+    return list(pick(marks, most)), list(numbers)

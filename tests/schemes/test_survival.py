@@ -1,0 +1,275 @@
+"""Training that survives losses: no acknowledged update is lost, none is made twice.
+
+In virtual time by schedules of crashes, on real processes by kills.
+"""
+
+import os
+import signal
+import time
+import warnings
+from functools import partial
+from importlib import import_module
+from inspect import getsource
+
+import numpy as np
+import pytest
+
+from course_lib import Lost, run
+from course_lib.comm.errors import RunError
+from course_lib.comm.result import WORKER_VARIABLE
+from course_lib.comm.simulated.faults import Crash, Faults
+from course_lib.comm.simulated.network import Network
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.schemes import (
+    backup_workers,
+    bounded_staleness,
+    data_parallel,
+    downpour,
+    parameter_server,
+    staleness_aware,
+    train,
+)
+from course_lib.training import Plan
+
+simulated = partial(run, backend="simulated")
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = (X @ [1.0, -2.0, 0.5] > 0).astype(int)
+PLAN = Plan(0.2, 5, 6)
+
+
+class Mortal(LogisticRegression):
+    """A model in whose gradient one rank's first life ends, by a kill on real processes."""
+
+    def __init__(self, n_features, comm=None, victim=0, after=3):
+        super().__init__(n_features)
+        self.left = after if comm and comm.rank == victim and not comm.incarnation else None
+
+    def gradient(self, w, batch, weight=1.0):
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                assert WORKER_VARIABLE in os.environ
+                os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(60)
+        return super().gradient(w, batch, weight)
+
+
+class Counts(LinearRegression):
+    """A model whose parameters say how often each example is in them."""
+
+    def initial(self, seed=0):
+        return np.zeros(self.n_parameters)
+
+    def gradient(self, w, batch, weight=1.0):
+        grad = np.zeros_like(w)
+        grad[batch[0][:, 0]] = -1.0
+        return 1.0, grad
+
+
+N_BATCHES = 9
+CALM = Plan(1.0, 1, 1)
+
+
+def schedule(seed):
+    """Draw a network, and which replicas crash when, and whether they come back."""
+    rng = np.random.default_rng(seed)
+    n_replicas = int(rng.integers(1, 5))
+    speeds = (1e4, *10.0 ** rng.uniform(2, 4, size=n_replicas))
+    network = Network("random", float(rng.choice([0.0, 0.001, 0.1])), 1e5, speeds)
+    crashes = []
+    for rank in range(1, 1 + n_replicas):
+        at_s = 0.0
+        for _ in range(rng.integers(0, 3)):
+            at_s += float(rng.exponential(0.2)) + 1e-6
+            back_s = None
+            if rng.random() < 0.6 or n_replicas == 1:
+                back_s = at_s + float(rng.choice([1e-6, rng.exponential(0.2)]))
+            crashes.append(Crash(rank, at_s, back_s))
+            if back_s is None:
+                break
+            at_s = back_s
+    if n_replicas > 1:  # somebody lives on
+        spared = int(rng.integers(1, 1 + n_replicas))
+        crashes = [each for each in crashes if each.rank != spared]
+    return n_replicas, network, crashes
+
+
+def counted(scheme, seed):
+    """Train by a random schedule; return the run's result and its crashes."""
+    n_replicas, network, crashes = schedule(seed)
+    X = np.arange(N_BATCHES)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the rate: nothing is learned here
+        return simulated(
+            scheme, Counts(N_BATCHES - 1), X, np.zeros(N_BATCHES), CALM, workers=1 + n_replicas,
+            network=network, survive=True, faults=Faults(crashes), time_limit_s=20.0,
+        )  # fmt: skip
+
+
+def check_history(result):
+    """Hold what the server has applied against what replicas were told; say what is wrong.
+
+    A lot that a replica is sent after a push acknowledges that push. All that is acknowledged, and
+    each lot, is in the model once.
+    """
+    values = [value for value in result.values if not isinstance(value, Lost)]
+    w = values[0].w
+    assert (w <= 1).all(), "a push is applied twice"
+    assert (w >= 1).all(), "a lot is lost"
+    assert {value.w.tobytes() for value in values} == {w.tobytes()}
+    pushes = (message for message in result.trace.messages if message.tag == "gradient")
+    end_s = max(message.received_s or 0.0 for message in pushes)
+    for rank, value in enumerate(result.values):
+        if isinstance(value, Lost) and "has already returned" in value.reason:
+            faults = result.trace.faults
+            crash_s = max(f.time_s for f in faults if (f.kind, f.rank) == ("Crash", rank))
+            assert crash_s >= end_s, "who is back is not served"
+
+
+def check_many(scheme, n):
+    for seed in range(n):
+        check_history(counted(scheme, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", [downpour, bounded_staleness, partial(downpour, warm_start=3)])
+def test_in_random_schedules_of_crashes_every_lot_is_applied_once(scheme):
+    check_many(scheme, 150)
+
+
+RESEND = """self.send(np.array([lot]), src, tag="lot")
+"""
+PLANTED = {
+    "a push is made twice if its answer fails": (
+        downpour, "Replicas", ("self._out.pop(src, None)", "old = self._out.pop(src, None)"),
+        (RESEND, f"{RESEND}        if src not in self._out: self._again.append(old)\n"),
+    ),
+    "an acknowledged push is dropped": (
+        downpour, "serve", ("sgd.step(message", "version % 5 == 3 or sgd.step(message"),
+    ),
+    "a lot is given twice": (
+        downpour, "Replicas", ("lot = self._again.popleft()", "lot = self._again[0]"),
+    ),
+    "a lot is lost": (
+        downpour, "Replicas", ("self._again.append(self._out.pop(rank))", "self._out.pop(rank)"),
+    ),
+    "who is back is thought to have pushed in its former life": (
+        downpour, "Replicas", ("self._lose(src)  # it", "pass  # it"),
+    ),
+    "nobody is suspected": (
+        downpour, "Replicas", ("if not self._comm.survives or", "if True or"),
+    ),
+    "who is back at the end is not served": (
+        downpour, "Replicas", ("while times_lost < 2:", "while times_lost < 1:"),
+    ),
+    "the clock of the dead is waited for": (
+        bounded_staleness, "serve", ("clocks.pop(lost, None)", "pass"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_broken_protocol_is_found(name, monkeypatch):
+    scheme, broken, *changes = PLANTED[name]
+    module = import_module(scheme.__module__)
+    source = getsource(getattr(module, broken))
+    for old, new in changes:
+        assert source.count(old) == 1, old
+        source = source.replace(old, new)
+    names = {**vars(import_module(getattr(module, broken).__module__))}
+    exec(source, names)
+    monkeypatch.setattr(module, broken, names[broken])
+    with pytest.raises((AssertionError, RunError)):
+        check_many(scheme, 150)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backups", [1, 2])
+def test_backup_workers_go_on_as_long_as_there_are_enough(backups):
+    scheme = partial(backup_workers, backups=backups)
+
+    def after(*crashes):
+        return simulated(scheme, LogisticRegression(3), X, Y, PLAN, workers=4, survive=True,
+            faults=Faults(crashes),
+        )  # fmt: skip
+
+    whole_s = after().elapsed_s
+    crashes = [Crash(rank, rank * whole_s / 5) for rank in range(1, 1 + backups)]
+    result = after(*crashes)
+    assert [isinstance(value, Lost) for value in result.values].count(True) == backups
+    alive = {value.w.tobytes() for value in result.values if not isinstance(value, Lost)}
+    assert len(alive) == 1
+    assert loss_of(result.values[0].w) < 0.7 * loss_of(LogisticRegression(3).initial())
+    with pytest.raises(RunError):
+        after(*crashes, Crash(3, 0.7 * whole_s))
+
+
+@pytest.mark.slow
+def test_a_backup_worker_that_is_started_again_takes_part():
+    def after(at_s):
+        return simulated(backup_workers, LogisticRegression(3), X, Y, PLAN, survive=True,
+            restart=1, faults=Faults([Crash(2, at_s)] if at_s else []),
+        )  # fmt: skip
+
+    whole_s = after(0).elapsed_s
+    for part in np.linspace(0.05, 0.95, 10):
+        result = after(part * whole_s)
+        assert len({value.w.tobytes() for value in result.values}) == 1
+        again = [m for m in result.trace.messages if m.tag == "gradient" and m.src == 2]
+        assert part > 0.8 or len(again) > 3
+
+
+@pytest.mark.parametrize("restart", [0, 1])
+@pytest.mark.parametrize("scheme", [downpour, bounded_staleness, staleness_aware, backup_workers])
+def test_without_its_server_a_training_ends_and_says_so(scheme, restart):
+    with pytest.raises(RunError, match="rank 0"):
+        simulated(scheme, LogisticRegression(3), X, Y, PLAN, survive=True, restart=restart,
+            faults=Faults([Crash(0, 1e-3)]),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"push_returns": True}, "push_returns must be False where the run has survive=True"),
+        ({"shards": [[slice(0, 2)], [slice(2, 5)]]}, "shards must be 1 where the run has"),
+    ],
+)
+def test_what_cannot_survive_is_refused(options, told):
+    with pytest.raises(RunError, match=told):
+        simulated(partial(downpour, **options), LogisticRegression(3), X, Y, PLAN, survive=True)
+
+
+def trained(comm, scheme, victim):
+    return scheme(comm, Mortal(3, comm, victim), X, Y, PLAN)
+
+
+def loss_of(w):
+    return LogisticRegression(3).loss(w, (X, Y))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scheme", "restart"), [(downpour, 0), (downpour, 1), (bounded_staleness, 1)]
+)
+def test_a_real_replica_is_killed_and_training_reaches_its_loss(scheme, restart):
+    result = run(trained, scheme, 2, survive=True, restart=restart, time_limit_s=60.0)
+    expected = loss_of(train(LogisticRegression(3), X, Y, PLAN).w)
+    alive = [value for value in result.values if not isinstance(value, Lost)]
+    assert len(alive) == 3 + restart
+    assert isinstance(result.values[2], Lost) == (restart == 0)
+    assert len({value.w.tobytes() for value in alive}) == 1
+    assert loss_of(alive[0].w) == pytest.approx(expected, rel=0.1)
+    untrained = loss_of(LogisticRegression(3).initial())
+    assert untrained - expected > 10 * 0.1 * expected  # nothing learned is far outside
+
+
+@pytest.mark.parametrize("scheme", [data_parallel, parameter_server])
+def test_synchronous_training_cannot_go_on_without_a_rank(scheme):
+    with pytest.raises(RunError):
+        simulated(scheme, LogisticRegression(3), X, Y, PLAN, survive=True,
+            faults=Faults([Crash(2, 1e-4)]),
+        )  # fmt: skip
