@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from course_lib.comm.ambient.entries import function_of
 from course_lib.comm.errors import MessageMismatchError, WorkerError, WorkerExited
 from course_lib.comm.failures import Failure, to_error
+from course_lib.comm.frames import frames_of, user_frame
 
 
 def failure_of(error: BaseException, rank: int = 2) -> Failure:
@@ -83,3 +85,12 @@ def test_the_librarys_own_errors_keep_their_class() -> None:
 
 def test_an_endless_message_is_shortened() -> None:
     assert len(str(to_error(failure_of(ValueError("x" * 10**6))))) < 10_000
+
+
+def test_a_watchdog_that_strikes_in_a_check_of_ours_is_told_at_the_learners_line() -> None:
+    struck = function_of("1 // zero", {"zero": 0})
+    with pytest.raises(ZeroDivisionError) as raised:
+        struck()
+    here = user_frame(frames_of(raised.tb))
+    assert here is not None
+    assert here[0] == __file__

@@ -19,7 +19,8 @@ def function_of(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
 
 @cache
 def _compiled(expression: str) -> CodeType:
-    return compile(f"lambda: {expression}", "<what is usual>", "eval")
+    # named like this file: a watchdog may strike in it, and reports leave our own frames out
+    return compile(f"lambda: {expression}", f"{__file__} <{expression}>", "eval")
 
 
 class Entry(ABC):
