@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 from course_lib.trace.trace import Trace
 from course_lib.viz import Player, export_page, loss_curve, player, to_html
-from course_lib.viz.animation.script import read_css, read_esm
+from course_lib.viz.animation.script import FIRST, LAST, PARTS, read_css, read_esm
 from tests.nbval_runs import nbval
 from tests.viz.traces import accident, map_reduce, ring
 
@@ -20,21 +20,16 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 def test_every_script_file_is_short_and_imports_nothing():
     files = sorted((REPOSITORY / "course_lib/viz/animation/js").glob("*.js"))
-    assert [file.name for file in files] == [
-        "player.js",
-        "scene.js",
-        "stage.js",
-        "strips.js",
-        "timeline.js",
-    ]
+    listed = {part for parts in PARTS.values() for part in parts}
+    assert {file.stem for file in files} == {*FIRST, *LAST, *listed}
     for file in files:
         assert len(file.read_bytes()) <= 20_000, file.name
-    esm = read_esm()
+    esm = read_esm(*PARTS)
     assert "import " not in esm
     assert "http" not in esm.replace("http://www.w3.org/2000/svg", "")
     assert esm.count("export default { render };") == 1
     assert "</script" not in esm.lower()
-    assert "</style" not in read_css().lower()
+    assert "</style" not in read_css(*PARTS).lower()
 
 
 def test_a_player_says_the_same_whenever_it_is_made():

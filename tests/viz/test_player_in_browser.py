@@ -325,7 +325,7 @@ def test_two_views_share_their_time_and_one_can_be_taken_away(opened):
           takeAway();
           return { shared, left: a.childElementCount, listeners: heard.length };
         }""",
-        [read_esm(), ring(4).end_s],
+        [read_esm("player"), ring(4).end_s],
     )
     assert result["shared"] == pytest.approx(ring(4).end_s / 2)
     assert (result["left"], result["listeners"]) == (0, 1)

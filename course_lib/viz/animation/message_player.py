@@ -4,14 +4,13 @@ It plays wholly in the browser (the folder ``js``); Python hands it the scene an
 where the motion stops.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets
 
 from course_lib.viz.animation.build_scene import check_size, make_scene
+from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
 from course_lib.viz.charts.curves import Curve, check_curves, pack_curves
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Player", "player"]
 
 
-class Player(anywidget.AnyWidget):
+class Player(Picture):
     """A trace in motion; make one with ``player(trace)``.
 
     Parameters
@@ -40,20 +39,16 @@ class Player(anywidget.AnyWidget):
         What is drawn, see ``course_lib.viz.animation.scene``.
     curves : list of dict
         Curves under the same clock.
-    title : str
-        What stands above it.
-    time_s : float
-        Where the playhead rests, in seconds of the trace; may be set.
     even_steps, large, critical_path : bool
         How the switches stand at first.
     """
 
-    _esm = read_esm()
-    _css = read_css()
+    _esm = read_esm("player")
+    _css = read_css("player")
+    shown = ("scene", "curves", "even_steps", "large", "critical_path")
+    kind = traitlets.Unicode("player").tag(sync=True)
     scene = traitlets.Dict().tag(sync=True)
     curves: Any = traitlets.List().tag(sync=True)
-    title = traitlets.Unicode("").tag(sync=True)
-    time_s = traitlets.Float(0.0).tag(sync=True)
     even_steps = traitlets.Bool(False).tag(sync=True)
     large = traitlets.Bool(False).tag(sync=True)
     critical_path = traitlets.Bool(False).tag(sync=True)
@@ -62,7 +57,6 @@ class Player(anywidget.AnyWidget):
         super().__init__(**traits)
         self._trace = trace
         self._still = still
-        self._png: str | None = None
 
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
@@ -70,15 +64,11 @@ class Player(anywidget.AnyWidget):
         layout = self.scene["layout"]
         return f"Player({trace.size} ranks, {layout}: {trace.traffic}, {trace.clock} time)"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Add the still picture, for wherever no widget can be shown."""
-        bundle: Any = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        if self._png is None:
-            from course_lib.viz.stills.stills import filmstrip
+    def still(self) -> bytes:
+        """Draw the filmstrip, as PNG."""
+        from course_lib.viz.stills.stills import filmstrip
 
-            self._png = base64.b64encode(filmstrip(self._trace, **self._still).to_png()).decode()
-        return {**data, "text/plain": repr(self), "image/png": self._png}, metadata
+        return filmstrip(self._trace, **self._still).to_png()
 
 
 def player(

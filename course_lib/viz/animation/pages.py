@@ -1,19 +1,15 @@
-"""A player as a piece of HTML, or as a page: it plays with no kernel and no network."""
+"""A picture as a piece of HTML, or as a page: it moves with no kernel and no network."""
 
 import html
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.viz.animation.script import read_css, read_esm
-
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
-    from course_lib.viz.animation.message_player import Player
+    from course_lib.viz.animation.picture import Picture
 
-__all__ = ["export_page", "to_html"]
-
-_TRAITS = ("scene", "curves", "title", "time_s", "even_steps", "large", "critical_path")
+__all__ = ["export_page", "page_of", "to_html"]
 
 _FRAGMENT = """\
 <div class="lm-slot"><script type="application/json">{traits}</script></div>
@@ -55,26 +51,35 @@ body {{ margin: 16px auto; max-width: 1100px; padding: 0 12px; background: {grou
 """
 
 
-def to_html(player: "Player") -> str:
-    """Write a player as a piece of HTML that needs nothing else.
+def to_html(picture: "Picture") -> str:
+    """Write a picture as a piece of HTML that needs nothing else.
 
     Parameters
     ----------
-    player : Player
-        What ``player(trace)`` made.
+    picture : Picture
+        What ``player(trace)``, for example, made.
 
     Returns
     -------
     str
         A ``<div>`` with its style, its data and its script; may stand in a page more than once.
     """
-    traits = {name: getattr(player, name) for name in _TRAITS}
     # In a script element only "<" could end it or open a comment, so no "<" is left in the data.
-    data = json.dumps(traits, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(picture.traits_shown(), ensure_ascii=False, separators=(",", ":"))
     return _FRAGMENT.format(
-        css=read_css(),
-        traits=data,
-        esm=read_esm().replace("export default", "const widget ="),
+        css=picture._css,
+        traits=data.replace("<", "\\u003c"),
+        esm=str(picture._esm).replace("export default", "const widget ="),
+    )
+
+
+def page_of(picture: "Picture", dark: bool) -> str:
+    """Write a picture as a whole page."""
+    return _PAGE.format(
+        title=html.escape(picture.title or repr(picture)),
+        ground="#14171a" if dark else "#fff",
+        light="false" if dark else "true",
+        fragment=to_html(picture),
     )
 
 
@@ -105,13 +110,4 @@ def export_page(
     """
     from course_lib.viz.animation.message_player import player
 
-    widget = player(trace, **options)
-    page = _PAGE.format(
-        title=html.escape(widget.title or repr(widget)),
-        ground="#14171a" if dark else "#fff",
-        light="false" if dark else "true",
-        fragment=to_html(widget),
-    )
-    path = Path(path)
-    path.write_text(page, encoding="utf-8")
-    return path
+    return player(trace, **options).save(path, dark=dark)

@@ -1,18 +1,37 @@
-"""The player's script and style, as the widget and exported pages carry them."""
+"""The scripts and styles of the pictures, as widgets and saved pages carry them."""
 
 from pathlib import Path
 
-__all__ = ["read_css", "read_esm"]
+__all__ = ["FIRST", "LAST", "PARTS", "read_css", "read_esm"]
 
 _HERE = Path(__file__).parent / "js"
-_PARTS = ("scene.js", "stage.js", "strips.js", "timeline.js", "player.js")
+FIRST, LAST = ("draw", "transport"), ("entry",)
+PARTS = {
+    "player": ("scene", "stage", "strips", "timeline", "player"),
+}
 
 
-def read_esm() -> str:
-    """Read the script: five plain files that are one ES module."""
-    return "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _PARTS)
+def read_esm(*kinds: str) -> str:
+    """Read the script of some kinds of pictures: plain files that are one ES module.
+
+    Parameters
+    ----------
+    *kinds : {"player"}
+        The kinds that it draws; a file that several need is in it once.
+
+    Returns
+    -------
+    str
+        The module; it exports ``{ render }``, as anywidget wants it.
+    """
+    parts = dict.fromkeys([*FIRST, *(part for kind in kinds for part in PARTS[kind]), *LAST])
+    renders = ", ".join(f"{kind}: render{kind.title()}" for kind in kinds)
+    texts = [(_HERE / f"{part}.js").read_text(encoding="utf-8") for part in parts]
+    return "\n".join([f"const KINDS = {{ {renders} }};\n", *texts])
 
 
-def read_css() -> str:
-    """Read the style."""
-    return (_HERE / "player.css").read_text(encoding="utf-8")
+def read_css(*kinds: str) -> str:
+    """Read the style of the same kinds."""
+    parts = dict.fromkeys(["draw", *(part for kind in kinds for part in PARTS[kind])])
+    files = [_HERE / f"{part}.css" for part in parts]
+    return "".join(file.read_text(encoding="utf-8") for file in files if file.exists())

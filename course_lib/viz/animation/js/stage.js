@@ -1,33 +1,7 @@
 // The stage: workers as boxes, messages as tokens on bent edges.
 
-const SVG = "http://www.w3.org/2000/svg";
-const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"];
 const BOXES = [[150, 76], [116, 64], [100, 58], [80, 50], [60, 42], [44, 34], [32, 26], [22, 19], [15, 14]];
 const STRIP_BOXES = [[190, 108], [160, 100], [128, 84], [104, 70], [84, 58], [64, 48], [48, 40], [36, 32], [26, 26], [18, 18], [14, 14]];
-
-function draw(name, attributes, parent, text) {
-  const node = document.createElementNS(SVG, name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== undefined) node.textContent = text;
-  parent?.append(node);
-  return node;
-}
-
-function html(name, attributes, parent, text) {
-  const node = document.createElement(name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== undefined) node.textContent = text;
-  parent?.append(node);
-  return node;
-}
-
-const fit = (text, width, letter) => {
-  const most = Math.floor(width / letter);
-  return text.length <= most ? text : most < 3 ? "" : text.slice(0, most - 1) + "…";
-};
-// What does not fit is cut to its last word: "forward 0F3" to "0F3".
-const lastWord = (text, width, letter) => text.length * letter <= width ? text : fit(text.split(" ").at(-1), width, letter);
-const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 function chooseBox(scene, width, height, k) {
   const fits = ([w, h]) => {

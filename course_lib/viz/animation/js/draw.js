@@ -1,0 +1,48 @@
+// What all pictures share: elements, colours, and text that fits.
+
+const SVG = "http://www.w3.org/2000/svg";
+const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"];
+
+function draw(name, attributes, parent, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  parent?.append(node);
+  return node;
+}
+
+function html(name, attributes, parent, text) {
+  const node = document.createElement(name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  parent?.append(node);
+  return node;
+}
+
+const fit = (text, width, letter) => {
+  const most = Math.floor(width / letter);
+  return text.length <= most ? text : most < 3 ? "" : text.slice(0, most - 1) + "…";
+};
+// What does not fit is cut to its last word: "forward 0F3" to "0F3".
+const lastWord = (text, width, letter) => text.length * letter <= width ? text : fit(text.split(" ").at(-1), width, letter);
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+// The frame of a picture: its root, and a hatching that its parts may fill with.
+function makeRoot(el, kind, label) {
+  const root = html("div", { class: `lm-root lm-${kind}`, tabindex: 0, role: "group", "aria-label": label }, el);
+  root.dataset.lmSuppressShortcuts = "true";  // else keys typed here would edit the notebook
+  const hatch = `lm-hatch-${Math.random().toString(36).slice(2)}`;
+  const defs = draw("svg", { width: 0, height: 0, class: "lm-defs", "aria-hidden": "true" }, root);
+  const pattern = draw("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
+  draw("path", { d: "M0 0V7", class: "lm-hatching" }, pattern);
+  return { root, hatch };
+}
+
+// Calls build at first and whenever the width has changed; returns what ends that.
+function watchWidth(root, build) {
+  let wide = 0;
+  const watch = new ResizeObserver(() => { if (root.clientWidth !== wide) { wide = root.clientWidth; build(); } });
+  build();
+  watch.observe(root);
+  return () => watch.disconnect();
+}
