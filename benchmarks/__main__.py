@@ -3,12 +3,14 @@
 import argparse
 import dataclasses
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import readme
 from benchmarks.algorithms import algorithm_entries, measure_algorithms
 from benchmarks.digits import measure_digits
-from benchmarks.hogwild import measure_hogwild
+from benchmarks.hogwild import LossesDiffer, measure_hogwild
+from benchmarks.kept import Kept
 from benchmarks.launch import measure_launch
 from benchmarks.machine import machine
 from benchmarks.peers import PeerFailed
@@ -23,6 +25,8 @@ from benchmarks.sums import measurable_engines, measure_busy, measure_sums
 from benchmarks.tracing import measure_tracing
 from benchmarks.training import measure_training
 
+_GO_ON = "the topics measured so far are kept, and --continue goes on"
+
 
 def options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -34,6 +38,12 @@ def options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how often each measurement is repeated")
     parser.add_argument("--sizes", type=numbers, help="bytes to all-reduce, for example 1024,65536")
     parser.add_argument("--processes", type=numbers, help="for example 2,4")
+    parser.add_argument(
+        "--continue",
+        dest="go_on",
+        action="store_true",
+        help="leave out the topics that a run of the same plan had measured before it was stopped",
+    )
     parser.add_argument(
         "--output", type=Path,
         help="where to write the results; a full run writes benchmarks/results.json",
@@ -63,32 +73,32 @@ def chosen_plan(chosen: argparse.Namespace) -> Plan:
     return plan
 
 
-def measure_all(plan: Plan, topics: list[str]) -> Samples:
-    samples = Samples()
+def measure_all(plan: Plan, topics: list[str], kept: Kept) -> Samples:
     with Progress() as progress:
-        if {"allreduce", "latency"} & set(topics):
-            measure_sums(plan, measurable_engines(progress), progress, samples)
-        if "busy" in topics:
-            measure_busy(plan, progress, samples)
-        if "tracing" in topics:
-            measure_tracing(plan, progress, samples)
-        if "launch" in topics:
-            measure_launch(plan, progress, samples)
-        if "algorithms" in topics:
-            measure_algorithms(plan, progress, samples)
-        if "simulator" in topics:
-            measure_simulator(plan, progress, samples)
-        if "training" in topics:
-            measure_training(plan, progress, samples)
-        if "pipelines" in topics:
-            measure_pipelines(plan, progress, samples)
-        if "split" in topics:
-            measure_split(plan, progress, samples)
-        if "digits" in topics:
-            measure_digits(plan, progress, samples)
-        if "hogwild" in topics:
-            measure_hogwild(plan, progress, samples)
-    return samples
+        for of_one, measure in _MEASURES.items():
+            if set(of_one) & set(topics) and not set(of_one) <= set(kept.done):
+                measure(plan, progress, kept.samples)
+                kept.add(of_one)
+    return kept.samples
+
+
+def _measure_sums(plan: Plan, progress: Progress, samples: Samples) -> None:
+    measure_sums(plan, measurable_engines(progress), progress, samples)
+
+
+_MEASURES: dict[tuple[str, ...], Callable[[Plan, Progress, Samples], None]] = {
+    ("allreduce", "latency"): _measure_sums,
+    ("busy",): measure_busy,
+    ("tracing",): measure_tracing,
+    ("launch",): measure_launch,
+    ("algorithms",): measure_algorithms,
+    ("simulator",): measure_simulator,
+    ("training",): measure_training,
+    ("pipelines",): measure_pipelines,
+    ("split",): measure_split,
+    ("digits",): measure_digits,
+    ("hogwild",): measure_hogwild,
+}
 
 
 def main(words: list[str] | None = None) -> int:
@@ -96,16 +106,20 @@ def main(words: list[str] | None = None) -> int:
     plan = chosen_plan(chosen)
     is_full = plan == FULL and set(chosen.only) == set(TOPICS)
     output = chosen.output or (readme.RESULTS if is_full else None)
+    kept = Kept(plan)
+    if chosen.go_on:
+        kept.load()
     try:
-        samples = measure_all(plan, chosen.only)
+        samples = measure_all(plan, chosen.only, kept)
     except KeyboardInterrupt:
-        print("stopped; nothing is written", file=sys.stderr)
+        print(f"stopped; {_GO_ON}", file=sys.stderr)
         return 130
-    except PeerFailed as error:
-        print(f"stopped; nothing is written: {error}", file=sys.stderr)
+    except (PeerFailed, LossesDiffer) as error:
+        print(f"stopped; {_GO_ON}: {error}", file=sys.stderr)
         return 1
     summary, here = rows(samples), machine()
     print_report(samples, summary, here)
+    kept.remove()
     if output is None:
         print("\nnot written: only a full run replaces benchmarks/results.json")
         return 0
