@@ -27,6 +27,7 @@ TAGS = frozenset(
         "nbval-skip",
         "nbval-raises-exception",
         "hide-input",
+        "how-we-know",  # the asserts: run like any other cell, collapsed for who reads
     }
 )
 SLIDE_TYPES = frozenset({"slide", "subslide", "fragment", "skip", "notes"})
@@ -134,6 +135,10 @@ def _cell(path: Path, start: int, header: str, body: list[str], taken: Counter[s
     if kind == "markdown":
         body = [_uncomment(path, line + offset, text) for offset, text in enumerate(body)]
     source = "\n".join(text.rstrip() for text in body)
+    if "how-we-know" in options.get("tags", []):
+        if not source.startswith("# How we know"):  # what a collapsed cell shows of itself
+            raise AuthoringError(path, line, 'a cell tagged how-we-know begins "# How we know"')
+        options["jupyter"] = {"source_hidden": True}
 
     name = options.pop("name", None)
     if name is not None and taken[name]:
