@@ -8,6 +8,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from course_lib.viz.animation.chart import Chart, chart
+    from course_lib.viz.animation.explore import Explore, explore, knob
     from course_lib.viz.animation.message_player import Player, player
     from course_lib.viz.animation.pages import export_page, to_html
     from course_lib.viz.charts.bar_charts import bars
@@ -23,16 +25,21 @@ if TYPE_CHECKING:
     from course_lib.viz.tables import table, table_html
 
 __all__ = [
+    "Chart",
+    "Explore",
     "Player",
     "bars",
+    "chart",
     "contours",
     "curve",
     "draw_gantt",
     "draw_placed_graph",
     "draw_times",
     "draw_wait_graph",
+    "explore",
     "export_page",
     "filmstrip",
+    "knob",
     "loss_curve",
     "mimebundle",
     "player",
@@ -44,16 +51,21 @@ __all__ = [
 ]
 
 _HOME = {
+    "Chart": "animation.chart",
+    "Explore": "animation.explore",
     "Player": "animation.message_player",
     "bars": "charts.bar_charts",
+    "chart": "animation.chart",
     "contours": "charts.maps",
     "curve": "stills.stills",
     "draw_gantt": "charts.gantt",
     "draw_placed_graph": "charts.placed_graph",
     "draw_times": "charts.times",
     "draw_wait_graph": "charts.wait_graph",
+    "explore": "animation.explore",
     "export_page": "animation.pages",
     "filmstrip": "stills.stills",
+    "knob": "animation.explore",
     "loss_curve": "charts.curves",
     "mimebundle": "show",
     "player": "animation.message_player",

@@ -8,6 +8,8 @@ _HERE = Path(__file__).parent / "js"
 FIRST, LAST = ("draw", "transport"), ("entry",)
 PARTS = {
     "player": ("scene", "stage", "strips", "timeline", "player"),
+    "chart": ("chart",),
+    "explore": ("explore",),
 }
 
 
@@ -16,7 +18,7 @@ def read_esm(*kinds: str) -> str:
 
     Parameters
     ----------
-    *kinds : {"player"}
+    *kinds : {"player", "chart", "explore"}
         The kinds that it draws; a file that several need is in it once.
 
     Returns
