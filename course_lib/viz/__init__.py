@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course_lib.viz.animation.chart import Chart, chart
-    from course_lib.viz.animation.explore import Explore, explore, knob
+    from course_lib.viz.animation.explore import Explore, explore
+    from course_lib.viz.animation.knobs import knob
     from course_lib.viz.animation.message_player import Player, player
     from course_lib.viz.animation.pages import export_page, to_html
     from course_lib.viz.charts.bar_charts import bars
@@ -65,7 +66,7 @@ _HOME = {
     "explore": "animation.explore",
     "export_page": "animation.pages",
     "filmstrip": "stills.stills",
-    "knob": "animation.explore",
+    "knob": "animation.knobs",
     "loss_curve": "charts.curves",
     "mimebundle": "show",
     "player": "animation.message_player",

@@ -13,6 +13,7 @@ from course_lib.words.units import in_bytes, in_seconds
 __all__ = ["Chart", "chart"]
 
 Points = Sequence[tuple[float, float]]
+Range = tuple[float, float]
 
 
 class Chart(Picture):
@@ -52,8 +53,8 @@ def chart(
     y_label: str = "",
     x_log: bool = False,
     y_log: bool = False,
-    x_range: tuple[float, float] | None = None,
-    y_range: tuple[float, float] | None = None,
+    x_range: Range | None = None,
+    y_range: Range | None = None,
     x_ticks: Sequence[float] | None = None,
     band: tuple[float, float, str] | None = None,
     points: Mapping[str, tuple[float, float]] | None = None,
@@ -112,30 +113,46 @@ def chart(
         raise ValueError("data must hold a number or a curve, got nothing")
     drawn: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "x_log": x_log, "said": said}
     if all(isinstance(value, int | float) for value in data.values()):
-        values = {name: float(value) for name, value in data.items()}  # type: ignore[arg-type]
-        drawn["x_range"] = list(x_range or _range_of(values.values(), x_log, from_zero=True))
-        drawn["bars"] = [
+        bars = {name: float(value) for name, value in data.items()}  # type: ignore[arg-type]
+        drawn |= _bars(bars, x_log, x_range, told, unit)
+    else:
+        behind = [(name, seed) for name, seeds in (spread or {}).items() for seed in seeds]
+        lines = [_line(*one, faint=True) for one in behind]
+        lines += [_line(*one) for one in data.items()]
+        marks = {"x_ticks": x_ticks, "band": band}
+        drawn |= {"y_log": y_log, **_curves(lines, points or {}, drawn, x_range, y_range, y_log)}
+        drawn |= {name: list(mark) for name, mark in marks.items() if mark}
+    return Chart(chart=drawn, title=title)
+
+
+def _bars(
+    values: dict[str, float], log: bool, x_range: Range | None, told: str, unit: str
+) -> dict[str, Any]:
+    return {
+        "x_range": list(x_range or _range_of(values.values(), log, from_zero=True)),
+        "bars": [
             [name, _rounded(value), _in_words(value, unit), name == told]
             for name, value in values.items()
-        ]
-        return Chart(chart=drawn, title=title)
-    behind = spread or {}
-    lines = [
-        *(_line(name, seed, faint=True) for name, seeds in behind.items() for seed in seeds),
-        *(_line(name, curve) for name, curve in data.items()),  # type: ignore[arg-type]
-    ]
-    named = dict(points or {})
-    xs = [at for line in lines for at in line["x"]] + [at for at, _ in named.values()]
-    ys = [at for line in lines for at in line["y"]] + [at for _, at in named.values()]
-    drawn |= {
-        "lines": lines, "y_log": y_log,
-        "x_range": list(x_range or _range_of(xs, x_log)),
+        ],
+    }
+
+
+def _curves(
+    lines: list[dict[str, Any]],
+    points: Mapping[str, tuple[float, float]],
+    drawn: Mapping[str, Any],
+    x_range: Range | None,
+    y_range: Range | None,
+    y_log: bool,
+) -> dict[str, Any]:
+    xs = [at for line in lines for at in line["x"]] + [at for at, _ in points.values()]
+    ys = [at for line in lines for at in line["y"]] + [at for _, at in points.values()]
+    return {
+        "lines": lines,
+        "x_range": list(x_range or _range_of(xs, drawn["x_log"])),
         "y_range": list(y_range or _range_of(ys, y_log)),
-        **({"x_ticks": list(x_ticks)} if x_ticks else {}),
-        **({"band": list(band)} if band else {}),
-        **({"points": [[name, *at] for name, at in named.items()]} if named else {}),
-    }  # fmt: skip
-    return Chart(chart=drawn, title=title)
+        **({"points": [[name, *at] for name, at in points.items()]} if points else {}),
+    }
 
 
 def _line(name: str, points: Points, faint: bool = False) -> dict[str, Any]:
