@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from course_lib.viz.animation.chart import Chart, chart
     from course_lib.viz.animation.explore import Explore, explore
     from course_lib.viz.animation.knobs import knob
+    from course_lib.viz.animation.landscape import Landscape, landscape
     from course_lib.viz.animation.message_player import Player, player
     from course_lib.viz.animation.pages import export_page, to_html
+    from course_lib.viz.animation.race import Race, race
     from course_lib.viz.charts.bar_charts import bars
     from course_lib.viz.charts.curves import loss_curve
     from course_lib.viz.charts.gantt import draw_gantt
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Chart",
     "Explore",
+    "Landscape",
     "Player",
+    "Race",
     "bars",
     "chart",
     "contours",
@@ -41,9 +45,11 @@ __all__ = [
     "export_page",
     "filmstrip",
     "knob",
+    "landscape",
     "loss_curve",
     "mimebundle",
     "player",
+    "race",
     "source",
     "table",
     "table_html",
@@ -55,6 +61,8 @@ _HOME = {
     "Chart": "animation.chart",
     "Explore": "animation.explore",
     "Player": "animation.message_player",
+    "Landscape": "animation.landscape",
+    "Race": "animation.race",
     "bars": "charts.bar_charts",
     "chart": "animation.chart",
     "contours": "charts.maps",
@@ -67,9 +75,11 @@ _HOME = {
     "export_page": "animation.pages",
     "filmstrip": "stills.stills",
     "knob": "animation.knobs",
+    "landscape": "animation.landscape",
     "loss_curve": "charts.curves",
     "mimebundle": "show",
     "player": "animation.message_player",
+    "race": "animation.race",
     "source": "listing",
     "table": "tables",
     "table_html": "tables",
