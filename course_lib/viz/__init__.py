@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from course_lib.viz.charts.placed_graph import draw_placed_graph
     from course_lib.viz.charts.times import draw_times
     from course_lib.viz.charts.wait_graph import draw_wait_graph
+    from course_lib.viz.claims import claim
     from course_lib.viz.listing import source
     from course_lib.viz.show import mimebundle
     from course_lib.viz.stills.stills import curve, filmstrip, timeline
-    from course_lib.viz.tables import table, table_html
+    from course_lib.viz.tables import Table, table
 
 __all__ = [
     "Chart",
@@ -33,8 +34,10 @@ __all__ = [
     "Landscape",
     "Player",
     "Race",
+    "Table",
     "bars",
     "chart",
+    "claim",
     "contours",
     "curve",
     "draw_gantt",
@@ -52,7 +55,6 @@ __all__ = [
     "race",
     "source",
     "table",
-    "table_html",
     "timeline",
     "to_html",
 ]
@@ -63,8 +65,10 @@ _HOME = {
     "Player": "animation.message_player",
     "Landscape": "animation.landscape",
     "Race": "animation.race",
+    "Table": "tables",
     "bars": "charts.bar_charts",
     "chart": "animation.chart",
+    "claim": "claims",
     "contours": "charts.maps",
     "curve": "stills.stills",
     "draw_gantt": "charts.gantt",
@@ -82,7 +86,6 @@ _HOME = {
     "race": "animation.race",
     "source": "listing",
     "table": "tables",
-    "table_html": "tables",
     "timeline": "stills.stills",
     "to_html": "animation.pages",
 }

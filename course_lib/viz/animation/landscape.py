@@ -143,8 +143,9 @@ def walks_of(name: str, given: Any, start: tuple[float, float] | None = None) ->
         ("s" or "steps"), times ``t``, places ``x`` and ``y``, and ``arrows`` as (time, x, y) from
         where the step's gradient was computed.
     """
-    if hasattr(given, "notes") or hasattr(given, "trace"):
-        return _walks_of_trace(name, getattr(given, "trace", given), start)
+    trace: Any = given if hasattr(given, "notes_named") else getattr(given, "trace", None)
+    if hasattr(trace, "notes_named"):  # an array has something else of this name
+        return _walks_of_trace(name, trace, start)
     places = np.asarray(given, dtype=float)
     places = places[None] if places.ndim == 2 else places
     if places.ndim != 3 or places.shape[2] != 2 or not places.shape[1]:
