@@ -9,8 +9,8 @@
 #
 # Part 1 takes 22 minutes, part 2 takes 26. Needs: 4 processes, no GPU. You should have met the
 # partial sums of [lecture 02](02_map_reduce.ipynb). Then: the
-# [exercises](../exercises/03_data_parallelism.ipynb), and
-# [lecture 04](04_parameter_server.ipynb), which puts a server in the middle.
+# [exercises](../exercises/03_data_parallelism.ipynb), and [lecture
+# 04](04_parameter_server.ipynb), which puts a server in the middle.
 
 # %%
 import tempfile
@@ -24,7 +24,14 @@ import torch.distributed as dist
 from course_lib import run
 from course_lib.collectives import allreduce_ring
 from course_lib.data.digits import load_digits
-from course_lib.lectures.lecture_03 import BUGS, broken, diagnose, epochs_to, in_all_orders
+from course_lib.lectures.lecture_03 import (
+    BUGS,
+    broken,
+    diagnose,
+    epochs_chart,
+    epochs_to,
+    in_all_orders,
+)
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
@@ -36,8 +43,9 @@ from course_lib.viz import claim, explore, landscape, player, predict, race, sou
 # <details><summary>For lecturers: timing, misconceptions</summary>
 #
 # Collect answers to the title's question before anything runs, and again at the end of part 1.
-# Part 1: the scheme and the equality 10 minutes, own rows 5, the last bits and BatchNorm 7. Part 2:
-# sum or mean 5, the diagnosis 7 (let the class vote on each case), averages 6, the learning rate 8.
+# Part 1: the scheme and the equality 10 minutes, own rows 5, the last bits and BatchNorm 7. Part
+# 2: sum or mean 5, the diagnosis 7 (let the class vote on each case), averages 6, the learning
+# rate 8.
 #
 # Common misconceptions: "each worker trains its own model"; "averaging is always right" (not for
 # unequal parts, not for Adam); "replicas find together again by themselves"; "eight GPUs need
@@ -47,11 +55,13 @@ from course_lib.viz import claim, explore, landscape, player, predict, race, sou
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 1 · The same steps on many machines
 #
-# Four sources describe this scheme, and they do not agree. One averages gradients, two add them up.
-# One says that the result is *identical*, one offers variants for which it is not. We run all of it.
+# Four sources describe this scheme, and they do not agree. One averages gradients, two add them
+# up. One says that the result is *identical*, one offers variants for which it is not. We run all
+# of it.
 #
-# The task: 1,408 images of handwritten digits, 8 × 8 pixels each, because 1,408 can be cut into 11
-# batches of 128, and 128 into equal parts for 2, 4 and 32 workers. A `Plan` is what all agree on.
+# The task: 1,408 images of handwritten digits, 8 × 8 pixels each, because 1,408 can be cut into
+# 11 batches of 128, and 128 into equal parts for 2, 4 and 32 workers. A `Plan` is what all agree
+# on.
 
 # %%
 digits = load_digits()
@@ -79,9 +89,9 @@ def apart(w, other):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The scheme
 #
-# Every worker has the whole model and its own part of each batch. In a step it computes the gradient
-# over its part; an *all-reduce* adds the parts up, so that everybody has the gradient of the whole
-# batch (lecture 05 shows how); each takes the same step from the same place.
+# Every worker has the whole model and its own part of each batch. In a step it computes the
+# gradient over its part; an *all-reduce* adds the parts up, so that everybody has the gradient of
+# the whole batch (lecture 05 shows how); each takes the same step from the same place.
 
 # %%
 source(data_parallel)
@@ -97,8 +107,8 @@ source(data_parallel)
 # | `allreduce(comm, grad, out=grad)` | what `DistributedDataParallel` hooks into `backward()` |
 # | `sgd.step(grad)` | `optimizer.step()` |
 #
-# One machine takes 22 steps with 128 images each. Four real processes take 22 steps with 4 × 32. Of
-# the 2,410 parameters, how many will differ by more than $10^{-12}$?
+# One machine takes 22 steps with 128 images each. Four real processes take 22 steps with 4 × 32.
+# Of the 2,410 parameters, how many will differ by more than $10^{-12}$?
 
 # %%
 guess = predict("How many of 2,410 parameters differ by more than 1e-12?", "parameters")
@@ -118,8 +128,9 @@ for P in (1, 2, 4):
 assert right(serial.w) > 0.6
 
 # %% [markdown]
-# None: equal to the last digit or two of 16. The steps of many machines are the steps of one. Watch
-# two of these steps on four simulated workers: broadcast, compute, all-reduce on a ring, step.
+# None: equal to the last digit or two of 16. The steps of many machines are the steps of one.
+# Watch two of these steps on four simulated workers: broadcast, compute, all-reduce on a ring,
+# step.
 
 # %%
 two_steps = replace(plan, batch_size=704, epochs=1)
@@ -129,8 +140,8 @@ player(watched.trace, layout="ring", title="Data parallelism: two steps on four 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same in ten lines of PyTorch
 #
-# `DistributedDataParallel` (DDP) over gloo, on four processes, from the same first parameters, over
-# the same images. Nothing in it is ours but the start of the processes.
+# `DistributedDataParallel` (DDP) over gloo, on four processes, from the same first parameters,
+# over the same images. Nothing in it is ours but the start of the processes.
 
 
 # %%
@@ -170,9 +181,10 @@ assert apart(train(model, X, y, replace(plan, learning_rate=0.51)).w, theirs[0])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Each rank loads only its own rows
 #
-# So far every process had all 1,408 images and looked at its own. On a real cluster a worker *loads*
-# only what it needs. PyTorch's `DistributedSampler` says which: it shuffles all numbers with a seed
-# that everybody has (another order in each epoch), and rank r takes every P-th from the r-th on.
+# So far every process had all 1,408 images and looked at its own. On a real cluster a worker
+# *loads* only what it needs. PyTorch's `DistributedSampler` says which: it shuffles all numbers
+# with a seed that everybody has (another order in each epoch), and rank r takes every P-th from
+# the r-th on.
 
 # %%
 folder = tempfile.mkdtemp()
@@ -192,32 +204,36 @@ def from_own_rows(comm, n_images):
     w, losses, b = model.initial(), [], plan.batch_size // comm.size
     for epoch in range(plan.epochs):
         sampler.set_epoch(epoch)  # the same shuffle on every rank, another in every epoch
-        own_X, own_y = load(list(sampler))
+        own_x, own_y = load(list(sampler))
         for at in range(0, len(own_y), b):
-            loss, grad = model.gradient(w, (own_X[at : at + b], own_y[at : at + b]))
+            loss, grad = model.gradient(w, (own_x[at : at + b], own_y[at : at + b]))
             w = w - plan.learning_rate * allreduce_ring(comm, grad) / comm.size
             losses.append(loss)
-    return w, np.array(losses), own_X.nbytes
+    return w, np.array(losses), own_x.nbytes
 
 
 # %% [markdown]
-# Rank r's t-th batch on P workers is every P-th image of the t-th batch on one. So one process runs
-# the same text with `P = 1` and a batch of 128. Are the losses the same? And what does a rank hold?
+# Rank r's t-th batch on P workers is every P-th image of the t-th batch on one. So one process
+# runs the same text with `P = 1` and a batch of 128. Are the losses the same? And what does a
+# rank hold?
 
 # %% name="own-rows"
 one, *_ = run(from_own_rows, 1408, workers=1, backend="simulated").values
 four = run(from_own_rows, 1408, workers=4).values
+mean_losses = np.mean([losses for _, losses, _ in four], axis=0)
 table(
-    [{"workers": 1, "images held": 1408, "bytes held": one[2], "final loss": round(one[1][-1], 6)}]
-    + [
-        {"workers": 4, "images held": 352, "bytes held": four[0][2],
-         "final loss": round(float(np.mean([losses[-1] for _, losses, _ in four])), 6)}
-    ]
-)  # fmt: skip
+    {
+        "1 worker": {"images": 1408, "bytes held": one[2], "last loss": round(one[1][-1], 6)},
+        "4 workers, each": {
+            "images": 352,
+            "bytes held": four[0][2],
+            "last loss": round(mean_losses[-1], 6),
+        },
+    }
+)
 
 # %% tags=["how-we-know"]
 # How we know: every loss and every parameter, and what padding does to 1,407 images
-mean_losses = np.mean([losses for _, losses, _ in four], axis=0)
 assert np.abs(mean_losses - one[1]).max() < 1e-12
 assert max(apart(w, one[0]) for w, _, _ in four) < 1e-12
 assert [held for *_, held in four] == [one[2] // 4] * 4
@@ -233,10 +249,11 @@ assert apart(padded, alone) > 1e-6
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 32 workers: "identical"?
 #
-# The transcript of a video lecture has 32 nodes that find the *identical numerical result*. To the
-# last bit? Addition of floats depends on the order: $(a+b)+c$ and $a+(b+c)$ round differently. Here
-# the first gradient of 32 workers is added up in the orders of four all-reduces (lecture 05), once
-# with numbers of 16 digits, once of 7, and once with numbers that need no rounding at all.
+# The transcript of a video lecture has 32 nodes that find the *identical numerical result*. To
+# the last bit? Addition of floats depends on the order: $(a+b)+c$ and $a+(b+c)$ round
+# differently. Here the first gradient of 32 workers is added up in the orders of four all-reduces
+# (lecture 05), once with numbers of 16 digits, once of 7, and once with numbers that need no
+# rounding at all.
 
 # %% name="orders"
 kinds = {
@@ -260,17 +277,17 @@ assert (of_32[0].w != serial.w).sum() > 100
 claim("3.13")
 
 # %% [markdown]
-# *Dyadic fractions* are whole numbers divided by powers of two. The pixels are sixteenths, a batch of
-# 128 and 32 workers divide by powers of two, and a line's first gradient needs few enough bits for
-# exact sums: all orders give the same bits, so the *algorithm* is the same. Rounding is harmless. What comes
-# next is not.
+# *Dyadic fractions* are whole numbers divided by powers of two. The pixels are sixteenths, a
+# batch of 128 and 32 workers divide by powers of two, and a line's first gradient needs few
+# enough bits for exact sums: all orders give the same bits, so the *algorithm* is the same.
+# Rounding is harmless. What comes next is not.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## BatchNorm sees the difference
 #
-# BatchNorm scales each channel to mean 0 and variance 1 *over the batch*. A worker has only its part
-# of the batch. Two small convolutional networks, four steps, the second one with BatchNorm. Move the
-# slider: which of them leaves the curve of one machine, and with how many workers?
+# BatchNorm scales each channel to mean 0 and variance 1 *over the batch*. A worker has only its
+# part of the batch. Two small convolutional networks, four steps, the second one with BatchNorm.
+# Move the slider: which of them leaves the curve of one machine, and with how many workers?
 
 # %% name="batch-norm"
 four_steps, few = replace(plan, epochs=1), (X[:512], y[:512])
@@ -296,10 +313,10 @@ for P in (2, 4, 32):
     assert gap["without BatchNorm"] < 1e-12 < 1e-3 < gap["with"]
 
 # %% [markdown]
-# Each worker subtracts another mean; with 4 images a worker (32 workers) means are wild guesses. The
-# loss is then no sum over examples any more, and sums are all that an all-reduce can give. The cure
-# is to all-reduce means and squares inside the layer (`SyncBatchNorm`). Goyal and others (2017) keep
-# 32 images a worker, however many workers there are.
+# Each worker subtracts another mean; with 4 images a worker (32 workers) means are wild guesses.
+# The loss is then no sum over examples any more, and sums are all that an all-reduce can give.
+# The cure is to all-reduce means and squares inside the layer (`SyncBatchNorm`). Goyal and others
+# (2017) keep 32 images a worker, however many workers there are.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Five ways to break it, and how far it goes
@@ -310,8 +327,8 @@ for P in (2, 4, 32):
 # ## The forgotten broadcast
 #
 # `data_parallel` begins with a broadcast of rank 0's parameters. Suppose we forget it, and every
-# worker draws its own. From then on all add up their gradients and take the same steps. Predict: do
-# the four replicas come closer, run apart, or stay as far apart as at the start?
+# worker draws its own. From then on all add up their gradients and take the same steps. Predict:
+# do the four replicas come closer, run apart, or stay as far apart as at the start?
 
 # %% name="forgotten-broadcast"
 good, forgot = (
@@ -329,18 +346,19 @@ assert {seen.last for seen in good.values} == {good.values[0].last}
 
 # %% [markdown]
 # As far as at the start, for ever: equal steps leave differences as they are. Each replica moves
-# along a gradient that was computed at four other places. And the loss *falls*. What gives it away
-# are the four checksums, one number a rank (the sum of its parameters), which never meet. One could
-# have known at step 0. DDP broadcasts when it is made (Li and others 2020).
+# along a gradient that was computed at four other places. And the loss *falls*. What gives it
+# away are the four checksums, one number a rank (the sum of its parameters), which never meet.
+# One could have known at step 0. DDP broadcasts when it is made (Li and others 2020).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sum or mean?
 #
-# One source *averages* gradients, two *add them up*. Both can be right: it depends on whose loss it
-# is. `nn.DataParallel`, PyTorch's first class for this, scatters the batch from the first device,
-# gathers the *outputs* there, and computes *one* loss, a mean over all 128 images. The $\frac1{128}$
-# is in every replica's gradient already, so the sum is right. Where each worker has a loss of its
-# own, a mean over its own 32 images, it is the mean. Watch the scatter and the gather:
+# One source *averages* gradients, two *add them up*. Both can be right: it depends on whose loss
+# it is. `nn.DataParallel`, PyTorch's first class for this, scatters the batch from the first
+# device, gathers the *outputs* there, and computes *one* loss, a mean over all 128 images. The
+# $\frac1{128}$ is in every replica's gradient already, so the sum is right. Where each worker has
+# a loss of its own, a mean over its own 32 images, it is the mean. Watch the scatter and the
+# gather:
 
 # %% name="nn-data-parallel"
 one_step = replace(plan, batch_size=1408, epochs=1)
@@ -348,8 +366,8 @@ scattered = run(nn_data_parallel, model, X, y, one_step, workers=4, backend="sim
 player(scattered.trace, layout="star", title="nn.DataParallel: all passes through the first device")
 
 # %% [markdown]
-# All that moves passes through rank 0: parameters to every replica in *every* step, images, outputs
-# and slopes. What does rank 0 send in 22 steps, and what does a rank of our ring send?
+# All that moves passes through rank 0: parameters to every replica in *every* step, images,
+# outputs and slopes. What does rank 0 send in 22 steps, and what does a rank of our ring send?
 
 # %% name="bytes-of-rank-0"
 made = {
@@ -375,8 +393,9 @@ claim("2.18")
 # ## Which bug is it?
 #
 # Five trainings, A to E, each with one of five bugs. You see the loss (grey: as it should be) and
-# three checksums a rank: the sum of its parameters at first, the same at last, and the images that
-# it has computed with (how many, and the sum of their numbers). Look, decide, choose your answer.
+# three checksums a rank: the sum of its parameters at first, the same at last, and the images
+# that it has computed with (how many, and the sum of their numbers). Look, decide, choose your
+# answer.
 
 # %%
 runs = {bug: run(broken, model, X, y, plan, bug, workers=4, backend="simulated") for bug in BUGS}
@@ -399,16 +418,17 @@ for bug, made_by in {None: good, **runs}.items():
 assert len(set(marks.values())) == 6
 
 # %% [markdown]
-# Only one of the five shows in the loss. With *unequal parts* of equal weight, an image in the small
-# part counts 13 times as much as one in the large: no error, another model. Three numbers a rank,
-# printed once an epoch, find all five.
+# Only one of the five shows in the loss. With *unequal parts* of equal weight, an image in the
+# small part counts 13 times as much as one in the large: no error, another model. Three numbers a
+# rank, printed once an epoch, find all five.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Average parameters instead of gradients?
 #
-# Another way to synchronise: every worker steps alone k times, then all set their parameters to the
-# mean (*parameter averaging*; *local SGD*, Stich 2019). On a loss with two parameters one can watch
-# it: 4 workers, each with its own rows of a linear regression. With k = 1, is it gradient averaging?
+# Another way to synchronise: every worker steps alone k times, then all set their parameters to
+# the mean (*parameter averaging*; *local SGD*, Stich 2019). On a loss with two parameters one can
+# watch it: 4 workers, each with its own rows of a linear regression. With k = 1, is it gradient
+# averaging?
 
 # %%
 rng = np.random.default_rng(seed=3)
@@ -436,13 +456,13 @@ for how in (plan, replace(plan, learning_rate=0.1, momentum=0.9)):
     assert apart(met[1].values[0].w, alone) < 1e-12 < 1e-4 < apart(met[2].values[0].w, alone)
 
 # %% [markdown]
-# With k = 1 all dots lie on each other: from one place, the mean of the steps is the step along the
-# mean gradient. That holds with momentum, too: each worker keeps a velocity of its own, but
-# velocities are *sums* of gradients, and the mean of sums is the sum of means. It does not hold for
-# Adam, which divides by a root of squares. With k = 2 the dots spread and snap together: another
-# algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at the end: *one-shot*
-# averaging. On this bowl the mean of four minima is a good model. For networks it is not: unit 5 of
-# one has nothing to do with unit 5 of another.
+# With k = 1 all dots lie on each other: from one place, the mean of the steps is the step along
+# the mean gradient. That holds with momentum, too: each worker keeps a velocity of its own, but
+# velocities are *sums* of gradients, and the mean of sums is the sum of means. It does not hold
+# for Adam, which divides by a root of squares. With k = 2 the dots spread and snap together:
+# another algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at the
+# end: *one-shot* averaging. On this bowl the mean of four minima is a good model. For networks it
+# is not: unit 5 of one has nothing to do with unit 5 of another.
 
 # %%
 claim("2.11")
@@ -450,19 +470,19 @@ claim("2.11")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three machines, three times the batch?
 #
-# A worker with a third of 32 images has little to compute. So people let every machine keep its 32,
-# and the batch becomes 96. The transcript warns: training takes longer. The well-known cure is the
-# *linear scaling rule*: three times the batch, three times the learning rate. We count epochs until
-# the mean loss of an epoch is below 0.5, for five batch sizes and three seeds. First with the rule,
-# from a rate of 0.1 for a batch of 32:
+# A worker with a third of 32 images has little to compute. So people let every machine keep its
+# 32, and the batch becomes 96. The transcript warns: training takes longer. The well-known cure
+# is the *linear scaling rule*: three times the batch, three times the learning rate. We count
+# epochs until the mean loss of an epoch is below 0.5, for five batch sizes and three seeds. First
+# with the rule, from a rate of 0.1 for a batch of 32:
 
 # %% name="scaling"
 batches, rates = (32, 88, 176, 352, 1408), (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
-def epochs_of(B, eta):
+def epochs_of(size, eta):
     """Epochs to a loss below 0.5, one number a seed; 41 where 40 do not do."""
-    plans = [Plan(eta, B, epochs=40, seed=seed) for seed in range(3)]
+    plans = [Plan(eta, size, epochs=40, seed=seed) for seed in range(3)]
     return [epochs_to(model, X, y, plan, target=0.5) or 41 for plan in plans]
 
 
@@ -470,22 +490,14 @@ scaled = {B: epochs_of(B, 0.1 * B / 32) for B in batches}
 table({B: {"rate": 0.1 * B / 32, "epochs": np.median(scaled[B])} for B in batches})
 
 # %% [markdown]
-# From 32 to 176 images the rule seems to cost nothing: 6, 6, 7 epochs. Many papers look like this.
-# But is 0.1 a good rate for a batch of 32? Now each batch at *its own best* of five rates. Before you
-# look: does the small batch get better, the large one, or both?
+# From 32 to 176 images the rule seems to cost nothing: 6, 6, 7 epochs. Many papers look like
+# this. But is 0.1 a good rate for a batch of 32? Now each batch at *its own best* of five rates.
+# Before you look: does the small batch get better, the large one, or both?
 
 # %% name="tuned"
 grid = {B: {eta: epochs_of(B, eta) for eta in rates} for B in batches}
 tuned = {B: min(of_rate.values(), key=np.median) for B, of_rate in grid.items()}
-
-
-def against_batch(rate):
-    """Epochs over batch size, the median of three seeds and each of them."""
-    found = scaled if rate == "0.1 for a batch of 32, scaled" else tuned
-    return epochs_chart(found)
-
-
-explore(against_batch, rate=["0.1 for a batch of 32, scaled", "each batch at its best"])
+epochs_chart(tuned, scaled)
 
 # %% tags=["how-we-know"]
 # How we know: untuned, the rule looks free; tuned, every larger batch costs epochs
@@ -495,14 +507,14 @@ assert median[32] <= 3 < median[176] < median[352] < median[1408]
 assert max(tuned[32]) < min(tuned[176])
 
 # %% [markdown]
-# The small batch needed a larger rate all the time. Tuned, a batch of 32 needs 3 epochs, 176 needs 5,
-# 352 needs 9, all 1,408 images more than 30. Where larger batches begin to cost epochs is the
-# *critical batch size* (McCandlish and others 2018). The rule had looked free because its baseline
-# was untuned: Shallue and others (2019) find this in many papers. Large rates also have a ceiling of
-# their own, the curvature (lecture 01): at 1.6 no batch below 176 ever learns.
+# The small batch needed a larger rate all the time. Tuned, a batch of 32 needs 3 epochs, 176
+# needs 5, 352 needs 9, all 1,408 images more than 30. Where larger batches begin to cost epochs
+# is the *critical batch size* (McCandlish and others 2018). The rule had looked free because its
+# baseline was untuned: Shallue and others (2019) find this in many papers. Large rates also have
+# a ceiling of their own, the curvature (lecture 01): at 1.6 no batch below 176 ever learns.
 #
-# So: more machines make an epoch shorter, and training needs more epochs. Which wins depends on the
-# network: lecture 06.
+# So: more machines make an epoch shorter, and training needs more epochs. Which wins depends on
+# the network: lecture 06.
 
 # %%
 claim("3.10")
@@ -514,19 +526,19 @@ claim("3.10")
 
 # %% [markdown]
 # **Question 1.** A colleague moves her training from 4 to 16 GPUs, each with the same batch as
-# before, gradients averaged. What happens to the batch, to the number of steps of an epoch, and what
-# would you do to the learning rate?
+# before, gradients averaged. What happens to the batch, to the number of steps of an epoch, and
+# what would you do to the learning rate?
 #
 # <details><summary>Answer</summary>
 #
-# The batch is four times as large, an epoch has a quarter of the steps. Try four times the learning
-# rate, with a warm-up, then *tune* it for the new batch; and compare with the old batch at *its* best
-# rate, in epochs and in seconds.
+# The batch is four times as large, an epoch has a quarter of the steps. Try four times the
+# learning rate, with a warm-up, then *tune* it for the new batch; and compare with the old batch
+# at *its* best rate, in epochs and in seconds.
 # </details>
 
 # %% [markdown]
-# **Question 2.** The loss falls, a little slower than last week. Which three numbers do you compare
-# between the ranks, and which bug does each of them show?
+# **Question 2.** The loss falls, a little slower than last week. Which three numbers do you
+# compare between the ranks, and which bug does each of them show?
 #
 # <details><summary>Answer</summary>
 #
@@ -536,8 +548,8 @@ claim("3.10")
 # </details>
 
 # %% [markdown]
-# **Question 3.** Clipping scales a gradient down when it is longer than a limit. Every worker clips
-# its own gradient, then they average. Is that the same as one machine with the whole batch?
+# **Question 3.** Clipping scales a gradient down when it is longer than a limit. Every worker
+# clips its own gradient, then they average. Is that the same as one machine with the whole batch?
 #
 # <details><summary>Answer</summary>
 #
@@ -555,5 +567,5 @@ claim("3.10")
 # - A larger batch needs its own learning rate, and past the critical batch size more epochs.
 #   Compare each at its best.
 #
-# Next: the [exercises](../exercises/03_data_parallelism.ipynb), then
-# [lecture 04](04_parameter_server.ipynb). Before: [lecture 02](02_map_reduce.ipynb).
+# Next: the [exercises](../exercises/03_data_parallelism.ipynb), then [lecture
+# 04](04_parameter_server.ipynb). Before: [lecture 02](02_map_reduce.ipynb).

@@ -1,7 +1,7 @@
 """Lecture 03: a data-parallel loop that can be broken in five ways, and what gives each away."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +11,10 @@ from course_lib.collectives import ALLREDUCES, allreduce_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Model
 from course_lib.training import Plan
+from course_lib.viz import Chart, Table, chart, table
 
-__all__ = [
-    "BUGS",
-    "Seen",
-    "broken",
-    "checksum",
-    "checksums",
-    "epochs_to",
-    "in_all_orders",
-    "unequal_parts",
-]
+__all__ = ["BUGS", "Seen", "broken", "checksum", "checksums", "diagnose", "epochs_chart",
+           "epochs_to", "in_all_orders", "mean_loss", "unequal_parts"]  # fmt: skip
 
 BUGS = (
     "no broadcast",
@@ -33,6 +26,17 @@ BUGS = (
 """What can be wrong with ``broken``."""
 
 UNEQUAL = "unequal parts, equal weights"
+CASES = dict(zip("ABCDE", (BUGS[3], BUGS[1], BUGS[4], BUGS[0], BUGS[2]), strict=True))
+"""Which case of the diagnosis has which bug."""
+
+SIGNS = {
+    "no broadcast": "the replicas begin apart and stay as far apart as they are",
+    "no all-reduce": "the replicas begin alike and end apart: each has trained alone",
+    "sum for mean": "the replicas stay alike, but steps are four times too long and the loss jumps",
+    "unequal parts, equal weights": "all parameters are alike, but not the numbers of images",
+    "one shard for all": "all ranks have computed with the same images: their numbers add up alike",
+}
+"""What gives each bug away."""
 
 
 class Seen(NamedTuple):
@@ -92,7 +96,9 @@ def broken(
     if bug is not None and bug not in BUGS:
         raise ValueError(f"bug must be None or one of {', '.join(BUGS)}; got {bug!r}")
     w = model.initial(seed=comm.rank if bug == "no broadcast" else plan.seed)
-    first, losses, images = checksum(w), [], []
+    first = checksum(w)
+    losses: list[float] = []
+    images: list[int] = []
     comm.note("checksum", first)
     for batch, _ in plan.shares(len(y)):
         parts = unequal_parts(batch) if bug == UNEQUAL else np.array_split(batch, comm.size)
@@ -200,27 +206,95 @@ def unequal_parts(batch: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(batch, [sixteenth, 2 * sixteenth, 3 * sixteenth])
 
 
-def checksums(seen: Mapping[int, Seen]) -> list[dict[str, object]]:
-    """List by rank the three checksums that tell the five bugs apart.
+def checksums(seen: Sequence[Seen]) -> Table:
+    """Lay out by rank the three checksums that tell the five bugs apart.
 
     Parameters
     ----------
-    seen : mapping of int to Seen
+    seen : sequence of Seen
         What each rank has seen.
 
     Returns
     -------
-    list of dict
-        A row a rank: the parameters at first and at last, each as a sum, and how many images it
-        has computed with, with the sum of their numbers.
+    Table
+        The parameters at first and at last, each as a sum, and how many images a rank has computed
+        with, and the sum of their numbers.
     """
-    return [
-        {
-            "rank": rank,
-            "parameters at first": round(one.first, 4),
-            "parameters at last": round(one.last, 4),
-            "images": len(one.images),
-            "sum of their numbers": sum(one.images),
-        }
-        for rank, one in seen.items()
-    ]
+    return table(
+        [
+            {
+                "rank": rank,
+                "parameters at first": f"{one.first:.4f}",
+                "parameters at last": f"{one.last:.4f}",
+                "images": f"{len(one.images):,} with sum {sum(one.images):,}",
+            }
+            for rank, one in enumerate(seen)
+        ]
+    )
+
+
+def diagnose(case: str, answer: str, runs: Mapping[str, Any], good: Any) -> Chart:
+    """Show a training with a bug, and judge what the learner says that it is.
+
+    Parameters
+    ----------
+    case : str
+        "A" to "E"; which bug that is nobody says before the answer.
+    answer : str
+        One of ``BUGS``, or "?".
+    runs : mapping of str to Result
+        A run of ``broken`` for each bug.
+    good : Result
+        The run without one.
+
+    Returns
+    -------
+    Chart
+        Both losses, the three checksums of each rank, and a sentence on the answer.
+    """
+    bug = CASES[case]
+    said = "Which bug is it? Choose your answer."
+    if answer != "?":
+        said = f"Yes: {SIGNS[bug]}." if answer == bug else f"No: with that, {SIGNS[answer]}."
+    curves = {f"case {case}": mean_loss(runs[bug]), "as it should be": mean_loss(good)}
+    return chart(
+        curves, x_label="step", y_label="loss", y_range=(0, 3.2), x_range=(0, 22),
+        below=checksums(runs[bug].values), said=said,
+    )  # fmt: skip
+
+
+def mean_loss(made: Any) -> list[tuple[float, float]]:
+    """Return the mean of the ranks' losses, step by step."""
+    losses = np.mean([one.losses for one in made.values], axis=0)
+    return [(float(step), float(loss)) for step, loss in enumerate(losses)]
+
+
+def epochs_chart(tuned: Mapping[int, Sequence[int]], rule: Mapping[int, Sequence[int]]) -> Chart:
+    """Draw epochs over the batch size: the median of the seeds, and each of them.
+
+    Parameters
+    ----------
+    tuned, rule : mapping of int to sequence of int
+        Epochs by batch size, one number a seed: each at its best rate, and by the scaling rule.
+
+    Returns
+    -------
+    Chart
+        Two curves, thin ones behind them, both axes logarithmic.
+    """
+    named = {"each batch at its best rate": tuned, "a rate of 0.1 at 32, scaled": rule}
+    median = {
+        name: [(float(B), float(np.median(of_seeds))) for B, of_seeds in found.items()]
+        for name, found in named.items()
+    }
+    seeds = {
+        name: [
+            [(float(B), float(n)) for B, n in zip(found, one, strict=True)]
+            for one in zip(*found.values(), strict=True)
+        ]
+        for name, found in named.items()
+    }
+    return chart(
+        median, spread=seeds, x_log=True, y_log=True, y_range=(1.5, 60),
+        x_label="batch B, in images", y_label="epochs to a loss of 0.5", x_ticks=list(tuned),
+    )  # fmt: skip
