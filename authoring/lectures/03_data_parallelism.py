@@ -37,7 +37,7 @@ from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.schemes import data_parallel, nn_data_parallel, parameter_averaging, train
 from course_lib.training import Plan
-from course_lib.viz import claim, explore, landscape, player, predict, race, source, table
+from course_lib.viz import chart, claim, explore, landscape, player, predict, race, source, table
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: timing, misconceptions</summary>
@@ -300,7 +300,8 @@ def gaps(workers):
         name: run(data_parallel, net, *few, four_steps, workers=workers, backend="simulated")
         for name, net in nets.items()
     }
-    return {name: max(apart(r.values[0].w, alone_w[name]), 1e-16) for name, r in runs.items()}
+    far = {name: max(apart(r.values[0].w, alone_w[name]), 1e-17) for name, r in runs.items()}
+    return chart(far, x_log=True, x_range=(1e-17, 1), x_label="difference to one machine")
 
 
 alone_w = {name: train(net, *few, four_steps).w for name, net in nets.items()}
@@ -309,7 +310,7 @@ explore(gaps, workers=[2, 4, 8, 16, 32])
 # %% tags=["how-we-know"]
 # How we know: without BatchNorm equal, with it far away, for every number of workers
 for P in (2, 4, 32):
-    gap = gaps(P)
+    gap = dict(bar[:2] for bar in gaps(P).chart["bars"])
     assert gap["without BatchNorm"] < 1e-12 < 1e-3 < gap["with"]
 
 # %% [markdown]

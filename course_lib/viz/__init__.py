@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from course_lib.viz.charts.wait_graph import draw_wait_graph
     from course_lib.viz.claims import claim
     from course_lib.viz.listing import source
+    from course_lib.viz.prediction import predict
     from course_lib.viz.show import mimebundle
     from course_lib.viz.stills.stills import curve, filmstrip, timeline
     from course_lib.viz.tables import Table, table
@@ -52,6 +53,7 @@ __all__ = [
     "loss_curve",
     "mimebundle",
     "player",
+    "predict",
     "race",
     "source",
     "table",
@@ -83,6 +85,7 @@ _HOME = {
     "loss_curve": "charts.curves",
     "mimebundle": "show",
     "player": "animation.message_player",
+    "predict": "prediction",
     "race": "animation.race",
     "source": "listing",
     "table": "tables",
