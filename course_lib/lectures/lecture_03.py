@@ -137,7 +137,8 @@ def epochs_to(
     Returns
     -------
     int or None
-        Epochs, from 1; None if the target was not reached, or the training diverged.
+        Epochs, from 1; None if the target was not reached, or the training diverged or had not
+        begun to learn after a quarter of the epochs.
     """
     w, of_epoch, epoch = model.initial(plan.seed), [], 0
     start = None
@@ -150,9 +151,11 @@ def epochs_to(
         of_epoch.append(loss)
         if step % plan.steps_per_epoch(len(y)) == 0:
             epoch += 1
-            if np.mean(of_epoch) < target:
+            mean, of_epoch = float(np.mean(of_epoch)), []
+            if mean < target:
                 return epoch
-            of_epoch = []
+            if 4 * epoch > plan.epochs and mean > 0.99 * start:
+                return None
     return None
 
 
