@@ -39,6 +39,8 @@ from course_lib.schemes import data_parallel, nn_data_parallel, parameter_averag
 from course_lib.training import Plan
 from course_lib.viz import chart, claim, explore, landscape, player, predict, race, source, table
 
+rng = np.random.default_rng(seed=3)
+
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: timing, misconceptions</summary>
 #
@@ -292,8 +294,10 @@ claim("3.13")
 # %% name="batch-norm"
 four_steps, few = replace(plan, epochs=1), (X[:512], y[:512])
 nets = {"without BatchNorm": conv_net(channels=2), "with": conv_net(channels=2, batch_norm=True)}
+alone_w = {name: train(net, *few, four_steps).w for name, net in nets.items()}
 
 
+# %%
 def gaps(workers):
     """How far both networks are from one machine's after four steps."""
     runs = {
@@ -304,7 +308,6 @@ def gaps(workers):
     return chart(far, x_log=True, x_range=(1e-17, 1), x_label="difference to one machine")
 
 
-alone_w = {name: train(net, *few, four_steps).w for name, net in nets.items()}
 explore(gaps, workers=[2, 4, 8, 16, 32])
 
 # %% tags=["how-we-know"]
@@ -432,16 +435,17 @@ assert len(set(marks.values())) == 6
 # averaging?
 
 # %%
-rng = np.random.default_rng(seed=3)
 x = np.sort(rng.normal(size=64))
 line = LinearRegression(1), x[:, None], 1 + 2 * x + rng.normal(size=64)
 hops = Plan(learning_rate=0.3, batch_size=16, epochs=12)
 
 
+# %%
 def walk(k):
     """Four replicas on the loss surface; they meet after every k steps."""
     steps = run(parameter_averaging, *line, hops, k, workers=4, backend="simulated")
-    return landscape({f"mean of parameters every {k} steps": steps.trace}, line)
+    name = f"averaged every {k} steps" if k > 1 else "averaged after every step"
+    return landscape({name: steps}, line, start=(0, 0), x_range=(-0.4, 1.8), y_range=(-0.3, 2.8))
 
 
 explore(walk, k=[1, 2, 4, 8, 16, 48])
@@ -457,13 +461,13 @@ for how in (plan, replace(plan, learning_rate=0.1, momentum=0.9)):
     assert apart(met[1].values[0].w, alone) < 1e-12 < 1e-4 < apart(met[2].values[0].w, alone)
 
 # %% [markdown]
-# With k = 1 all dots lie on each other: from one place, the mean of the steps is the step along
-# the mean gradient. That holds with momentum, too: each worker keeps a velocity of its own, but
-# velocities are *sums* of gradients, and the mean of sums is the sum of means. It does not hold
-# for Adam, which divides by a root of squares. With k = 2 the dots spread and snap together:
-# another algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at the
-# end: *one-shot* averaging. On this bowl the mean of four minima is a good model. For networks it
-# is not: unit 5 of one has nothing to do with unit 5 of another.
+# With k = 1 the dots part by one step and meet at once: from one place, the mean of the steps is
+# the step along the mean gradient. That holds with momentum, too: each worker keeps a velocity of
+# its own, but velocities are *sums* of gradients, and the mean of sums is the sum of means. It does
+# not hold for Adam, which divides by a root of squares. With k = 2 every second step begins at four
+# places: another algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at
+# the end: *one-shot* averaging. For networks that fails: unit 5 of
+# one has nothing to do with unit 5 of another.
 
 # %%
 claim("2.11")
@@ -477,7 +481,7 @@ claim("2.11")
 # epochs until the mean loss of an epoch is below 0.5, for five batch sizes and three seeds. First
 # with the rule, from a rate of 0.1 for a batch of 32:
 
-# %% name="scaling"
+# %%
 batches, rates = (32, 88, 176, 352, 1408), (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
@@ -487,6 +491,7 @@ def epochs_of(size, eta):
     return [epochs_to(model, X, y, plan, target=0.5) or 41 for plan in plans]
 
 
+# %% name="scaling"
 scaled = {B: epochs_of(B, 0.1 * B / 32) for B in batches}
 table({B: {"rate": 0.1 * B / 32, "epochs": np.median(scaled[B])} for B in batches})
 
@@ -561,12 +566,11 @@ claim("3.10")
 # %% [markdown]
 # ## What to remember
 #
-# - One network on 1, 2, 4 and 32 workers, 22 steps: equal to one machine to 1e-12, and to the last
-#   bit where numbers need no rounding. PyTorch's DDP gives the same parameters.
-# - A rank needs only its own rows: a quarter of the bytes on four workers, the same losses.
+# - One network on 1, 2, 4 and 32 workers, 22 steps: equal to one machine to 1e-12, with a quarter of
+#   the images on each of four ranks. PyTorch's DDP gives the same parameters.
 # - Five bugs, three checksums a rank. Four of the five do not show in the loss.
 # - A larger batch needs its own learning rate, and past the critical batch size more epochs.
 #   Compare each at its best.
 #
-# Next: the [exercises](../exercises/03_data_parallelism.ipynb), then [lecture
-# 04](04_parameter_server.ipynb). Before: [lecture 02](02_map_reduce.ipynb).
+# Next: the [exercises](../exercises/03_data_parallelism.ipynb), then
+# [lecture 04](04_parameter_server.ipynb). Before: [lecture 02](02_map_reduce.ipynb).

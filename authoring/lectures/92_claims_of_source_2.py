@@ -230,3 +230,10 @@ assert fits == [("one loss", "sum"), ("own losses", "mean")]
 # **Verdict on 2.18: imprecise.** It adds up gradients; nothing has been updated yet. The sum is
 # right because there is one loss over the gathered outputs, a mean over the whole batch; where
 # every replica has a loss of its own, the mean is.
+
+# %% [markdown]
+# ## What to remember
+#
+# - Any number of parts gives the same gradient; what changes is who waits.
+# - Averaging parameters after every step is gradient averaging, with momentum too, not with Adam.
+# - What is sent, and whether one waits for it, are two questions.

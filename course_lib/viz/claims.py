@@ -1,6 +1,5 @@
 """The callout of a claim: what a source says, whether it is right, why, and how we know."""
 
-import html
 import json
 from functools import cache
 from pathlib import Path
@@ -38,18 +37,13 @@ class Claim:
             f"  reason: {row['reason']}\n  how we know: {self.how_we_know}"
         )
 
-    def _repr_html_(self) -> str:
-        row = {name: html.escape(str(value)) for name, value in self.row.items()}
-        rows = (
-            ("The claim", f"{row['claim']} <em>({row['source']})</em>"),
-            ("Verdict", f"<strong>{row['verdict']}</strong>"),
-            ("Why", row["reason"]),
-            ("How we know", f"{html.escape(self.how_we_know)}. {row['citation']}"),
+    def _repr_markdown_(self) -> str:
+        row = self.row
+        return (
+            f"> **Claim {row['id']}.** {row['claim']} *({row['source']})*\n>\n"
+            f"> **Verdict: {row['verdict']}.** {row['reason']}\n>\n"
+            f"> *How we know:* {self.how_we_know}. {row['citation']}"
         )
-        body = "".join(
-            f'<tr><th scope="row">{name}</th><td>{text}</td></tr>\n' for name, text in rows
-        )
-        return f"<table>\n<caption>Claim {row['id']}</caption>\n<tbody>\n{body}</tbody>\n</table>"
 
 
 def claim(number: str) -> Claim:

@@ -52,7 +52,7 @@ def test_a_claim_says_what_the_ledger_says():
         assert f"verdict: {row['verdict']}" in said
         assert row["reason"] in said
         assert ("by citation" in said) == (row.get("kind") == "citation")
-        assert "<caption>Claim" in claim(row["id"])._repr_html_()
+        assert f"> **Verdict: {row['verdict']}.**" in claim(row["id"])._repr_markdown_()
 
 
 def test_an_unknown_claim_is_refused():

@@ -43,7 +43,7 @@ function drawLines(svg, chart, width) {
     const i = Math.max(0, names.findIndex((other) => other.name === (line.of ?? line.name)));
     const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", "7 4", "2 3"][i % 3];
     const d = line.x.map((at, j) => `${j ? "L" : "M"}${x(at).toFixed(1)} ${clamp(y(line.y[j]), top, low).toFixed(1)}`).join("");
-    draw("path", { class: "lm-curve", d, stroke: colour, ...(line.faint ? { "stroke-width": 1.2, opacity: 0.45 } : { "stroke-dasharray": dash }) }, svg);
+    draw("path", { class: line.faint ? "lm-curve lm-faint" : "lm-curve", d, stroke: colour, ...(line.faint ? {} : { "stroke-dasharray": dash }) }, svg);
     if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, fill: colour, class: "lm-dot" }, svg));
     return { line, colour, dash };
   });
