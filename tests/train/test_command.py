@@ -435,8 +435,15 @@ def test_ctrl_c_keeps_the_last_checkpoint_says_how_to_go_on_and_leaves_nothing(
 
 @pytest.mark.slow
 @posix_only
-@pytest.mark.parametrize("backend", ["simulated", "processes"])
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        ("SIGTERM", "processes"),
+        ("SIGHUP", "simulated"),
+        pytest.param("SIGTERM", "simulated", marks=pytest.mark.soak),
+        pytest.param("SIGHUP", "processes", marks=pytest.mark.soak),
+    ],
+)
 def test_a_signal_that_ends_it_lets_it_put_away_its_files(tmp_path, monkeypatch, backend, name):
     kept, room = tmp_path / "kept", tmp_path / "room"
     room.mkdir()
