@@ -51,7 +51,21 @@ def measure_peer(
 def run_peer(
     commands: Callable[[Path], list[list[str]]], task: dict[str, Any], processes: int
 ) -> list[Any]:
-    """Start a peer's ranks on a task; return what each wrote down, by rank."""
+    """Start a peer's ranks on a task; return what each wrote down, by rank.
+
+    One failure is forgiven: torch's threads now and then end their process with an error after the
+    work is done.
+    """
+    try:
+        return _run_once(commands, task, processes)
+    except PeerFailed as error:
+        print(f"once more, for a peer has failed: {error}", file=sys.stderr)
+        return _run_once(commands, task, processes)
+
+
+def _run_once(
+    commands: Callable[[Path], list[list[str]]], task: dict[str, Any], processes: int
+) -> list[Any]:
     with tempfile.TemporaryDirectory(prefix="peer-") as name:
         folder = Path(name)
         (folder / "task.json").write_text(json.dumps(task))

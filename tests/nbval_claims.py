@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put each opposite before the cell that it is the opposite of."""
     ledger = json.loads(config.getoption("claims").read_text(encoding="utf-8"))
-    claims = {(claim["notebook"], claim["cell"]): claim for claim in ledger}
+    claims = {(claim["notebook"], claim["cell"]): claim for claim in ledger if "cell" in claim}
     for cell in items[:]:
         claim = claims.get((cell.path.stem, cell.cell.id))
         if claim is not None:

@@ -139,7 +139,7 @@ print(f"standardised {(y.var() / 2 - loss(fast.w)) / (y.var() / 2 - best):.1%}")
 # $$\theta_j := \theta_j - \alpha\,\frac{1}{400}\sum_{i=1}^{400}
 # \bigl(h_\theta(x^{(i)} - y^{(i)})\,x^{(i)}_j$$
 #
-# One parenthesis is in another place. What does the model now predict *from*? Where does training
+# A parenthesis is missing. Read literally, what does the model predict *from*? Where does training
 # get to, starting at zero?
 
 
@@ -200,8 +200,9 @@ assert loss(fitted) < loss(nothing) / 10
 # %% [markdown]
 # **The claim:** the loss of a model is the sum of all $|\,y_i\, f(w, x_i)|^2$.
 #
-# **Verdict on 4.1: wrong as printed.** A minus sign was lost: it must be $|y_i - f(w, x_i)|^2$. As
-# printed, the model that answers 0 for every patient is perfect, and our best fit is the worse one.
+# **Verdict on 4.1: wrong as our text copy has it.** A minus sign was lost, perhaps by the copy: it
+# must be $|y_i - f(w, x_i)|^2$. As printed, the model that answers 0 for every patient is perfect,
+# and our best fit is the worse one.
 
 # %% [markdown]
 # The slides write the step as $w_{t+1} = w_t - \eta\,\Delta L(w_t)$ and call $\Delta L$ the
@@ -225,9 +226,9 @@ assert loss(w_nabla) < loss(model.initial()) < loss(w_delta)
 # %% [markdown]
 # **The claim:** a step of training subtracts $\eta\,\Delta L$ from the weights.
 #
-# **Verdict on 4.3: imprecise.** The words beside the formula are right (partial derivatives), the
-# sign is not. A difference is one number and cannot say which of eleven parameters to change, or in
-# which direction.
+# **Verdict on 4.3: right,** as the words beside the formula say it: "the gradient found using
+# partial derivatives". The sign $\Delta$ for $\nabla$ is probably our text copy's. Taken at its
+# word it is one number and cannot say which of eleven parameters to change, or in which direction.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Map: four machines, four sums
@@ -642,6 +643,6 @@ for P in (2, 4, 10, 20, 36):
 #
 # - We cut a batch gradient into partial sums, and the sum of the parts was the whole to 1e-12.
 # - We predicted $2(P-1)$ messages a step, and 6 were counted: 3 sums in, 3 models out, 528 bytes.
-# - We moved one parenthesis and put back one minus sign, and two printed formulas began to descend.
+# - We inserted one parenthesis and one minus sign, and two printed formulas began to descend.
 #
 # Next: the exercise set 02, then lecture 03, where a neural network takes the place of the line.

@@ -79,7 +79,7 @@ def hogwild(
             if n_lost:
                 comm.note("lost_update", n_lost)
         comm.note("staleness", int(shared.n_steps.sum() - n_before))
-        shared.n_steps[comm.rank] += 1
+        shared.end_step(comm)
         if (step + 1) % steps == 0:
             shared.end_epoch(own, plan)
     if comm.rank == 0:
@@ -141,6 +141,12 @@ class _Shared:
         """Give it back."""
         if self._locks is not None:
             self._locks.release(number)
+
+    def end_step(self, comm: Communicator) -> None:
+        """Count the step; note where all are now, if that is a point that can be drawn."""
+        self.n_steps[comm.rank] += 1
+        if len(self.w) == 2:
+            comm.note("w", np.array(self.w))
 
     def end_epoch(self, own: Array, plan: Plan) -> None:
         """Meet, so that the epoch is over for all, and load what has become of the parameters."""

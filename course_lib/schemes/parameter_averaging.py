@@ -56,13 +56,19 @@ def parameter_averaging(
                 loss, grad = model.gradient(w, batch)
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 sgd.step(grad)
+        if model.n_parameters == 2:
+            comm.note("w", w)  # a point that can be drawn
         comm.note("loss_partial", weight * loss)
         losses.append(weight * loss)
         is_averaged = step % every == 0
         if is_averaged:
             allreduce(comm, w, out=w)
             w /= comm.size
+            if model.n_parameters == 2:
+                comm.note("w", w)
     if not is_averaged:
         allreduce(comm, w, out=w)
         w /= comm.size
+        if model.n_parameters == 2:
+            comm.note("w", w)
     return Training(w, losses)

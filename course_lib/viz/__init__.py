@@ -8,8 +8,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from course_lib.viz.animation.chart import Chart, chart
+    from course_lib.viz.animation.explore import Explore, explore
+    from course_lib.viz.animation.knobs import knob
+    from course_lib.viz.animation.landscape import Landscape, landscape
     from course_lib.viz.animation.message_player import Player, player
     from course_lib.viz.animation.pages import export_page, to_html
+    from course_lib.viz.animation.race import Race, race
     from course_lib.viz.charts.bar_charts import bars
     from course_lib.viz.charts.curves import loss_curve
     from course_lib.viz.charts.gantt import draw_gantt
@@ -17,49 +22,70 @@ if TYPE_CHECKING:
     from course_lib.viz.charts.placed_graph import draw_placed_graph
     from course_lib.viz.charts.times import draw_times
     from course_lib.viz.charts.wait_graph import draw_wait_graph
+    from course_lib.viz.claims import claim
     from course_lib.viz.listing import source
     from course_lib.viz.show import mimebundle
     from course_lib.viz.stills.stills import curve, filmstrip, timeline
-    from course_lib.viz.tables import table, table_html
+    from course_lib.viz.tables import Table, table
 
 __all__ = [
+    "Chart",
+    "Explore",
+    "Landscape",
     "Player",
+    "Race",
+    "Table",
     "bars",
+    "chart",
+    "claim",
     "contours",
     "curve",
     "draw_gantt",
     "draw_placed_graph",
     "draw_times",
     "draw_wait_graph",
+    "explore",
     "export_page",
     "filmstrip",
+    "knob",
+    "landscape",
     "loss_curve",
     "mimebundle",
     "player",
+    "race",
     "source",
     "table",
-    "table_html",
     "timeline",
     "to_html",
 ]
 
 _HOME = {
+    "Chart": "animation.chart",
+    "Explore": "animation.explore",
     "Player": "animation.message_player",
+    "Landscape": "animation.landscape",
+    "Race": "animation.race",
+    "Table": "tables",
     "bars": "charts.bar_charts",
+    "chart": "animation.chart",
+    "claim": "claims",
     "contours": "charts.maps",
     "curve": "stills.stills",
     "draw_gantt": "charts.gantt",
     "draw_placed_graph": "charts.placed_graph",
     "draw_times": "charts.times",
     "draw_wait_graph": "charts.wait_graph",
+    "explore": "animation.explore",
     "export_page": "animation.pages",
     "filmstrip": "stills.stills",
+    "knob": "animation.knobs",
+    "landscape": "animation.landscape",
     "loss_curve": "charts.curves",
     "mimebundle": "show",
     "player": "animation.message_player",
+    "race": "animation.race",
     "source": "listing",
     "table": "tables",
-    "table_html": "tables",
     "timeline": "stills.stills",
     "to_html": "animation.pages",
 }

@@ -31,7 +31,7 @@ def test_notebooks_print_what_is_committed_and_every_planted_opposite_fails(name
     assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
     cells = [cell for path in RUN[name] for cell in nbformat.read(path, 4).cells]
     n_cells = sum(cell.cell_type == "code" for cell in cells)
-    n_claims = sum(claim["notebook"] == name for claim in CLAIMS)
+    n_claims = sum(claim["notebook"] == name for claim in CLAIMS if "cell" in claim)
     assert f"{n_cells + n_claims} passed" in ended.stdout
 
 

@@ -10,7 +10,9 @@ from authoring.build import ROOT, Target, targets
 from authoring.scripts import Cell
 
 TARGETS = list(targets(ROOT))
-LECTURES = [target for target in TARGETS if target.path.parent.name == "notebooks"]
+IN_NOTEBOOKS = [target for target in TARGETS if target.path.parent.name == "notebooks"]
+LECTURES = [target for target in IN_NOTEBOOKS if not target.script.stem.startswith("9")]
+APPENDIX = [target for target in IN_NOTEBOOKS if target not in LECTURES]
 SCRIPTS = [t for t in TARGETS if t.path.parent.name in ("notebooks", "solutions")]
 
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "input", "breakpoint"}
@@ -23,6 +25,7 @@ TALKING_DOWN = re.compile(
 )
 
 every_script = pytest.mark.parametrize("target", SCRIPTS, ids=lambda t: t.script.stem)
+every_appendix = pytest.mark.parametrize("target", APPENDIX, ids=lambda t: t.script.stem)
 every_lecture = pytest.mark.parametrize("target", LECTURES, ids=lambda t: t.script.stem)
 
 
@@ -114,3 +117,20 @@ def test_lecture_has_three_questions_with_folded_answers_and_slides(target: Targ
     slides = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in target.cells]
     assert slides[0] == "slide"
     assert "notes" in slides
+
+
+@every_appendix
+def test_appendix_has_a_cell_and_a_verdict_for_each_claim_and_no_long_cell(target: Target) -> None:
+    first, last = target.cells[0].source, target.cells[-1].source
+    assert first.startswith("# ")
+    assert "Appendix" in first
+    assert "import" in target.cells[1].source
+    assert len(re.findall(r"^- ", last, re.MULTILINE)) == 3
+    prose = "\n".join(cell.source for cell in target.cells if cell.kind == "markdown")
+    tested = [cell.id for cell in target.cells if re.fullmatch(r"claim-\d-\d+", cell.id)]
+    verdicts = [f"claim-{a}-{b}" for a, b in re.findall(r"\*\*Verdict on (\d)\.(\d+):", prose)]
+    assert set(tested) <= set(verdicts)
+    assert len(verdicts) == len(set(verdicts))
+    for cell in target.cells[2:]:
+        if cell.kind == "code":
+            assert code_lines(cell) <= 20, f"{target.script}:{cell.line}"

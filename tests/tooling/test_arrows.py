@@ -61,6 +61,7 @@ MAY_IMPORT = {
     ),
     "doctor": ("doctor", "comm", "words", "run"),
     "checks": EVERYTHING,
+    "lectures": EVERYTHING,
     "__main__": ("cli", "console", "doctor"),
     "": EVERYTHING,  # the package itself, which hands out names
 }  # fmt: skip

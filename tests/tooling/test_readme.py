@@ -27,8 +27,10 @@ def test_the_planted_answers_are_counted_right():
 def test_the_lectures_told_to_be_there_are_there():
     told = set(re.findall(r"^\| (\d\d) \|.*\| lecture, exercises and solutions \|$", README, re.M))
     for folder in ("notebooks", "exercises", "solutions"):
-        there = {file.name[:2] for file in (REPOSITORY / folder).glob("[0-9][0-9]_*.ipynb")}
+        there = {file.name[:2] for file in (REPOSITORY / folder).glob("[0-8][0-9]_*.ipynb")}
         assert there == told, folder
+    appendix = set(re.findall(r"^\| (9\d) \| Appendix:.*\| notebook \|$", README, re.M))
+    assert {file.name[:2] for file in (REPOSITORY / "notebooks").glob("9[0-9]_*.ipynb")} == appendix
 
 
 def test_every_file_named_is_there():

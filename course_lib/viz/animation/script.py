@@ -8,6 +8,10 @@ _HERE = Path(__file__).parent / "js"
 FIRST, LAST = ("draw", "transport"), ("entry",)
 PARTS = {
     "player": ("scene", "stage", "strips", "timeline", "player"),
+    "chart": ("scales", "chart"),
+    "race": ("scales", "race"),
+    "landscape": ("scales", "landscape"),
+    "explore": ("explore",),
 }
 
 
@@ -16,7 +20,7 @@ def read_esm(*kinds: str) -> str:
 
     Parameters
     ----------
-    *kinds : {"player"}
+    *kinds : {"player", "chart", "race", "landscape", "explore"}
         The kinds that it draws; a file that several need is in it once.
 
     Returns

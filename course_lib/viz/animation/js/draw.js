@@ -3,6 +3,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"];
 
+// The order in which curves take them begins with those that are seen best on white and on black.
+const CURVE_ORDER = [5, 4, 2, 6, 0, 1, 3];
+
 function draw(name, attributes, parent, text) {
   const node = document.createElementNS(SVG, name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);

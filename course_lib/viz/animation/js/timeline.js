@@ -104,8 +104,6 @@ function drawCritical(svg, scene, x, y) {
   draw("path", { class: "lm-critical", d: way.join("") + (rest ? `H${x(rest.end).toFixed(1)}` : "") }, svg);
 }
 
-// The curves' order of colours begins with those that are seen best on white and on black.
-const CURVE_COLOURS = [5, 4, 2, 6, 0, 1, 3];
 
 function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
   const all = curves.flatMap((c) => c.v), least = Math.min(...all), most = Math.max(...all);
@@ -115,7 +113,7 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
     draw("text", { class: "lm-tick", "font-size": 11 * k, x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, +value.toPrecision(3));
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   const marks = curves.map((c, i) => {
-    const colour = COLOURS[CURVE_COLOURS[i % 7]], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
+    const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
     draw("path", { class: "lm-curve", d: c.t.map((t, j) => `${j ? "L" : "M"}${x(t).toFixed(1)} ${y(c.v[j]).toFixed(1)}`).join(""), stroke: colour, "stroke-dasharray": dash }, svg);
     const dot = draw("circle", { r: 5 * k, fill: colour, class: "lm-dot" }, svg);
     const name = draw("text", { class: "lm-legend", "font-size": 12 * k, x: right - 8 * k, y: top + (6 + 15 * i) * k, "text-anchor": "end" }, svg);

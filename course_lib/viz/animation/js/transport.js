@@ -98,6 +98,7 @@ function makeTransport(root, film, begin) {
     event.preventDefault(); event.stopPropagation(); act();
   });
   setSpeed(1);
+  root.transport = { fraction: () => film.to(here), seekFraction: (f) => seek(film.from(f)) };
   return {
     bar, show, seek, halt,
     position: () => here,

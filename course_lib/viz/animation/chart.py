@@ -1,0 +1,192 @@
+"""A chart as data: curves over an axis, or bars with their values; ``explore`` moves them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import traitlets
+
+from course_lib.viz.animation.picture import Picture
+from course_lib.viz.animation.script import read_css, read_esm
+from course_lib.words.units import in_bytes, in_seconds
+
+__all__ = ["Chart", "chart"]
+
+Points = Sequence[tuple[float, float]]
+Range = tuple[float, float]
+
+
+class Chart(Picture):
+    """Curves or bars; make one with ``chart(data)``.
+
+    Attributes
+    ----------
+    chart : dict
+        What is drawn: ``lines`` or ``bars``, and the axes.
+    """
+
+    _esm = read_esm("chart")
+    _css = read_css("chart")
+    shown = ("chart",)
+    kind = traitlets.Unicode("chart").tag(sync=True)
+    chart: Any = traitlets.Dict().tag(sync=True)
+
+    def still(self) -> bytes:
+        """Draw the chart with matplotlib, as PNG."""
+        from course_lib.viz.charts.chart_still import chart_still
+
+        return chart_still(self.chart, self.title).to_png()
+
+    def __repr__(self) -> str:
+        """Summarise in one line."""
+        what = "bars" if "bars" in self.chart else "curves"
+        names = [bar[0] for bar in self.chart.get("bars", [])] or [
+            line["name"] for line in self.chart["lines"] if not line["faint"]
+        ]
+        return f"Chart({what}: {', '.join(names)})"
+
+
+def chart(
+    data: Mapping[str, float] | Mapping[str, Points],
+    *,
+    x_label: str = "",
+    y_label: str = "",
+    x_log: bool = False,
+    y_log: bool = False,
+    x_range: Range | None = None,
+    y_range: Range | None = None,
+    x_ticks: Sequence[float] | None = None,
+    band: tuple[float, float, str] | None = None,
+    points: Mapping[str, tuple[float, float]] | None = None,
+    spread: Mapping[str, Sequence[Points]] | None = None,
+    told: str = "",
+    unit: str = "",
+    title: str = "",
+    said: str = "",
+) -> Chart:
+    """Show numbers by name as bars, or lists of points by name as curves.
+
+    Parameters
+    ----------
+    data : dict of str to float, or dict of str to list of (float, float)
+        The bars' lengths, or the points of each curve.
+    x_label, y_label : str
+        What the axes say, with their units.
+    x_log, y_log : bool, default: False
+        Whether an axis is logarithmic; the bars' axis is ``x``.
+    x_range, y_range : (float, float) or None, default: None
+        From where to where an axis goes; None takes what the data needs. Where pictures are
+        compared, as ``explore`` does, give them, so that the axes stay where they are.
+    x_ticks : sequence of float or None, default: None
+        Where the axis of curves is labelled; None chooses.
+    band : (float, float, str) or None, default: None
+        A band across the curves, from and to which value, and what it says.
+    points : dict of str to (float, float) or None, default: None
+        Single points with their names: published results, for example.
+    spread : dict of str to list of curves or None, default: None
+        Thin curves behind the curve of that name: single seeds behind their median.
+    told : str, default: ""
+        The bar that is marked.
+    unit : {"", "s", "bytes"} or str, default: ""
+        Of the bars; seconds and bytes are written as people read them.
+    title, said : str
+        What stands above it, and a sentence below, which screen readers read when it changes.
+
+    Returns
+    -------
+    Chart
+        A picture; where no script runs, a still.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, or a logarithmic axis would hold 0 or less.
+
+    Examples
+    --------
+    >>> chart({"ring": 0.0014, "tree": 0.0031}, unit="s")
+    Chart(bars: ring, tree)
+    >>> chart({"2 workers": [(1, 0.9), (2, 0.95)]}, y_label="efficiency")
+    Chart(curves: 2 workers)
+    """
+    if not data:
+        raise ValueError("data must hold a number or a curve, got nothing")
+    drawn: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "x_log": x_log, "said": said}
+    if all(isinstance(value, int | float) for value in data.values()):
+        bars = {name: float(value) for name, value in data.items()}  # type: ignore[arg-type]
+        drawn |= _bars(bars, x_log, x_range, told, unit)
+    else:
+        behind = [(name, seed) for name, seeds in (spread or {}).items() for seed in seeds]
+        lines = [_line(*one, faint=True) for one in behind]
+        lines += [_line(*one) for one in data.items()]
+        marks = {"x_ticks": x_ticks, "band": band}
+        drawn |= {"y_log": y_log, **_curves(lines, points or {}, drawn, x_range, y_range, y_log)}
+        drawn |= {name: list(mark) for name, mark in marks.items() if mark}
+    return Chart(chart=drawn, title=title)
+
+
+def _bars(
+    values: dict[str, float], log: bool, x_range: Range | None, told: str, unit: str
+) -> dict[str, Any]:
+    return {
+        "x_range": list(x_range or _range_of(values.values(), log, from_zero=True)),
+        "bars": [
+            [name, _rounded(value), _in_words(value, unit), name == told]
+            for name, value in values.items()
+        ],
+    }
+
+
+def _curves(
+    lines: list[dict[str, Any]],
+    points: Mapping[str, tuple[float, float]],
+    drawn: Mapping[str, Any],
+    x_range: Range | None,
+    y_range: Range | None,
+    y_log: bool,
+) -> dict[str, Any]:
+    xs = [at for line in lines for at in line["x"]] + [at for at, _ in points.values()]
+    ys = [at for line in lines for at in line["y"]] + [at for _, at in points.values()]
+    return {
+        "lines": lines,
+        "x_range": list(x_range or _range_of(xs, drawn["x_log"])),
+        "y_range": list(y_range or _range_of(ys, y_log)),
+        **({"points": [[name, *at] for name, at in points.items()]} if points else {}),
+    }
+
+
+def _line(name: str, points: Points, faint: bool = False) -> dict[str, Any]:
+    kept = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+    return {
+        "name": name,
+        "faint": faint,
+        "x": [_rounded(x) for x, _ in kept],
+        "y": [_rounded(y) for _, y in kept],
+    }
+
+
+def _range_of(values: Any, log: bool, from_zero: bool = False) -> tuple[float, float]:
+    found = [value for value in values if math.isfinite(value)]
+    if not found:
+        raise ValueError("data must hold a finite number, got none")
+    low, high = min(found), max(found)
+    if log:
+        if low <= 0:
+            raise ValueError(f"a logarithmic axis needs values above 0, got {low:g}")
+        return (low / 2 if from_zero else low), (high if high > low else 2 * low)
+    if from_zero:
+        return min(0.0, low), high if high > 0 else 1.0
+    margin = 0.05 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def _in_words(value: float, unit: str) -> str:
+    if unit == "s":
+        return in_seconds(value)
+    if unit == "bytes":
+        return in_bytes(value)
+    return f"{value:,.4g} {unit}".rstrip()
+
+
+def _rounded(value: float) -> float:
+    return float(f"{float(value):.5g}")

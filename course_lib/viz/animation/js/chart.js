@@ -1,0 +1,87 @@
+// A chart that follows its settings: curves over an axis, or bars with their values.
+
+function renderChart({ model, el }) {
+  const chart = model.get("chart"), title = model.get("title");
+  const { root } = makeRoot(el, "chart", `chart: ${title || chart.said}`);
+  if (title) html("div", { class: "lm-title" }, root, title);
+  const svg = draw("svg", { width: "100%", role: "img", "aria-label": chart.said }, root);
+  if (chart.said) html("div", { class: "lm-caption", "aria-live": "polite" }, root, chart.said);
+  const unwatch = watchWidth(root, () => {
+    const width = Math.max(320, root.clientWidth - 2);
+    svg.replaceChildren();
+    (chart.bars ? drawBars : drawLines)(svg, chart, width);
+  });
+  return () => { unwatch(); root.remove(); };
+}
+
+function drawLines(svg, chart, width) {
+  const height = 330, left = 66, right = width - 16, top = 14, low = height - 46;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const [x0, x1] = chart.x_range, [y0, y1] = chart.y_range;
+  const x = scaleOf(x0, x1, chart.x_log, left, right), y = scaleOf(y0, y1, chart.y_log, low, top);
+  const tick = (at, text, more) => draw("text", { class: "lm-tick", "font-size": 12, ...at, ...more }, svg, text);
+  if (chart.band) {
+    const [a, b, text] = chart.band, high = Math.min(y(a), y(b)), deep = Math.abs(y(a) - y(b));
+    draw("rect", { class: "lm-band", x: left, y: high, width: right - left, height: Math.max(deep, 1.5) }, svg);
+    if (text) tick({ x: left + 8, y: high + deep / 2 }, text);
+  }
+  for (const at of axis(y0, y1, chart.y_log)) {
+    draw("path", { class: "lm-lane", d: `M${left} ${y(at)}H${right}`, "stroke-dasharray": "1 3" }, svg);
+    tick({ x: left - 8, y: y(at) }, short(at), { "text-anchor": "end" });
+  }
+  for (const at of chart.x_ticks ?? axis(x0, x1, chart.x_log)) {
+    draw("path", { class: "lm-lane", d: `M${x(at)} ${low}v5` }, svg);
+    tick({ x: x(at), y: low + 16 }, short(at), { "text-anchor": "middle" });
+  }
+  draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
+  tick({ x: (left + right) / 2, y: height - 10 }, chart.x_label, { "text-anchor": "middle" });
+  tick({ x: 14, y: (top + low) / 2, transform: `rotate(-90 14 ${(top + low) / 2})` }, chart.y_label, { "text-anchor": "middle" });
+  const names = chart.lines.filter((line) => !line.faint);
+  const columns = chart.lines.map((line) => {
+    const i = Math.max(0, names.findIndex((other) => other.name === (line.of ?? line.name)));
+    const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", "7 4", "2 3"][i % 3];
+    const d = line.x.map((at, j) => `${j ? "L" : "M"}${x(at).toFixed(1)} ${clamp(y(line.y[j]), top, low).toFixed(1)}`).join("");
+    draw("path", { class: "lm-curve", d, stroke: colour, ...(line.faint ? { "stroke-width": 1.2, opacity: 0.45 } : { "stroke-dasharray": dash }) }, svg);
+    if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, fill: colour, class: "lm-dot" }, svg));
+    return { line, colour, dash };
+  });
+  for (const [name, px, py] of chart.points ?? []) {
+    draw("path", { class: "lm-point", d: `M${x(px) - 5} ${y(py)}h10M${x(px)} ${y(py) - 5}v10` }, svg);
+    const end = x(px) > right - 8 * name.length;
+    draw("text", { class: "lm-legend", "font-size": 12, x: x(px) + (end ? -9 : 9), y: y(py) - 9, "text-anchor": end ? "end" : "start" }, svg, name);
+  }
+  const shown = columns.filter(({ line }) => !line.faint);
+  if (shown.length > 1 || chart.legend) legendOf(svg, shown, chart, x, y, left, right, top, low);
+}
+
+// The legend stands in the corner in which the fewest points lie.
+function legendOf(svg, shown, chart, x, y, left, right, top, low) {
+  const wide = 40 + 7 * Math.max(...shown.map(({ line }) => line.name.length)), deep = 18 * shown.length + 6;
+  const corners = [[right - wide, top], [right - wide, low - deep], [left + 12, top], [left + 12, low - deep]];
+  const inside = ([cx, cy]) => chart.lines.reduce((n, line) => n + line.x.filter((at, j) =>
+    x(at) > cx - 8 && x(at) < cx + wide + 8 && y(line.y[j]) > cy - 8 && y(line.y[j]) < cy + deep + 8).length, 0);
+  const [cx, cy] = corners.map((corner) => [inside(corner), corner]).sort((a, b) => a[0] - b[0])[0][1];
+  shown.forEach(({ line, colour, dash }, i) => {
+    const at = cy + 12 + 18 * i;
+    draw("path", { class: "lm-curve", d: `M${cx} ${at}h24`, stroke: colour, "stroke-dasharray": dash }, svg);
+    draw("text", { class: "lm-legend", "font-size": 12.5, x: cx + 31, y: at }, svg, line.name);
+  });
+}
+
+function drawBars(svg, chart, width) {
+  const lane = 34, top = 8, n = chart.bars.length, height = top + n * lane + (chart.x_label ? 26 : 8);
+  const letters = Math.max(...chart.bars.map(([name]) => name.length)), left = Math.min(width * 0.42, 16 + 7.4 * letters);
+  const right = width - 16 - 7.2 * Math.max(...chart.bars.map(([, , text]) => text.length));
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const [x0, x1] = chart.x_range, x = scaleOf(x0, x1, chart.x_log, left, right);
+  chart.bars.forEach(([name, value, text, told], i) => {
+    const y = top + (i + 0.5) * lane, end = Math.max(left + 2, Math.min(right, x(value)));
+    draw("text", { class: "lm-bar-name", "font-size": 13, x: left - 8, y, "text-anchor": "end" }, svg, fit(name, left - 16, 7.2));
+    draw("rect", { class: told ? "lm-told" : "lm-amount", x: left, y: y - 11, width: end - left, height: 22 }, svg);
+    draw("text", { class: "lm-legend", "font-size": 13, x: end + 7, y }, svg, text);
+  });
+  draw("path", { class: "lm-lane", d: `M${left} ${top}V${top + n * lane}` }, svg);
+  if (chart.x_label) draw("text", { class: "lm-tick", "font-size": 12, x: left, y: height - 10 }, svg, chart.x_label);
+}

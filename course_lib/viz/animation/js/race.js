@@ -1,0 +1,133 @@
+// Loss curves that grow under one clock, with the numbers that each run has now.
+
+function renderRace({ model, el }) {
+  const race = model.get("race"), title = model.get("title"), runners = race.runners;
+  const { root, hatch } = makeRoot(el, "race", `race: ${title || runners.map((r) => r.name).join(", ")}`);
+  if (title) html("div", { class: "lm-title" }, root, title);
+  const choices = html("div", { class: "lm-axes", role: "group", "aria-label": "what the clock counts" }, root);
+  const svg = draw("svg", { width: "100%", role: "img" }, root), board = html("div", { class: "lm-board" }, root);
+  let across = 0, large = false, view;
+  const axisNow = () => race.axes[across], most = () => axisNow().end;
+  const buttons = race.axes.map(({ label }, i) => {
+    const node = html("button", { type: "button", "aria-pressed": String(i === 0) }, choices, label);
+    node.addEventListener("click", () => {
+      const f = transport.position() / most();
+      across = i;
+      buttons.forEach((other, j) => other.setAttribute("aria-pressed", String(j === i)));
+      build();
+      transport.seek(f * most());
+    });
+    return node;
+  });
+  const steps = () => {
+    const all = [...new Set(runners.flatMap((r) => r[axisNow().key]))].sort((a, b) => a - b), every = Math.ceil(all.length / 60);
+    return all.filter((_, i) => i % every === 0);
+  };
+  let sorted = [];
+  const transport = makeTransport(root, {
+    end: most,
+    steps: () => sorted,
+    to: (at) => at / (most() || 1),
+    from: (f) => f * most(),
+    seconds: () => 8,
+    text: (at) => `${axisNow().unit ? at.toFixed(2) : Math.floor(at).toLocaleString("en")} ${axisNow().unit || axisNow().label}`,
+    rested() {},
+    show(at) { view.update(at); },
+  }, 0);
+  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; build(); return large; });
+  const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
+  const rows = makeBoard(board, runners);
+
+  function build() {
+    sorted = steps();
+    root.classList.toggle("lm-large", large);
+    view = makeCurvesOf(svg, race, axisNow(), Math.max(320, root.clientWidth - 2), large ? 1.5 : 1, hatch, (places) => {
+      const told = rows(places);
+      if (says.textContent !== told) says.textContent = told;
+      svg.setAttribute("aria-label", told);
+    });
+    transport.show();
+  }
+  const unwatch = watchWidth(root, build);
+  root.race = { seek: transport.seek, position: transport.position, end: most, isPlaying: transport.isPlaying };
+  return () => { transport.halt(); unwatch(); root.remove(); };
+}
+
+function makeCurvesOf(svg, race, across, width, k, hatch, tell) {
+  const height = 290 * k, left = 60 * k, right = width - 14, top = 12 * k, low = height - 44 * k, clip = `${hatch}-clip`;
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const [y0, y1] = race.y_range, x = scaleOf(0, across.end, false, left, right), y = scaleOf(y0, y1, race.y_log, low, top);
+  const tick = (at, text, anchor) => draw("text", { class: "lm-tick", "font-size": 12 * k, ...at, "text-anchor": anchor }, svg, text);
+  for (const at of axis(y0, y1, race.y_log)) {
+    draw("path", { class: "lm-lane", d: `M${left} ${y(at)}H${right}`, "stroke-dasharray": "1 3" }, svg);
+    tick({ x: left - 8 * k, y: y(at) }, short(at), "end");
+  }
+  for (const at of axis(0, across.end, false)) {
+    draw("path", { class: "lm-lane", d: `M${x(at)} ${low}v5` }, svg);
+    tick({ x: x(at), y: low + 16 * k }, short(at), "middle");
+  }
+  draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
+  tick({ x: (left + right) / 2, y: height - 9 * k }, `${across.label} ${across.unit}`.trim(), "middle");
+  tick({ x: 13 * k, y: (top + low) / 2, transform: `rotate(-90 ${13 * k} ${(top + low) / 2})` }, "loss", "middle");
+  if (race.target !== undefined) {
+    draw("path", { class: "lm-target", d: `M${left} ${y(race.target)}H${right}` }, svg);
+    tick({ x: right - 4, y: y(race.target) - 9 * k }, `target ${short(race.target)}`, "end");
+  }
+  const cover = draw("rect", { x: left, y: 0, width: 0, height }, draw("clipPath", { id: clip }, svg));
+  const pathOf = (one) => one.loss.map((v, j) => `${j ? "L" : "M"}${x(one[across.key][j]).toFixed(1)} ${clamp(y(v), top, low).toFixed(1)}`).join("");
+  const look = (i) => ({ stroke: COLOURS[CURVE_ORDER[i % 7]], "stroke-dasharray": ["", `${7 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3] });
+  const grown = draw("g", { "clip-path": `url(#${clip})` }, svg);
+  for (const seed of race.seeds) draw("path", { class: "lm-curve lm-seed", d: pathOf(seed), stroke: look(seed.of).stroke }, grown);
+  const marks = race.runners.map((runner, i) => {
+    draw("path", { class: "lm-curve lm-ghost", d: pathOf(runner), stroke: look(i).stroke }, svg);
+    draw("path", { class: "lm-curve", d: pathOf(runner), ...look(i) }, grown);
+    const hit = race.target === undefined ? -1 : runner.loss.findIndex((v) => v <= race.target);
+    const flag = hit < 0 ? null : draw("path", { class: "lm-flag", fill: look(i).stroke, d: `M${x(runner[across.key][hit])} ${y(race.target)}v${-16 * k}l${9 * k} ${5 * k}l${-9 * k} ${5 * k}` }, svg);
+    const dot = draw("circle", { r: 5.5 * k, fill: look(i).stroke, class: "lm-dot" }, svg);
+    return { runner, dot, flag, hit };
+  });
+  const head = draw("path", { class: "lm-now", d: `M0 ${top}V${low}` }, svg);
+  return { update(at) {
+    cover.setAttribute("width", Math.max(0, x(at) - left));
+    head.setAttribute("transform", `translate(${x(at).toFixed(1)} 0)`);
+    tell(marks.map(({ runner, dot, flag, hit }) => {
+      const n = reached(runner[across.key], at);
+      dot.setAttribute("visibility", n ? "visible" : "hidden");
+      flag?.setAttribute("visibility", n > hit ? "visible" : "hidden");
+      if (n) { dot.setAttribute("cx", x(runner[across.key][n - 1])); dot.setAttribute("cy", clamp(y(runner.loss[n - 1]), top, low)); }
+      return n;
+    }));
+  } };
+}
+
+// A row a run: its colour, its loss now, and what its replicas have as checksums.
+function makeBoard(board, runners) {
+  const rows = runners.map((runner, i) => {
+    const row = html("div", { class: "lm-row" }, board), svg = draw("svg", { width: 26, height: 12, "aria-hidden": "true" }, row);
+    draw("path", { class: "lm-curve", d: "M0 6H26", stroke: COLOURS[CURVE_ORDER[i % 7]], "stroke-dasharray": ["", "7 4", "2 3"][i % 3] }, svg);
+    html("span", { class: "lm-runner" }, row, runner.name);
+    const now = html("span", { class: "lm-now-is" }, row), sums = runner.checksums?.length ? html("span", { class: "lm-sums" }, row) : null;
+    return { runner, now, sums, row };
+  });
+  return (places) => {
+    let best = null;
+    const told = rows.map(({ runner, now, sums, row }, i) => {
+      const n = places[i], loss = n ? runner.loss[n - 1] : null;
+      now.textContent = n ? `loss ${short(loss)}` : "not begun";
+      if (n && (best === null || loss < best.loss)) best = { loss, name: runner.name };
+      if (sums) {
+        const values = runner.checksums.map((of) => of[Math.max(0, Math.min(n - 1, of.length - 1))]);
+        const alike = Math.max(...values) - Math.min(...values) <= 1e-9 * Math.max(1, ...values.map(Math.abs));
+        sums.replaceChildren();
+        html("span", { class: "lm-sums-name" }, sums, "checksums");
+        values.forEach((value) => html("span", { class: "lm-sum" }, sums, value.toPrecision(5)));
+        html("span", { class: alike ? "lm-alike" : "lm-apart" }, sums, alike ? "alike" : "apart");
+        row.dataset.alike = alike;
+      }
+      return n ? `${runner.name} ${short(loss)}` : `${runner.name} has not begun`;
+    });
+    return told.join("; ") + (best && rows.length > 1 ? `; lowest: ${best.name}` : "");
+  };
+}

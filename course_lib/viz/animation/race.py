@@ -1,0 +1,211 @@
+"""Loss curves that grow under one clock; the axis is updates, seconds, bytes or epochs."""
+
+import bisect
+import itertools
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from course_lib.viz.animation.picture import Picture
+from course_lib.viz.animation.script import read_css, read_esm
+from course_lib.viz.charts.curves import loss_curve
+from course_lib.words.units import time_unit
+
+if TYPE_CHECKING:
+    from course_lib.trace.trace import Trace
+
+__all__ = ["Race", "race"]
+
+_MOST_POINTS = 300
+_AXES = {"updates": "updates", "seconds": "time", "bytes": "bytes sent", "epochs": "epochs"}
+
+
+class Race(Picture):
+    """Runs against each other; make one with ``race({name: run})``.
+
+    Attributes
+    ----------
+    race : dict
+        ``axes``: what may lie across, with its unit and its end; ``runners``: of each run the
+        points on every axis, the losses, and the replicas' checksums; the target.
+    """
+
+    _esm = read_esm("race")
+    _css = read_css("race")
+    shown = ("race",)
+    kind = traitlets.Unicode("race").tag(sync=True)
+    race: Any = traitlets.Dict().tag(sync=True)
+
+    def still(self) -> bytes:
+        """Draw the whole curves with matplotlib, as PNG."""
+        from course_lib.viz.charts.race_still import race_still
+
+        return race_still(self.race, self.title).to_png()
+
+    def __repr__(self) -> str:
+        """Summarise in one line that holds no time."""
+        said = [f"{one['name']} ({len(one['loss'])} updates)" for one in self.race["runners"]]
+        return f"Race({', '.join(said)})"
+
+
+def race(
+    runs: Mapping[str, Any],
+    *,
+    replicas: bool = False,
+    target: float | None = None,
+    steps_per_epoch: float | Mapping[str, float] | None = None,
+    y_log: bool = False,
+    note: str = "loss_partial",
+    title: str = "",
+) -> Race:
+    """Let the losses of runs grow side by side; switch what the clock counts.
+
+    Parameters
+    ----------
+    runs : dict of str to Result, Trace, or list of them
+        What to compare, by name. Of a list, the runs of several seeds, the median is drawn over
+        thin curves of each.
+    replicas : bool, default: False
+        Show beside each run the numbers that its ranks noted as ``"checksum"``: they tell whether
+        the replicas are one model. A run that noted none has none.
+    target : float or None, default: None
+        A loss to reach; the moment in which a run reaches it is marked.
+    steps_per_epoch : float, dict of str to float, or None, default: None
+        How many updates go through all examples once; with it, epochs are an axis, too.
+    y_log : bool, default: False
+        Whether the losses have a logarithmic axis.
+    note : str, default: "loss_partial"
+        The notes that add up to the loss, see ``loss_curve``.
+    title : str, default: ""
+        What stands above it.
+
+    Returns
+    -------
+    Race
+        A picture that moves; where no script runs, the whole curves.
+
+    Raises
+    ------
+    ValueError
+        If there is no run, or one noted no loss.
+
+    Examples
+    --------
+    >>> from course_lib import run
+    >>> def falling(comm, rate):
+    ...     for step in range(3):
+    ...         comm.note("loss_partial", rate**step / comm.size)
+    >>> race({f"{r}": run(falling, r, workers=2, backend="simulated") for r in (0.5, 0.9)})
+    Race(0.5 (3 updates), 0.9 (3 updates))
+    """
+    if not runs:
+        raise ValueError("runs must hold at least one run by name, got none")
+    per_epoch = dict(steps_per_epoch) if isinstance(steps_per_epoch, Mapping) else steps_per_epoch
+    runners: list[dict[str, Any]] = []
+    seeds: list[dict[str, Any]] = []
+    for name, given in runs.items():
+        several = list(given) if isinstance(given, Sequence) else [given]
+        traces = [getattr(one, "trace", one) for one in several]
+        steps = per_epoch.get(name) if isinstance(per_epoch, dict) else per_epoch
+        found = [_columns(trace, note, steps) for trace in traces]
+        runner = {"name": str(name), **(found[0] if len(found) == 1 else _median(found))}
+        if replicas:
+            runner["checksums"] = _checksums(traces[0])
+        seeds += [{"of": len(runners), **one} for one in found] if len(found) > 1 else []
+        runners.append(runner)
+    return Race(race=_packed(runners, seeds, target, y_log), title=title)
+
+
+def _columns(trace: "Trace", note: str, per_epoch: float | None) -> dict[str, list[float]]:
+    """Return the losses of a run and where they stand: update, time, bytes sent until then."""
+    points = loss_curve(trace, note)
+    times = [time_s for time_s, _ in points]
+    columns = {
+        "updates": [float(k) for k in range(1, len(points) + 1)],
+        "seconds": times,
+        "bytes": _bytes_until(trace, times),
+        "loss": [value for _, value in points],
+    }
+    if per_epoch:
+        columns["epochs"] = [k / per_epoch for k in columns["updates"]]
+    return columns
+
+
+def _bytes_until(trace: "Trace", times: list[float]) -> list[float]:
+    """Count the bytes that all ranks together have begun to send before each time."""
+    sent = sorted((message.posted_s, message.n_bytes) for message in trace.messages)
+    totals = [0, *itertools.accumulate(n_bytes for _, n_bytes in sent)]
+    posted = [time_s for time_s, _ in sent]
+    return [float(totals[bisect.bisect_left(posted, time_s)]) for time_s in times]
+
+
+def _median(runs: list[dict[str, list[float]]]) -> dict[str, list[float]]:
+    """Take the median of several runs, update by update, as far as all go."""
+    return {
+        name: [statistics.median(values) for values in zip(*(run[name] for run in runs))]  # noqa: B905
+        for name in runs[0]
+    }
+
+
+def _checksums(trace: "Trace") -> list[list[float]]:
+    """List by rank the checksums that it noted, in order."""
+    by_rank: list[list[float]] = [[] for _ in range(trace.size)]
+    for one in trace.notes_named("checksum"):
+        by_rank[one.rank].append(_rounded(float(one.value)))
+    return by_rank if any(by_rank) else []
+
+
+def _packed(
+    runners: list[dict[str, Any]], seeds: list[dict[str, Any]], target: float | None, y_log: bool
+) -> dict[str, Any]:
+    """Thin, round, and say how far each axis goes."""
+    names = [name for name in _AXES if all(name in runner for runner in runners)]
+    if all(not runner["bytes"][-1] for runner in runners):
+        names.remove("bytes")
+    ends = {name: max(runner[name][-1] for runner in runners) for name in names}
+    axes = []
+    for name in names:
+        factor, unit = (1.0, "")
+        if name == "seconds":
+            factor, unit = time_unit(ends[name])
+        elif name == "bytes":
+            factor, unit = next(
+                (f, u) for f, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "bytes"))
+                if ends[name] >= f or f == 1.0
+            )  # fmt: skip
+        axes.append({"key": name, "label": _AXES[name], "unit": unit, "end": ends[name] / factor})
+        for one in [*runners, *seeds]:
+            one[name] = [value / factor for value in one[name]]
+    losses = [v for one in [*runners, *seeds] for v in one["loss"] if math.isfinite(v)]
+    low, high = min(losses), max(losses)
+    margin = 0.05 * (high - low) or 0.5
+    y_range = [max(low, 1e-12), high] if y_log else [min(0.0, low), high + margin]
+    return {
+        "axes": axes, "y_log": y_log, "y_range": [_rounded(v) for v in y_range],
+        "runners": [_thinned(one) for one in runners], "seeds": [_thinned(one) for one in seeds],
+        **({"target": target} if target is not None else {}),
+    }  # fmt: skip
+
+
+def _thinned(one: dict[str, Any]) -> dict[str, Any]:
+    """Keep at most 300 points, the last among them; checksums keep the places of the points."""
+    n = len(one["loss"])
+    stride = max(1, -(-n // _MOST_POINTS))
+    kept = [*range(0, n, stride)] + ([n - 1] if (n - 1) % stride else [])
+    thin: dict[str, Any] = {
+        name: [_rounded(values[k]) for k in kept]
+        for name, values in one.items() if name in _AXES or name == "loss"
+    }  # fmt: skip
+    if "checksums" in one:
+        # A rank that noted before its first step, too, has one more; then the k-th loss is the
+        # loss of the k-th checksum.
+        thin["checksums"] = [[of_rank[k] for k in kept if k < len(of_rank)]
+                             for of_rank in one["checksums"]]  # fmt: skip
+    return {**{name: one[name] for name in ("name", "of") if name in one}, **thin}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -1,0 +1,80 @@
+"""A chart where no script runs: the same data, drawn by matplotlib."""
+
+from typing import Any
+
+from course_lib.viz.colours import CURVE_COLOURS, OKABE_ITO
+from course_lib.viz.stills.parts import INK, LINE, Still
+
+__all__ = ["chart_still"]
+
+_WIDTH = 6.3  # inches
+_DASHES = ("-", "--", ":")
+
+
+def chart_still(chart: dict[str, Any], title: str = "") -> Still:
+    """Draw what ``Chart.chart`` holds.
+
+    Parameters
+    ----------
+    chart : dict
+        ``lines`` or ``bars``, and the axes.
+    title : str, default: ""
+        What stands above it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A figure that no global state knows of.
+    """
+    is_bars = "bars" in chart
+    height = 0.9 + 0.3 * len(chart["bars"]) if is_bars else 3.1
+    figure = Still(f"chart: {title or chart['said']}", (_WIDTH, height))
+    axes = figure.put(
+        2.0 if is_bars else 0.8, 0.55, _WIDTH - (3.0 if is_bars else 0.95), height - 0.9
+    )
+    (_draw_bars if is_bars else _draw_lines)(axes, chart)
+    axes.tick_params(length=2.5, labelsize=8, colors=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel(chart["x_label"], fontsize=9)
+    axes.set_ylabel(chart["y_label"], fontsize=9)
+    axes.set_title(title, fontsize=10, loc="left")
+    return figure
+
+
+def _draw_bars(axes: Any, chart: dict[str, Any]) -> None:
+    names = [name for name, *_ in chart["bars"]]
+    values = [max(value, chart["x_range"][0]) for _, value, *_ in chart["bars"]]
+    colours = [OKABE_ITO[5] if told else "#40566b" for *_, told in chart["bars"]]
+    if chart["x_log"]:
+        axes.set_xscale("log")
+    drawn = axes.barh(range(len(names)), values, 0.65, color=colours)
+    axes.bar_label(drawn, [text for _, _, text, _ in chart["bars"]], padding=4, fontsize=8)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlim(*chart["x_range"])
+    axes.invert_yaxis()
+
+
+def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
+    if "band" in chart:
+        low, high, text = chart["band"]
+        axes.axhspan(low, high, color=OKABE_ITO[1], alpha=0.2, linewidth=0, label=text)
+    names = [line["name"] for line in chart["lines"] if not line["faint"]]
+    for line in chart["lines"]:
+        number = names.index(line["name"])
+        look = {"color": OKABE_ITO[CURVE_COLOURS[number % 7]]}
+        if line["faint"]:
+            axes.plot(line["x"], line["y"], linewidth=0.8, alpha=0.45, **look)
+        else:
+            axes.plot(line["x"], line["y"], _DASHES[number % 3], label=line["name"], **look)
+    for name, x, y in chart.get("points", []):
+        axes.plot([x], [y], "+", color=INK)
+        axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8)
+    axes.set_xscale("log" if chart["x_log"] else "linear")
+    axes.set_yscale("log" if chart["y_log"] else "linear")
+    axes.set_xlim(*chart["x_range"])
+    axes.set_ylim(*chart["y_range"])
+    if "x_ticks" in chart:
+        axes.set_xticks(chart["x_ticks"], [f"{at:g}" for at in chart["x_ticks"]])
+        axes.minorticks_off()
+    axes.grid(color=LINE, linewidth=0.5)
+    axes.legend(fontsize=8, frameon=False)

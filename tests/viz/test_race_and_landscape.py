@@ -1,0 +1,148 @@
+"""What a race and a landscape are drawn from: runs as points, nothing that did not happen."""
+
+import json
+
+import numpy as np
+import pytest
+
+from course_lib import run
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.schemes import data_parallel, downpour, hogwild, parameter_averaging
+from course_lib.training import Plan
+from course_lib.viz import landscape, race
+from course_lib.viz.animation.landscape import walks_of
+
+X = np.linspace(-1, 1, 32)[:, None]
+Y = 1 + 2 * X[:, 0] + np.sin(40 * X[:, 0])
+LINE = LinearRegression(1)
+PLAN = Plan(learning_rate=0.2, batch_size=8, epochs=2)
+
+
+def falling(comm, rate, sums=False):
+    for step in range(4):
+        if sums:
+            comm.note("checksum", float(comm.rank if rate > 0.6 else step))
+        comm.send(np.zeros(2), (comm.rank + 1) % comm.size)
+        comm.recv((comm.rank - 1) % comm.size)
+        comm.note("loss_partial", rate**step / comm.size)
+
+
+def simulated(program, *arguments, workers=2):
+    return run(program, *arguments, workers=workers, backend="simulated")
+
+
+def test_a_race_counts_updates_seconds_bytes_and_epochs():
+    made = simulated(falling, 0.5)
+    drawn = race({"half": made}, steps_per_epoch=2).race
+    (runner,) = drawn["runners"]
+    assert [axis["key"] for axis in drawn["axes"]] == ["updates", "seconds", "bytes", "epochs"]
+    assert runner["loss"] == [1, 0.5, 0.25, 0.125]
+    assert runner["updates"] == [1, 2, 3, 4]
+    assert runner["epochs"] == [0.5, 1, 1.5, 2]
+    assert runner["bytes"] == [32, 64, 96, 128]  # two ranks, 16 bytes a step each
+    assert drawn["axes"][2]["unit"] == "bytes"
+    factor = {"s": 1, "ms": 1e-3, "µs": 1e-6}[drawn["axes"][1]["unit"]]
+    assert runner["seconds"][-1] * factor == pytest.approx(made.elapsed_s, rel=1e-4)
+
+
+def test_a_race_of_runs_without_messages_has_no_axis_of_bytes():
+    alone = simulated(lambda comm: comm.note("loss_partial", 1.0), workers=1)
+    assert [axis["key"] for axis in race({"alone": alone}).race["axes"]] == ["updates", "seconds"]
+
+
+def test_several_seeds_are_a_median_and_thin_curves():
+    drawn = race({"rates": [simulated(falling, rate) for rate in (0.1, 0.5, 0.9)]}).race
+    assert drawn["runners"][0]["loss"] == [1, 0.5, 0.25, 0.125]
+    assert [seed["of"] for seed in drawn["seeds"]] == [0, 0, 0]
+
+
+def test_checksums_are_what_each_rank_noted_step_by_step():
+    runs = {"alike": simulated(falling, 0.5, True), "apart": simulated(falling, 0.9, True)}
+    drawn = race(runs, replicas=True).race["runners"]
+    assert drawn[0]["checksums"] == [[0, 1, 2, 3], [0, 1, 2, 3]]
+    assert drawn[1]["checksums"] == [[0, 0, 0, 0], [1, 1, 1, 1]]
+
+
+def test_a_long_race_keeps_its_last_point_and_stays_small():
+    def long(comm):
+        for step in range(2_000):
+            comm.note("loss_partial", 1 / (step + 1))
+
+    drawn = race({"long": simulated(long, workers=1)}).race
+    assert drawn["runners"][0]["updates"][-1] == 2_000
+    assert len(json.dumps(drawn)) < 60_000
+
+
+def test_a_race_without_runs_or_losses_is_refused():
+    with pytest.raises(ValueError, match="runs must hold at least one"):
+        race({})
+    with pytest.raises(ValueError, match="must be the name of notes"):
+        race({"silent": simulated(lambda comm: None)})
+
+
+@pytest.mark.parametrize(("scheme", "n_walks"), [(data_parallel, 1), (hogwild, 4)])
+def test_replicas_that_are_always_together_are_one_dot(scheme, n_walks):
+    walks = walks_of("it", simulated(scheme, LINE, X, Y, PLAN, workers=4), (0.0, 0.0))
+    assert len(walks) == n_walks
+    assert walks[0]["replicas"] == (4 if n_walks == 1 else 1)
+    assert (walks[0]["x"][0], walks[0]["y"][0]) == (0, 0)
+
+
+def test_a_walk_ends_where_the_training_ended():
+    made = simulated(data_parallel, LINE, X, Y, PLAN, workers=4)
+    (walk,) = walks_of("it", made)
+    assert (walk["x"][-1], walk["y"][-1]) == pytest.approx(tuple(made.values[0].w), rel=1e-4)
+    assert len(walk["t"]) == 8
+
+
+def test_averaged_replicas_spread_and_meet():
+    walks = walks_of("it", simulated(parameter_averaging, LINE, X, Y, PLAN, 4, workers=4))
+    places = np.array([[walk["x"], walk["y"]] for walk in walks])  # replica, coordinate, note
+    spread = np.ptp(places, axis=0).max(axis=0)
+    assert list(spread < 1e-9) == [False] * 4 + [True] + [False] * 4 + [True]
+
+
+def test_an_arrow_begins_where_the_stale_gradient_was_computed():
+    made = simulated(downpour, LINE, X, Y, PLAN, workers=4)
+    trace = made.trace
+    (walk,) = walks_of("it", trace, (0.0, 0.0))
+    ages = [note.value for note in trace.notes_named("staleness")]
+    old = [k for k, age in enumerate(ages, start=1) if age]
+    assert len(walk["arrows"]) == len(old) > 2
+    for k, (time_s, x, y) in zip(old, walk["arrows"], strict=True):
+        assert time_s == walk["t"][k]
+        assert (x, y) == (walk["x"][k - 1 - ages[k - 1]], walk["y"][k - 1 - ages[k - 1]])
+
+
+def test_heights_and_losses_are_those_of_the_model():
+    picture = landscape({"down": [[0.0, 0.0], [1.0, 2.0]]}, (LINE, X, Y), x_range=(0, 2))
+    drawn = picture.landscape
+    expected = [LINE.loss(np.array(w), (X, Y)) for w in ([0.0, 0.0], [1.0, 2.0])]
+    assert drawn["walks"][0]["loss"] == pytest.approx(expected, rel=1e-4)
+    assert drawn["unit"] == "steps"
+    assert (min(drawn["heights"]), max(drawn["heights"])) == (0, 255)
+    assert len(drawn["heights"]) == drawn["columns"] * drawn["rows"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ({}, "runs must hold at least one"),
+        ({"a": [[1.0, 2.0, 3.0]]}, r"must have shape \(steps, 2\)"),
+        ({"a": "silent"}, 'has no note "w" of two numbers'),
+    ],
+)
+def test_what_cannot_be_walked_is_refused(runs, text):
+    if runs.get("a") == "silent":
+        runs = {"a": simulated(lambda comm: None)}
+    with pytest.raises(ValueError, match=text):
+        landscape(runs, lambda a, b: a**2 + b**2)
+
+
+def test_both_say_what_they_are_and_have_a_still():
+    made = simulated(data_parallel, LINE, X, Y, PLAN)
+    pictures = race({"it": made}), landscape({"it": made}, (LINE, X, Y))
+    assert repr(pictures[0]) == "Race(it (8 updates))"
+    assert repr(pictures[1]) == "Landscape(it (1 dot))"
+    for picture in pictures:
+        assert picture.still().startswith(b"\x89PNG")

@@ -1,0 +1,105 @@
+"""A race and a landscape in a real browser, on one saved page each: no kernel, no network."""
+
+import numpy as np
+import pytest
+
+from course_lib import run
+from course_lib.models.linear_regression import LinearRegression
+from course_lib.schemes import data_parallel, parameter_averaging
+from course_lib.training import Plan
+from course_lib.viz import landscape, race
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+X = np.linspace(-1, 1, 32)[:, None]
+EXAMPLES = LinearRegression(1), X, 1 + 2 * X[:, 0] + np.sin(40 * X[:, 0])
+PLAN = Plan(learning_rate=0.2, batch_size=8, epochs=2)
+
+
+def pictures():
+    runs = {
+        "gradients": run(data_parallel, *EXAMPLES, PLAN, workers=4, backend="simulated"),
+        "parameters": run(parameter_averaging, *EXAMPLES, PLAN, 4, workers=4, backend="simulated"),
+    }
+    return {
+        "race": race(runs, target=0.5),
+        "landscape": landscape({"parameters": runs["parameters"]}, EXAMPLES, start=(0, 0)),
+    }
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    return {kind: p.save(folder / f"{kind}.html") for kind, p in pictures().items()}
+
+
+@pytest.fixture
+def opened(browser, saved):
+    contexts, complaints = [], []
+
+    def open_page(kind, **options):
+        context = browser.new_context(
+            viewport={"width": 1000, "height": 800}, offline=True, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text))
+        page.goto(saved[kind].as_uri())
+        page.wait_for_selector(f".lm-{kind}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def seek(page, kind, fraction):
+    page.evaluate(
+        "([kind, f]) => { const p = document.querySelector('.lm-' + kind)[kind];"
+        " p.seek(f * p.end()); }",
+        [kind, fraction],
+    )
+
+
+def test_a_race_grows_names_who_leads_and_switches_its_axis(opened):
+    page = opened("race")
+    caption = page.locator(".lm-caption")
+    assert caption.inner_text() == "gradients has not begun; parameters has not begun"
+    seek(page, "race", 1.0)
+    assert "lowest: " in caption.inner_text()
+    clock = page.locator(".lm-clock")
+    assert clock.inner_text() == "8 updates"
+    page.get_by_role("button", name="bytes sent").click()
+    assert clock.inner_text().split()[-1] in ("bytes", "KB")
+    pressed = page.locator('.lm-axes button[aria-pressed="true"]')
+    assert pressed.all_inner_texts() == ["bytes sent"]
+
+
+def test_dots_spread_meet_and_say_how_far_apart_they_are(opened):
+    page = opened("landscape")
+    caption = page.locator(".lm-caption")
+    shown = '.lm-replica[visibility="visible"]'
+    assert caption.inner_text().startswith("4 replicas on one spot")
+    assert page.locator(shown).all_text_contents() == ["×4"]
+    seek(page, "landscape", 0.3)
+    assert "4 replicas up to" in caption.inner_text()
+    assert page.locator(shown).count() == 4
+    seek(page, "landscape", 1.0)
+    assert page.locator(shown).all_text_contents() == ["×4"]
+
+
+@pytest.mark.parametrize("kind", ["race", "landscape"])
+def test_keys_play_and_step_and_reduced_motion_jumps(opened, kind):
+    page = opened(kind, reduced_motion="reduce")
+    root = page.locator(f".lm-{kind}")
+    position = f"document.querySelector('.lm-{kind}').{kind}.position()"
+    root.focus()
+    page.keyboard.press("ArrowRight")
+    first = page.evaluate(position)
+    assert first > 0
+    page.keyboard.press("End")
+    assert page.evaluate(position) > first
+    page.keyboard.press("Home")
+    assert page.evaluate(position) == 0
