@@ -23,9 +23,12 @@ from tests.residue import assert_nothing_left, names_in_shared_memory, residue
 # Before torch is loaded, here or in a process that a test starts. Threads of OpenMP that spin while
 # they wait take the cores from other tests: the training in a lecture took three times as long.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-# A shell starts what runs behind it deaf to Ctrl-C, and so would be the programs that tests start.
+# A shell starts what runs behind it deaf to Ctrl-C, nohup to the end of the terminal, and so would
+# be the programs that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
@@ -46,14 +49,24 @@ def _needs_torch(item: pytest.Item) -> bool:
     """Tell whether the name of a test, its file, its fixtures or the row that it plays say so."""
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     rows = [value.check for value in parameters if hasattr(value, "check")]
-    names = getattr(item, "fixturenames", ())
-    told = [item.nodeid, _text(item.path), *names, *map(inspect.getsource, rows)]
-    return any(word in text for word in WITH_TORCH for text in told)
+    told = [item.nodeid, *getattr(item, "fixturenames", ())]
+    return (
+        any(word in text for word in WITH_TORCH for text in told)
+        or _file_speaks_of_torch(item.path)
+        or any(map(_source_speaks_of_torch, rows))
+    )
 
 
 @cache
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _file_speaks_of_torch(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return any(word in text for word in WITH_TORCH)
+
+
+@cache
+def _source_speaks_of_torch(value: Any) -> bool:
+    text = inspect.getsource(value)
+    return any(word in text for word in WITH_TORCH)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

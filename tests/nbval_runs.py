@@ -1,4 +1,4 @@
-"""Run a notebook, by nbval in a process of its own: compare what it prints, try its claims."""
+"""Run notebooks, by nbval in a process of its own: compare what they print, try their claims."""
 
 import os
 import subprocess
@@ -26,21 +26,21 @@ _WORDS = [
 
 
 def nbval(
-    path: Path, *, strict: bool = STRICT, ledger: Path = LEDGER
+    *paths: Path, strict: bool = STRICT, ledger: Path = LEDGER
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the notebook in its folder, and the opposites of its claims; return how nbval ended.
+    """Run notebooks, each in its folder and in a kernel of its own, and the opposites of claims.
 
-    Outputs are compared if ``strict``.
+    Outputs are compared if ``strict``. Returns how nbval ended.
     """
-    words = [*_WORDS, "--nbval" if strict else "--nbval-lax", "--rootdir", str(path.parent)]
+    words = [*_WORDS, "--nbval" if strict else "--nbval-lax", "--rootdir", str(paths[0].parent)]
     words += ["--claims", str(ledger)]
-    paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
+    imports = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
     # The other plugins take their time, too, and have nothing to do here.
-    environment = {"PYTHONPATH": os.pathsep.join(paths), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {"PYTHONPATH": os.pathsep.join(imports), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
-        [sys.executable, "-c", _START, *words, str(path)],
+        [sys.executable, "-c", _START, *words, *map(str, paths)],
         env={**os.environ, **environment},
-        cwd=path.parent,
+        cwd=paths[0].parent,
         capture_output=True,
         text=True,
         encoding="utf-8",

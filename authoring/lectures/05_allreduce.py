@@ -715,39 +715,39 @@ assert used < 1
 # run all ranks hold the same bits, whatever the algorithm: replicas that differ would drift apart.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A thousand workers
+# ## Five hundred workers
 #
-# 1,024 virtual workers sum a vector of 8,192 bytes. The ring's chunk is a single number now.
-# Predict its time in milliseconds, from $2(P-1)$ rounds of 20 µs each. (The ring alone sends two
-# million messages: the next cell works for about half a minute.)
+# 512 virtual workers sum a vector of 4,096 bytes. The ring's chunk is a single number now. Predict
+# its time in milliseconds, from $2(P-1)$ rounds of 20 µs each. (The ring alone sends half a million
+# messages: the next cell works for some seconds.)
 
 # %%
-guess_ms = predict("1,024 workers, 8 KB: how long does the ring take?", "milliseconds")
+guess_ms = predict("512 workers, 4 KB: how long does the ring take?", "milliseconds")
 guess_ms
 
 # %%
 names = ("central", "tree", "double_tree", "butterfly", "halving_doubling", "ring")
-virtual_ms = {name: virtual_s(ALLREDUCES[name], 1024, 8192) * 1e3 for name in names}
+virtual_ms = {name: virtual_s(ALLREDUCES[name], 512, 4096) * 1e3 for name in names}
 print(guess_ms.compare(round(virtual_ms["ring"], 3)))
 
 # %% name="thousand"
 alpha_beta = (network.latency_s, network.beta_s_per_byte)
-print("1,024 workers     8 KB: simulated    predicted    819 MB: predicted")
+print("512 workers       4 KB: simulated    predicted    410 MB: predicted")
 for name, ms in virtual_ms.items():
     small_s, large_s = (
-        predicted_s(f"allreduce_{name}", 1024, n, *alpha_beta, item_bytes=8)
-        for n in (8192, 819_200_000)
+        predicted_s(f"allreduce_{name}", 512, n, *alpha_beta, item_bytes=8)
+        for n in (4096, 409_600_000)
     )
     told = "≤" if isinstance(small_s, AtMost) else " "  # is it an upper bound?
     print(f"{name:18} {ms:12.3f} ms {told}{small_s * 1e3:8.3f} ms {told:>12}{large_s:6.2f} s")
     assert "tree" in name or abs(ms / 1e3 / small_s - 1) < 1e-9
 
 # %% [markdown]
-# Two million messages of 8 bytes: the ring spends 2,046 latencies, 40.9 ms, where the butterfly
-# spends ten, 0.27 ms. With a vector of 819 MB it is the other way round: 1.35 s against 6.55 s.
+# Half a million messages of 8 bytes: the ring spends 1,022 latencies, 20.4 ms, where the butterfly
+# spends nine, 0.2 ms. With a vector of 410 MB it is the other way round: 0.67 s against 2.95 s.
 # (The closed forms equal the simulator to the ninth digit; for the two kinds of trees they are
-# upper bounds, because some messages travel while others wait.) A central server would need 22
-# minutes.
+# upper bounds, because some messages travel while others wait.) A central server would need more
+# than five minutes.
 #
 # Hence libraries have several algorithms and choose by size: MPICH takes the butterfly for short
 # vectors and Rabenseifner's for long ones (Thakur, Rabenseifner and Gropp 2005).

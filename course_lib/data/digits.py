@@ -1,5 +1,7 @@
 """1,797 handwritten digits of 8 x 8 pixels."""
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -41,9 +43,15 @@ def load_digits() -> DigitsData:
     E. Alpaydin and C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning
     Repository, 1998 (its test set).
     """
-    from sklearn.datasets import load_digits as shipped
-
-    X, y = shipped(return_X_y=True)
-    order = np.random.default_rng(_SHUFFLE_SEED).permutation(len(y))
-    X, y = X[order] / 16.0, y[order].astype(np.int64)
+    rows = np.loadtxt(_file_of_sklearn("digits.csv.gz"), delimiter=",")
+    rows = rows[np.random.default_rng(_SHUFFLE_SEED).permutation(len(rows))]
+    X, y = rows[:, :-1] / 16.0, rows[:, -1].astype(np.int64)
     return DigitsData(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
+
+
+def _file_of_sklearn(name: str) -> Path:
+    """Find a file of scikit-learn without importing it, which takes a second."""
+    spec = find_spec("sklearn")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
+    return Path(spec.origin).parent / "datasets" / "data" / name

@@ -1,12 +1,13 @@
 """400 rows to train on, 42 to test with, each patient once."""
 
 import numpy as np
-from sklearn.datasets import load_diabetes as shipped
 
 from course_lib.data.diabetes import load_diabetes
 
 
 def test_every_patient_is_there_once() -> None:
+    from sklearn.datasets import load_diabetes as shipped
+
     data = load_diabetes(standardise=False)
     assert data.X_train.shape == (400, 10)
     assert data.X_test.shape == (42, 10)

@@ -4,7 +4,6 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits as shipped
 
 from course_lib.data.digits import load_digits
 from course_lib.data.source_lines import source_lines
@@ -16,6 +15,8 @@ from course_lib.training import Plan
 
 
 def test_every_digit_is_there_once_and_between_0_and_1():
+    from sklearn.datasets import load_digits as shipped
+
     data = load_digits()
     assert data.X_train.shape == (1437, 64)
     assert data.X_test.shape == (360, 64)

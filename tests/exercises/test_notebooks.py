@@ -1,12 +1,13 @@
 """A learner's notebook runs to its end: with nothing written, and with something wrong in it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
 
 from authoring.build import ROOT
 from tests.exercises.answers import MUTANTS, SETS
@@ -14,14 +15,27 @@ from tests.exercises.answers import MUTANTS, SETS
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-def run_notebook(name: str, edit: Callable[[NotebookNode], None] = lambda _: None) -> NotebookNode:
-    notebook = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)
-    edit(notebook)
-    client = NotebookClient(notebook, timeout=120, kernel_name="python3")
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[NotebookClient]:
+    """One kernel for all notebooks: to start it and to import takes longer than to run them."""
+    client = NotebookClient(new_notebook(), timeout=120, kernel_name="python3")
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     with client.setup_kernel(env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}):
-        for index, cell in enumerate(notebook.cells):
-            client.execute_cell(cell, index)
+        yield client
+
+
+def run_notebook(
+    kernel: NotebookClient, name: str, edit: Callable[[NotebookNode], None] = lambda _: None
+) -> NotebookNode:
+    """Run a notebook in a kernel that has forgotten the names of the one before."""
+    notebook = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)
+    edit(notebook)
+    kernel.nb = new_notebook(cells=[new_code_cell("%reset -f\n'checks' in globals()")])
+    kernel.execute_cell(kernel.nb.cells[0], 0)
+    assert text_of(kernel.nb.cells[0]) == "False", "else a missing import would not be seen"
+    kernel.nb = notebook
+    for index, cell in enumerate(notebook.cells):
+        kernel.execute_cell(cell, index)
     return notebook
 
 
@@ -31,8 +45,10 @@ def text_of(cell: NotebookNode) -> str:
 
 
 @pytest.mark.parametrize("script", SETS.values(), ids=lambda script: script.stem)
-def test_untouched_exercise_runs_to_its_end_and_every_check_says_not_written(script) -> None:
-    notebook = run_notebook(script.stem)
+def test_untouched_exercise_runs_to_its_end_and_every_check_says_not_written(
+    script, kernel: NotebookClient
+) -> None:
+    notebook = run_notebook(kernel, script.stem)
     checked = [cell for cell in notebook.cells if "check" in cell.metadata.get("tags", [])]
     assert len(checked) >= 4
     for cell in checked:
@@ -40,7 +56,9 @@ def test_untouched_exercise_runs_to_its_end_and_every_check_says_not_written(scr
         assert not [output for output in cell.outputs if output.output_type == "error"]
 
 
-def test_a_wrong_answer_in_a_cell_is_told_with_the_number_of_the_cell() -> None:
+def test_a_wrong_answer_in_a_cell_is_told_with_the_number_of_the_cell(
+    kernel: NotebookClient,
+) -> None:
     """The function is the notebook's own, and so is the number of its cell."""
     wrong = next(path for path in MUTANTS if path.stem == "m08_alone_sends_to_itself")
 
@@ -48,7 +66,7 @@ def test_a_wrong_answer_in_a_cell_is_told_with_the_number_of_the_cell() -> None:
         cell = next(cell for cell in notebook.cells if cell.id == "pass-around")
         cell.source = wrong.read_text(encoding="utf-8")
 
-    notebook = run_notebook("00_start_here", edit)
+    notebook = run_notebook(kernel, "00_start_here", edit)
     written = next(cell for cell in notebook.cells if cell.id == "pass-around")
     said = text_of(next(c for c in notebook.cells if c.source == "checks.pass_around(pass_around)"))
     assert "pass_around: not right yet." in said

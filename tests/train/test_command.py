@@ -435,8 +435,15 @@ def test_ctrl_c_keeps_the_last_checkpoint_says_how_to_go_on_and_leaves_nothing(
 
 @pytest.mark.slow
 @posix_only
-@pytest.mark.parametrize("backend", ["simulated", "processes"])
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        ("SIGTERM", "processes"),
+        ("SIGHUP", "simulated"),
+        pytest.param("SIGTERM", "simulated", marks=pytest.mark.soak),
+        pytest.param("SIGHUP", "processes", marks=pytest.mark.soak),
+    ],
+)
 def test_a_signal_that_ends_it_lets_it_put_away_its_files(tmp_path, monkeypatch, backend, name):
     kept, room = tmp_path / "kept", tmp_path / "room"
     room.mkdir()
@@ -467,22 +474,6 @@ def test_a_program_that_is_killed_leaves_a_checkpoint_to_go_on_from(tmp_path):
     _, alive = psutil.wait_procs(below, timeout=PATIENCE_S)
     assert alive == []
     assert_goes_on_as_if_nothing_had_been(words, folder, tmp_path / "twin")
-
-
-@pytest.mark.slow
-def test_torchruns_programs_go_on_from_a_checkpoint_that_one_of_them_sees(tmp_path):
-    folder, twin = tmp_path / "kept", tmp_path / "twin"
-    words = f"--scheme parameter_averaging --every 3 {SMALL} --checkpoint"
-    for where, epochs in ((folder, 2), (twin, 4)):
-        line = f"{words} {where} --epochs {epochs} --backend simulated --workers 2"
-        assert main(line.split()) == 0
-    launcher = "-m torch.distributed.run --standalone --nproc-per-node 2 -m course_lib"
-    line = f"{words} {folder} --epochs 4 --resume"  # the ranks that there are are the workers
-    status, output, errors = ended(started(line, launcher=launcher))
-    assert status == 0, errors
-    assert "2 workers, backend torch\n" in output
-    assert [row[0] for row in rows_of(output)] == ["1", "2", "3", "4"]  # one of them prints
-    assert bits_in(folder) == bits_in(twin)
 
 
 @pytest.mark.parametrize(

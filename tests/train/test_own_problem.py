@@ -137,20 +137,27 @@ def test_a_checkpoint_runs_no_file_and_other_data_is_not_gone_on_with(mine, tmp_
 
 
 @pytest.mark.slow
-def test_it_trains_on_processes_and_under_torchrun_with_the_same_losses(mine, tmp_path, capsys):
-    lines = trained(capsys, "--problem", mine, "--workers", "2")
+def test_torchruns_programs_go_on_from_what_one_of_them_sees_and_train_as_processes_do(
+    mine, tmp_path, capsys
+):
+    folder, twin = str(tmp_path / "kept"), str(tmp_path / "twin")
+    words = ["--problem", mine, "--scheme", "parameter_averaging", "--every", "3", "--checkpoint"]
+    trained(capsys, *words, folder, "--epochs", "1", "--backend", "simulated", "--workers", "2")
+    lines = trained(capsys, *words, twin, "--workers", "2")
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-         "-m", "course_lib", "train", "--problem", mine],
+         "-m", "course_lib", "train", *words, folder, "--epochs", "2", "--resume"],
         capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    )  # fmt: skip  # the ranks that there are are the workers
     assert done.returncode == 0, done.stderr
+    assert "2 workers, backend torch\n" in done.stdout
 
     def losses(lines):
         return [line.split()[:2] for line in lines if line[:1].isdigit()]
 
-    assert len(losses(lines)) == 2
-    assert losses(done.stdout.splitlines()) == losses(lines)
+    assert [epoch for epoch, _ in losses(lines)] == ["1", "2"]
+    assert losses(done.stdout.splitlines()) == losses(lines)  # one of them prints
+    assert bits_in(Path(folder)) == bits_in(Path(twin))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from course_lib.collectives import allreduce_halving_doubling, allreduce_tree, allreduce_two_level
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
-from tests.viz.test_player_in_browser import COUNT_FRAMES, PLAYER, press
+from tests.viz.test_player_in_browser import COUNT_FRAMES, PLAYER, make_narrow, press
 from tests.viz.traces import accident, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -83,10 +83,15 @@ def test_a_cell_is_as_full_as_it_has_contributions_and_ticked_off_when_complete(
     assert {shown(rank, cell) for rank in range(4) for cell in range(4)} == {(4, "", "visible")}
 
 
-@pytest.mark.parametrize("width", [600, 1000])
 @pytest.mark.parametrize("run", RUNS)
-def test_boxes_stay_apart_and_strips_stay_inside(opened, run, width):
-    page = open_run(opened, run(), width=width)
+def test_boxes_stay_apart_and_strips_stay_inside(opened, run):
+    page = open_run(opened, run(), width=1000)
+    assert_apart_and_inside(page)
+    make_narrow(page)
+    assert_apart_and_inside(page)
+
+
+def assert_apart_and_inside(page):
     boxes, strips = (
         page.eval_on_selector_all(
             selector,

@@ -241,6 +241,7 @@ def _see_fork_server_end() -> None:
 def _data_without_main(name: str) -> dict[str, Any]:
     # A worker needs nothing from the script (its function travels by value), and running the
     # script again in every worker would start workers without end.
+    vars(sys.modules["__main__"]).setdefault("__spec__", None)  # which %reset of IPython removes
     data: dict[str, Any] = _spawn_data(name)
     if getattr(_starting, "without_main", False):
         data.pop("init_main_from_name", None)
