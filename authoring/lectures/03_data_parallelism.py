@@ -15,7 +15,6 @@
 # %%
 import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,14 +23,7 @@ import torch.distributed as dist
 from course_lib import run
 from course_lib.collectives import allreduce_ring
 from course_lib.data.digits import load_digits
-from course_lib.lectures.lecture_03 import (
-    BUGS,
-    broken,
-    diagnose,
-    epochs_chart,
-    epochs_to,
-    in_all_orders,
-)
+from course_lib.lectures import lecture_03
 from course_lib.models.conv_net import conv_net
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
@@ -172,7 +164,7 @@ def torch_mlp(w):
 
 # %% name="rosetta"
 with tempfile.TemporaryDirectory() as folder:
-    theirs = run(with_ddp, str(Path(folder, "store")), workers=4).values
+    theirs = run(with_ddp, f"{folder}/store", workers=4).values
 {"DDP's parameters are ours to 1e-12": bool(apart(theirs[0], real.values[0].w) < 1e-12)}
 
 # %% tags=["how-we-know"]
@@ -263,7 +255,7 @@ kinds = {
     "float32": mlp(64, 32, 10, dtype="float32"),
     "a line, dyadic fractions": LinearRegression(64),
 }
-found = {name: in_all_orders(kind, X[:128], y[:128]) for name, kind in kinds.items()}
+found = {name: lecture_03.in_all_orders(kind, X[:128], y[:128]) for name, kind in kinds.items()}
 table({name: {"different results of 4 orders": n} for name, (n, _) in found.items()})
 
 # %% tags=["how-we-know"]
@@ -325,7 +317,7 @@ for P in (2, 4, 32):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Five ways to break it, and how far it goes
 #
-# `broken` is the loop as one writes it first; its last argument plants one bug. We begin with the
+# `lecture_03.broken` is the loop as one writes it first; its last argument plants one bug. We begin with the
 # most treacherous one.
 #
 # ## The forgotten broadcast
@@ -336,7 +328,7 @@ for P in (2, 4, 32):
 
 # %% name="forgotten-broadcast"
 good, forgot = (
-    run(broken, model, X, y, plan, bug, workers=4, backend="simulated")
+    run(lecture_03.broken, model, X, y, plan, bug, workers=4, backend="simulated")
     for bug in (None, "no broadcast")
 )
 race({"as it should be": good, "without the broadcast": forgot}, replicas=True)
@@ -402,11 +394,14 @@ claim("2.18")
 # answer.
 
 # %%
-runs = {bug: run(broken, model, X, y, plan, bug, workers=4, backend="simulated") for bug in BUGS}
+runs = {
+    bug: run(lecture_03.broken, model, X, y, plan, bug, workers=4, backend="simulated")
+    for bug in lecture_03.BUGS
+}
 explore(
-    lambda case, answer: diagnose(case, answer, runs, good),
+    lambda case, answer: lecture_03.diagnose(case, answer, runs, good),
     case=["A", "B", "C", "D", "E"],
-    answer=["?", *BUGS],
+    answer=["?", *lecture_03.BUGS],
 )
 
 # %% tags=["how-we-know"]
@@ -488,7 +483,7 @@ batches, rates = (32, 88, 176, 352, 1408), (0.1, 0.2, 0.4, 0.8, 1.6)
 def epochs_of(size, eta):
     """Epochs to a loss below 0.5, one number a seed; 41 where 40 do not do."""
     plans = [Plan(eta, size, epochs=40, seed=seed) for seed in range(3)]
-    return [epochs_to(model, X, y, plan, target=0.5) or 41 for plan in plans]
+    return [lecture_03.epochs_to(model, X, y, plan, target=0.5) or 41 for plan in plans]
 
 
 # %% name="scaling"
@@ -503,7 +498,7 @@ table({B: {"rate": 0.1 * B / 32, "epochs": np.median(scaled[B])} for B in batche
 # %% name="tuned"
 grid = {B: {eta: epochs_of(B, eta) for eta in rates} for B in batches}
 tuned = {B: min(of_rate.values(), key=np.median) for B, of_rate in grid.items()}
-epochs_chart(tuned, scaled)
+lecture_03.epochs_chart(tuned, scaled)
 
 # %% tags=["how-we-know"]
 # How we know: untuned, the rule looks free; tuned, every larger batch costs epochs
@@ -566,8 +561,8 @@ claim("3.10")
 # %% [markdown]
 # ## What to remember
 #
-# - One network on 1, 2, 4 and 32 workers, 22 steps: equal to one machine to 1e-12, with a quarter of
-#   the images on each of four ranks. PyTorch's DDP gives the same parameters.
+# - One network on 1, 2, 4 and 32 workers, 22 steps: equal to one machine to 1e-12, with a quarter
+#   of the images on each of four ranks. PyTorch's DDP gives the same parameters.
 # - Five bugs, three checksums a rank. Four of the five do not show in the loss.
 # - A larger batch needs its own learning rate, and past the critical batch size more epochs.
 #   Compare each at its best.
