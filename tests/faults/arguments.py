@@ -78,7 +78,7 @@ PAIRS = [(broadcast_flat, reduce_flat), (broadcast_tree, reduce_tree)]
     "every number of workers",
     alone=True,
     variants={str(size): size for size in (1, 2, 3, 5, 7, 8, MOST)},
-    spawned=("3", str(MOST)),
+    spawned=("3", "8"),
 )
 def every_number_of_workers_works(case: Case) -> None:
     size = case.variant
@@ -99,8 +99,9 @@ def every_number_of_workers_works(case: Case) -> None:
     50,
     "collectives of every number of workers",
     alone=True,
-    variants={str(size): size for size in (1, 2, 3, 5, 7, 8, MOST)},
+    variants={str(size): size for size in (1, 2, 3, 5, 7, 8, 16, MOST)},
     spawned=("3",),
+    rare=(str(MOST),),
 )
 def every_collective_works_with_every_number_of_workers(case: Case) -> None:
     size = case.variant

@@ -158,6 +158,7 @@ def a_rank_that_dies_in_the_middle_of_a_message_holds_up_nobody(case: Case) -> N
     least=2,
     posix=True,
     variants={name: name for name in ("and waits", "and returns")},
+    spawned=("and waits",),
 )
 def the_killer_of_a_rank_is_not_hidden(case: Case) -> None:
     fault, victim, variant = case.fault, case.bad_rank, case.variant

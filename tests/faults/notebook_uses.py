@@ -352,6 +352,7 @@ ENDS = {
         for what, start in STARTERS.items()
         for how, end in ENDS.items()
     },
+    spawned=("a program that raises", "a copy of a copy that is killed"),
 )
 def processes_that_a_worker_has_started_end_with_it(case: Case) -> None:
     fault, bad_rank, (start, leave, error) = case.fault, case.bad_rank, case.variant

@@ -17,7 +17,7 @@ FLOODS = {
 }
 
 
-@row(47, "a flood of output", alone=True, variants=FLOODS)
+@row(47, "a flood of output", alone=True, variants=FLOODS, spawned=("a million lines",))
 def a_flood_is_cut_and_counted(case: Case) -> None:
     write, times, n_dropped = case.variant
 

@@ -62,7 +62,13 @@ def _run_or_error(case: Case) -> RunError | None:
 
 
 @row(
-    13, "kills at random moments", limit_s=2.0, posix=True, alone=True, variants={"40 of them": 40}
+    13,
+    "kills at random moments",
+    limit_s=2.0,
+    posix=True,
+    alone=True,
+    variants={"40 of them": 40, "10 of them": 10},
+    spawned=("10 of them",),
 )
 def a_kill_at_a_random_moment_is_told_and_leaves_nothing(case: Case) -> None:
     """``case.variant`` is how many launches meet a kill."""

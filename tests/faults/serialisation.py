@@ -181,7 +181,7 @@ RESULTS = {
 }
 
 
-@row(33, "a result whose packing fails", limit_s=1.0, variants=RESULTS)
+@row(33, "a result whose packing fails", limit_s=1.0, variants=RESULTS, spawned=("exits",))
 def a_result_that_cannot_be_packed_is_told_with_the_rank(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank
     make, kind, words = case.variant
@@ -207,6 +207,7 @@ def a_result_that_cannot_be_packed_is_told_with_the_rank(case: Case) -> None:
         "raises": (lambda: Poison(int, "no number"), "ValueError"),
         "exits": (lambda: Poison(sys.exit, 5), "SystemExit: 5"),
     },
+    spawned=("raises",),
 )
 def a_result_that_cannot_be_loaded_here_is_told_with_the_rank(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank

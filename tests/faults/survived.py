@@ -27,7 +27,7 @@ ENDS = {
 
 
 @row(75, "a rank is lost and the others go on", limit_s=1.0, workers=3, least=2, variants=ENDS,
-     posix=True)  # fmt: skip
+     posix=True, spawned=("killed",))  # fmt: skip
 def others_hear_of_a_loss_and_go_on(case: Case) -> None:
     fault, end = case.fault, case.variant
 

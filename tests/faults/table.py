@@ -53,6 +53,8 @@ class Row:
         Which variants are played with the slow ways of starting processes, too. None, and these are
         all, unless it happens among ranks at work, however they were started: then it is one where
         a number of the table has no other, and the soak plays the rest.
+    rare : collection of str
+        Which variants the soak alone plays: large ones of what a smaller variant shows, too.
     """
 
     number: int
@@ -65,11 +67,13 @@ class Row:
     posix: bool
     alone: bool
     spawned: Collection[str] | None
+    rare: Collection[str]
 
     def is_played(self, variant: str, start_method: str) -> bool:
         """Tell whether the test command plays a variant with this way of starting processes."""
         usual = start_method in (START_METHODS[0], USUAL_METHOD)
-        return usual or self.spawned is None or variant in self.spawned
+        often = usual or self.spawned is None or variant in self.spawned
+        return often and variant not in self.rare
 
 
 ROWS: list[Row] = []
@@ -86,6 +90,7 @@ def row(
     posix: bool = False,
     alone: bool = False,
     spawned: Collection[str] | None = None,
+    rare: Collection[str] = (),
 ) -> Callable[[Check], Check]:
     """Put a function into the table; see ``Row``."""
 
@@ -93,11 +98,14 @@ def row(
         # Else every worker would import the module of the row, and pytest with it.
         for module in (__name__, check.__module__):
             cloudpickle.register_pickle_by_value(sys.modules[module])
-        assert set(spawned or ()) <= set(variants), "no such variant"
+        assert {*(spawned or ()), *rare} <= set(variants), "no such variant"
         least_ranks = max(least, 1)
         ROWS.append(
-            Row(number, says, check, limit_s, variants, workers, least_ranks, posix, alone, spawned)
-        )
+            Row(
+                number, says, check, limit_s, variants, workers, least_ranks, posix, alone,
+                spawned, rare,
+            )
+        )  # fmt: skip
         return check
 
     return register

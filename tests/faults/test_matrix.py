@@ -91,7 +91,7 @@ def test_fault(
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("row", "variant", "start_method"), _starts(played=False))
-def test_fault_among_ranks_that_were_started_slowly(
+def test_fault_that_the_test_command_leaves_out(
     row: Row, variant: Any, start_method: str, tmp_path: Path, temporary_folder: Path,
     record_property: Any,
 ) -> None:  # fmt: skip

@@ -121,6 +121,7 @@ class NeverReduced(Exception):
         "a lambda": (lambda: Holds(lambda: lambda: 1), "Holds: held", False),
         "not an Exception": (lambda: GeneratorExit("unusual"), "GeneratorExit: unusual", True),
     },
+    spawned=("a lambda",),
 )
 @row(
     4,
@@ -133,6 +134,7 @@ class NeverReduced(Exception):
         "reduce exits": (lambda: CannotBeReduced("odd"), "CannotBeReduced: odd", False),
         "reduce never ends": (lambda: NeverReduced("odd"), "NeverReduced: odd", False),
     },
+    spawned=("reduce never ends",),
 )
 def odd_exceptions_are_told_all_the_same(case: Case) -> None:
     fault, bad_rank = case.fault, case.bad_rank
@@ -151,7 +153,13 @@ def odd_exceptions_are_told_all_the_same(case: Case) -> None:
     assert (error.original is None) == ("could not travel" in str(error)) == (not travels)
 
 
-@row(5, "a rank calls sys.exit", limit_s=1.0, variants={repr(code): code for code in (0, 3, "x")})
+@row(
+    5,
+    "a rank calls sys.exit",
+    limit_s=1.0,
+    variants={repr(code): code for code in (0, 3, "x")},
+    spawned=("3",),
+)
 def sys_exit_is_no_result(case: Case) -> None:
     fault, bad_rank, code = case.fault, case.bad_rank, case.variant
 
@@ -179,6 +187,7 @@ def _c_library():
         "os._exit(3)": (lambda: os._exit(3), 3),
         "exit(3) in C": (lambda: _c_library().exit(3), 3),
     },
+    spawned=("os._exit(3)",),
 )
 def leaving_is_no_result_whatever_the_code(case: Case) -> None:
     fault, bad_rank, (leave, code) = case.fault, case.bad_rank, case.variant
@@ -243,6 +252,7 @@ def a_killed_rank_comes_with_the_memory_it_held(case: Case) -> None:
         "irecv beside a barrier": lambda comm, peer: (comm.irecv(src=peer), comm.barrier()),
         "a question": lambda comm, peer: _ask(comm.irecv(src=peer)),
     },
+    spawned=("irecv beside a barrier",),
 )
 def a_killed_rank_ends_those_that_wait_for_what_they_have_posted(case: Case) -> None:
     fault, bad_rank, wait = case.fault, case.bad_rank, case.variant
@@ -276,6 +286,7 @@ def _ask(pending):
         "SIGBUS": lambda: os.kill(os.getpid(), signal.SIGBUS),
         "SIGFPE": lambda: os.kill(os.getpid(), signal.SIGFPE),
     },
+    spawned=("SIGSEGV",),
 )
 def a_crash_comes_with_its_signal_and_the_python_stack(case: Case) -> None:
     fault, bad_rank, crash = case.fault, case.bad_rank, case.variant

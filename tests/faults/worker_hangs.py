@@ -95,6 +95,7 @@ def compiled_code_that_does_not_come_back_is_found_and_ended(case: Case) -> None
         "sleeps in its handler": lambda: signal.signal(signal.SIGTERM, lambda *_: time.sleep(1000)),
         "sleeps at exit": lambda: atexit.register(time.sleep, 1000),
     },
+    spawned=("sleeps in its handler",),
 )
 def a_rank_that_ignores_the_request_to_end_is_killed(case: Case) -> None:
     fault, bad_rank, resist = case.fault, case.bad_rank, case.variant
