@@ -317,8 +317,8 @@ for P in (2, 4, 32):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Five ways to break it, and how far it goes
 #
-# `lecture_03.broken` is the loop as one writes it first; its last argument plants one bug. We begin with the
-# most treacherous one.
+# `lecture_03.broken` is the loop as one writes it first; its last argument plants one bug. We begin
+# with the most treacherous one.
 #
 # ## The forgotten broadcast
 #
