@@ -1,15 +1,66 @@
 """A small form in which a learner commits to a number before the cell below is run."""
 
 import asyncio
+import html
 import math
 import re
 from typing import Any
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["Comparison", "Prediction", "predict"]
 
 _TEXT_COMES_S = 0.2
+_BAR_EM = 18
+_PALE, _FULL = "background: transparent", "background: currentColor"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
+
+
+class Comparison(str):
+    """The sentence that compares a prediction with what came out; a notebook draws it as two bars.
+
+    Parameters
+    ----------
+    sentence : str
+        What it says.
+    said, came_out : float or None
+        The two numbers; ``said`` is None where no prediction was made.
+    unit : str, default: ""
+        What is counted.
+    """
+
+    said: float | None
+    came_out: float
+    unit: str
+
+    def __new__(
+        cls, sentence: str, said: float | None, came_out: float, unit: str = ""
+    ) -> "Comparison":
+        """Make the sentence, and keep the numbers beside it."""
+        made = super().__new__(cls, sentence)
+        made.said, made.came_out, made.unit = said, came_out, unit
+        return made
+
+    def __repr__(self) -> str:
+        """Say the sentence."""
+        return str(self)
+
+    def _repr_html_(self) -> str | None:
+        """Draw both numbers to one scale; without a prediction there is nothing to draw."""
+        if self.said is None:
+            return None
+        longest = max(abs(self.said), abs(self.came_out)) or 1.0
+        rows = []
+        for name, value, fill in (("you said", self.said, _PALE), ("it is", self.came_out, _FULL)):
+            wide = f"{abs(value) / longest * _BAR_EM:.2f}em"
+            text = html.escape(f"{_number(value)} {self.unit}".rstrip())
+            rows.append(
+                f'<tr><th scope="row" style="text-align: right">{name}</th>'
+                f'<td style="text-align: left"><span style="display: inline-block; height: 0.9em; '
+                f"width: {wide}; margin-right: 0.6em; vertical-align: middle; "
+                f'border: 1px solid currentColor; {fill}"></span>{text}</td></tr>'
+            )
+        sentence = html.escape(self)
+        return f"<div>{sentence}</div>\n<table>\n{chr(10).join(rows)}\n</table>"
 
 
 class Prediction:
@@ -59,7 +110,7 @@ class Prediction:
             self.committed = number
         return f"You predict {_number(self.committed)} {self.unit}".rstrip() + ". Now run on."
 
-    def compare(self, actual: float) -> str:
+    def compare(self, actual: float) -> Comparison:
         """Say how the prediction and the measured number compare.
 
         Parameters
@@ -69,14 +120,15 @@ class Prediction:
 
         Returns
         -------
-        str
-            One sentence.
+        Comparison
+            One sentence, a ``str``; as a cell's last line it is drawn, too.
         """
         came_out = f"{_number(actual)} {self.unit}".rstrip()
-        if self.committed is None:
-            return f"It is {came_out}. (No prediction was made.)"
-        verdict = "as predicted" if self.committed == actual else "not what was predicted"
-        return f"It is {came_out}; you said {_number(self.committed)}: {verdict}."
+        sentence = f"It is {came_out}. (No prediction was made.)"
+        if self.committed is not None:
+            verdict = "as predicted" if self.committed == actual else "not what was predicted"
+            sentence = f"It is {came_out}; you said {_number(self.committed)}: {verdict}."
+        return Comparison(sentence, self.committed, actual, self.unit)
 
     def __repr__(self) -> str:
         """Show the question, the same in every run."""
@@ -134,7 +186,7 @@ def predict(question: str, unit: str = "") -> Prediction:
     >>> guess
     Your prediction: How many messages in one step? ____ messages
     >>> guess.compare(6)
-    'It is 6 messages. (No prediction was made.)'
+    It is 6 messages. (No prediction was made.)
     """
     return Prediction(question, unit)
 

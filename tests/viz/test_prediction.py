@@ -1,6 +1,7 @@
 """The prediction form: what it says before, after and without a prediction."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -119,3 +120,37 @@ def test_the_enter_key_commits_as_the_button_does() -> None:
 def test_texts_must_be_texts(bad: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="must be a str"):
         predict(**bad)  # type: ignore[arg-type]
+
+
+def test_a_comparison_is_a_sentence_wherever_it_is_printed_or_shown() -> None:
+    guess = predict("How many?", "messages")
+    guess.commit("12")
+    came_out = guess.compare(6)
+    assert (
+        str(came_out) == f"{came_out}" == "It is 6 messages; you said 12: not what was predicted."
+    )
+    assert repr(came_out) == str(came_out)
+    assert (came_out.said, came_out.came_out) == (12.0, 6)
+
+
+def test_the_bars_of_a_comparison_are_as_long_as_its_numbers() -> None:
+    guess = predict("How many?", "<messages>")
+    guess.commit("12")
+    drawn = guess.compare(6)._repr_html_()
+    assert drawn is not None
+    wide = [float(found) for found in re.findall(r"width: ([\d.]+)em", drawn)]
+    assert wide[0] == 2 * wide[1] > 0
+    assert "6 &lt;messages&gt;" in drawn
+    assert "<messages>" not in drawn
+    assert "#" not in drawn, "no colour of its own: it follows the theme"
+
+
+@pytest.mark.parametrize("actual", [0, -3.0, 1e300])
+def test_any_number_can_be_drawn(actual: float) -> None:
+    guess = predict("How many?")
+    guess.commit("0")
+    assert "it is" in str(guess.compare(actual)._repr_html_())
+
+
+def test_without_a_prediction_there_is_the_sentence_alone() -> None:
+    assert predict("How many?").compare(6)._repr_html_() is None
