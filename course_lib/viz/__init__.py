@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from course_lib.viz.animation.knobs import knob
     from course_lib.viz.animation.landscape import Landscape, landscape
     from course_lib.viz.animation.message_player import Player, player
+    from course_lib.viz.animation.moving_timeline import Timeline, timeline
     from course_lib.viz.animation.pages import export_page, to_html
     from course_lib.viz.animation.race import Race, race
     from course_lib.viz.charts.bar_charts import bars
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from course_lib.viz.claims import claim
     from course_lib.viz.listing import source
     from course_lib.viz.show import mimebundle
-    from course_lib.viz.stills.stills import curve, filmstrip, timeline
+    from course_lib.viz.stills.stills import curve, filmstrip
     from course_lib.viz.tables import Table, table
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Player",
     "Race",
     "Table",
+    "Timeline",
     "bars",
     "chart",
     "claim",
@@ -66,6 +68,7 @@ _HOME = {
     "Landscape": "animation.landscape",
     "Race": "animation.race",
     "Table": "tables",
+    "Timeline": "animation.moving_timeline",
     "bars": "charts.bar_charts",
     "chart": "animation.chart",
     "claim": "claims",
@@ -86,7 +89,7 @@ _HOME = {
     "race": "animation.race",
     "source": "listing",
     "table": "tables",
-    "timeline": "stills.stills",
+    "timeline": "animation.moving_timeline",
     "to_html": "animation.pages",
 }
 

@@ -22,8 +22,8 @@ def mimebundle(trace: "Trace") -> dict[str, Any]:
     dict
         ``text/plain``: one line and the table by rank. ``image/png``: the timeline, in base64.
     """
-    from course_lib.viz.stills.stills import timeline
+    from course_lib.viz.stills.stills import timeline_still
     from course_lib.viz.tables import table
 
-    picture = base64.b64encode(timeline(trace).to_png()).decode("ascii")
+    picture = base64.b64encode(timeline_still(trace).to_png()).decode("ascii")
     return {"text/plain": f"{trace!r}\n{table(trace)}", "image/png": picture}

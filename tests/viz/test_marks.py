@@ -7,10 +7,11 @@ import pytest
 from course_lib.trace.events import Note
 from course_lib.trace.replay import find_note
 from course_lib.trace.trace import Trace
-from course_lib.viz import filmstrip, timeline
+from course_lib.viz import filmstrip
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.marks import Mark, Saying, make_marks
 from course_lib.viz.animation.snapshot import boundaries, telling_moments, what_is_where
+from course_lib.viz.stills.stills import timeline_still
 from tests.viz.traces import map_reduce, ring, stale
 
 
@@ -84,7 +85,7 @@ def test_a_filmstrip_shows_the_oldest_gradient_and_both_pictures_say_it():
         if worker.said >= 0
     ]
     assert f"{oldest} old" in shown
-    for figure in (filmstrip(trace), timeline(trace)):
+    for figure in (filmstrip(trace), timeline_still(trace)):
         texts = {text.get_text() for axes in figure.axes for text in axes.texts}
         assert f"{oldest} old" in texts
 

@@ -146,8 +146,9 @@ def test_a_token_is_drawn_where_it_is(opened):
         page.locator(".lm-box .lm-ground").nth(rank).bounding_box() for rank in (flight.src, 0)
     )
     for (x, y), box in ((spots[0], sender), (spots[-1], receiver)):
-        assert box["x"] - 20 < x < box["x"] + box["width"] + 20
-        assert box["y"] - 20 < y < box["y"] + box["height"] + 20
+        # It stands outside: half a token, which is at most 62 px long, away from the edge.
+        assert box["x"] - 33 < x < box["x"] + box["width"] + 33
+        assert box["y"] - 33 < y < box["y"] + box["height"] + 33
 
 
 def test_it_never_starts_by_itself(opened):

@@ -9,9 +9,9 @@ from matplotlib.collections import PolyCollection
 
 from course_lib import run
 from course_lib.comm.simulated.network import Network
-from course_lib.viz import timeline
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.snapshot import what_is_where
+from course_lib.viz.stills.stills import timeline_still
 
 HAND = Network("hand", latency_s=10.0, bandwidth_bytes_per_s=1.0, flops_per_s=1.0)
 COMPUTE_S, MESSAGE_S, PARTS = 20, 15, 3
@@ -100,7 +100,7 @@ def test_who_waits_for_a_function_waits_for_nobody_else():
 
 
 def test_a_timeline_of_it_has_a_box_for_each_span(trace):
-    (axes, *_) = timeline(trace).axes
+    (axes, *_) = timeline_still(trace).axes
     filled = [each for each in axes.collections if isinstance(each, PolyCollection)]
     *computes, waits = [len(each.get_paths()) for each in filled]
     assert sum(computes) == len(trace.computes)

@@ -9,7 +9,8 @@ import pytest
 from course_lib.trace.events import Message, Wait
 from course_lib.trace.trace import Trace
 from course_lib.viz.animation.build_scene import make_scene
-from course_lib.viz.animation.layouts import LAYOUTS, along, places
+from course_lib.viz.animation.edges import along, edge_bend
+from course_lib.viz.animation.layouts import LAYOUTS, places
 from course_lib.viz.animation.scene import Flight
 from course_lib.words.units import format_time, in_bytes, time_unit
 from tests.viz.traces import accident, map_reduce, ring
@@ -49,6 +50,44 @@ def test_the_two_directions_of_an_edge_do_not_overlap():
     assert there[1] < 0 < back[1]
     assert along((0, 0), (1, 0), 0.2, 0.0) == (0, 0)
     assert along((0, 0), (1, 0), 0.2, 1.0) == (1, 0)
+
+
+def test_the_columns_of_a_grid_can_be_given_so_that_a_torus_looks_like_one():
+    assert [y for _, y in places("grid", 16, columns=4)] == [
+        pytest.approx(row / 3, abs=1e-3) for row in range(4) for _ in range(4)
+    ]
+    assert make_scene(ring(16), columns=4).layout == "grid"
+    assert len({y for _, y in places("grid", 16)}) == 3, "without them it is as wide as a stage"
+
+
+def test_ranks_stand_where_they_are_told_to_in_any_unit():
+    scene = make_scene(ring(), places=[(-10, 0), (0, 5), (10, 0), (10, 10)])
+    assert scene.places == [(0.0, 0.0), (0.5, 0.5), (1.0, 0.0), (1.0, 1.0)]
+
+
+def test_a_long_edge_of_a_grid_runs_beside_the_boxes_between_its_ends():
+    spots, box = [(float(x), 0.0) for x in range(4)], (0.5, 0.25)
+    for ends, sign in (((0, 3), -1), ((3, 0), 1)):
+        bend = edge_bend("grid", spots, ends, 3.0, box)
+        x, y = along(spots[ends[0]], spots[ends[1]], bend, 0.5)
+        assert x == 1.5
+        assert box[1] / 2 < sign * y < box[1]
+    assert edge_bend("grid", spots, (0, 1), 3.0, box) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"layout": "grid", "columns": 5}, "columns must be an int from 1 to 4, .* got 5"),
+        ({"layout": "ring", "columns": 2}, "columns must be an int from 1 to 4, .* with 'ring'"),
+        ({"places": [(0, 0)] * 3}, "places must be .* each of the 4 ranks"),
+        ({"places": [(0, float("nan"))] * 4}, "places must be .* each of the 4 ranks"),
+        ({"layout": "ring", "places": [(0, 0)] * 4}, "places must come without a layout"),
+    ],
+)
+def test_columns_and_places_that_do_not_fit_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        make_scene(ring(), **options)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from course_lib.viz import (
     loss_curve,
     mimebundle,
     table,
-    timeline,
 )
 from course_lib.viz.colours import OKABE_ITO
+from course_lib.viz.stills.stills import timeline_still
 from tests.viz.traces import accident, map_reduce, pipelined, ring
 
 
@@ -42,7 +42,7 @@ def labels(figure):
 
 
 def test_a_timeline_has_a_lane_a_rank_and_names_its_clock():
-    figure = timeline(map_reduce(4, 1))
+    figure = timeline_still(map_reduce(4, 1))
     (axes,) = figure.axes
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"rank {r}" for r in range(4)]
     assert axes.get_xlabel() == "virtual µs"
@@ -58,7 +58,7 @@ def test_a_timeline_has_a_lane_a_rank_and_names_its_clock():
     ],
 )
 def test_passes_of_training_have_fills_of_their_own_which_are_named(trace, names):
-    axes = timeline(trace()).axes[0]
+    axes = timeline_still(trace()).axes[0]
     legend = axes.get_legend()
     assert names == (legend and [text.get_text() for text in legend.get_texts()])
     if legend:
@@ -69,7 +69,7 @@ def test_passes_of_training_have_fills_of_their_own_which_are_named(trace, names
 
 
 def test_measured_time_is_called_measured():
-    assert labels(timeline(accident())) == {"measured ms"}
+    assert labels(timeline_still(accident())) == {"measured ms"}
 
 
 def test_a_filmstrip_shows_its_moments_with_their_captions():
@@ -83,7 +83,7 @@ def test_a_filmstrip_shows_its_moments_with_their_captions():
 def test_figures_touch_no_global_state_of_pyplot():
     code = (
         "import sys\nfrom course_lib import Trace\nfrom course_lib.viz import timeline\n"
-        "timeline(Trace('simulated', 'virtual', 2)).to_png()\n"
+        "timeline(Trace('simulated', 'virtual', 2)).still()\n"
         "print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -94,12 +94,12 @@ def test_figures_touch_no_global_state_of_pyplot():
 @pytest.mark.parametrize(
     ("draw", "most_kb"),
     [
-        (lambda: timeline(ring(4)), 30),
-        (lambda: timeline(map_reduce(4, 100)), 60),
+        (lambda: timeline_still(ring(4)), 30),
+        (lambda: timeline_still(map_reduce(4, 100)), 60),
         (lambda: filmstrip(map_reduce(4, 5), "star"), 60),
         (lambda: filmstrip(ring(4)), 60),
         (lambda: filmstrip(ring(16)), 90),
-        (lambda: timeline(ring(64)), 130),
+        (lambda: timeline_still(ring(64)), 130),
     ],
 )
 def test_pictures_are_small_opaque_and_in_the_courses_colours(draw, most_kb):
@@ -121,7 +121,7 @@ def test_any_number_of_ranks_can_be_drawn(size, layout):
 
 def test_an_empty_trace_can_be_drawn():
     empty = Trace("simulated", "virtual", 2)
-    assert timeline(empty).to_png().startswith(b"\x89PNG")
+    assert timeline_still(empty).to_png().startswith(b"\x89PNG")
     assert filmstrip(empty).to_png().startswith(b"\x89PNG")
 
 
@@ -135,7 +135,7 @@ def test_too_many_ranks_for_a_stage_are_refused_with_a_way_out():
     trace = Trace("simulated", "virtual", 1000)
     with pytest.raises(ValueError, match=r"at most 128 ranks .* got 1,000; timeline\(trace\)"):
         filmstrip(trace)
-    assert timeline(trace).to_png().startswith(b"\x89PNG")
+    assert timeline_still(trace).to_png().startswith(b"\x89PNG")
 
 
 def test_a_trace_shows_itself_as_text_and_timeline():

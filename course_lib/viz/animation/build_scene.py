@@ -9,7 +9,9 @@ from course_lib.trace.critical_path import critical_path
 from course_lib.trace.events import NO_RECORD
 from course_lib.viz.animation.buffers import make_strips
 from course_lib.viz.animation.choosing import choose_layout, find_parents
-from course_lib.viz.animation.layouts import BENDS, Point, check_hosts, places
+from course_lib.viz.animation.edges import BENDS
+from course_lib.viz.animation.layouts import Point, check_hosts, given_places
+from course_lib.viz.animation.layouts import places as places_of
 from course_lib.viz.animation.marks import make_marks
 from course_lib.viz.animation.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.animation.subsample import MAX_EVENTS, pick, thin
@@ -36,6 +38,8 @@ def make_scene(
     center: int = 0,
     hosts: Sequence[Sequence[int]] = (),
     roles: dict[int, str] | None = None,
+    columns: int | None = None,
+    places: Sequence[Point] = (),
     contributions: "Contributions | None" = None,
     critical: bool = True,
     max_events: int = MAX_EVENTS,
@@ -55,6 +59,10 @@ def make_scene(
         half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    columns : int or None, default: None
+        How many ranks stand in a row of a grid, ``layout="grid"``.
+    places : sequence of (float, float), default: ()
+        Where each rank stands, by rank, in any unit, downwards; in place of ``layout``.
     contributions : Contributions or None, default: None
         Whose numbers were where in this run; with it, every box shows its buffer.
     critical : bool, default: True
@@ -71,13 +79,13 @@ def make_scene(
     Raises
     ------
     ValueError
-        If ``layout``, ``center`` or a rank in ``roles`` or ``hosts`` does not exist, or
-        ``contributions`` is of another run.
+        If ``layout``, ``center`` or a rank in ``roles`` or ``hosts`` does not exist, ``columns`` or
+        ``places`` do not fit, or ``contributions`` is of another run.
     """
     for rank in roles or {}:
         if not 0 <= rank < trace.size:
             raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
-    layout, spot, on_hosts = _stand(trace, layout, center, hosts)
+    layout, spot, on_hosts = _stand(trace, layout, center, hosts, columns, places)
     tick_s = _tick(trace.end_s)
     sizes = _sizes(trace)
     about, buffers = _about(trace, contributions, tick_s)
@@ -116,9 +124,20 @@ def make_scene(
 
 
 def _stand(
-    trace: "Trace", layout: str | None, center: int, hosts: Sequence[Sequence[int]]
+    trace: "Trace",
+    layout: str | None,
+    center: int,
+    hosts: Sequence[Sequence[int]],
+    columns: int | None,
+    places: Sequence[Point],
 ) -> tuple[str, list[Point], list[list[int]]]:
     """Say which layout it is, where every rank stands, and which ranks are on which host."""
+    if len(places):
+        if layout is not None:
+            raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
+        return "grid", given_places(places, trace.size), []
+    if layout is None and columns is not None:
+        layout = "grid"
     if layout is None and hosts:
         layout = "hosts"
     if layout is None or (layout == "hosts" and not hosts):
@@ -126,7 +145,7 @@ def _stand(
         layout, center, hosts = layout or choice.layout, center or choice.center, choice.hosts
     on_hosts = check_hosts(hosts, trace.size) if layout == "hosts" else []
     parents = find_parents(trace, center) if layout == "tree" and 0 <= center < trace.size else []
-    return layout, places(layout, trace.size, center, on_hosts, parents), on_hosts
+    return layout, places_of(layout, trace.size, center, on_hosts, parents, columns), on_hosts
 
 
 def _about(

@@ -1,4 +1,4 @@
-"""Where the workers stand: a topology becomes a point for each rank, and a bend for each edge.
+"""Where the workers stand: a topology becomes a point for each rank.
 
 Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower right corner.
 """
@@ -6,14 +6,11 @@ Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower ri
 import math
 from collections.abc import Sequence
 
-__all__ = ["BENDS", "LAYOUTS", "Point", "along", "check_hosts", "edge_bend", "places"]
+__all__ = ["LAYOUTS", "Point", "check_hosts", "given_places", "places"]
 
 Point = tuple[float, float]
 
 LAYOUTS = ("ring", "star", "line", "tree", "grid", "hosts")
-
-BENDS = {"ring": 0.16, "star": 0.1, "line": 0.3, "tree": 0.12, "grid": 0.2, "hosts": 0.16}
-"""How far an edge bends to its left, a fraction of its length: two directions never overlap."""
 
 _STAGE_RATIO = 2.4  # width by height that a stage is drawn with, roughly
 _FAN_LEAVES = 6
@@ -27,6 +24,7 @@ def places(
     center: int = 0,
     hosts: Sequence[Sequence[int]] = (),
     parents: Sequence[int] = (),
+    columns: int | None = None,
 ) -> list[Point]:
     """Place every rank on the stage.
 
@@ -46,6 +44,8 @@ def places(
     parents : sequence of int, default: ()
         The parent of each rank in the tree, -1 for the root; where there are none, rank 0 is the
         root and ranks 2r + 1 and 2r + 2 are the children of rank r.
+    columns : int or None, default: None
+        How many ranks stand in a row of a grid; None makes it about as wide as the stage.
 
     Returns
     -------
@@ -55,13 +55,18 @@ def places(
     Raises
     ------
     ValueError
-        If ``layout`` is unknown, ``center`` is not a rank, or the ranks are not spread over
-        ``hosts``, each once.
+        If ``layout`` is unknown, ``center`` is not a rank, the ranks are not spread over
+        ``hosts``, each once, or ``columns`` is not from 1 to ``size``.
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {LAYOUTS}, got {layout!r}")
     if not 0 <= center < max(size, 1):
         raise ValueError(f"center must be a rank from 0 to {size - 1}, got {center!r}")
+    if columns is not None and (layout != "grid" or columns not in range(1, size + 1)):
+        raise ValueError(
+            f'columns must be an int from 1 to {size}, with layout="grid", got {columns!r} with '
+            f"{layout!r}"
+        )
     if layout == "hosts":
         return _in_hosts(check_hosts(hosts, size), size)
     if size <= 1:
@@ -69,7 +74,8 @@ def places(
     if layout == "tree":
         return _tree(parents or [(rank - 1) // 2 if rank else -1 for rank in range(size)])
     if layout == "grid":
-        return _grid(size, max(1, round(math.sqrt(size / _STAGE_RATIO))))
+        n_rows = max(1, round(math.sqrt(size / _STAGE_RATIO)))
+        return _grid(size, columns or math.ceil(size / n_rows))
     if layout == "line" or (layout == "ring" and size == 2):
         return _rows(size)
     if layout == "ring":
@@ -82,53 +88,36 @@ def places(
     return [*around[:center], middle, *around[center:]]
 
 
-def edge_bend(layout: str, spots: list[Point], length: float, height: float) -> float:
-    """Say how far an edge bends; long edges of a line bend less, so that they stay on the stage.
+def given_places(points: Sequence[Point], size: int) -> list[Point]:
+    """Spread points of any unit over the stage.
 
     Parameters
     ----------
-    layout : str
-        The layout's name.
-    spots : list of (float, float)
-        The ranks' places.
-    length, height : float
-        The edge's length and the stage's height, in one unit.
+    points : sequence of (float, float)
+        Where each rank stands, by rank; the second coordinate grows downwards.
+    size : int
+        How many ranks.
 
     Returns
     -------
-    float
-        The bend as a fraction of the edge's length.
+    list of (float, float)
+        The same as fractions of the stage, as ``places`` gives them.
+
+    Raises
+    ------
+    ValueError
+        If there is not one point of two finite numbers for each rank.
     """
-    if layout != "line":
-        return BENDS[layout]
-    n_rows = len({y for _, y in spots})
-    return min(BENDS[layout], (0.62 if n_rows == 1 else 0.2) * height / max(length, 1e-9))
-
-
-def along(start: Point, end: Point, bend: float, position: float) -> Point:
-    """Find the point of a bent edge at a fraction of its way.
-
-    Parameters
-    ----------
-    start, end : (float, float)
-        Where the edge begins and ends; y grows downwards.
-    bend : float
-        How far its middle's control point lies to the left, as a fraction of its length.
-    position : float
-        0 at the start, 1 at the end.
-
-    Returns
-    -------
-    (float, float)
-        A point of the quadratic Bézier curve.
-    """
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    control = ((start[0] + end[0]) / 2 + bend * dy, (start[1] + end[1]) / 2 - bend * dx)
-    a, b, c = (1 - position) ** 2, 2 * position * (1 - position), position**2
-    return (
-        a * start[0] + b * control[0] + c * end[0],
-        a * start[1] + b * control[1] + c * end[1],
-    )
+    listed = [tuple(float(value) for value in point) for point in points]
+    if len(listed) != size or not all(
+        len(point) == 2 and all(map(math.isfinite, point)) for point in listed
+    ):
+        raise ValueError(f"places must be (x, y) for each of the {size} ranks, got {points!r}")
+    spread = []
+    for values in zip(*listed, strict=True):
+        low, wide = min(values), max(values) - min(values)
+        spread.append([round((v - low) / wide, 4) if wide else 0.5 for v in values])
+    return list(zip(*spread, strict=True))
 
 
 def _ellipse(count: int) -> list[Point]:
@@ -209,8 +198,8 @@ def _tree(parents: Sequence[int]) -> list[Point]:
     ]
 
 
-def _grid(size: int, n_rows: int) -> list[Point]:
-    n_columns = math.ceil(size / n_rows)
+def _grid(size: int, n_columns: int) -> list[Point]:
+    n_rows = math.ceil(size / n_columns)
     return [
         (
             round(rank % n_columns / (n_columns - 1), 4) if n_columns > 1 else 0.5,
@@ -223,7 +212,8 @@ def _grid(size: int, n_rows: int) -> list[Point]:
 def _in_hosts(hosts: list[list[int]], size: int) -> list[Point]:
     spots: list[Point] = [(0.5, 0.5)] * size
     for number, ranks in enumerate(hosts):
-        inside = _grid(len(ranks), math.ceil(math.sqrt(len(ranks) * len(hosts) / _STAGE_RATIO)))
+        n_rows = math.ceil(math.sqrt(len(ranks) * len(hosts) / _STAGE_RATIO))
+        inside = _grid(len(ranks), math.ceil(len(ranks) / n_rows))
         for rank, (x, y) in zip(ranks, inside, strict=True):
             across = _HOST_MARGIN + (1 - 2 * _HOST_MARGIN) * x
             spots[rank] = (round((number + across) / len(hosts), 4), round(0.02 + 0.92 * y, 4))

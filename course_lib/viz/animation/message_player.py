@@ -17,6 +17,7 @@ from course_lib.viz.charts.curves import Curve, check_curves, pack_curves
 if TYPE_CHECKING:
     from course_lib.trace.contributions import Contributions
     from course_lib.trace.trace import Trace
+    from course_lib.viz.animation.layouts import Point
 
 __all__ = ["Player", "player"]
 
@@ -80,6 +81,8 @@ def player(
     center: int = 0,
     hosts: Sequence[Sequence[int]] = (),
     roles: dict[int, str] | None = None,
+    columns: int | None = None,
+    places: Sequence["Point"] = (),
     contributions: "Contributions | None" = None,
     even_steps: bool = False,
     large: bool = False,
@@ -108,6 +111,10 @@ def player(
         half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
+    columns : int or None, default: None
+        How many ranks stand in a row of a grid, ``layout="grid"``.
+    places : sequence of (float, float), default: ()
+        Where each rank stands, by rank, in any unit, downwards; in place of ``layout``.
     contributions : Contributions or None, default: None
         Whose numbers were where; with it, every box shows its buffer. ``course_lib.watch`` makes a
         run that has them.
@@ -128,8 +135,8 @@ def player(
     Raises
     ------
     TypeError, ValueError
-        If ``layout``, ``center``, ``hosts``, ``roles``, ``contributions`` or ``curves`` is
-        unusable, or there are more than 128 ranks.
+        If ``layout``, ``center``, ``hosts``, ``roles``, ``columns``, ``places``,
+        ``contributions`` or ``curves`` is unusable, or there are more than 128 ranks.
     """
     check_size(trace.size)
     on_stage: dict[str, Any] = {
@@ -137,6 +144,8 @@ def player(
         "center": center,
         "hosts": hosts,
         "roles": roles,
+        "columns": columns,
+        "places": places,
         "contributions": contributions,
     }
     scene = make_scene(trace, **on_stage)

@@ -8,6 +8,7 @@ _HERE = Path(__file__).parent / "js"
 FIRST, LAST = ("draw", "transport"), ("entry",)
 PARTS = {
     "player": ("scene", "stage", "strips", "timeline", "player"),
+    "timeline": ("scene", "timeline", "timelines"),
     "chart": ("scales", "chart"),
     "race": ("scales", "race"),
     "landscape": ("scales", "landscape"),
@@ -20,7 +21,7 @@ def read_esm(*kinds: str) -> str:
 
     Parameters
     ----------
-    *kinds : {"player", "chart", "race", "landscape", "explore"}
+    *kinds : {"player", "timeline", "chart", "race", "landscape", "explore"}
         The kinds that it draws; a file that several need is in it once.
 
     Returns

@@ -36,11 +36,6 @@ class Strip(NamedTuple):
     word: float
     is_ground: bool
 
-    def offset(self, cells: Sequence[int], n_cells: int) -> Point:
-        """Say how far the middle of some cells lies from the middle of the box."""
-        middle = sum(cell + 0.5 for cell in cells) / len(cells) / n_cells
-        return self.x + self.wide * middle, self.y + self.high / 2
-
 
 def strip_in(box: tuple[float, float]) -> Strip:
     """Find the strip's place in a box of a width and a height in inches."""

@@ -14,6 +14,7 @@ from PIL import Image
 
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO, PASSES
+from course_lib.words.units import time_unit
 
 __all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_curves",
            "draw_timeline", "last_word"]  # fmt: skip
@@ -67,7 +68,9 @@ def _palette() -> Image.Image:
     return palette
 
 
-def draw_timeline(axes: Axes, scene: Scene, marks: Sequence[float] = ()) -> None:
+def draw_timeline(
+    axes: Axes, scene: Scene, marks: Sequence[float] = (), whole_s: float | None = None
+) -> None:
     """Draw the lanes, and numbered marks at the moments of a filmstrip.
 
     Parameters
@@ -78,15 +81,18 @@ def draw_timeline(axes: Axes, scene: Scene, marks: Sequence[float] = ()) -> None
         What to draw.
     marks : sequence of float, default: ()
         Times in seconds.
+    whole_s : float or None, default: None
+        Where the axis ends, in seconds; None ends it with the run.
     """
-    unit_s, unit = scene.unit
+    whole_s = scene.end_s if whole_s is None else whole_s
+    unit_s, unit = time_unit(whole_s)
     scale, n = scene.tick_s / unit_s, scene.size
-    end = max(scene.end * scale, 1e-9)
+    end = max(whole_s / unit_s, 1e-9)
     axes.set_xlim(-0.005 * end, 1.005 * end)
     axes.set_ylim(n - 0.5, -0.5)
-    _lanes(axes, scene, scale, named=not marks)  # which have their numbers there
+    _lanes(axes, scene, scale, end, named=not marks)  # which have their numbers there
     _messages(axes, scene, scale)
-    _marks(axes, scene, scale)
+    _marks(axes, scene, scale, end)
     every = 1 if n <= 20 else 8
     size = 8.5 if n <= 8 else 7
     axes.set_yticks(range(0, n, every), [_lane_name(rank, n) for rank in range(0, n, every)])
@@ -110,7 +116,7 @@ def _lane_name(rank: int, size: int) -> str:
     return f"rank {rank}" if size <= 20 else str(rank)
 
 
-def _lanes(axes: Axes, scene: Scene, scale: float, *, named: bool) -> None:
+def _lanes(axes: Axes, scene: Scene, scale: float, whole: float, *, named: bool) -> None:
     axes.hlines(range(scene.size), 0, scene.end * scale, color=LINE, linewidth=0.7, zorder=0)
     waits: list[Any] = []
     computes: list[list[Any]] = [[] for _ in PASSES]
@@ -122,7 +128,7 @@ def _lanes(axes: Axes, scene: Scene, scale: float, *, named: bool) -> None:
         low, high = span.rank - 0.31, span.rank + 0.31
         corners = waits if doing.kind == "wait" else computes[doing.fill]
         corners.append([(start, low), (end, low), (end, high), (start, high)])
-        room = (end - start) / max(scene.end * scale, 1e-9) * inches / 0.075
+        room = (end - start) / whole * inches / 0.075
         if doing.kind == "compute" and scene.size <= 20 and room >= 3 and names < 200:
             names += 1
             size = 7.5 if scene.size <= 8 else 6
@@ -175,10 +181,10 @@ def _messages(axes: Axes, scene: Scene, scale: float) -> None:
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=width, zorder=2))
 
 
-def _marks(axes: Axes, scene: Scene, scale: float) -> None:
+def _marks(axes: Axes, scene: Scene, scale: float, whole: float) -> None:
     """Point at what ranks have noted, and say what it is where there is room for it."""
-    free = dict.fromkeys(range(scene.size), scene.end * 1.05 * scale)  # until the next of the rank
-    letter = 0.0062 * max(scene.end * scale, 1e-9)
+    free = dict.fromkeys(range(scene.size), 1.05 * whole)  # until the next of the rank
+    letter = 0.0062 * whole
     for mark in reversed(scene.marks):
         x, y = mark.tick * scale, mark.rank - 0.38
         if mark.saying >= 0:
@@ -192,7 +198,7 @@ def _marks(axes: Axes, scene: Scene, scale: float) -> None:
             free[mark.rank] = x
 
 
-def draw_critical_path(axes: Axes, scene: Scene) -> None:
+def draw_critical_path(axes: Axes, scene: Scene, unit_s: float) -> None:
     """Mark the chain of messages that the run had to wait for, and the rank's time between them.
 
     Parameters
@@ -201,8 +207,10 @@ def draw_critical_path(axes: Axes, scene: Scene) -> None:
         A timeline.
     scene : Scene
         What is drawn there.
+    unit_s : float
+        The axis' unit, in seconds.
     """
-    scale = scene.tick_s / scene.unit[0]
+    scale = scene.tick_s / unit_s
     path: list[tuple[float, float]] = []
     for src, dst, posted, received in scene.critical:
         path += [(posted * scale, src), (received * scale, dst)]

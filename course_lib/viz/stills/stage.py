@@ -9,11 +9,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
-from course_lib.viz.animation.layouts import Point, along, edge_bend
+from course_lib.viz.animation.edges import along, edge_bend
+from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.animation.snapshot import Moment, Token, Worker
 from course_lib.viz.colours import OKABE_ITO, PASSES, ink_on
-from course_lib.viz.stills.buffers import STRIP_BOXES, Strip, cell_colour, draw_strips, strip_in
+from course_lib.viz.stills.buffers import STRIP_BOXES, cell_colour, draw_strips, strip_in
 from course_lib.viz.stills.parts import INK, LINE, SOFT, cut, last_word
 from course_lib.words.units import format_time
 
@@ -78,6 +79,8 @@ class _Stage:
 
     def _spots(self, box: tuple[float, float]) -> list[Point]:
         w, h = box[0] / 2 + 0.1, box[1] / 2
+        if self.scene.layout == "grid":  # its long edges run around the outer boxes
+            w, h = w + 0.1, h + 0.14
         return [
             (w + x * (self.width - 2 * w), _HEAD + h + y * (self.height - _HEAD - 0.1 - 2 * h))
             for x, y in self.scene.places
@@ -93,7 +96,7 @@ class _Stage:
 
     def _point(self, src: int, dst: int, position: float) -> Point:
         start, end = self.at[src], self.at[dst]
-        bend = edge_bend(self.scene.layout, self.scene.places, math.dist(start, end), self.height)
+        bend = edge_bend(self.scene.layout, self.at, (src, dst), self.height, self.box)
         return along(start, end, bend, position)
 
     def draw_hosts(self) -> None:
@@ -114,46 +117,55 @@ class _Stage:
         paths = [[self._point(a, b, k / 12) for k in range(13)] for a, b in edges]
         self.axes.add_collection(LineCollection(paths, colors=LINE, linewidths=0.8, zorder=0))
 
-    def _way(self, token: Token, strip: Strip | None) -> tuple[float, Point, float]:
-        """Say where a token is: on its edge, in the picture, and its angle there."""
-        w, h = self.box
+    def _way(self, token: Token, length: float, thick: float) -> tuple[Point, float]:
+        """Say where a token is, outside both boxes where there is room for it, and its angle."""
+        ways = [self._point(token.src, token.dst, k / 50) for k in range(51)]
         start, end = self.at[token.src], self.at[token.dst]
-        reach = max(abs(end[0] - start[0]) / w, abs(end[1] - start[1]) / h, 1.0)
-        rim = min(0.45, 0.62 / reach)  # the part of the edge that lies under either box
-        place, near, off = rim + (1 - 2 * rim) * token.position, 0.0, (0.0, 0.0)
-        label = self.scene.labels[self.scene.messages[token.number].label]
-        if strip and token.state == "moving" and label.cells:
-            place, near = token.position, (2 * token.position - 1) ** 2
-            off = strip.offset(label.cells, len(self.scene.goals))
+
+        def is_on(k: int, box: Point) -> bool:
+            (x, y), (x_on, y_on) = ways[k], ways[k + 1] if k < 50 else end
+            way = math.hypot(x_on - x, y_on - y) or 1.0
+            dx, dy = abs(x_on - x) / way, abs(y_on - y) / way
+            wide, high = dx * length + dy * thick, dy * length + dx * thick
+            return (
+                abs(x - box[0]) < (self.box[0] + wide) / 2 + 0.01
+                and abs(y - box[1]) < (self.box[1] + high) / 2 + 0.01
+            )
+
+        first = next((k for k in range(26) if not is_on(k, start)), 25) / 50
+        last = next((k for k in range(50, 24, -1) if not is_on(k, end)), 25) / 50
+        place = first + (last - first) * token.position
         x, y = self._point(token.src, token.dst, place)
         ahead = self._point(token.src, token.dst, place + 0.01)
         angle = math.atan2(ahead[1] - y, ahead[0] - x)
-        if strip and math.cos(angle) < 0:
+        if self.strip and math.cos(angle) < 0:
             angle += math.pi  # its cells stay in order from left to right
-        return (1 - 2 * rim), (x + near * off[0], y + near * off[1]), angle
+        return (x, y), angle
 
     def draw_token(self, token: Token, *, named: bool) -> None:
         w, h = self.box
         strip = self.strip if self.strip and not self.strip.is_ground else None
-        outside, (x, y), angle = self._way(token, strip)
         flight = self.scene.messages[token.number]
         tag, number, cells = self.scene.labels[flight.label]
         lost = token.state == "lost"
         thick = max(0.07, 0.7 * strip.high if strip else h * 0.36)
-        free = outside * math.dist(self.at[token.src], self.at[token.dst])
+        (x0, y0), (x1, y1) = self.at[token.src], self.at[token.dst]
+        reach = max(abs(x1 - x0) / w, abs(y1 - y0) / h, 1.0)
+        free = (1 - 1 / reach) * math.hypot(x1 - x0, y1 - y0)
         longest = min(2.4 * thick, max(1.15 * thick, 0.55 * free))
         length = max(thick * 1.15, self.scene.sizes[flight.size][1] * longest)
+        (x, y), angle = self._way(token, length, thick)
         colours = [OKABE_ITO[number]]
         if len(cells) > 1:
             colours = [cell_colour(self.scene, cell) for cell in cells]
-        colour, part, above = colours[0], length / len(colours), 3.5 if strip else 0
+        colour, part = colours[0], length / len(colours)
         for index, shade in enumerate(colours):
             self.axes.add_patch(
                 Rectangle(
                     (x - length / 2 + index * part, y - thick / 2), part, thick,
                     transform=Affine2D().rotate_around(x, y, angle) + self.axes.transData,
                     facecolor="white" if lost else shade, edgecolor=INK if lost else "white",
-                    linestyle="--" if lost else "-", linewidth=0.6, zorder=2 + above,
+                    linestyle="--" if lost else "-", linewidth=0.6, zorder=2,
                 )
             )  # fmt: skip
             if len(colours) > 1 and part >= 0.1:
@@ -161,9 +173,9 @@ class _Stage:
                 self.axes.text(
                     x + way * math.cos(angle), y + way * math.sin(angle), str(cells[index]),
                     fontsize=min(7, thick * 45), color=ink_on(shade), rotation=-math.degrees(angle),
-                    ha="center", va="center", zorder=2.5 + above,
+                    ha="center", va="center", zorder=2.5,
                 )  # fmt: skip
-        style: dict[str, Any] = {"va": "center_baseline", "zorder": 2.5 + above}
+        style: dict[str, Any] = {"va": "center_baseline", "zorder": 2.5}
         if isinstance(tag, int) and thick >= 0.1:
             ink = INK if lost else ink_on(colour)
             size = min(8, thick * 50)

@@ -10,35 +10,39 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from course_lib.viz.animation.build_scene import check_size, make_scene
+from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.animation.snapshot import telling_moments, what_is_where
 from course_lib.viz.charts.curves import Curve, check_curves
 from course_lib.viz.stills.parts import Still, draw_critical_path, draw_curves, draw_timeline
 from course_lib.viz.stills.stage import draw_stage
+from course_lib.words.units import time_unit
 
 if TYPE_CHECKING:
     from course_lib.trace.contributions import Contributions
     from course_lib.trace.trace import Trace
 
-__all__ = ["curve", "filmstrip", "timeline"]
+__all__ = ["curve", "filmstrip", "timeline_still"]
 
 _WIDTH = 9.0  # inches; at 100 dots an inch as wide as a notebook's column
 _MOST_EVENTS = 6000
 _COLUMNS = 3
 
 
-def timeline(trace: "Trace", *, title: str | None = None, critical_path: bool = False) -> Still:
-    """Draw what every rank did when: a lane a rank, a line a message.
-
-    Compute spans are solid with their label, waiting is hatched, sending and receiving are ticks
-    joined by a line of the colour of the message's label.
+def timeline_still(
+    traces: "Trace | Mapping[str, Trace]",
+    *,
+    title: str | None = None,
+    critical_path: bool = False,
+) -> Still:
+    """Draw what every rank did when: a lane a rank, a line a message; several runs on one axis.
 
     Parameters
     ----------
-    trace : Trace
-        What happened.
+    traces : Trace or dict of str to Trace
+        What happened; several by name stand above each other.
     title : str or None, default: None
-        What stands above it; None says how many messages and bytes there were.
+        What stands above it; None says of one run how many messages and bytes there were.
     critical_path : bool, default: False
         Whether to mark the chain of messages that the run had to wait for.
 
@@ -52,15 +56,30 @@ def timeline(trace: "Trace", *, title: str | None = None, critical_path: bool = 
     Of a trace of more than 6,000 events a part is drawn, and the title says so; the shares at the
     right are those of the whole.
     """
-    scene = make_scene(trace, "line", critical=critical_path, max_events=_MOST_EVENTS)
-    lanes = _lanes_height(scene)
-    figure = Still(f"timeline of {trace!r}", (_WIDTH, lanes + 0.85))
-    axes = figure.put(0.75, 0.5, _WIDTH - 1.65, lanes)
-    draw_timeline(axes, scene)
-    if critical_path:
-        draw_critical_path(axes, scene)
-    note = f"; {scene.thinned}" if scene.thinned else ""
-    axes.set_title(title or f"{scene.total}{note}", fontsize=9, loc="left")
+    named = dict(traces) if isinstance(traces, Mapping) else {"": traces}
+    scenes = [
+        make_scene(trace, "line", critical=critical_path, max_events=_MOST_EVENTS)
+        for trace in named.values()
+    ]
+    whole_s = max(scene.end_s for scene in scenes)
+    above = title if len(scenes) > 1 else None
+    head = 0.25 if above else 0.0
+    height = sum(_lanes_height(scene) + 0.35 for scene in scenes) + 0.5 + head
+    figure = Still(f"timeline of {'; '.join(map(repr, named.values()))}", (_WIDTH, height))
+    if above:
+        figure.text(0.012, 1 - 0.15 / height, above, fontsize=10, fontweight="bold", va="center")
+    low = height - head
+    for name, scene in zip(named, scenes, strict=True):
+        low -= _lanes_height(scene) + 0.35
+        axes = figure.put(0.75, low, _WIDTH - 1.65, _lanes_height(scene))
+        draw_timeline(axes, scene, whole_s=whole_s)
+        if critical_path:
+            draw_critical_path(axes, scene, time_unit(whole_s)[0])
+        note = f"{scene.total}; {scene.thinned}" if scene.thinned else scene.total
+        said = f"{name}: {note}" if name else title or note
+        axes.set_title(said, fontsize=9, loc="left")
+        if scene is not scenes[-1]:
+            axes.set_xlabel("")
     return figure
 
 
@@ -72,6 +91,8 @@ def filmstrip(
     center: int = 0,
     hosts: Sequence[Sequence[int]] = (),
     roles: dict[int, str] | None = None,
+    columns: int | None = None,
+    places: Sequence[Point] = (),
     contributions: "Contributions | None" = None,
     curves: Mapping[str, Curve] | None = None,
     title: str | None = None,
@@ -93,6 +114,10 @@ def filmstrip(
         half of the ranks is one.
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``.
+    columns : int or None, default: None
+        How many ranks stand in a row of a grid, ``layout="grid"``.
+    places : sequence of (float, float), default: ()
+        Where each rank stands, by rank, in any unit, downwards; in place of ``layout``.
     contributions : Contributions or None, default: None
         Whose numbers were where; with it, every box shows its buffer.
     curves : dict of str to list of (float, float) or None, default: None
@@ -109,21 +134,21 @@ def filmstrip(
     ------
     ValueError
         If ``moments`` is not 1 to 6, there are more than 128 ranks, or ``layout``, ``center``,
-        ``hosts``, ``roles`` or ``contributions`` is unusable.
+        ``hosts``, ``roles``, ``columns``, ``places`` or ``contributions`` is unusable.
     """
     if moments not in range(1, 7):
         raise ValueError(f"moments must be an int from 1 to 6, got {moments!r}")
     check_size(trace.size)
     scene = make_scene(
-        trace, layout, center=center, hosts=hosts, roles=roles,
+        trace, layout, center=center, hosts=hosts, roles=roles, columns=columns, places=places,
         contributions=contributions, critical=False, max_events=_MOST_EVENTS,
     )  # fmt: skip
     many_cells = scene.size > 8 and len(scene.goals) > 1  # they need wide panels
     times = telling_moments(scene, min(moments, 4) if many_cells else moments)
-    columns = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2
-    rows = -(-len(times) // columns)
-    panel = min(4.4, (_WIDTH - 0.1) / columns)
-    tall = _stage_height(scene, columns)
+    across = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2
+    rows = -(-len(times) // across)
+    panel = min(4.4, (_WIDTH - 0.1) / across)
+    tall = _stage_height(scene, across)
     says = 0.62 if scene.goals else 0.5  # room for the caption
     lanes, graph = _lanes_height(scene), 1.0 if curves else 0.0
     foot = 0.5 + lanes + (graph + 0.3 if graph else 0)
@@ -133,8 +158,8 @@ def filmstrip(
     if title:
         figure.text(0.012, 1 - 0.2 / height, title, fontsize=11, fontweight="bold", va="center")
     for index, time_s in enumerate(times):
-        row, column = divmod(index, columns)
-        left = (_WIDTH - columns * panel) / 2 + column * panel + 0.05
+        row, column = divmod(index, across)
+        left = (_WIDTH - across * panel) / 2 + column * panel + 0.05
         low = height - head - (row + 1) * (tall + says) + says - 0.08
         axes = figure.put(left, low, panel - 0.1, tall)
         draw_stage(axes, scene, what_is_where(scene, time_s), index + 1)
@@ -198,9 +223,9 @@ def _lanes_height(scene: Scene) -> float:
     return min(6.0, max(0.5, scene.size * lane))
 
 
-def _stage_height(scene: Scene, columns: int) -> float:
+def _stage_height(scene: Scene, across: int) -> float:
     if scene.layout == "line" and scene.size <= 12:
         return 1.6 if scene.goals else 1.25
-    tall = 2.05 if columns == 3 else 2.3
-    more = 1.0 if scene.size > 8 and columns < 3 else 0.5
+    tall = 2.05 if across == 3 else 2.3
+    more = 1.0 if scene.size > 8 and across < 3 else 0.5
     return tall + more if scene.goals else tall

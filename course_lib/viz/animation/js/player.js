@@ -11,12 +11,13 @@ function renderPlayer({ model, el }) {
   const over = draw("svg", { class: "lm-head", "aria-hidden": "true" }, track);
   const unit = (tick) => `${(tick * scene.tick / scene.unit[0]).toFixed(2)} ${scene.unit[1]}`;
   let even = model.get("even_steps"), large = model.get("large"), critical = model.get("critical_path");
-  let said = null, stage, timeline, mapping = makeMapping(scene, even);
+  let said = null, stage, timeline, moveHead, mapping = makeMapping(scene, even);
 
   function show(tick) {
     const moment = at(scene, tick), sentence = caption(scene, tick, moment);
     stage.update(moment);
-    timeline.update(tick);
+    timeline.legend(tick);
+    moveHead(timeline.x(tick));
     if (sentence !== said) { says.textContent = said = sentence; stageSvg.setAttribute("aria-label", sentence); }
   }
   const teller = makeTeller(model), transport = makeTransport(root, {
@@ -43,22 +44,13 @@ function renderPlayer({ model, el }) {
     root.classList.toggle("lm-large", large);
     mapping = makeMapping(scene, even);
     stage = makeStage(stageSvg, scene, width, k, hatch);
-    timeline = makeTimeline(lineSvg, over, scene, curves, width, k, mapping, even, hatch, critical);
+    timeline = makeTimeline(lineSvg, scene, curves, width, k, mapping, even, hatch, critical);
+    moveHead = makeHead(over, timeline.top, timeline.low - (curves.length ? 0 : 20 * k), k);
     aside.textContent = [even ? "even steps: the time axis is not to scale" : tooShort && "most messages are too short to be seen at this scale: even steps show them", scene.thinned].filter(Boolean).join("; ");
     transport.show();
   }
 
-  const point = (event) => { const r = lineSvg.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
-  lineSvg.addEventListener("pointerdown", (event) => { lineSvg.setPointerCapture(event.pointerId); root.focus({ preventScroll: true }); transport.seek(timeline.tickAt(point(event)[0])); });
-  lineSvg.addEventListener("pointermove", (event) => {
-    const [px, py] = point(event);
-    if (event.buttons) transport.seek(timeline.tickAt(px));
-    const text = detail(scene, timeline.tickAt(px), timeline.rankAt(py), unit, Math.abs(timeline.tickAt(px + 3) - timeline.tickAt(px - 3)));
-    tip.hidden = !text; tip.textContent = text;
-    tip.style.left = `${clamp(px + 12, 0, root.clientWidth - 240)}px`;
-    tip.style.top = `${lineSvg.getBoundingClientRect().top - root.getBoundingClientRect().top + py + 18}px`;
-  });
-  lineSvg.addEventListener("pointerleave", () => { tip.hidden = true; });
+  watchLanes(root, lineSvg, tip, scene, () => timeline, transport.seek, unit);
   const follow = () => { const t = Math.round(model.get("time_s") / scene.tick); if (Math.abs(t - transport.position()) > 1) transport.follow(t); };
   model.on("change:time_s", follow);
   const unwatch = watchWidth(root, build);

@@ -1,7 +1,6 @@
 // What is where at a time: the same arithmetic as course_lib/viz/animation/snapshot.py on the same table,
 // and the same sentences as course_lib/viz/animation/captions.py.
-// The five files of this folder are read as one module, in the order scene, stage, strips,
-// timeline, player.
+// Which files make a module, and in which order, says course_lib/viz/animation/script.py.
 
 function unpack(packed) {
   let posted = 0, start = 0;

@@ -15,35 +15,56 @@ function chooseBox(scene, width, height, k) {
   return (boxes.find(fits) ?? boxes.at(-1)).map((side) => side * k);
 }
 
-const place = (scene, width, height, [w, h]) => scene.places.map(([x, y]) => ({
-  x: 14 + w / 2 + x * (width - 28 - w), y: 14 + h / 2 + y * (height - 28 - h) }));
+// The long edges of a grid run around its outer boxes: there is room for them.
+const place = (scene, width, height, [w, h]) => scene.places.map(([x, y]) => {
+  const pad = scene.layout === "grid" ? 14 + 0.3 * Math.min(w, h) : 14;
+  return { x: pad + w / 2 + x * (width - 2 * pad - w), y: pad + h / 2 + y * (height - 2 * pad - h) };
+});
 
-// A bent edge between two boxes: its point at u (0 and 1 are the middles of the boxes), and the
-// part of it that lies outside both. A token with cells begins in the one and ends in the other box's,
-// "off" their middles.
-function makeEdge(a, b, bend, [w, h], pad) {
+// A bent edge between two boxes: its point at u (0 and 1 are the middles of the boxes), and how long
+// it is outside both. A token begins and ends at the boxes' edges: with its length and thickness it
+// lies outside them, where there is room for it.
+function makeEdge(a, b, bend, [w, h], thick) {
   const cx = (a.x + b.x) / 2 + bend * (b.y - a.y), cy = (a.y + b.y) / 2 - bend * (b.x - a.x);
   const point = (u) => ({
     x: (1 - u) ** 2 * a.x + 2 * u * (1 - u) * cx + u * u * b.x,
     y: (1 - u) ** 2 * a.y + 2 * u * (1 - u) * cy + u * u * b.y });
-  const inside = (p, o) => Math.abs(p.x - o.x) < w / 2 + pad && Math.abs(p.y - o.y) < h / 2 + pad;
-  let from = 0, to = 1;
-  while (from < 0.5 && inside(point(from), a)) from += 0.01;
-  while (to > 0.5 && inside(point(to), b)) to -= 0.01;
-  const path = `M${a.x} ${a.y}Q${cx} ${cy} ${b.x} ${b.y}`, p = point(from), q = point(to);
-  return { path, length: Math.hypot(p.x - q.x, p.y - q.y), at(position, off) {
-    const u = off ? position : from + (to - from) * position, near = off ? (2 * u - 1) ** 2 : 0;
-    const p = point(u), q = point(u + 0.01), o = point(u - 0.01);
-    if (off) { p.x += near * off.x; p.y += near * off.y; }
-    const length = Math.hypot(q.x - o.x, q.y - o.y) || 1;
-    return { ...p, dx: (q.x - o.x) / length, dy: (q.y - o.y) / length };
+  const facing = (u) => {
+    const q = point(u + 0.01), o = point(u - 0.01), length = Math.hypot(q.x - o.x, q.y - o.y) || 1;
+    return { dx: (q.x - o.x) / length, dy: (q.y - o.y) / length };
+  };
+  const covers = (u, o, long) => {
+    const p = point(u), { dx, dy } = facing(u), x = Math.abs(dx), y = Math.abs(dy);
+    return Math.abs(p.x - o.x) < (w + x * long + y * thick) / 2 + 1 && Math.abs(p.y - o.y) < (h + y * long + x * thick) / 2 + 1;
+  };
+  const outside = (long) => {
+    let from = 0, to = 1;
+    while (from < 0.5 && covers(from, a, long)) from += 0.01;
+    while (to > 0.5 && covers(to, b, long)) to -= 0.01;
+    return [from, to];
+  };
+  const ways = new Map(), [from, to] = outside(thick), p = point(from), q = point(to);
+  return { path: `M${a.x} ${a.y}Q${cx} ${cy} ${b.x} ${b.y}`, length: Math.hypot(p.x - q.x, p.y - q.y), at(position, long) {
+    if (!ways.has(long)) ways.set(long, outside(long));
+    const [from, to] = ways.get(long), u = from + (to - from) * position;
+    return { ...point(u), ...facing(u) };
   } };
 }
 
-// As edge_bend in course_lib/viz/animation/layouts.py: long edges of a line stay on the stage.
-function bendOf(scene, a, b, height) {
-  const rows = new Set(scene.places.map((p) => p[1])).size, length = Math.hypot(a.x - b.x, a.y - b.y);
-  return scene.layout === "line" ? Math.min(scene.bend, (rows === 1 ? 0.62 : 0.2) * height / length) : scene.bend;
+// As edge_bend in course_lib/viz/animation/edges.py: long edges of a line stay on the stage, those of a
+// grid pass beside its boxes.
+function bendOf(scene, spots, src, dst, height, [w, h]) {
+  const a = spots[src], b = spots[dst], dx = b.x - a.x, dy = b.y - a.y, length = Math.hypot(dx, dy);
+  if (scene.layout === "line") {
+    const rows = new Set(scene.places.map((p) => p[1])).size;
+    return Math.min(scene.bend, (rows === 1 ? 0.62 : 0.2) * height / length);
+  }
+  const between = (c) => {
+    const square = length * length, part = dx * (c.x - a.x) + dy * (c.y - a.y);
+    return Math.abs(dx * (c.y - a.y) - dy * (c.x - a.x)) < 0.01 * square && part > 0.01 * square && part < 0.99 * square;
+  };
+  if (scene.layout === "grid" && spots.some(between)) return 1.5 * (Math.abs(dx) > Math.abs(dy) ? h : w) / length;
+  return scene.bend;
 }
 
 function makeStage(svg, scene, width, k, hatch) {
@@ -59,12 +80,11 @@ function makeStage(svg, scene, width, k, hatch) {
   const thick = strip ? clamp(strip.high * 0.7, 9 * k, 22 * k) : clamp(h * 0.32, 9 * k, 22 * k), edges = new Map();
   for (const { src, dst } of scene.messages)
     if (!edges.has(src * n + dst))
-      edges.set(src * n + dst, makeEdge(spots[src], spots[dst], bendOf(scene, spots[src], spots[dst], height), box, thick * 0.6));
+      edges.set(src * n + dst, makeEdge(spots[src], spots[dst], bendOf(scene, spots, src, dst, height, box), box, thick));
   const longest = clamp(0.55 * Math.min(...[...edges.values()].map((edge) => edge.length)), 1.2 * thick, 2.8 * thick);
   draw("path", { class: "lm-edge", d: [...edges.values()].map((edge) => edge.path).join("") }, svg);
   const layer = draw("g", {}, svg), shown = new Map();
   const boxes = spots.map((spot, rank) => makeBox(svg, scene, rank, spot, box, k, hatch, strip));
-  if (strip && !strip.ground) svg.append(layer);  // a token is seen leaving its cell
 
   function makeToken(m) {
     const [tag, , cells = []] = scene.labels[m.label], [size, share] = scene.sizes[m.size];
@@ -80,7 +100,7 @@ function makeStage(svg, scene, width, k, hatch) {
       style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
     const text = [number || colours.length > 1 ? "" : words(tag), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
     const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
-    return { g, bar, note, length, off: strip && !strip.ground && cells.length ? offsetOf(strip, cells, n_cells) : null };
+    return { g, bar, note, length };
   }
   function coloursOf(m) {
     const [, colour, cells = []] = scene.labels[m.label];
@@ -100,7 +120,7 @@ function makeStage(svg, scene, width, k, hatch) {
         queued.set(key, before + 1);
         along = Math.max(0.3, 1 - 0.1 * before);
       }
-      const p = edges.get(m.src * n + m.dst).at(along, state === "moving" && token.off);
+      const p = edges.get(m.src * n + m.dst).at(along, token.length);
       token.g.setAttribute("transform", `translate(${p.x.toFixed(1)} ${p.y.toFixed(1)})`);
       const turn = p.dx < 0 ? -1 : 1;  // its cells stay in order from left to right
       token.bar.setAttribute("transform", `rotate(${(Math.atan2(turn * p.dy, turn * p.dx) * 180 / Math.PI).toFixed(1)})`);
@@ -125,7 +145,7 @@ function placeNote({ note, p, wide, length, resting }, taken, [right, low], thic
   const cx = p.x + x + (side ? Math.sign(nx) * room / 2 : 0), cy = p.y + y;
   const inside = cx > room / 2 && cx < right - room / 2 && cy > high / 2 && cy < low - high / 2;
   const free = !resting && inside && taken.every(([bx, by, w, h]) => (bx === p.x && by === p.y) ||
-    Math.abs(bx - cx) >= (w + room) / 2 || Math.abs(by - cy) >= (h + high) / 2);
+    Math.abs(bx - cx) >= (w + room) / 2 + 4 * k || Math.abs(by - cy) >= (h + high) / 2);
   if (free) taken.push([cx, cy, room, high]);
   note.setAttribute("visibility", free ? "visible" : "hidden");
   note.setAttribute("x", x.toFixed(1));

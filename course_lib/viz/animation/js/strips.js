@@ -10,12 +10,6 @@ function stripIn([w, h], n, k) {
     word: h >= 56 * k ? 0.39 * h : null, counts: counted ? 0.225 * h : null };
 }
 
-// How far the middle of some cells lies from the middle of their box.
-function offsetOf(strip, cells, n) {
-  const middle = cells.reduce((sum, cell) => sum + cell + 0.5, 0) / cells.length / n;
-  return { x: strip.x + strip.wide * middle, y: strip.y + strip.high / 2 };
-}
-
 const colourOf = (scene, cell) => scene.goals.length === 1 ? 1 : cell % COLOURS.length;
 const TICK = "M-5 0L-1.5 4L5 -4";
 

@@ -1,4 +1,4 @@
-// The timeline below the stage: lanes, messages, curves, and the playhead that runs through them.
+// The timeline of a run: lanes, messages, curves, and the playhead that runs through them.
 
 // How ticks lie on the screen: by the clock, or every step as wide as the next.
 function makeMapping(scene, even) {
@@ -17,18 +17,19 @@ function makeMapping(scene, even) {
   };
 }
 
-function niceTimes(scene) {
-  const most = scene.end * scene.tick / scene.unit[0], rough = most / 8 || 1;
+function niceTimes(scene, whole) {
+  const most = whole * scene.tick / scene.unit[0], rough = most / 8 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((m) => m * power >= rough);
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, critical) {
+// Draws the lanes of a run; `whole` is where the axis ends (in ticks), `named` whether it has its times.
+function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, whole = scene.end, named = true) {
   svg.replaceChildren();
-  const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : 5), top = 8 * k, font = 12 * k;
+  const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
   const left = 46 * k, right = width - 100 * k, foot = top + n * lane;
-  const graph = curves.length ? 90 * k : 0, low = foot + 26 * k + graph, height = low + (graph ? 6 : 2) * k;
+  const graph = curves.length ? 90 * k : 0, low = foot + (named ? 26 : 6) * k + graph, height = low + (graph ? 6 : 2) * k;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const x = (tick) => left + mapping.to(tick) * (right - left), y = (rank) => top + (rank + 0.5) * lane;
@@ -40,9 +41,9 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, 
     if (kind === "compute" && lane > 12 && names.length < 150) names.push([lastWord(word, wide - 4, 5.6 * k), a + wide / 2, y(s.rank), fill]);
   }
   for (let rank = 0; rank < n; rank++) {
-    draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${right}` }, svg);
-    if (n > 20 && rank % 8) continue;
-    text(n > 20 || lane < 20 ? rank : `rank ${rank}`, { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": Math.min(font, lane * (n > 20 ? 2 : 0.8)) });
+    draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${x(scene.end)}` }, svg);
+    if (n > 20 && rank % Math.max(8, Math.ceil(n / 16))) continue;
+    text(n > 20 || lane < 20 ? rank : `rank ${rank}`, { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": n > 20 ? Math.min(font, 10 * k) : Math.min(font, lane * 0.8) });
     if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": Math.min(font, lane * 0.8) });
   }
   draw("path", { class: "lm-wait", d: waits.join(""), ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
@@ -60,26 +61,45 @@ function makeTimeline(svg, over, scene, curves, width, k, mapping, even, hatch, 
   drawMarks(svg, scene, x, y, bar, k, right);
   if (critical) drawCritical(svg, scene, x, y);
   const every = Math.ceil(scene.bounds.length / 8);
-  const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene);
+  const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene, whole);
   for (const time of times) {
     const at = x(time * scene.unit[0] / scene.tick);
     draw("path", { class: "lm-lane", d: `M${at} ${foot}v${5 * k}` }, svg);
-    text(+time.toPrecision(3), { x: at, y: foot + 14 * k, "text-anchor": "middle" });
+    if (named) text(+time.toPrecision(3), { x: at, y: foot + 14 * k, "text-anchor": "middle" });
   }
-  text(`${scene.clock} ${scene.unit[1]}`, { x: right + 18 * k, y: foot + 14 * k });
+  if (named) text(`${scene.clock} ${scene.unit[1]}`.trim(), { x: right + 18 * k, y: foot + 14 * k });
   const legend = makeCurves(svg, scene, curves, x, left, right, low - graph + 8 * k, low - 4 * k, k);
-  // The playhead is a picture of its own, so that moving it does not paint the timeline again.
+  return {
+    left, right, top, low, x, legend,
+    tickAt: (px) => mapping.from(clamp((px - left) / (right - left), 0, 1)),
+    rankAt: (py) => { const rank = Math.floor((py - top) / lane); return rank >= 0 && rank < n ? rank : -1; },
+  };
+}
+
+// The playhead is a picture of its own, so that moving it does not paint the timeline again.
+function makeHead(over, top, low, k) {
   over.replaceChildren();
   over.setAttribute("width", 14 * k);
   over.setAttribute("height", low);
   draw("path", { d: `M${7 * k} ${top}V${low}` }, over);
   draw("path", { class: "lm-grip", d: `M${k} 0h${12 * k}l${-6 * k} ${9 * k}z` }, over);
-  return {
-    update(tick) { over.style.transform = `translateX(${(x(tick) - 7 * k).toFixed(1)}px)`; legend(tick); },
-    tickAt: (px) => mapping.from(clamp((px - left) / (right - left), 0, 1)),
-    rankAt: (py) => { const rank = Math.floor((py - top) / lane); return rank >= 0 && rank < n ? rank : -1; },
-    x,
-  };
+  return (x) => { over.style.transform = `translateX(${(x - 7 * k).toFixed(1)}px)`; };
+}
+
+// Dragging on the lanes seeks, and what lies under the pointer is told. `lanes()` is the timeline as it
+// is drawn now, `seek(tick)` goes there.
+function watchLanes(root, svg, tip, scene, lanes, seek, unit) {
+  const point = (event) => { const r = svg.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
+  svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); root.focus({ preventScroll: true }); seek(lanes().tickAt(point(event)[0])); });
+  svg.addEventListener("pointermove", (event) => {
+    const [px, py] = point(event), { tickAt, rankAt } = lanes();
+    if (event.buttons) seek(tickAt(px));
+    const text = detail(scene, tickAt(px), rankAt(py), unit, Math.abs(tickAt(px + 3) - tickAt(px - 3)));
+    tip.hidden = !text; tip.textContent = text;
+    tip.style.left = `${clamp(px + 12, 0, root.clientWidth - 240)}px`;
+    tip.style.top = `${svg.getBoundingClientRect().top - root.getBoundingClientRect().top + py + 18}px`;
+  });
+  svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
 // What ranks have noted, in words where the next mark of the lane leaves room.

@@ -1,0 +1,150 @@
+"""The timeline in a real browser: one page with two runs of different lengths."""
+
+import pytest
+
+from course_lib.viz import timeline
+from tests.viz.traces import map_reduce, ring
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+ROOT = "document.querySelector('.lm-timelines')"
+
+
+def short():
+    return ring(4)
+
+
+def long():
+    return ring(4, length=32768)
+
+
+@pytest.fixture(scope="module")
+def pages(browser, tmp_path_factory):
+    """The same page twice: as it is, and with reduced motion on a narrow dark screen."""
+    folder, complaints, opened = tmp_path_factory.mktemp("timeline"), [], {}
+    widget = timeline({"short": short(), "long": long()}, title="Two rings")
+    for name, width, motion in (("usual", 1100, "no-preference"), ("narrow", 600, "reduce")):
+        path = widget.save(folder / f"{name}.html", dark=name == "narrow")
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, offline=True, reduced_motion=motion
+        )
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text))
+        page.goto(path.as_uri())
+        page.wait_for_selector(".lm-timelines")
+        opened[name] = page
+    yield opened
+    assert complaints == []
+
+
+@pytest.fixture
+def page(pages):
+    pages["usual"].evaluate(f"{ROOT}.transport.seekFraction(0)")
+    return pages["usual"]
+
+
+def time_s(page):
+    return page.evaluate(f"{ROOT}.timeline.time()")
+
+
+def test_both_runs_lie_on_one_axis_and_the_shorter_ends_earlier(page):
+    right = page.eval_on_selector_all(
+        ".lm-timeline", "(all) => all.map((svg) => svg.querySelector('.lm-wait').getBBox())"
+        ".map((box) => box.x + box.width)",
+    )  # fmt: skip
+    left = page.eval_on_selector(
+        ".lm-timeline", "(svg) => svg.querySelector('.lm-wait').getBBox().x"
+    )
+    ratio = (right[0] - left) / (right[1] - left)
+    assert ratio == pytest.approx(short().end_s / long().end_s, rel=0.01)
+    assert page.locator(".lm-run-name").all_inner_texts() == ["short", "long"]
+
+
+def test_one_playhead_runs_through_both_and_each_says_what_happens(page):
+    past = (short().end_s + long().end_s) / 2 / long().end_s
+    page.evaluate(f"{ROOT}.transport.seekFraction({past})")
+    first, second = page.locator(".lm-caption > div").all_inner_texts()
+    assert first == "short: the run is over: 24 messages, 393 KB"
+    assert second.startswith("long: 4 messages are on their way")
+    assert page.locator(".lm-head").count() == 1
+    lanes = page.locator(".lm-timeline").all()
+    head = page.locator(".lm-head").bounding_box()
+    for lane in lanes:
+        box = lane.bounding_box()
+        assert head["y"] <= box["y"] + 10
+        assert head["y"] + head["height"] >= box["y"] + box["height"] - 30
+
+
+def test_what_is_to_come_is_pale_while_the_playhead_is_under_way(page):
+    def width():
+        return page.locator(".lm-future").evaluate("(node) => node.getBoundingClientRect().width")
+
+    assert width() == 0, "at the start everything can be read"
+    page.evaluate(f"{ROOT}.transport.seekFraction(0.25)")
+    quarter = width()
+    page.evaluate(f"{ROOT}.transport.seekFraction(0.75)")
+    assert width() == pytest.approx(quarter / 3, rel=0.01)
+
+
+def test_dragging_seeks_and_hovering_tells(page):
+    box = page.locator(".lm-timeline").nth(1).bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 20)
+    assert page.locator(".lm-tip").inner_text().startswith("rank 0 waits for rank 3; from ")
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20, steps=3)
+    page.mouse.up()
+    assert 0.4 * long().end_s < time_s(page) < 0.6 * long().end_s
+
+
+def test_keys_step_to_both_runs_and_the_switch_marks_the_critical_path(page):
+    page.locator(".lm-timelines").focus()
+    page.keyboard.press("End")
+    assert time_s(page) == pytest.approx(long().end_s, rel=1e-6)
+    page.keyboard.press("Home")
+    assert time_s(page) == 0
+    button = page.get_by_role("button", name="critical path")
+    button.click()
+    assert page.locator(".lm-critical").count() == 2
+    assert (
+        "short: critical path of 6 messages, under way for"
+        in page.locator(".lm-aside").inner_text()
+    )
+    button.click()
+    assert page.locator(".lm-critical").count() == 0
+    assert page.get_by_role("group", name="timeline: Two rings").count() == 1
+    assert page.get_by_role("button", name="even steps").count() == 0
+
+
+def test_with_reduced_motion_it_jumps_and_nothing_overlaps_on_a_narrow_page(pages):
+    page = pages["narrow"]
+    page.locator(".lm-timelines").focus()
+    page.keyboard.press("ArrowRight")
+    assert 0 < time_s(page) < short().end_s
+    boxes = page.eval_on_selector_all(
+        ".lm-timelines text, .lm-run > span, .lm-keys > span, .lm-bar > *",
+        "(all) => all.filter((n) => n.textContent || n.tagName !== 'text')"
+        ".map((n) => n.getBoundingClientRect()).map((r) => [r.x, r.y, r.right, r.bottom])",
+    )
+    assert len(boxes) > 20
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        assert 0 <= left < right <= 600
+        for other in boxes[:number]:
+            apart = right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+            assert apart
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.lm-root')).backgroundColor")
+        == "rgb(20, 23, 26)"
+    )
+
+
+def test_a_run_that_computes_names_its_marks(browser, tmp_path):
+    path = timeline(map_reduce(4, 3), even_steps=True).save(tmp_path / "one.html")
+    page = browser.new_page(viewport={"width": 1100, "height": 600})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".lm-timelines")
+    assert page.locator(".lm-keys span").all_inner_texts() == [
+        "computes", "waits", "a message, from send to receive"
+    ]  # fmt: skip
+    assert "not to scale" in page.locator(".lm-aside").inner_text()
+    page.close()
