@@ -1,17 +1,18 @@
-"""``python -m authoring build [NN ...]`` and ``python -m authoring check [NN ...]``."""
+"""``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN]``."""
 
 import argparse
 import sys
 import time
 
-from authoring.build import ROOT, build, check, targets
+from authoring.build import ROOT, Target, build, check, targets
+from authoring.form import form_of, report
 from authoring.scripts import AuthoringError
 
 
 def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "check"])
+    parser.add_argument("command", choices=["build", "check", "form"])
     parser.add_argument("numbers", nargs="*", metavar="NN", help="only these, for example: 00 02")
     options = parser.parse_args()
     try:
@@ -19,6 +20,9 @@ def main() -> int:
         if not wanted:
             print(f"no script begins with any of {options.numbers}", file=sys.stderr)
             return 2
+        if options.command == "form":
+            print(report({t.script.stem: form_of(t.cells) for t in wanted if _is_lecture(t)}))
+            return 0
         stale = []
         for target in wanted:
             if options.command == "check":
@@ -34,6 +38,10 @@ def main() -> int:
     for problem in stale:
         print(problem, file=sys.stderr)
     return 1 if stale else 0
+
+
+def _is_lecture(target: Target) -> bool:
+    return target.path.parent.name == "notebooks" and not target.script.stem.startswith("9")
 
 
 if __name__ == "__main__":
