@@ -45,3 +45,42 @@ def test_a_notebook_shows_it_in_colours():
 def test_what_is_no_function_is_refused():
     with pytest.raises(TypeError):
         source(3)
+
+
+def nested(x):
+    total = 0
+    for part in x:
+        if part:
+
+            @staticmethod
+            def push():
+                return "ä", x  # 1
+
+            push()
+        else:
+            total += 1
+    return total
+
+
+@pytest.mark.parametrize(
+    ("part", "lines"),
+    [
+        ("total", ["total = 0"]),
+        ("if part", ["if part:", "", "    @staticmethod", "    def push():"]),
+        ("def push", ["@staticmethod", "def push():", '    return "ä", x  # 1']),
+        ("total +=", ["total += 1"]),
+    ],
+)
+def test_a_part_is_a_statement_with_its_block_flush_left(part, lines):
+    assert repr(source(nested, part=part)).splitlines()[: len(lines)] == lines
+
+
+def test_a_part_ends_where_its_block_does():
+    assert repr(source(nested, part="for")).splitlines()[-1] == "        total += 1"
+    assert source(nested, part="for")._repr_markdown_().startswith("```python\nfor part in x:\n")
+
+
+@pytest.mark.parametrize("part", ["while", "part in", "def nested"])
+def test_a_part_that_begins_no_statement_is_refused(part):
+    with pytest.raises(ValueError, match=f"part must be how a statement of nested .* got '{part}'"):
+        source(nested, part=part)

@@ -40,6 +40,7 @@ def test_a_still_of_two_runs_has_one_axis_which_ends_with_the_longer():
     above, below = timeline_still({"short": short, "long": long}, critical_path=True).axes
     assert above.get_xlim() == below.get_xlim()
     assert above.get_xlabel() == ""
+    assert not any(tick.label1.get_visible() for tick in above.xaxis.get_major_ticks())
     assert below.get_xlabel() == "virtual µs"
     assert below.get_xlim()[1] == pytest.approx(1.005 * long.end_s * 1e6, rel=1e-3)
     assert above.get_title(loc="left").startswith("short: 24 messages")

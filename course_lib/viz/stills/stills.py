@@ -80,6 +80,7 @@ def timeline_still(
         axes.set_title(said, fontsize=9, loc="left")
         if scene is not scenes[-1]:
             axes.set_xlabel("")
+            axes.tick_params(labelbottom=False)
     return figure
 
 
