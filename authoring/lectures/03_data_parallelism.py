@@ -20,6 +20,9 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+rng = np.random.default_rng(seed=3)
+
+# %%
 from course_lib import run
 from course_lib.collectives import allreduce_ring
 from course_lib.data.digits import load_digits
@@ -30,8 +33,6 @@ from course_lib.models.mlp import mlp
 from course_lib.schemes import data_parallel, nn_data_parallel, parameter_averaging, train
 from course_lib.training import Plan
 from course_lib.viz import chart, claim, explore, landscape, player, predict, race, source, table
-
-rng = np.random.default_rng(seed=3)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: timing, misconceptions</summary>
@@ -215,6 +216,8 @@ def from_own_rows(comm, n_images):
 one, *_ = run(from_own_rows, 1408, workers=1, backend="simulated").values
 four = run(from_own_rows, 1408, workers=4).values
 mean_losses = np.mean([losses for _, losses, _ in four], axis=0)
+
+# %%
 table(
     {
         "1 worker": {"images": 1408, "bytes held": one[2], "last loss": round(one[1][-1], 6)},

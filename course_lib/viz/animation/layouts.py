@@ -121,8 +121,12 @@ def given_places(points: Sequence[Point], size: int) -> list[Point]:
     return list(zip(*spread, strict=True))
 
 
+<<<<<<< HEAD
 @cache
 def _ellipse(count: int) -> tuple[Point, ...]:
+=======
+def _ellipse(count: int) -> list[Point]:
+>>>>>>> kit_tables
     """Spread points over an ellipse so that neighbours are equally far from each other."""
     fine = 4096
     lengths = [0.0]
