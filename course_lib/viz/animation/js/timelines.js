@@ -60,11 +60,7 @@ function renderTimeline({ model, el }) {
     const { left, right } = drawn[0], top = lanes[0].getBoundingClientRect().top - track.getBoundingClientRect().top;
     const high = track.clientHeight - top;
     Object.assign(over.style, { top: `${top}px` });
-<<<<<<< HEAD
-    Object.assign(future.style, { left: `${left}px`, width: `${right - left}px`, top: `${top}px`, height: `${high - 22 * k}px` });
-=======
     Object.assign(future.style, { left: `${left}px`, width: `${right - left + 2}px`, top: `${top}px`, height: `${high - 22 * k}px` });
->>>>>>> kit_tables
     moveHead = makeHead(over, 8 * k, high - 20 * k, k);  // it ends above the times
     aside.textContent = [even && "even steps: the time axis is not to scale", critical && pathInWords(), ...scenes.map((scene) => scene.thinned)].filter(Boolean).join("; ");
     transport.show();
