@@ -145,6 +145,7 @@ def test_lost_messages_fade_and_a_failed_worker_is_crossed_out(opened):
         ".lm-cross", "(all) => all.map((n) => getComputedStyle(n).visibility)"
     )
     assert crosses == ["hidden", "visible", "hidden"]
+    assert page.locator(".lm-timeline .lm-fault").get_attribute("d").count("M") == 1
 
 
 def test_a_watched_run_of_64_moves_smoothly(opened, capsys):
