@@ -145,3 +145,4 @@ def test_lost_messages_fade_and_a_failed_worker_is_crossed_out(opened):
         ".lm-cross", "(all) => all.map((n) => getComputedStyle(n).visibility)"
     )
     assert crosses == ["hidden", "visible", "hidden"]
+    assert page.locator(".lm-timeline .lm-fault").get_attribute("d").count("M") == 1

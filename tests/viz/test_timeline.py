@@ -6,7 +6,7 @@ import pytest
 
 from course_lib.viz import Timeline, timeline
 from course_lib.viz.stills.stills import timeline_still
-from tests.viz.traces import map_reduce, pipelined, ring
+from tests.viz.traces import accident, map_reduce, pipelined, ring
 
 
 def test_a_timeline_says_the_same_whenever_it_is_made():
@@ -46,6 +46,18 @@ def test_a_still_of_two_runs_has_one_axis_which_ends_with_the_longer():
     assert above.get_title(loc="left").startswith("short: 24 messages")
     drawn = [segment[-1][0] for segment in above.collections[0].get_segments()]
     assert max(drawn) == pytest.approx(short.end_s * 1e6, rel=1e-3)
+
+
+def test_runs_of_two_clocks_say_which_is_whose():
+    above, below = timeline_still({"real": accident(), "virtual": ring(4)}).axes
+    assert above.get_title(loc="left").startswith("real, measured time: 2 messages")
+    assert below.get_xlabel() == "ms"
+
+
+def test_a_failure_is_marked_where_it_happened():
+    (axes,) = timeline_still(accident()).axes
+    assert [tuple(line.get_xydata()[0]) for line in axes.lines] == [(pytest.approx(3.0), 1)]
+    assert timeline_still(ring(4)).axes[0].lines[:] == []
 
 
 def test_the_critical_path_is_drawn_where_it_is_asked_for():

@@ -112,6 +112,9 @@ def draw_timeline(
     _lanes(axes, scene, scale, end, named=not marks)  # which have their numbers there
     _messages(axes, scene, scale)
     _marks(axes, scene, scale, end)
+    failed = [(tick * scale, rank) for rank, tick, kind in scene.faults if kind != "Restart"]
+    for x, rank in failed:
+        axes.plot(x, rank, "x", color="#D55E00", markeredgewidth=2, zorder=5, clip_on=False)
     every = 1 if n <= 20 else 8
     size = 8.5 if n <= 8 else 7
     axes.set_yticks(range(0, n, every), [_lane_name(rank, n) for rank in range(0, n, every)])

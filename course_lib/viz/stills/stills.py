@@ -62,6 +62,7 @@ def timeline_still(
         for trace in named.values()
     ]
     whole_s = max(scene.end_s for scene in scenes)
+    (unit_s, unit), mixed = time_unit(whole_s), len({scene.clock for scene in scenes}) > 1
     above = title if len(scenes) > 1 else None
     head = 0.25 if above else 0.0
     height = sum(_lanes_height(scene) + 0.35 for scene in scenes) + 0.5 + head
@@ -74,10 +75,13 @@ def timeline_still(
         axes = figure.put(0.75, low, _WIDTH - 1.65, _lanes_height(scene))
         draw_timeline(axes, scene, whole_s=whole_s)
         if critical_path:
-            draw_critical_path(axes, scene, time_unit(whole_s)[0])
+            draw_critical_path(axes, scene, unit_s)
         note = f"{scene.total}; {scene.thinned}" if scene.thinned else scene.total
-        said = f"{name}: {note}" if name else title or note
+        clock = f", {scene.clock} time" if mixed else ""
+        said = f"{name}{clock}: {note}" if name else title or note
         axes.set_title(said, fontsize=9, loc="left")
+        if mixed:
+            axes.set_xlabel(unit)
         if scene is not scenes[-1]:
             axes.set_xlabel("")
             axes.tick_params(labelbottom=False)

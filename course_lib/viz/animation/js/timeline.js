@@ -59,6 +59,9 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
   }
   lines.forEach((d, i) => d && draw("path", { class: "lm-line", d, stroke: COLOURS[i], opacity: scene.messages.length > 400 ? 0.6 : 1 }, svg));
   drawMarks(svg, scene, x, y, bar, k, right);
+  const arm = Math.min(bar / 2, 7 * k), cross = (at, mid) => `M${at - arm} ${mid - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`;
+  const failed = scene.faults.filter(([, , kind]) => kind !== "Restart");
+  draw("path", { class: "lm-fault", d: failed.map(([rank, tick]) => cross(x(tick), y(rank))).join("") }, svg);
   if (critical) drawCritical(svg, scene, x, y);
   const every = Math.ceil(scene.bounds.length / 8);
   const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene, whole);

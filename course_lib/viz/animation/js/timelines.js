@@ -7,11 +7,12 @@ function renderTimeline({ model, el }) {
   const { root, hatch } = makeRoot(el, "timelines", `timeline: ${title || totals}`);
   if (title) html("div", { class: "lm-title" }, root, title);
   const track = html("div", { class: "lm-track" }, root);
+  const clock = scenes.every((scene) => scene.clock === longest.clock) ? longest.clock : "";
   const took = (seconds) => `${+(seconds / longest.unit[0]).toPrecision(4)} ${longest.unit[1]}`;
   const lanes = scenes.map((scene, i) => {
     const head = html("div", { class: "lm-run" }, track);
     if (names[i]) html("span", { class: "lm-run-name" }, head, names[i]);
-    html("span", { class: "lm-run-total" }, head, `${took(scene.end * scene.tick)}; ${scene.total}`);
+    html("span", { class: "lm-run-total" }, head, `${took(scene.end * scene.tick)}${clock ? "" : ` ${scene.clock}`}; ${scene.total}`);
     return draw("svg", { class: "lm-timeline", width: "100%", role: "img", "aria-label": `timeline of ${names[i] || "the run"}: ${scene.total}` }, track);
   });
   const future = html("div", { class: "lm-future" }, track), over = draw("svg", { class: "lm-head", "aria-hidden": "true" }, track);
@@ -33,7 +34,6 @@ function renderTimeline({ model, el }) {
     });
   }
   const unit = (position) => `${(position * longest.tick / longest.unit[0]).toFixed(2)} ${longest.unit[1]}`;
-  const clock = scenes.every((scene) => scene.clock === longest.clock) ? longest.clock : "";
   const teller = makeTeller(model), transport = makeTransport(root, {
     show, end: () => longest.end, steps: () => steps,
     to: (position) => mapping.to(position), from: (f) => mapping.from(f),
@@ -93,5 +93,6 @@ function drawKeys(keys, scenes, hatch) {
   const words = fills.some((fill) => fill) ? ["forward", "backward", "input gradient", "weight gradient"] : ["computes"];
   for (const fill of fills) key(words[fill], (svg) => draw("rect", { class: "lm-compute", "data-fill": fill, x: 1, y: 1, width: 22, height: 12 }, svg));
   if (doings.some(([kind]) => kind === "wait")) key("waits", (svg) => draw("rect", { x: 1, y: 1, width: 22, height: 12, fill: `url(#${hatch})` }, svg));
+  if (scenes.some((scene) => scene.faults.length)) key("fails", (svg) => draw("path", { class: "lm-fault", d: "M6 1l12 12m0 -12l-12 12" }, svg));
   if (scenes.some((scene) => scene.messages.length)) key("a message, from send to receive", (svg) => draw("path", { class: "lm-line", stroke: COLOURS[1], d: "M3 0v6L21 8v6" }, svg));
 }

@@ -1,4 +1,4 @@
-"""Lecture 03: a data-parallel loop that can be broken in five ways, and what gives each away."""
+"""A data-parallel loop that can be broken in five ways, and what gives each away."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,15 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib import run
-from course_lib.collectives import ALLREDUCES, allreduce_ring
+from course_lib.collectives import allreduce_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Model
 from course_lib.training import Plan
 from course_lib.viz import Chart, Table, chart, table
 
-__all__ = ["BUGS", "Seen", "broken", "checksum", "checksums", "diagnose", "epochs_chart",
-           "epochs_to", "in_all_orders", "mean_loss", "unequal_parts"]  # fmt: skip
+__all__ = [
+    "BUGS",
+    "Seen",
+    "broken",
+    "checksum",
+    "checksums",
+    "diagnose",
+    "mean_loss",
+    "unequal_parts",
+]
 
 BUGS = (
     "no broadcast",
@@ -116,88 +123,6 @@ def broken(
     return Seen(losses, first, checksum(w), images)
 
 
-def epochs_to(
-    model: Model, X: NDArray[np.float64], y: NDArray[np.int64], plan: Plan, target: float
-) -> int | None:
-    """Train until the mean loss of an epoch is below a target; return the number of epochs.
-
-    Parameters
-    ----------
-    model : Model
-        What is trained.
-    X : numpy.ndarray, shape (n_examples, n_features)
-        The examples.
-    y : numpy.ndarray, shape (n_examples,)
-        Their classes.
-    plan : Plan
-        How; its ``epochs`` are the most that are tried.
-    target : float
-        The loss to reach.
-
-    Returns
-    -------
-    int or None
-        Epochs, from 1; None if the target was not reached, or the training diverged or had not
-        begun to learn after a quarter of the epochs.
-    """
-    w, of_epoch, epoch = model.initial(plan.seed), [], 0
-    start = None
-    for step, (batch, _) in enumerate(plan.shares(len(y)), start=1):
-        loss, grad = model.gradient(w, (X[batch], y[batch]))
-        w = w - plan.learning_rate * grad
-        start = loss if start is None else start
-        if not loss < 4 * start:
-            return None
-        of_epoch.append(loss)
-        if step % plan.steps_per_epoch(len(y)) == 0:
-            epoch += 1
-            mean, of_epoch = float(np.mean(of_epoch)), []
-            if mean < target:
-                return epoch
-            if 4 * epoch > plan.epochs and mean > 0.99 * start:
-                return None
-    return None
-
-
-def in_all_orders(
-    model: Model, X: NDArray[np.float64], y: NDArray[np.int64], workers: int = 32
-) -> tuple[int, float]:
-    """Add up the parts of one gradient in the orders of four all-reduces, and compare.
-
-    Parameters
-    ----------
-    model : Model
-        Whose gradient, at its first parameters.
-    X : numpy.ndarray, shape (n_examples, n_features)
-        The examples of one batch.
-    y : numpy.ndarray, shape (n_examples,)
-        Their targets.
-    workers : int, default: 32
-        Into how many equal parts the batch is cut.
-
-    Returns
-    -------
-    n_results : int
-        How many different results there are, 1 to 4.
-    spread : float
-        The largest difference of two, relative to the largest entry.
-    """
-    plan = Plan(batch_size=len(y))
-
-    def gradient(comm: Communicator, name: str) -> NDArray[np.float64]:
-        examples, weight = next(iter(plan.shares(len(y), comm.rank, comm.size)))
-        part = model.gradient(model.initial(), (X[examples], y[examples]))[1]
-        total: NDArray[np.float64] = ALLREDUCES[name](comm, weight * part)
-        return total
-
-    names = ("central", "tree", "butterfly", "ring")
-    runs = [run(gradient, name, workers=workers, backend="simulated") for name in names]
-    found = np.array([made.values[0] for made in runs])
-    return len({row.tobytes() for row in found}), float(
-        np.ptp(found, axis=0).max() / np.abs(found).max()
-    )
-
-
 def checksum(w: NDArray[np.float64]) -> float:
     """Return one number that tells two models apart: the sum of the parameters."""
     return float(w.sum())
@@ -270,34 +195,3 @@ def mean_loss(made: Any) -> list[tuple[float, float]]:
     """Return the mean of the ranks' losses, step by step."""
     losses = np.mean([one.losses for one in made.values], axis=0)
     return [(float(step), float(loss)) for step, loss in enumerate(losses)]
-
-
-def epochs_chart(tuned: Mapping[int, Sequence[int]], rule: Mapping[int, Sequence[int]]) -> Chart:
-    """Draw epochs over the batch size: the median of the seeds, and each of them.
-
-    Parameters
-    ----------
-    tuned, rule : mapping of int to sequence of int
-        Epochs by batch size, one number a seed: each at its best rate, and by the scaling rule.
-
-    Returns
-    -------
-    Chart
-        Two curves, thin ones behind them, both axes logarithmic.
-    """
-    named = {"each batch at its best rate": tuned, "a rate of 0.1 at 32, scaled": rule}
-    median = {
-        name: [(float(B), float(np.median(of_seeds))) for B, of_seeds in found.items()]
-        for name, found in named.items()
-    }
-    seeds = {
-        name: [
-            [(float(B), float(n)) for B, n in zip(found, one, strict=True)]
-            for one in zip(*found.values(), strict=True)
-        ]
-        for name, found in named.items()
-    }
-    return chart(
-        median, spread=seeds, x_log=True, y_log=True, y_range=(1.5, 60),
-        x_label="batch B, in images", y_label="epochs to a loss of 0.5", x_ticks=list(tuned),
-    )  # fmt: skip
