@@ -14,6 +14,7 @@ from benchmarks.kept import Kept
 from benchmarks.launch import measure_launch
 from benchmarks.machine import machine
 from benchmarks.peers import PeerFailed
+from benchmarks.pictures import NotMoving, measure_pictures
 from benchmarks.pipelines import measure_pipelines
 from benchmarks.plan import FULL, QUICK, TOPICS, Plan, Progress
 from benchmarks.report import as_json, print_report, results
@@ -98,6 +99,7 @@ _MEASURES: dict[tuple[str, ...], Callable[[Plan, Progress, Samples], None]] = {
     ("split",): measure_split,
     ("digits",): measure_digits,
     ("hogwild",): measure_hogwild,
+    ("pictures",): measure_pictures,
 }
 
 
@@ -114,7 +116,7 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"stopped; {_GO_ON}", file=sys.stderr)
         return 130
-    except (PeerFailed, LossesDiffer) as error:
+    except (PeerFailed, LossesDiffer, NotMoving) as error:
         print(f"stopped; {_GO_ON}: {error}", file=sys.stderr)
         return 1
     summary, here = rows(samples), machine()

@@ -21,6 +21,7 @@ TOPICS = (
     "split",
     "digits",
     "hogwild",
+    "pictures",
 )
 
 

@@ -13,6 +13,7 @@ from benchmarks.hogwild import OURS as HOGWILD
 from benchmarks.hogwild import PEER as SKLEARN
 from benchmarks.launch import NOTEBOOK, SPAWN, launch_key
 from benchmarks.ours import OursChosen, OursNew
+from benchmarks.pictures import FRAME, FROM_SLIDER
 from benchmarks.pipelines import OURS_PIPELINED, TORCH_PIPELINED, pipeline_key
 from benchmarks.plan import FULL, KB, MB, size_name
 from benchmarks.samples import Key, Samples, Spread
@@ -25,7 +26,7 @@ from benchmarks.training import ALONE, DDP, DDP_IN_BUCKETS, OURS, SCHEMES, step_
 __all__ = ["Row", "rows"]
 
 FASTER, ITS_TIME, SECONDS = "× faster", "× its time", "s"
-MESSAGES, MEMORY = "messages/s", "GB"
+MESSAGES, MEMORY, FRAMES = "messages/s", "GB", "frames/s"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Row:
     ``value`` is the peer's time / ours in a row of ``FASTER`` (more is better), ours / the peer's
     in one of ``ITS_TIME``, our seconds in one of ``SECONDS``, with the peer's in ``peer_s``. Rows
     of ``MESSAGES`` (more is better) and ``MEMORY``, and those of ``SECONDS`` without ``peer_s``,
-    have no peer, and an empty ``peer``.
+    have no peer, and an empty ``peer``. More is better in rows of ``FRAMES``, too.
     """
 
     what: str
@@ -67,6 +68,8 @@ class Row:
             return f"{self.value:,.0f} messages/s"
         if self.unit == MEMORY:
             return f"{self.value:.2g} GB"
+        if self.unit == FRAMES:
+            return f"{self.value:.1f} frames/s"
         if self.unit == ITS_TIME:
             return f"{self.value:.3g} × its time"
         return f"{self.value:.3g} × faster"
@@ -86,7 +89,7 @@ class Row:
         return cls(**{name: value for name, value in known.items() if name != "verdict"})
 
     def _reaches(self, aim: float) -> bool:
-        return self.value >= aim if self.unit in (FASTER, MESSAGES) else self.value <= aim
+        return self.value >= aim if self.unit in (FASTER, MESSAGES, FRAMES) else self.value <= aim
 
 
 def rows(samples: Samples) -> list[Row]:
@@ -109,6 +112,7 @@ def rows(samples: Samples) -> list[Row]:
         *_split(samples),
         _digits(samples),
         *_hogwild(samples),
+        *_pictures(samples),
     ]
     return [row for row in candidates if row is not None]
 
@@ -305,3 +309,19 @@ def _hogwild(samples: Samples) -> list[Row]:
         for engine, of_engine in aims.items()
         if (peer := Key(ours.what, ours.processes, engine)) in samples.rounds
     ]
+
+
+def _pictures(samples: Samples) -> list[Row]:
+    """Tell of the picture that moves least smoothly, and of how soon one follows a slider."""
+    found, frames = [], [key for key in samples.rounds if key.what == FRAME]
+    if frames:
+        per_s = {key: Spread.of(1 / frame_s for frame_s in samples.rounds[key]) for key in frames}
+        least = min(frames, key=lambda key: per_s[key].median)
+        what = f"moving pictures, the least smooth of {len(frames)}: {least.engine}"
+        found.append(_row(what, "", FRAMES, per_s[least], must=55, goal=59))
+    if FROM_SLIDER in samples.rounds:
+        what = f"{FROM_SLIDER.what}, {FROM_SLIDER.processes} simulated ranks, JupyterLab"
+        found.append(
+            _row(what, "", SECONDS, Spread.of(samples.rounds[FROM_SLIDER]), must=0.15, goal=0.08)
+        )
+    return found

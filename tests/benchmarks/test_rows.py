@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import readme
 from benchmarks.hogwild import ALONE, OURS, PEER, hogwild_key
+from benchmarks.pictures import FRAME, FROM_SLIDER
 from benchmarks.plan import KB, MB
 from benchmarks.rows import Row, rows
 from benchmarks.samples import Key, Samples
@@ -112,6 +113,28 @@ def test_the_simulator_is_held_against_messages_a_second_and_gigabytes(
     assert [speed.verdict, memory.verdict] == verdicts
     assert speed.value == pytest.approx(2 * 1024 * 1023 / seconds, rel=0.01)
     assert memory.measured == f"{peak_bytes / 1e9:.2g} GB"
+
+
+@pytest.mark.parametrize(
+    ("frames_per_s", "from_slider_s", "verdicts"),
+    [
+        (60.0, 0.07, ["goal met", "goal met"]),
+        (56.0, 0.12, ["must met, goal missed", "must met, goal missed"]),
+        (40.0, 0.2, ["must missed", "must missed"]),
+    ],
+)
+def test_pictures_are_held_against_frames_a_second_and_the_time_from_slider_to_picture(
+    frames_per_s, from_slider_s, verdicts
+):
+    samples = Samples()
+    samples.add(Key(FRAME, 1, "16 ranks"), [1 / 60])
+    samples.add(Key(FRAME, 1, "64 ranks"), [1 / frames_per_s])
+    samples.add(FROM_SLIDER, [from_slider_s])
+    frames, from_slider = rows(samples)
+    assert [frames.verdict, from_slider.verdict] == verdicts
+    assert frames.measured == f"{frames_per_s:.1f} frames/s"
+    assert frames.what.startswith("moving pictures, the least smooth of 2: ")
+    assert from_slider.measured == f"{from_slider_s:.2g} s"
 
 
 def test_hogwild_is_held_against_scikit_learn_and_against_one_worker():

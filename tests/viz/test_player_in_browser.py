@@ -8,7 +8,6 @@ import pytest
 from course_lib.trace.events import Compute, Message
 from course_lib.trace.replay import find_note
 from course_lib.trace.trace import Trace
-from course_lib.viz import loss_curve
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.script import read_esm
 from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
@@ -17,20 +16,6 @@ from tests.viz.traces import accident, map_reduce, pipelined, restarted, ring, s
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PLAYER = "document.querySelector('.lm-player').player"
-
-# Counts the frames of two seconds, and those in which a message stood somewhere else than before.
-COUNT_FRAMES = """() => new Promise((done) => {
-  let frames = 0, moved = 0, last = "", begin = null;
-  const look = (now) => {
-    begin ??= now;
-    const ms = now - begin;
-    if (ms >= 2000) return done({ fps: frames * 1000 / ms, moved: moved / frames });
-    const here = document.querySelector(".lm-head").style.transform;
-    frames += 1; moved += here !== last; last = here;
-    requestAnimationFrame(look);
-  };
-  requestAnimationFrame(look);
-})"""
 
 
 def time_s(page):
@@ -362,21 +347,6 @@ def assert_apart_on_the_stage(page):
         for other in boxes[:number]:
             apart = right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
             assert apart
-
-
-@pytest.mark.parametrize(
-    ("trace", "layout"),
-    [(lambda: map_reduce(4, 5), "star"), (lambda: ring(16), "ring"), (lambda: ring(64), "ring")],
-)
-def test_it_moves_smoothly(opened, trace, layout, capsys):
-    curves = {"loss": loss_curve(trace())} if trace().notes else None
-    page = opened(trace(), layout=layout, curves=curves)
-    press(page, "Space")
-    frames = page.evaluate(COUNT_FRAMES)
-    with capsys.disabled():
-        print(f"\n  {trace().size} ranks on a {layout}: {frames['fps']:.1f} frames a second")
-    assert frames["fps"] >= 30, "the goal is 55; 30 leaves room for a busy machine"
-    assert frames["moved"] > 0.9, "each frame must show another time"
 
 
 def test_messages_too_short_to_be_seen_bring_a_hint(opened):

@@ -5,7 +5,7 @@ import pytest
 from course_lib.collectives import allreduce_halving_doubling, allreduce_tree, allreduce_two_level
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
-from tests.viz.test_player_in_browser import COUNT_FRAMES, PLAYER, make_narrow, press
+from tests.viz.test_player_in_browser import PLAYER, make_narrow, press
 from tests.viz.traces import accident, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -138,12 +138,3 @@ def test_lost_messages_fade_and_a_failed_worker_is_crossed_out(opened):
         ".lm-cross", "(all) => all.map((n) => getComputedStyle(n).visibility)"
     )
     assert crosses == ["hidden", "visible", "hidden"]
-
-
-def test_a_watched_run_of_64_moves_smoothly(opened, capsys):
-    page = open_run(opened, watched(size=64))
-    press(page, "Space")
-    frames = page.evaluate(COUNT_FRAMES)
-    with capsys.disabled():
-        print(f"\n  64 watched ranks: {frames['fps']:.1f} frames a second")
-    assert frames["fps"] >= 30, "the goal is 55; 30 leaves room for a busy machine"
