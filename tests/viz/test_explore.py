@@ -2,10 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from course_lib import networks
+from course_lib.collectives import allreduce_ring
 from course_lib.viz import Chart, chart, explore, knob
-from course_lib.viz.animation.explore import MOST_BYTES, MOST_SETTINGS
+from course_lib.viz.animation.bake import MOST_BYTES, MOST_SETTINGS
+from course_lib.viz.animation.explore import as_picture
+from course_lib.watch import watch_collective
 
 
 def cost(workers, n_bytes):
@@ -79,6 +84,75 @@ def test_a_page_of_large_pictures_is_thinned_until_it_fits():
     assert size <= MOST_BYTES + 100
 
 
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {name: knob([1, 2, 3], start=2) for name in "abcdef"},
+        {name: [False, True] for name in "abcdefgh"},
+        {"a": knob([1, 2, 3], start=2), **{name: list("vwxyz") for name in "bcd"}},
+    ],
+    ids=["sliders of three", "switches", "choices"],
+)
+def test_what_can_hardly_be_thinned_is_thinned_nevertheless(knobs):
+    """Sliders of three values that begin in the middle once kept all of them, for ever."""
+    page = explore(lambda **settings: {str(settings): 1.0}, **knobs).traits_shown()
+    assert MOST_SETTINGS / 3 < len(page["found"]) <= MOST_SETTINGS
+    starts = [one["texts"][one["start"]] for one in page["knobs"]]
+    assert starts == [one["texts"][one["start"]] for one in explore(cost_of_all, **knobs).knobs]
+
+
+def cost_of_all(**settings):
+    return {"all": float(len(settings))}
+
+
+def test_one_picture_too_large_for_a_page_is_there_all_the_same_and_others_are_not_computed():
+    fn, asked = counted(lambda n: {f"{n}": [(x, x * n / 7) for x in range(20_000)]})
+    page = explore(fn, n=knob(range(2, 30), start=9)).traits_shown()
+    assert [one["texts"] for one in page["knobs"]] == [["9"]]
+    assert len(page["pictures"]) == 1
+    assert page["aside"] == "this page has 1 of 28 settings"
+    assert len(asked) < 10
+
+
+def test_values_need_no_hash_and_equal_ones_are_kept_apart():
+    fn, asked = counted(lambda sizes: {"n": float(len(str(sizes)))})
+    page = explore(fn, sizes=[[1, 2], [3], 1, True]).traits_shown()
+    assert [settings["sizes"] for settings in asked] == [[1, 2], [3], 1, True]
+    assert page["knobs"][0]["texts"] == ["[1, 2]", "[3]", "1", "on"]
+
+
+def test_an_interrupt_is_told_too_and_nothing_failed_is_kept():
+    failing = [KeyboardInterrupt(), ValueError("planted")]
+
+    def fn(n):
+        if n and failing:
+            raise failing.pop(0)
+        return {"a": 1.0 + n}
+
+    widget = explore(fn, n=[0, 1])
+    sent = replies_of(widget)
+    for _ in range(3):
+        widget._answer(widget, {"key": "1"}, [])
+    assert [reply.get("error") for reply in sent] == [
+        "KeyboardInterrupt",
+        "ValueError: planted",
+        None,
+    ]
+
+
+def test_what_fn_returns_may_be_a_trace_or_a_watched_run():
+    watched = watch_collective(allreduce_ring, workers=2, length=2)
+    for made in (watched, watched.trace, watched.player()):
+        assert repr(as_picture(made)).startswith("Player(2 ranks, ring: 4 messages")
+
+
+def test_a_picture_that_is_not_shown_sends_nothing_to_the_browser():
+    widget = explore(lambda n: {"a": float(n)}, n=[1, 2])
+    assert widget.comm is widget._first.comm is None
+    assert widget.model_id == widget.comm.comm_id
+    widget.close()
+
+
 def test_what_it_says_is_the_same_in_every_run():
     widget = explore(cost, workers=knob([2, 8], label="workers P"), n_bytes=[4000])
     assert repr(widget) == "Explore(workers P 2 to 8; n_bytes 4,000 to 4,000): " + repr(
@@ -110,6 +184,10 @@ def test_a_knob_starts_and_is_named_as_told():
         knob([1, 2], texts=["one"])
     assert knob([1, 2]).kind == "slider"
     assert knob([True, False]).kind == knob(["ring", "tree"]).kind == "choice"
+    assert knob(np.arange(3)).kind == knob(np.linspace(0, 1, 3)).kind == "slider"
+    assert knob([0.1 + 0.2, 1e6]).texts == ("0.3", "1,000,000")
+    assert knob([allreduce_ring, networks.wan, None]).texts == ("allreduce_ring", "wan", "none")
+    assert knob({"near": 1, "far": 2}, unit="m") == knob([1, 2], texts=["near m", "far m"])
     assert knob([1000, 2000], unit="bytes").texts == ("1,000 bytes", "2,000 bytes")
 
 
@@ -128,5 +206,8 @@ def test_a_chart_of_nothing_is_refused(data, options, text):
 
 def test_a_chart_writes_seconds_and_bytes_as_people_read_them():
     assert chart({"a": 0.00025}, unit="s").chart["bars"][0][2] == "250 µs"
+    bars = chart({"a": float("inf"), "b": float("nan"), "c": 1.0}).chart["bars"]
+    assert json.loads(json.dumps(bars, allow_nan=False)) == bars, "a page can hold it"
+    assert [bar[1:3] for bar in bars] == [[0.0, "inf"], [0.0, "nan"], [1.0, "1"]]
     assert chart({"a": 2.0e6}, unit="bytes").chart["bars"][0][2] == "2 MB"
     assert isinstance(chart({"a": [(1, 2), (2, 3)]}, spread={"a": [[(1, 1), (2, 4)]]}), Chart)

@@ -6,6 +6,7 @@ import pytest
 from course_lib import run
 from course_lib.collectives import allreduce_ring
 from course_lib.viz import explore, knob, player
+from course_lib.viz.animation.script import read_esm
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -16,18 +17,20 @@ def ring(comm, n_bytes):
     allreduce_ring(comm, np.ones(n_bytes // 8))
 
 
-def picture(workers, shown):
+def picture(workers, shown, n_bytes):
+    if workers == 3 and shown == "bars":
+        raise ValueError("three has no bars")
     if shown == "messages":
-        made = run(ring, 4096, workers=workers, backend="simulated")
+        made = run(ring, n_bytes, workers=workers, backend="simulated")
         return player(made.trace, layout="ring")
-    return {"rounds": 2.0 * (workers - 1), "bytes": 2 * 4096 * (workers - 1) / workers}
+    return {"rounds": 2.0 * (workers - 1), "bytes": 2 * n_bytes * (workers - 1) / workers}
 
 
 @pytest.fixture
 def page(browser, tmp_path):
     widget = explore(
         picture, title="A ring",
-        workers=knob([2, 3, 4, 8], label="workers P"), shown=["messages", "bars"],
+        workers=knob([2, 3, 4, 8], label="workers P"), shown=["messages", "bars"], n_bytes=[4096],
     )  # fmt: skip
     path = widget.save(tmp_path / "explore.html")
     context = browser.new_context(viewport={"width": 1100, "height": 800}, offline=True)
@@ -76,3 +79,73 @@ def test_everything_that_can_be_pressed_is_named_and_large_enough(page):
         assert min(box["width"], box["height"]) >= 24
         assert node.get_attribute("aria-label") or node.inner_text()
     assert page.get_by_role("group", name="explore: A ring").count() == 1
+
+
+def test_switches_speed_and_play_hold_when_a_slider_moves(page):
+    player = page.locator(".lm-player")
+    page.get_by_role("button", name="large").click()
+    page.get_by_label("speed").select_option("0.25")
+    page.get_by_label("play", exact=True).click()
+    page.get_by_role("slider", name="workers P").focus()
+    page.keyboard.press("End")
+    assert page.locator(".lm-box").count() == 8
+    assert page.locator('.lm-choice[aria-pressed="true"]').all_inner_texts() == ["large"]
+    assert page.get_by_label("speed").input_value() == "0.25"
+    assert player.evaluate("(node) => node.player.isPlaying()")
+
+
+def test_a_baked_error_is_a_sentence_beside_the_last_picture(page):
+    page.get_by_role("button", name="bars").click()
+    page.get_by_role("slider", name="workers P").focus()
+    page.keyboard.press("ArrowRight")
+    said = page.get_by_text("ValueError: three has no bars")
+    assert said.get_attribute("aria-live") == "polite"
+    assert page.locator(".lm-amount").count() == 2
+    page.keyboard.press("ArrowRight")
+    assert said.is_hidden()
+
+
+def test_the_focus_stays_in_the_picture_that_is_exchanged(page):
+    """Else it would fall to the page, and the next key would reach the notebook."""
+    page.locator(".lm-player").focus()
+    page.evaluate(
+        """() => { const slider = document.querySelector(".lm-knob input");
+          slider.value = 3; slider.dispatchEvent(new Event("input")); }"""
+    )
+    assert page.locator(".lm-box").count() == 8
+    assert page.evaluate("document.activeElement.className").startswith("lm-root lm-player")
+
+
+def test_a_knob_with_one_value_is_told_and_cannot_be_moved(page):
+    assert page.get_by_role("group", name="n_bytes").inner_text().split() == ["n_bytes", "4,096"]
+    assert page.locator(".lm-knob input").count() == 1
+
+
+def test_what_was_shown_leaves_no_listeners_and_asks_are_answered_newest_first(page):
+    """A kernel that is slow: of many settings only the first and the newest are computed."""
+    asked, boxes, listeners, left = page.evaluate(
+        """async (esm) => {
+          const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+          const { default: widget } = await import(url);
+          const traits = JSON.parse(document.querySelector(".lm-slot script").textContent);
+          const kept = traits.pictures[traits.found["3,0,0"]], hears = [], asked = [];
+          const live = { ...traits, live: true, found: { "0,0,0": 0 } };
+          const model = { get: (name) => live[name], set() {}, save_changes() {},
+            on: (_, act) => hears.push(act), off: (_, act) => hears.splice(hears.indexOf(act), 1),
+            send: ({ key }) => asked.push(key) };
+          const el = document.body.appendChild(document.createElement("div"));
+          const away = widget.render({ model, el }), slider = el.querySelector(".lm-knob input");
+          for (const at of [1, 2, 1, 2, 3]) {
+            slider.value = at;
+            slider.dispatchEvent(new Event("input"));
+          }
+          hears[0]({ key: asked[0], error: "never seen" });
+          hears[0]({ key: asked[1], picture: kept });
+          const boxes = el.querySelectorAll(".lm-box").length;
+          away();
+          return [asked, boxes, hears.length, el.childElementCount];
+        }""",
+        read_esm("explore", "player", "chart"),
+    )
+    assert asked == ["1,0,0", "3,0,0"]
+    assert (boxes, listeners, left) == (8, 0, 0)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import traitlets
@@ -112,7 +113,7 @@ def chart(
     if not data:
         raise ValueError("data must hold a number or a curve, got nothing")
     drawn: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "x_log": x_log, "said": said}
-    if all(isinstance(value, int | float) for value in data.values()):
+    if all(isinstance(value, Real) for value in data.values()):
         bars = {name: float(value) for name, value in data.items()}  # type: ignore[arg-type]
         drawn |= _bars(bars, x_log, x_range, told, unit)
     else:
@@ -131,7 +132,12 @@ def _bars(
     return {
         "x_range": list(x_range or _range_of(values.values(), log, from_zero=True)),
         "bars": [
-            [name, _rounded(value), _in_words(value, unit), name == told]
+            [
+                name,
+                _rounded(value) if math.isfinite(value) else 0.0,
+                _in_words(value, unit),
+                name == told,
+            ]
             for name, value in values.items()
         ],
     }
@@ -181,9 +187,9 @@ def _range_of(values: Any, log: bool, from_zero: bool = False) -> tuple[float, f
 
 
 def _in_words(value: float, unit: str) -> str:
-    if unit == "s":
+    if unit == "s" and math.isfinite(value):
         return in_seconds(value)
-    if unit == "bytes":
+    if unit == "bytes" and math.isfinite(value):
         return in_bytes(value)
     return f"{value:,.4g} {unit}".rstrip()
 

@@ -1,25 +1,20 @@
 """Sliders and choices beside a picture that follows while they move."""
 
-import itertools
-import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import traitlets
 
+from course_lib.trace.trace import Trace
+from course_lib.viz.animation.bake import Baked, Place, Shown, bake
 from course_lib.viz.animation.chart import chart
-from course_lib.viz.animation.knobs import Knob, knob, n_settings, thin
+from course_lib.viz.animation.knobs import Knob, knob
+from course_lib.viz.animation.message_player import player
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import PARTS, read_css, read_esm
 
 __all__ = ["Explore", "as_picture", "explore"]
-
-MOST_SETTINGS = 200
-MOST_BYTES = 300_000
-"""A page bakes at most so many settings, and so many bytes of pictures."""
-
-Key = tuple[int, ...]
-"""The place of each knob, as an index into its values."""
 
 
 class Explore(Picture):
@@ -56,61 +51,49 @@ class Explore(Picture):
     def __init__(self, fn: Callable[..., Any], by_name: dict[str, Knob], title: str) -> None:
         self._fn = fn
         self._by_name = by_name
-        self._made: dict[tuple[Any, ...], Picture | str] = {}
-        start = {name: one.values[one.start] for name, one in by_name.items()}
-        self._first = self._show(start)
-        baked = _Baked(list(by_name.values()))
-        baked.add(tuple(one.start for one in by_name.values()), self._first)
+        knobs = list(by_name.values())
+        first = tuple(one.start for one in knobs)
+        self._first = self._picture(first)
+        self._made: dict[Place, Shown] = {first: self._first.traits_shown()}
+        baked = Baked(knobs, [range(len(one.values)) for one in knobs])
+        baked.add(first, self._made[first])
         super().__init__(title=title, **baked.traits())
         self.on_msg(self._answer)
 
-    def _show(self, settings: dict[str, Any]) -> Picture:
-        """Return the picture of some settings; each is computed once."""
-        key = tuple(settings.values())
-        if key not in self._made:
-            self._made[key] = as_picture(self._fn(**settings))
-        made = self._made[key]
-        assert isinstance(made, Picture)
-        return made
+    def _picture(self, place: Place) -> Picture:
+        named = zip(self._by_name.items(), place, strict=True)
+        return as_picture(self._fn(**{name: one.values[at] for (name, one), at in named}))
+
+    def _show(self, place: Place) -> Shown:
+        """Return what is shown for a setting, each picture computed once; errors as a sentence."""
+        if place not in self._made:
+            try:
+                self._made[place] = self._picture(place).traits_shown()
+            except (Exception, KeyboardInterrupt) as error:
+                return f"{type(error).__name__}: {error}".removesuffix(": ")
+        return self._made[place]
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
-        """Compute the picture of a setting that the browser asks for."""
+        """Tell the browser what is shown for the setting that it asks for."""
         key = str(content["key"])
-        places = [int(part) for part in key.split(",")]
-        named = zip(self._by_name.items(), places, strict=True)
-        settings = {name: one.values[place] for (name, one), place in named}
-        try:
-            self.send({"key": key, "picture": self._show(settings).traits_shown()})
-        except Exception as error:
-            self.send({"key": key, "error": f"{type(error).__name__}: {error}"})
+        shown = self._show(tuple(int(part) for part in key.split(",")))
+        self.send({"key": key, "error" if isinstance(shown, str) else "picture": shown})
 
     def traits_shown(self) -> dict[str, Any]:
         """Return what a page keeps: every setting of a grid that is thinned until it fits."""
-        knobs = dict(self._by_name)
-        while n_settings(knobs) > MOST_SETTINGS:
-            knobs = thin(knobs)
-        baked = self._bake(knobs)
-        while baked.n_bytes > MOST_BYTES and n_settings(knobs) > 1:
-            knobs = thin(knobs)
-            baked = self._bake(knobs)
-        here, all_of_them = n_settings(knobs), n_settings(self._by_name)
+        knobs = list(self._by_name.values())
+        baked = bake(knobs, self._show).traits()
+        here = math.prod(len(one["texts"]) for one in baked["knobs"])
+        all_of_them = math.prod(len(one.values) for one in knobs)
         aside = "" if here == all_of_them else f"this page has {here} of {all_of_them:,} settings"
-        return {**super().traits_shown(), **baked.traits(), "live": False, "aside": aside}
-
-    def _bake(self, knobs: dict[str, Knob]) -> "_Baked":
-        baked = _Baked(list(knobs.values()))
-        for key in itertools.product(*(range(len(one.values)) for one in knobs.values())):
-            named = zip(knobs.items(), key, strict=True)
-            settings = {name: one.values[place] for (name, one), place in named}
-            try:
-                baked.add(key, self._show(settings))
-            except Exception as error:
-                baked.add(key, f"{type(error).__name__}: {error}")
-        return baked
+        return {**super().traits_shown(), **baked, "live": False, "aside": aside}
 
     def still(self) -> bytes:
-        """Draw the picture of the first settings, as PNG."""
-        return self._first.still()
+        """Draw the picture of the first settings, and what these are, as PNG."""
+        from course_lib.viz.stills.heading import with_heading
+
+        said = [f"{one.label}: {one.texts[one.start]}" for one in self._by_name.values()]
+        return with_heading(self._first.still(), self.title, "   ".join(said))
 
     def __repr__(self) -> str:
         """Summarise in one line: what can be set, and what is shown at first."""
@@ -122,39 +105,18 @@ class Explore(Picture):
         return f"Explore({'; '.join(said)}): {self._first!r}"
 
 
-class _Baked:
-    """Pictures by setting, each different picture once."""
-
-    def __init__(self, knobs: list[Knob]) -> None:
-        self.knobs = knobs
-        self.found: dict[str, int | str] = {}
-        self.pictures: list[dict[str, Any]] = []
-        self._seen: dict[str, int] = {}
-        self.n_bytes = 0
-
-    def add(self, key: Key, made: Picture | str) -> None:
-        name = ",".join(map(str, key))
-        if isinstance(made, str):
-            self.found[name] = made
-            return
-        traits = made.traits_shown()
-        text = json.dumps(traits, separators=(",", ":"))
-        if text not in self._seen:
-            self._seen[text] = len(self.pictures)
-            self.pictures.append(traits)
-            self.n_bytes += len(text)
-        self.found[name] = self._seen[text]
-
-    def traits(self) -> dict[str, Any]:
-        knobs = [
-            {"label": one.label, "texts": list(one.texts), "start": one.start, "kind": one.kind}
-            for one in self.knobs
-        ]
-        return {"knobs": knobs, "found": self.found, "pictures": self.pictures}
-
-
 def as_picture(made: Any) -> Picture:
     """Take what a function of ``explore`` returned as a picture.
+
+    Parameters
+    ----------
+    made : Picture, Trace, Watched, or dict
+        A trace and a watched run are played, numbers and curves by name become a chart.
+
+    Returns
+    -------
+    Picture
+        What is shown.
 
     Raises
     ------
@@ -165,9 +127,13 @@ def as_picture(made: Any) -> Picture:
         return made
     if isinstance(made, Mapping):
         return chart(made)
+    if isinstance(made, Trace):
+        return player(made)
+    if callable(play := getattr(made, "player", None)):
+        return as_picture(play())
     raise TypeError(
-        "fn must return a picture (player, race, landscape, chart) or a dict of numbers or curves "
-        f"by name, got {type(made).__name__}"
+        "fn must return a picture (player, race, landscape, chart), a trace, or a dict of numbers "
+        f"or curves by name, got {type(made).__name__}"
     )
 
 
@@ -181,12 +147,13 @@ def explore(fn: Callable[..., Any], *, title: str = "", **knobs: Any) -> Explore
     ----------
     fn : callable
         Called with a value for each knob by name; returns a picture (``player``, ``race``,
-        ``landscape``, ``chart``), or a dict of numbers (bars) or of curves by name. It should take
-        less than a tenth of a second, and return the same for the same settings.
+        ``landscape``, ``chart``), a trace, what ``watch_collective`` returns, or a dict of numbers
+        (bars) or of curves by name. It should take less than a tenth of a second, and return the
+        same for the same settings.
     title : str, default: ""
         What stands above it.
-    **knobs : sequence or Knob
-        The values of each parameter, or what ``knob(values, …)`` returns.
+    **knobs : iterable, dict by text, or Knob
+        The values of each parameter, as ``knob(values)`` takes them, or what that returns.
 
     Returns
     -------
@@ -209,7 +176,7 @@ def explore(fn: Callable[..., Any], *, title: str = "", **knobs: Any) -> Explore
         raise ValueError("knobs must be named, for example workers=[2, 4, 8], got none")
     by_name = {}
     for name, values in knobs.items():
-        if isinstance(values, str) or not isinstance(values, Knob | Sequence | range):
+        if isinstance(values, str) or not isinstance(values, Knob | Iterable):
             raise TypeError(
                 f"{name} must be a sequence of values, for example [2, 4, 8], got {values!r}"
             )

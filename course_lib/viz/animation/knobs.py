@@ -1,10 +1,11 @@
-"""Knobs of ``explore``: what can be set to what."""
+"""The knobs of ``explore``: what can be set, and how its values are written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
-__all__ = ["Knob", "knob", "n_settings", "thin"]
+__all__ = ["Knob", "knob"]
 
 
 @dataclass(frozen=True)
@@ -31,23 +32,13 @@ class Knob:
     @property
     def kind(self) -> str:
         """How it is set: numbers by a slider, anything else by buttons."""
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values)
+        numbers = all(isinstance(value, Real) and not isinstance(value, bool)
+                      for value in self.values)  # fmt: skip
         return "slider" if numbers else "choice"
-
-    def thinned(self) -> "Knob":
-        """Leave out every second value, but neither the first, the last, nor the start."""
-        last = len(self.values) - 1
-        kept = [i for i in range(last + 1) if i % 2 == 0 or i in (self.start, last)]
-        if len(kept) == last + 1:
-            kept = sorted({0, self.start, last})
-        return Knob(
-            tuple(self.values[i] for i in kept), tuple(self.texts[i] for i in kept),
-            self.label, kept.index(self.start),
-        )  # fmt: skip
 
 
 def knob(
-    values: Sequence[Any],
+    values: Iterable[Any] | Mapping[str, Any],
     *,
     label: str = "",
     unit: str = "",
@@ -58,8 +49,9 @@ def knob(
 
     Parameters
     ----------
-    values : sequence
-        What it can be set to: numbers make a slider, texts and switches make buttons.
+    values : iterable, or dict by text
+        What it can be set to: numbers make a slider, anything else makes buttons. A dict has what
+        is shown for each value, ``{"10 Gbit/s": networks.ethernet_10g}``.
     label : str, default: ""
         What is set; empty takes the parameter's name.
     unit : str, default: ""
@@ -79,29 +71,29 @@ def knob(
     ValueError
         If there is no value, ``start`` is none of them, or ``texts`` are not as many.
     """
+    if isinstance(values, Mapping):
+        values, texts = list(values.values()), texts or list(values)
     values = tuple(values)
     if not values:
         raise ValueError("values must hold at least one value, got none")
     if start is not None and start not in values:
         raise ValueError(f"start must be one of {list(values)}, got {start!r}")
     if texts is None:
-        texts = [f"{v:,}" if isinstance(v, int | float) and not isinstance(v, bool) else str(v)
-                 for v in values]  # fmt: skip
+        texts = [_text(value) for value in values]
     if len(texts) != len(values):
         raise ValueError(f"texts must be {len(values)}, one for each value, got {len(texts)}")
     shown = tuple(f"{text} {unit}".rstrip() for text in texts)
     return Knob(values, shown, label, 0 if start is None else values.index(start))
 
 
-def n_settings(knobs: Mapping[str, Knob]) -> int:
-    """Count the settings of all knobs together."""
-    n = 1
-    for one in knobs.values():
-        n *= len(one.values)
-    return n
-
-
-def thin(knobs: dict[str, Knob]) -> dict[str, Knob]:
-    """Thin the slider with the most values; where there is none left to thin, the choices."""
-    order = sorted(knobs, key=lambda name: (knobs[name].kind == "slider", len(knobs[name].values)))
-    return {**knobs, order[-1]: knobs[order[-1]].thinned()}
+def _text(value: Any) -> str:
+    """Write a value as people read it: a function, and whatever else has a name, by its name."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Real):
+        number = float(value)
+        return f"{int(number):,}" if number.is_integer() and number < 1e15 else f"{number:,.6g}"
+    name = getattr(value, "__name__", getattr(value, "name", value))
+    return str(name)

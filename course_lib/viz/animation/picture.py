@@ -67,6 +67,19 @@ class Picture(anywidget.AnyWidget):
         path.write_text(page_of(self, dark), encoding="utf-8")
         return path
 
+    def open(self) -> None:
+        """Do nothing yet: the browser hears of a picture when it is shown, not when it is made.
+
+        ``explore`` makes one for every setting; each would send its whole script.
+        """
+
+    @property
+    def model_id(self) -> str:
+        """By which name the browser knows the picture; whoever asks is about to show it."""
+        if self.comm is None:
+            super().open()
+        return str(super().model_id)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Add the still picture, for wherever no widget can be shown."""
         bundle: Any = super()._repr_mimebundle_(**kwargs)

@@ -51,6 +51,8 @@ def _draw_bars(axes: Any, chart: dict[str, Any]) -> None:
     axes.bar_label(drawn, [text for _, _, text, _ in chart["bars"]], padding=4, fontsize=8)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlim(*chart["x_range"])
+    axes.set_xticks([], minor=True)
+    axes.set_xticks([])
     axes.invert_yaxis()
 
 
@@ -66,13 +68,15 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
             axes.plot(line["x"], line["y"], linewidth=0.8, alpha=0.45, **look)
         else:
             axes.plot(line["x"], line["y"], _DASHES[number % 3], label=line["name"], **look)
-    for name, x, y in chart.get("points", []):
-        axes.plot([x], [y], "+", color=INK)
-        axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8)
     axes.set_xscale("log" if chart["x_log"] else "linear")
     axes.set_yscale("log" if chart["y_log"] else "linear")
     axes.set_xlim(*chart["x_range"])
     axes.set_ylim(*chart["y_range"])
+    for name, x, y in chart.get("points", []):
+        axes.plot([x], [y], "+", color=INK)
+        label = axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8)
+        if axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[0] > 0.7:
+            label.set(ha="right", position=(-5, 4))
     if "x_ticks" in chart:
         axes.set_xticks(chart["x_ticks"], [f"{at:g}" for at in chart["x_ticks"]])
         axes.minorticks_off()

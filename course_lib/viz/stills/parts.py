@@ -16,7 +16,7 @@ from course_lib.viz.animation.scene import Scene
 from course_lib.viz.colours import BLACK_INK, CURVE_COLOURS, OKABE_ITO, PASSES
 
 __all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", "draw_curves",
-           "draw_timeline", "last_word"]  # fmt: skip
+           "draw_timeline", "last_word", "png_of"]  # fmt: skip
 
 INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
 _DPI = 100
@@ -38,13 +38,13 @@ class Still(Figure):
 
     def to_png(self) -> bytes:
         """Write the picture as PNG, with a palette: a third of the bytes, and no eye sees it."""
+        return png_of(self.to_image())
+
+    def to_image(self) -> Image.Image:
+        """Draw the picture, pixel by pixel."""
         canvas: Any = FigureCanvasAgg(self)
         canvas.draw()
-        picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        buffer = io.BytesIO()
-        ours = picture.quantize(palette=_palette(), dither=Image.Dither.NONE)
-        ours.save(buffer, "png", optimize=True)
-        return buffer.getvalue()
+        return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
     def __repr__(self) -> str:
         """Say what it shows."""
@@ -52,6 +52,25 @@ class Still(Figure):
 
     def _repr_png_(self) -> bytes:
         return self.to_png()
+
+
+def png_of(picture: Image.Image) -> bytes:
+    """Write an image as PNG in the colours of the stills.
+
+    Parameters
+    ----------
+    picture : PIL.Image.Image
+        The image, RGB.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
+    buffer = io.BytesIO()
+    ours = picture.quantize(palette=_palette(), dither=Image.Dither.NONE)
+    ours.save(buffer, "png", optimize=True)
+    return buffer.getvalue()
 
 
 def _palette() -> Image.Image:

@@ -24,7 +24,8 @@ function drawLines(svg, chart, width) {
   if (chart.band) {
     const [a, b, text] = chart.band, high = Math.min(y(a), y(b)), deep = Math.abs(y(a) - y(b));
     draw("rect", { class: "lm-band", x: left, y: high, width: right - left, height: Math.max(deep, 1.5) }, svg);
-    if (text) tick({ x: left + 8, y: high + deep / 2 }, text);
+    const wide = 7 * text.length, places = [left + 8, right - wide - 8, (left + right - wide) / 2];
+    if (text) tick({ x: leastCrowded(chart, x, y, places.map((at) => [at, high + deep / 2 - 6]), wide, 12)[0], y: high + deep / 2 }, text);
   }
   for (const at of axis(y0, y1, chart.y_log)) {
     draw("path", { class: "lm-lane", d: `M${left} ${y(at)}H${right}`, "stroke-dasharray": "1 3" }, svg);
@@ -55,13 +56,22 @@ function drawLines(svg, chart, width) {
   if (shown.length > 1 || chart.legend) legendOf(svg, shown, chart, x, y, left, right, top, low);
 }
 
-// The legend stands in the corner in which the fewest points lie.
+// Of some places for a text of that size, the one in whose way the least of the curves and points is.
+function leastCrowded(chart, x, y, places, wide, deep) {
+  const inside = ([cx, cy], px, py) => px > cx - 8 && px < cx + wide + 8 && py > cy - 8 && py < cy + deep + 8;
+  const spots = (chart.points ?? []).flatMap(([name, px, py]) => [0, 3, 6].map((shift) => [x(px) + shift * name.length * 0.9, y(py)]));
+  for (const line of chart.lines) line.x.forEach((at, j) => {
+    const k = Math.min(j + 1, line.x.length - 1), dx = x(line.x[k]) - x(at), dy = y(line.y[k]) - y(line.y[j]);
+    for (const f of [0, 0.25, 0.5, 0.75]) spots.push([x(at) + f * dx, y(line.y[j]) + f * dy]);
+  });
+  return places.map((place) => [spots.filter(([px, py]) => inside(place, px, py)).length, place]).sort((a, b) => a[0] - b[0])[0][1];
+}
+
+// The legend stands in the corner in which least is in its way.
 function legendOf(svg, shown, chart, x, y, left, right, top, low) {
-  const wide = 40 + 7 * Math.max(...shown.map(({ line }) => line.name.length)), deep = 18 * shown.length + 6;
+  const wide = 40 + 7.6 * Math.max(...shown.map(({ line }) => line.name.length)), deep = 18 * shown.length + 6;
   const corners = [[right - wide, top], [right - wide, low - deep], [left + 12, top], [left + 12, low - deep]];
-  const inside = ([cx, cy]) => chart.lines.reduce((n, line) => n + line.x.filter((at, j) =>
-    x(at) > cx - 8 && x(at) < cx + wide + 8 && y(line.y[j]) > cy - 8 && y(line.y[j]) < cy + deep + 8).length, 0);
-  const [cx, cy] = corners.map((corner) => [inside(corner), corner]).sort((a, b) => a[0] - b[0])[0][1];
+  const [cx, cy] = leastCrowded(chart, x, y, corners, wide, deep);
   shown.forEach(({ line, colour, dash }, i) => {
     const at = cy + 12 + 18 * i;
     draw("path", { class: "lm-curve", d: `M${cx} ${at}h24`, stroke: colour, "stroke-dasharray": dash }, svg);

@@ -34,6 +34,8 @@ const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 function makeRoot(el, kind, label) {
   const root = html("div", { class: `lm-root lm-${kind}`, tabindex: 0, role: "group", "aria-label": label }, el);
   root.dataset.lmSuppressShortcuts = "true";  // else keys typed here would edit the notebook
+  // JupyterLab takes the arrows that reach it for its own: a slider in here would stand still.
+  root.addEventListener("keydown", (event) => { if (/^(Arrow|Home|End|Page)/.test(event.key)) event.stopPropagation(); });
   const hatch = `lm-hatch-${Math.random().toString(36).slice(2)}`;
   const defs = draw("svg", { width: 0, height: 0, class: "lm-defs", "aria-hidden": "true" }, root);
   const pattern = draw("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);

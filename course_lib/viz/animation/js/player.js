@@ -29,9 +29,9 @@ function renderPlayer({ model, el }) {
     text: (tick) => `${unit(tick)} ${scene.clock}`,
     rested: (tick) => teller.tell(tick * scene.tick),
   }, Math.round(model.get("time_s") / scene.tick));
-  transport.choice("even steps", "give every step the same time; the axis is then not to scale", even, () => { even = !even; build(); return even; });
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; build(); return large; });
-  if (scene.critical.length) transport.choice("critical path", "mark the messages that the run had to wait for", critical, () => { critical = !critical; build(); return critical; });
+  transport.choice("even steps", "give every step the same time; the axis is then not to scale", even, () => { even = !even; model.set("even_steps", even); build(); return even; });
+  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; model.set("large", large); build(); return large; });
+  if (scene.critical.length) transport.choice("critical path", "mark the messages that the run had to wait for", critical, () => { critical = !critical; model.set("critical_path", critical); build(); return critical; });
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
   const aside = html("div", { class: "lm-aside" }, root);
   const tip = html("div", { class: "lm-tip", hidden: "" }, root);

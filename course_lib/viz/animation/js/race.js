@@ -6,13 +6,14 @@ function renderRace({ model, el }) {
   if (title) html("div", { class: "lm-title" }, root, title);
   const choices = html("div", { class: "lm-axes", role: "group", "aria-label": "what the clock counts" }, root);
   const svg = draw("svg", { width: "100%", role: "img" }, root), board = html("div", { class: "lm-board" }, root);
-  let across = 0, large = false, view;
+  let across = model.get("across") ?? 0, large = model.get("large") ?? false, view;
   const axisNow = () => race.axes[across], most = () => axisNow().end;
   const buttons = race.axes.map(({ label }, i) => {
-    const node = html("button", { type: "button", "aria-pressed": String(i === 0) }, choices, label);
+    const node = html("button", { type: "button", "aria-pressed": String(i === across) }, choices, label);
     node.addEventListener("click", () => {
       const f = transport.position() / most();
       across = i;
+      model.set("across", i);
       buttons.forEach((other, j) => other.setAttribute("aria-pressed", String(j === i)));
       build();
       transport.seek(f * most());
@@ -34,7 +35,7 @@ function renderRace({ model, el }) {
     rested() {},
     show(at) { view.update(at); },
   }, 0);
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; build(); return large; });
+  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; model.set("large", large); build(); return large; });
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
   const rows = makeBoard(board, runners);
 

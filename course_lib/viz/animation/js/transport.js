@@ -98,7 +98,13 @@ function makeTransport(root, film, begin) {
     event.preventDefault(); event.stopPropagation(); act();
   });
   setSpeed(1);
-  root.transport = { fraction: () => film.to(here), seekFraction: (f) => seek(film.from(f)) };
+  root.transport = {
+    fraction: () => film.to(here),
+    seekFraction: (f) => seek(film.from(f)),
+    // What a picture that takes this one's place goes on with.
+    state: () => ({ fraction: film.to(here), speed, playing }),
+    restore(was) { setSpeed(was.speed); if (was.fraction) seek(film.from(was.fraction)); if (was.playing && was.fraction < 1) toggle(); },
+  };
   return {
     bar, show, seek, halt,
     position: () => here,

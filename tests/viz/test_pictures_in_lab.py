@@ -1,0 +1,108 @@
+"""Pictures in a real JupyterLab: shown, moving, light and dark, with keys and a kernel."""
+
+import pytest
+
+from benchmarks.browser import count_frames
+from benchmarks.lab import jupyterlab, opened_notebook, run_all
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CODE = """\
+from course_lib.viz import loss_curve, player
+from tests.viz.traces import map_reduce
+trace = map_reduce(4, 5)
+player(trace, "star", {"loss": loss_curve(trace)}, "MapReduce on 4 workers", roles={0: "combiner"})
+"""
+EXPLORER = """\
+from course_lib.viz import explore
+def fn(n, times):
+    if n == 4:
+        raise ValueError("four is refused")
+    return {"product": float(n * times)}
+explore(fn, n=range(1, 6), times=[1, 10])
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A JupyterLab of its own, gone when the tests are over."""
+    with jupyterlab(tmp_path_factory.mktemp("lab"), [CODE, EXPLORER]) as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser, lab):
+    with opened_notebook(browser, lab) as page:
+        yield page
+
+
+def test_the_player_is_shown_and_moves_light_and_dark(page, tmp_path):
+    run_all(page)
+    player = page.locator(".jp-OutputArea .lm-player")
+    player.wait_for(timeout=60_000)
+    assert player.count() == 1
+    assert page.locator(".jp-OutputArea img").count() == 0, "the widget stands for its picture"
+    grounds = {}
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        page.evaluate(
+            "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
+            theme,
+        )
+        page.wait_for_function(
+            f"() => document.body.dataset.jpThemeName === {theme!r}", timeout=20_000
+        )
+        player.focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("Space")
+        assert count_frames(player, seconds=0.3).moved > 0.5
+        page.keyboard.press("Space")
+        grounds[theme] = player.evaluate("(node) => getComputedStyle(node).backgroundColor")
+        shot = tmp_path / f"{theme.split()[1]}.png"
+        shot.write_bytes(page.screenshot())
+        assert shot.stat().st_size > 10_000
+    assert len(set(grounds.values())) == 2, "the player must follow the theme"
+
+
+def test_keys_do_not_reach_the_notebook_and_a_second_run_leaves_one_player(page):
+    run_all(page)
+    player = page.locator(".jp-OutputArea .lm-player")
+    player.wait_for(timeout=60_000)
+    player.focus()
+    for key in ("d", "d", "x", "a", "b"):
+        page.keyboard.press(key)
+    assert page.locator(".jp-Notebook .jp-Cell").count() == 2, "no cell was deleted or added"
+    page.keyboard.press("Space")
+    page.wait_for_function(
+        "() => { const { player } = document.querySelector('.lm-player');"
+        " return player.isPlaying() && player.time() > 0; }"  # it has drawn a frame
+    )
+    page.evaluate("() => { window.firstPlayer = document.querySelector('.lm-player'); }")
+    run_all(page)
+    page.wait_for_function(
+        "() => !window.firstPlayer.isConnected"
+        " && document.querySelectorAll('.lm-player').length === 1",
+        timeout=60_000,
+    )
+    stopped_s = page.evaluate("window.firstPlayer.player.time()")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.firstPlayer.player.time()") == stopped_s > 0
+    assert not page.evaluate("window.firstPlayer.player.isPlaying()")
+
+
+def test_a_slider_moved_by_keys_asks_the_kernel_and_an_error_is_a_sentence(page):
+    """On a saved page the arrows moved the slider already when JupyterLab kept them for itself."""
+    run_all(page)
+    explorer = page.locator(".jp-OutputArea .lm-explore")
+    explorer.wait_for(timeout=60_000)
+    slider = explorer.get_by_role("slider", name="n", exact=True)
+    bar = explorer.locator(".lm-legend")
+    slider.focus()
+    for expected in ("2", "3"):
+        page.keyboard.press("ArrowRight")
+        bar.get_by_text(expected, exact=True).wait_for()
+    page.keyboard.press("ArrowRight")
+    explorer.get_by_text("ValueError: four is refused").wait_for()
+    assert bar.text_content() == "3"
+    page.keyboard.press("End")
+    bar.get_by_text("5", exact=True).wait_for()
+    assert explorer.locator(".lm-error").is_hidden()
