@@ -9,14 +9,14 @@ function renderLandscape({ model, el }) {
   const svg = draw("svg", { width: "100%", role: "img" }, box);
   const times = [...new Set(walks.flatMap((walk) => walk.t))].sort((a, b) => a - b), every = Math.ceil(times.length / 150);
   const steps = times.filter((_, i) => i % every === 0);
-  let large = false, view;
+  let large = model.get("large") ?? false, view;
   const transport = makeTransport(root, {
     end: () => land.end, steps: () => steps, seconds: () => clamp(0.25 * steps.length, 6, 20),
     to: (at) => at / (land.end || 1), from: (f) => f * land.end,
     text: (at) => land.unit === "steps" ? `${Math.floor(at)} steps` : `${at.toFixed(2)} ${land.unit}`,
     rested() {}, show(at) { view.update(at); },
   }, 0);
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; build(); return large; });
+  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; model.set("large", large); build(); return large; });
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
 
   function build() {
