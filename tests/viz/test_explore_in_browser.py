@@ -54,6 +54,10 @@ def test_the_picture_follows_a_slider_by_keys_and_says_its_value(page):
     assert page.locator(".lm-box").count() == 8
     assert slider.get_attribute("aria-valuetext") == "8"
     assert page.locator(".lm-explore .lm-player").count() == 1
+    assert (
+        page.get_by_role("status").text_content()
+        == page.locator(".lm-player .lm-caption").text_content()
+    )
 
 
 def test_a_choice_changes_the_picture_and_shows_what_is_pressed(page):

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from course_lib.viz.animation.knobs import Knob
+from course_lib.viz.animation.pages import pack
 
 __all__ = ["MOST_BYTES", "MOST_SETTINGS", "Baked", "Place", "Shown", "bake"]
 
 MOST_SETTINGS = 200
 MOST_BYTES = 300_000
-"""A page holds at most so many settings, and so many bytes of pictures; always at least one."""
+"""A page holds at most so many settings, and about so many bytes of pictures as it packs them."""
 
 Place = tuple[int, ...]
 """A setting: of each knob, an index into its values."""
@@ -55,7 +56,7 @@ class Baked:
         if text not in self._seen:
             self._seen[text] = len(self._pictures)
             self._pictures.append(shown)
-            self.n_bytes += len(text)
+            self.n_bytes += len(pack(text))
         self._found[name] = self._seen[text]
 
     def traits(self) -> dict[str, Any]:

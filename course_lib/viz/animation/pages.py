@@ -1,7 +1,9 @@
 """A picture as a piece of HTML, or as a page: it moves with no kernel and no network."""
 
+import base64
 import html
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +11,13 @@ if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
     from course_lib.viz.animation.picture import Picture
 
-__all__ = ["export_page", "page_of", "to_html"]
+__all__ = ["export_page", "pack", "page_of", "to_html"]
+
+_LONG = 50_000
+"""Characters of data above which a page packs them."""
 
 _FRAGMENT = """\
-<div class="lm-slot"><script type="application/json">{traits}</script></div>
+<div class="lm-slot"><script type="application/json"{packed}>{traits}</script></div>
 <style>
 {css}</style>
 <script type="module">
@@ -21,7 +26,13 @@ _FRAGMENT = """\
 // The first slot that no script has taken yet is this script's: modules run in the page's order.
 const slot = document.querySelector(".lm-slot:not([data-taken])");
 slot.dataset.taken = "yes";
-const traits = JSON.parse(slot.firstElementChild.textContent);
+const data = slot.firstElementChild;
+const traits = data.dataset.packed ? await unpacked() : JSON.parse(data.textContent);
+function unpacked() {{
+  const bytes = Uint8Array.from(atob(data.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}}
 const model = {{
   get: (name) => traits[name],
   set: (name, value) => {{ traits[name] = value; }},
@@ -51,6 +62,22 @@ body {{ margin: 16px auto; max-width: 1100px; padding: 0 12px; background: {grou
 """
 
 
+def pack(text: str) -> str:
+    """Compress a text, as a page keeps long ones.
+
+    Parameters
+    ----------
+    text : str
+        What is kept.
+
+    Returns
+    -------
+    str
+        Base64 of its deflated UTF-8.
+    """
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
 def to_html(picture: "Picture") -> str:
     """Write a picture as a piece of HTML that needs nothing else.
 
@@ -64,11 +91,15 @@ def to_html(picture: "Picture") -> str:
     str
         A ``<div>`` with its style, its data and its script; may stand in a page more than once.
     """
+    data = json.dumps(
+        picture.traits_shown(), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    is_long = len(data) > _LONG
     # In a script element only "<" could end it or open a comment, so no "<" is left in the data.
-    data = json.dumps(picture.traits_shown(), ensure_ascii=False, separators=(",", ":"))
     return _FRAGMENT.format(
         css=picture._css,
-        traits=data.replace("<", "\\u003c"),
+        packed=' data-packed="yes"' if is_long else "",
+        traits=pack(data) if is_long else data.replace("<", "\\u003c"),
         esm=str(picture._esm).replace("export default", "const widget ="),
     )
 

@@ -9,6 +9,7 @@ function renderExplore({ model, el }) {
   if (title) html("div", { class: "lm-title" }, root, title);
   const panel = html("div", { class: "lm-knobs" }, root), host = html("div", { class: "lm-host-of" }, root);
   const says = html("div", { class: "lm-caption lm-error", "aria-live": "polite", hidden: "" }, root);
+  const heard = html("div", { class: "lm-unseen", role: "status" }, root);
   if (model.get("aside")) html("div", { class: "lm-aside" }, root, model.get("aside"));
   const found = { ...model.get("found") }, pictures = [...model.get("pictures")];
   const here = knobs.map((knob) => knob.start), switched = {};
@@ -44,7 +45,11 @@ function renderExplore({ model, el }) {
   function say(text) { says.hidden = !text; if (says.textContent !== text) says.textContent = text; }
   // A picture that no kernel knows of; how its switches were turned holds for those that follow.
   const modelOf = (traits) => ({ get: (name) => traits[name], on() {}, off() {}, save_changes() {},
-    set(name, value) { traits[name] = value; if (name !== "time_s") switched[name] = value; } });
+    set(name, value) {
+      traits[name] = value;
+      if (name !== "time_s") switched[name] = value;
+      if (name === "large") root.classList.toggle("lm-large", value);
+    } });
   function show(what) {
     say("");
     if (what === shown) return;
@@ -58,6 +63,8 @@ function renderExplore({ model, el }) {
     if (before) host.firstChild.transport?.restore(before);
     if (focused) host.firstChild.focus({ preventScroll: true });
     host.style.minHeight = "";
+    // A caption that is new on the page is not read to those who listen; a change of this one is.
+    if (here.some((at, i) => at !== knobs[i].start)) heard.textContent = host.querySelector(".lm-caption")?.textContent ?? "";
   }
   if (live) model.on("msg:custom", answer);
   follow();
