@@ -34,13 +34,16 @@ function renderExplore({ model, el }) {
     try { model.send({ key: waiting }); } catch { end(); say("no kernel: run the cell to compute this setting"); }
   }
   function end() { waiting = null; clearTimeout(patience); root.classList.remove("lm-waiting"); }
+  // What is no longer wanted is shown all the same, until the newest is there: the picture follows.
   // An error is not kept: the setting is asked for again when it is next set.
   function answer(message) {
     if (message.picture !== undefined) found[message.key] = pictures.push(message.picture) - 1;
     if (message.key !== waiting) return;  // another view has asked
     end();
-    if (wanted !== null && !(wanted in found)) return ask();
-    if (message.error !== undefined && message.key === here.join(",")) say(message.error); else follow();
+    if (wanted !== null && !(wanted in found)) ask();
+    if (message.error === undefined) show(found[message.key]);
+    else if (message.key === here.join(",")) return say(message.error);
+    if (waiting === null) follow();
   }
   function say(text) { says.hidden = !text; if (says.textContent !== text) says.textContent = text; }
   // A picture that no kernel knows of; how its switches were turned holds for those that follow.
@@ -54,7 +57,7 @@ function renderExplore({ model, el }) {
     say("");
     if (what === shown) return;
     // The playhead stays where it was, as a part of the whole; the focus and the page do not jump.
-    const before = host.firstChild?.transport?.state(), focused = host.contains(document.activeElement);
+    const before = shown === null ? null : host.firstChild?.transport?.state(), focused = host.contains(document.activeElement);
     host.style.minHeight = `${host.clientHeight}px`;
     away?.();
     shown = what;
@@ -64,7 +67,7 @@ function renderExplore({ model, el }) {
     if (focused) host.firstChild.focus({ preventScroll: true });
     host.style.minHeight = "";
     // A caption that is new on the page is not read to those who listen; a change of this one is.
-    if (here.some((at, i) => at !== knobs[i].start)) heard.textContent = host.querySelector(".lm-caption")?.textContent ?? "";
+    if (before !== null) heard.textContent = host.querySelector(".lm-caption")?.textContent ?? "";
   }
   if (live) model.on("msg:custom", answer);
   follow();
