@@ -124,6 +124,7 @@ def _add_frames(samples: Samples, what: str, player: Any) -> None:
     player.press("Home")
     player.press("Space")
     frames = count_frames(player, _LOOK_S)
+    player.press("Space")
     if frames.moved < _LEAST_MOVED:
         raise NotMoving(f"{what}: {frames.moved:.0%} of the frames showed another time")
     samples.add(Key(FRAME, 1, what), [1 / frames.per_s])

@@ -5,6 +5,7 @@ Points are fractions of the stage: (0, 0) is its upper left, (1, 1) its lower ri
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 __all__ = ["LAYOUTS", "Point", "check_hosts", "given_places", "places"]
 
@@ -79,12 +80,12 @@ def places(
     if layout == "line" or (layout == "ring" and size == 2):
         return _rows(size)
     if layout == "ring":
-        return _ellipse(size)
+        return list(_ellipse(size))
     leaves = size - 1
     if leaves <= _FAN_LEAVES:
         around, middle = _fan(leaves), (0.5, 1.0)
     else:
-        around, middle = _ellipse(leaves), (0.5, 0.5)
+        around, middle = list(_ellipse(leaves)), (0.5, 0.5)
     return [*around[:center], middle, *around[center:]]
 
 
@@ -120,7 +121,8 @@ def given_places(points: Sequence[Point], size: int) -> list[Point]:
     return list(zip(*spread, strict=True))
 
 
-def _ellipse(count: int) -> list[Point]:
+@cache
+def _ellipse(count: int) -> tuple[Point, ...]:
     """Spread points over an ellipse so that neighbours are equally far from each other."""
     fine = 4096
     lengths = [0.0]
@@ -133,7 +135,7 @@ def _ellipse(count: int) -> list[Point]:
             k += 1
         angle = 2 * math.pi * k / fine
         points.append((round(0.5 + math.sin(angle) / 2, 4), round(0.5 - math.cos(angle) / 2, 4)))
-    return points
+    return tuple(points)
 
 
 def _fan(leaves: int) -> list[Point]:
