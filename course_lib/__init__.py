@@ -2,7 +2,7 @@
 
 ``run`` starts the same function on many workers: real processes on this computer, or thousands of
 virtual ones in a deterministic simulator. Everything else is imported where it is used, so that
-``import course_lib`` stays quick and loads neither torch nor matplotlib nor Jupyter.
+``import course_lib`` stays fast and loads neither torch nor matplotlib nor Jupyter.
 """
 
 import importlib

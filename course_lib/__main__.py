@@ -82,7 +82,7 @@ def main(words: list[str]) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m course_lib", description="A course that runs.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("doctor", help="say what is wrong here and how to mend it")
+    command = commands.add_parser("doctor", help="say what is wrong here and how to fix it")
     command.set_defaults(carry_out=doctor, takes_words=False)
     command = commands.add_parser("bench", help="time all-reduces on this computer", add_help=False)
     command.set_defaults(carry_out=bench, takes_words=True)

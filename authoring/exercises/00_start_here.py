@@ -4,7 +4,7 @@
 # After this you can
 #
 # - let workers say who they are, and send an array from one to the next
-# - find a deadlock that small messages hide, and mend it
+# - find a deadlock that small messages hide, and fix it
 # - measure what a message costs, and predict what a program will send
 #
 # Five tasks, about an hour in all. Write a function, run the check below it, read what it says.
@@ -385,7 +385,7 @@ trace = run(sum_at_rank_0, np.zeros(1000), workers=4).trace
 print(predict_gather(4, 1000), "measured:", trace.n_messages, trace.n_bytes)
 
 # %% [markdown]
-# **Without code.** A thousand workers, 1 MB each, and rank 0's card carries 1.25 GB/s in each
+# **Without code.** A thousand workers, 1 MB each, and rank 0's NIC carries 1.25 GB/s in each
 # direction. What is the least time that `sum_at_rank_0` can take?
 #
 # <details><summary>Answer</summary>

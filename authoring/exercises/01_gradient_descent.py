@@ -178,7 +178,7 @@ print("all four alike:", all(np.array_equal(epochs[0][0], other[0]) for other in
 # %% [markdown]
 # ## 3 · Find the bugs: the batch size changes everything
 #
-# Mend a loop whose learning rate works for one batch size only. *Difficulty 2 of 3, 15 minutes.*
+# Fix a loop whose learning rate works for one batch size only. *Difficulty 2 of 3, 15 minutes.*
 #
 # A colleague tuned her learning rate with batches of one example. Then she tried batches of 100, to
 # use her machine better.
@@ -205,7 +205,7 @@ for batch_size in (1, 10, 100, 150):
 checks.sgd_epoch(colleague)
 
 # %% [markdown]
-# There are two bugs; the second one shows when the first is mended.
+# There are two bugs; the second one shows when the first is fixed.
 #
 # **Spec:** for each `rows` of `batch_size` numbers of `order` (fewer in the last one):
 # `w = gradient_step(w, X[rows], y[rows], learning_rate)`, as in task 1. **Budget:** no messages;
@@ -276,7 +276,7 @@ def one_epoch(comm):
 run(one_epoch, workers=4, time_limit_s=20).values
 
 # %% [markdown]
-# **Without code.** Mended, batches of 100 hardly move in one epoch. By how much would you raise the
+# **Without code.** Fixed, batches of 100 hardly move in one epoch. By how much would you raise the
 # learning rate first, and what will stop you from doing so with ever larger batches?
 #
 # <details><summary>Answer</summary>
@@ -429,15 +429,15 @@ checks.predict_batch_size(predict_batch_size)
 
 # %% tags=["raises-exception", "nbval-ignore-output"]
 def step_times(comm, sizes):
-    """Microseconds of the quickest of 15 gradients, for each batch size."""
-    model, quickest = mlp(64, 128, 10), []
+    """Microseconds of the fastest of 15 gradients, for each batch size."""
+    model, fastest = mlp(64, 128, 10), []
     for size in sizes:
         started = [comm.clock()]
         for _ in range(15):
             model.gradient(model.initial(), (digits.X_train[:size], digits.y_train[:size]))
             started.append(comm.clock())
-        quickest.append(1e6 * min(np.diff(started)))
-    return quickest
+        fastest.append(1e6 * min(np.diff(started)))
+    return fastest
 
 
 sizes = (4, 16, 64, 256)

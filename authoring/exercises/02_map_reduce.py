@@ -186,7 +186,7 @@ print("two parts of 100 rows:", equal)
 checks.mean_of_shards(colleague)
 
 # %% [markdown]
-# Read the report, work its case out by hand, and mend the function.
+# Read the report, work its case out by hand, and fix the function.
 #
 # **Spec:** the mean over all rows, had they been on one machine. A part without rows sends NaN as
 # its mean, and counts for nothing. **Budget:** no messages.
@@ -486,5 +486,5 @@ print("measured:", measured.n_messages, measured.n_bytes, measured.bytes_receive
 # <details><summary>Answer</summary>
 #
 # Good: a million rows cost the network nothing more, so with much data the computing dominates and
-# workers help. Bad: the size of the *model* is in it, times 2(P − 1), on one card.
+# workers help. Bad: the size of the *model* is in it, times 2(P − 1), on one NIC.
 # </details>

@@ -183,7 +183,7 @@ print("equal to one machine:", all(np.abs(w - in_order).max() < 1e-12 for w in m
 
 # %% [markdown]
 # **Without code.** Your training passes this check. A colleague puts BatchNorm into the model.
-# Which sentence of the spec is no longer true, and why can no program mend it without more
+# Which sentence of the spec is no longer true, and why can no program fix it without more
 # messages?
 #
 # <details><summary>Answer</summary>

@@ -5,7 +5,7 @@
 #
 # - write a synchronous parameter server from send and receive
 # - see in a trace that a server did not wait, and share layers out evenly
-# - predict the bytes on a server's card, the seconds of a step and its efficiency
+# - predict the bytes on a server's NIC, the seconds of a step and its efficiency
 #
 # Five tasks, about an hour and a half. Tasks 1 and 5 are arithmetic.
 
@@ -22,21 +22,21 @@ from course_lib.viz import timeline
 # No seed is needed: every check draws data of its own.
 
 # %% [markdown]
-# ## 1 · What is on the card?
+# ## 1 · What is on the NIC?
 #
-# Predict the bytes on a card in one step, for four places of the server. *Difficulty 1 of 3, 10
+# Predict the bytes on a NIC in one step, for four places of the server. *Difficulty 1 of 3, 10
 # minutes.*
 #
 # W workers, float64 parameters. In a step every worker fetches all parameters and pushes a gradient
-# as long. What passes through a card counts whether it comes in or goes out, so the two are added.
+# as long. What passes through a NIC counts whether it comes in or goes out, so the two are added.
 #
-# **Spec:** the bytes in and out of one card, in one step. **Budget:** no messages. `n_parameters`
+# **Spec:** the bytes in and out of one NIC, in one step. **Budget:** no messages. `n_parameters`
 # is a multiple of both `n_workers` and `n_servers`.
 
 
-# %% tags=["exercise"] name="predict-card"
-def predict_card(n_parameters, n_workers, n_servers):
-    """Predict the bytes in and out of a server's card.
+# %% tags=["exercise"] name="predict-nic"
+def predict_nic(n_parameters, n_workers, n_servers):
+    """Predict the bytes in and out of a server's NIC.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def predict_card(n_parameters, n_workers, n_servers):
 
 
 # %% tags=["check"]
-checks.predict_card(predict_card)
+checks.predict_nic(predict_nic)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -95,10 +95,10 @@ def ten_steps(comm):
 
 trace = run(ten_steps, workers=4, time_limit_s=20).trace
 print("vectors:", (trace.bytes_sent()[0] + trace.bytes_received()[0]) / 8000)
-print("predicted for a step:", predict_card(1000, 3, 1)["one_server"] / 8000)
+print("predicted for a step:", predict_nic(1000, 3, 1)["one_server"] / 8000)
 
 # %% [markdown]
-# **Without code.** A ring sends and receives 2(P − 1)/P · n bytes on every card. Which of the four
+# **Without code.** A ring sends and receives 2(P − 1)/P · n bytes on every NIC. Which of the four
 # places is as good, for any number of workers?
 #
 # <details><summary>Answer</summary>
@@ -291,7 +291,7 @@ early_answers(run(impatient_server, 3, workers=4, time_limit_s=20).trace)
 
 # %% [markdown]
 # **Without code.** Which line of `impatient_server` is to blame, and what is the smallest change
-# that mends it?
+# that fixes it?
 #
 # <details><summary>Answer</summary>
 #
@@ -381,7 +381,7 @@ for n_shards in (2, 4, 10):
 #
 # A message takes the latency and n bytes over the bandwidth. Two chains run through a step. One
 # computes: the first fetch, the gradient, then W pushes one after the other (each waits for its
-# receive: a latency each). The other is the card: W parameters out, without a pause, then W pushes,
+# receive: a latency each). The other is the NIC: W parameters out, without a pause, then W pushes,
 # again with a latency each. The longer one counts. Then the server updates.
 #
 # **Spec:** the seconds from one fetch to the next; and the part of them in which a worker computes.
@@ -403,7 +403,7 @@ def predict_step(n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth_
     latency_s : float
         What a message of no bytes takes, in seconds.
     bandwidth_bytes_per_s : float
-        How many bytes a card sends, and at the same time receives, in a second.
+        How many bytes a NIC sends, and at the same time receives, in a second.
 
     Returns
     -------
@@ -411,10 +411,10 @@ def predict_step(n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth_
         ``"seconds"``: of a step; ``"efficiency"``: the part in which a worker computes, 0 to 1.
     """
     # BEGIN SOLUTION
-    on_card_s = n_bytes / bandwidth_bytes_per_s
-    computing_s = gradient_s + (n_workers + 1) * (latency_s + on_card_s)
-    card_s = 2 * n_workers * on_card_s + n_workers * latency_s
-    seconds = max(computing_s, card_s) + update_s
+    on_nic_s = n_bytes / bandwidth_bytes_per_s
+    computing_s = gradient_s + (n_workers + 1) * (latency_s + on_nic_s)
+    nic_s = 2 * n_workers * on_nic_s + n_workers * latency_s
+    seconds = max(computing_s, nic_s) + update_s
     return {"seconds": seconds, "efficiency": gradient_s / seconds}
     # END SOLUTION
 
@@ -431,7 +431,7 @@ checks.predict_step(predict_step)
 #
 # <details><summary>Hint 2</summary>
 #
-# Computing: gradient + (W + 1)(latency + n / bandwidth). Card: 2W n / bandwidth + W latency.
+# Computing: gradient + (W + 1)(latency + n / bandwidth). NIC: 2W n / bandwidth + W latency.
 # </details>
 #
 # Now on the simulated Ethernet of the lecture, half a million bytes, a gradient of 3 ms:
@@ -451,6 +451,6 @@ for W in (2, 8, 32):
 #
 # <details><summary>Answer</summary>
 #
-# Not at all, with many workers: below one half the card is the longer chain, and the gradient is
+# Not at all, with many workers: below one half the NIC is the longer chain, and the gradient is
 # not in it. The efficiency falls to 15 %.
 # </details>

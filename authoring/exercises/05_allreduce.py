@@ -187,7 +187,7 @@ for workers in (4, 6):
 # <details><summary>Answer</summary>
 #
 # The butterfly sends 4 messages in each of 2 rounds: 8n. The tree sends 2 · 3 = 6n. But all four
-# send at the same time: a card sends 2n here, and up to 2n on the tree as well.
+# send at the same time: a NIC sends 2n here, and up to 2n on the tree as well.
 # </details>
 
 # %% [markdown]
@@ -464,7 +464,7 @@ def predict_crossover(n_workers, latency_s, bandwidth_bytes_per_s):
     latency_s : float
         Alpha, what a message of no bytes takes, in seconds.
     bandwidth_bytes_per_s : float
-        How many bytes a card sends, and at the same time receives, in a second.
+        How many bytes a NIC sends, and at the same time receives, in a second.
 
     Returns
     -------

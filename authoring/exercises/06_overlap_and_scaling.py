@@ -172,13 +172,13 @@ real = run(exchange_layerwise, three_layers, add_up, workers=2, time_limit_s=30)
 print([float(total[0, 0]) for total in real.values[0]], f"{real.elapsed_s:.2f} s")
 
 # %% [markdown]
-# **Without code.** Your exchange is right, and on this computer hardly quicker than one that waits
+# **Without code.** Your exchange is right, and on this computer hardly faster than one that waits
 # each time. Why?
 #
 # <details><summary>Answer</summary>
 #
 # The processor itself copies what is sent and adds what arrives. While it does, it computes less.
-# What is hidden must be done by somebody else: a network card that works alone.
+# What is hidden must be done by somebody else: a NIC that works alone.
 # </details>
 
 # %% [markdown]
@@ -322,7 +322,7 @@ def best_workers(batch, example_s, n_bytes, latency_s, bandwidth_bytes_per_s):
     latency_s : float
         What a message of no bytes takes, in seconds.
     bandwidth_bytes_per_s : float
-        How many bytes a card sends, and at the same time receives, in a second.
+        How many bytes a NIC sends, and at the same time receives, in a second.
 
     Returns
     -------
@@ -370,7 +370,7 @@ for network in (networks.ethernet_10g, networks.ethernet_100g):
 #
 # <details><summary>Answer</summary>
 #
-# Hardly. Near the best number, half of the workers are nearly as quick, and cost half. What one
+# Hardly. Near the best number, half of the workers are nearly as fast, and cost half. What one
 # pays for is N · T(N), and that only grows.
 # </details>
 
@@ -405,7 +405,7 @@ def predict_bucket(n_layers, layer_bytes, backward_s, n_workers, latency_s, band
     latency_s : float
         What a message of no bytes takes, in seconds.
     bandwidth_bytes_per_s : float
-        How many bytes a card sends, and at the same time receives, in a second.
+        How many bytes a NIC sends, and at the same time receives, in a second.
 
     Returns
     -------

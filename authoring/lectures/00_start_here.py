@@ -5,7 +5,7 @@
 #
 # - run a function of your own on four real workers, and say what they share
 # - send an array from one worker to another and watch it travel
-# - read what the library says about a crash and about a deadlock, and mend both
+# - read what the library says about a crash and about a deadlock, and fix both
 #
 # 25 minutes; the first surprise comes within ten. Needs: 4 processes, no GPU, no network.
 
@@ -36,7 +36,7 @@ from course_lib.viz.prediction import predict
 # ## Is this computer fit?
 #
 # The doctor looks at what the course needs: Python, packages, memory, and two real workers that
-# exchange a message. Where something is wrong, it says how to mend it.
+# exchange a message. Where something is wrong, it says how to fix it.
 
 # %% tags=["nbval-ignore-output"]
 doctor.examine()
@@ -303,20 +303,20 @@ run(send_first, workers=4, backend="simulated", rendezvous=True)
 # and receives at the same time:
 
 
-# %% name="mended"
-def mended(comm):
+# %% name="fixed"
+def fixed(comm):
     """Send to the right and receive from the left, both at once."""
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
     return comm.sendrecv(np.array([comm.rank]), dst=right, src=left)
 
 
 for world in ("simulated", "processes"):
-    result = run(mended, workers=4, backend=world, rendezvous=True)
+    result = run(fixed, workers=4, backend=world, rendezvous=True)
     print(f"{world:9}", [int(value[0]) for value in result.values])
     assert [int(value[0]) for value in result.values] == [3, 0, 1, 2]
 
 # %%
-together = run(mended, workers=4, backend="simulated", rendezvous=True)
+together = run(fixed, workers=4, backend="simulated", rendezvous=True)
 player(together.trace, layout="ring", title="Everybody at once: sendrecv")
 
 # %% [markdown]
@@ -365,7 +365,7 @@ print(f"relay {simulated.elapsed_s * 1e6:.2f} µs, all at once {together.elapsed
 #
 # - We ran our own function on four real workers; they shared nothing, and the basket stayed empty.
 # - We sent a number round the ring in 4 messages and watched every one of them travel.
-# - We read a crash and a deadlock, found rank, cell and line, and mended both: sums, and
+# - We read a crash and a deadlock, found rank, cell and line, and fixed both: sums, and
 #   `sendrecv`.
 #
 # Next: the exercise set 00, then lecture 01: what gradient descent does before it is distributed.

@@ -25,7 +25,7 @@ from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allgather_ring
 from course_lib.costs import Step, predicted_s
 from course_lib.data.digits import load_digits
-from course_lib.measure import one_step, rehearse
+from course_lib.measure import dry_run, one_step
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.schemes import data_parallel, layerwise, layerwise_bucketed
@@ -43,7 +43,7 @@ from course_lib.viz.prediction import predict
 # the exchanges before the picture is shown.
 #
 # Common misconceptions: "overlap makes communication free" (the first layer's exchange has nothing
-# left to hide behind); "few weights scale well" (flops a byte do); "more workers are quicker" (up
+# left to hide behind); "few weights scale well" (flops a byte do); "more workers are faster" (up
 # to a number that one can compute); "31 times on 40 GPUs is linear".
 #
 # If time is short, leave out the two ways to cut a layer.
@@ -58,7 +58,7 @@ from course_lib.viz.prediction import predict
 # Our source is again *the transcript* of a video lecture: eleven sentences, between rows 3.7 and
 # 3.21 of `docs/claims.json`. One more, row 2.19, comes from a text on `nn.DataParallel`.
 #
-# Nothing of what follows needs a GPU. A *rehearsal* runs the real scheme with its real messages in
+# Nothing of what follows needs a GPU. A *dry run* runs the real scheme with its real messages in
 # virtual time; the network that is trained is only a list of sizes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -196,7 +196,7 @@ assert fewest_in_a_chain > 2 * most_with_branches
 # 2 MB, the network 1 GB/s and no latency, so a ring needs $\frac32 \cdot 2 = 3$ ms for each. First
 # all computing, then all exchanges: $3 + 6 + 9 = 18$ ms.
 #
-# Now start each exchange when its layer is done. When does the step end? Draw it: the card can
+# Now start each exchange when its layer is done. When does the step end? Draw it: the NIC can
 # carry one thing at a time.
 
 # %%
@@ -219,13 +219,13 @@ assert abs(during_ms - (forward + back / 3 + exchange)) < 1e-4
 
 # %%
 after, during = (
-    rehearse(in_turn, three, 4, 4, wires, bucket_bytes=size).trace for size in (math.inf, 0)
+    dry_run(in_turn, three, 4, 4, wires, bucket_bytes=size).trace for size in (math.inf, 0)
 )
 labels = {"after": ["all layers"], "during": ["L3", "L2", "L1"]}
 draw_gantt({"after": after, "during": during}, labels, title="Three layers, rank 0")
 
 # %% [markdown]
-# The *critical path*: forward through all (3 ms), back through L3 (2 ms), then the card is never
+# The *critical path*: forward through all (3 ms), back through L3 (2 ms), then the NIC is never
 # idle again: $3 \times 3$ ms. Together 14 ms. Of 9 ms of exchange 4 are hidden, under the backward
 # pass of L2 and L1. What nothing can hide is the first layer's own exchange: when its gradient is
 # known, there is nothing left to compute.
@@ -280,7 +280,7 @@ for name, messages_a_layer in (("ring", 4 * 6), ("central", 2 * 3)):
 # is (the first).
 
 # %% name="overlap-gain"
-print("16 workers x 64    after   during    quicker by")
+print("16 workers x 64    after   during    faster by")
 for name in ("GoogLeNet", "ResNet-50", "VGG-16", "AlexNet"):
     during = busy(layerwise, PUBLISHED[name])
     print(f"{name:16} {plain[name]:7.0%} {during:8.0%} {during / plain[name] - 1:11.0%}")
@@ -333,7 +333,7 @@ assert in_ms[best_mb] < min(in_ms[0], in_ms[40]) - 20
 #
 # Intel's nodes wait for all updates before the next forward pass. But that pass begins with L1, and
 # needs nothing else at first. So wait for one layer at a time, and let the *first* layers overtake
-# the last ones at the network card: *priority* (Jayarajan and others 2019).
+# the last ones at the NIC: *priority* (Jayarajan and others 2019).
 #
 # Our three layers on a slower network, 5 ms for each exchange. Back-propagation is done with L3, L2
 # and L1 at 5, 7 and 9 ms. L3's exchange goes first; it ends at 10 ms. Who goes next?
@@ -364,8 +364,8 @@ print(f"waits for all layers: {waits_ms:.3f} ms a step; for one at a time: {urge
 assert [round(waits_ms, 3), round(urgent_ms, 3)] == [20, 19]
 
 # %%
-two_steps = {"all": rehearse(in_turn, three, 4, 4, slower, steps=2).trace,
-             "one": rehearse(urgent, three, 4, 4, slower, steps=2).trace}  # fmt: skip
+two_steps = {"all": dry_run(in_turn, three, 4, 4, slower, steps=2).trace,
+             "one": dry_run(urgent, three, 4, 4, slower, steps=2).trace}  # fmt: skip
 labels = {"all": ["L3", "L2", "L1"], "one": ["L3", "L1", "L2"]}
 draw_gantt(two_steps, labels, title="Two steps: wait for all layers, or for one at a time")
 
@@ -389,9 +389,9 @@ print(f"computing alone:{32 * sum(size.flops for size in resnet) / GPU * 1e3:22.
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 5. On real processes
 #
-# So much for virtual time, where a network card works while the processor computes. On this
+# So much for virtual time, where a NIC works while the processor computes. On this
 # computer the workers' network is its memory, and it is the processor that copies. What do you
-# expect: how much quicker is a step with overlap?
+# expect: how much faster is a step with overlap?
 
 # %%
 guess_real = predict("Real workers, overlap: the step takes which part of the time?", "percent")
@@ -420,8 +420,8 @@ print(guess_real.compare(round(100 * on_the_way / at_the_end)))
 # %% [markdown]
 # Run it again: the ratio moves, to either side of 100 %. When we repeated it, no gain stood out
 # from the noise. To copy and add up is work for the same two cores that compute the gradients, and
-# a flow of its own for each layer has its price too. It may come out quicker when a core would have
-# stood idle. Overlap needs a second pair of hands: a network card that moves bytes by itself, or a
+# a flow of its own for each layer has its price too. It may come out faster when a core would have
+# stood idle. Overlap needs a second pair of hands: a NIC that moves bytes by itself, or a
 # part of the GPU that is set aside for it.
 #
 # What this computer can show is that the scheme is right: the same weights, whatever the order in
@@ -531,7 +531,7 @@ print(guess_share.compare(round(100 * hidden.efficiency(1024))))
 # %% [markdown]
 # Is it the formula that says so, or the network? We run both ends: 16 nodes with all of ResNet-50's
 # layers, one after the other as they are ready, and 1,024 nodes with the all-reduce that is
-# quickest there, halving and doubling.
+# fastest there, halving and doubling.
 
 # %%
 halving = partial(data_parallel, allreduce=ALLREDUCES["halving_doubling"])
@@ -554,7 +554,7 @@ assert ten.exchange_s(1024) > 30 * ten.compute_s(1024)
 # communication hides behind the computing.
 #
 # **Verdict on 3.20: right** (Das and others 2016 find such points for their networks). Two things
-# to add. 1,024 nodes are still 2.6 times as quick as 16 without overlap, and 1.9 times with it; it
+# to add. 1,024 nodes are still 2.6 times as fast as 16 without overlap, and 1.9 times with it; it
 # is their idle GPUs that are unreasonable. And the border moves with the network: ten-gigabit
 # Ethernet hides it up to 16 nodes, one gigabit up to 2, a hundred up to 128.
 
@@ -562,7 +562,7 @@ assert ten.exchange_s(1024) > 30 * ten.compute_s(1024)
 # ## 7. The history, as efficiencies
 #
 # The transcript lists who trained on how many nodes. A list of numbers of GPUs says little. Divide
-# each reported speed-up by them: that is the efficiency. Then rehearse the run: with one exchange
+# each reported speed-up by them: that is the efficiency. Then simulate the run: with one exchange
 # at the end, and layer by layer in buckets of 25 MB. Does what was reported lie between?
 #
 # Reported are network, workers and speed-up. *Our assumptions* are what a device really computes a
@@ -619,7 +619,7 @@ assert speed_up["central"] < 4
 titan = networks.Network("Cray Gemini", 2e-6, 5e9, flops_per_s=1.2e12)
 googlenet, trees = PUBLISHED["GoogLeNet"], ALLREDUCES["tree"]
 low, high = between(googlenet, 128, 8, titan, trees)
-print(f"FireCaffe: rehearsed {low:.0%} to {high:.0%}, reported 47 of 128: {47 / 128:.0%}")
+print(f"FireCaffe: simulated {low:.0%} to {high:.0%}, reported 47 of 128: {47 / 128:.0%}")
 assert low - 0.03 < 47 / 128 < high + 0.03
 assert high < 0.5
 for factor in (0.5, 2):
@@ -657,7 +657,7 @@ assert all_of_it[1] < 90 / 128 < conv_only[0]
 # **The claim:** a few months later, Intel demonstrated scaling to 128 CPUs.
 #
 # **Verdict on 3.16: right.** 128 nodes of Xeon processors, 70 % (Das and others 2016). Our
-# rehearsal says that data parallelism alone cannot do it with four images a node, even with
+# dry run says that data parallelism alone cannot do it with four images a node, even with
 # overlap. And indeed they do not exchange all gradients: they split the fully connected layers, 93
 # % of the weights, in another way. Lecture 08 (to come) does so too.
 
@@ -666,7 +666,7 @@ assert all_of_it[1] < 90 / 128 < conv_only[0]
 # servers. **Amazon, 2016: Inception-v3 109 times on 128 GPUs** (Vogels' blog, MXNet).
 # Inception-v3 has 25 million parameters and 5 billion multiply-adds (Szegedy and others 2016).
 # Assumed: 32 images each, $1.5$ and $1.3 \cdot 10^{12}$ operations a second; ten-gigabit Ethernet
-# to 1 or 16 servers (16: one with a card 16 times as fast), which take layers as they come; hosts
+# to 1 or 16 servers (16: one with a NIC 16 times as fast), which take layers as they come; hosts
 # of 16 GPUs with 2.5 GB/s between.
 
 # %% name="claim-3-17"
@@ -707,7 +707,7 @@ basin = networks.two_level(in_a_host, networks.Network("50 Gbit/s", 5e-6, 6.25e9
 # %% name="claim-3-18"
 low, high = between(resnet, 256, 32, basin, ALLREDUCES["halving_doubling"])
 hours = 29
-print(f"Facebook: rehearsed {low:.0%} to {high:.0%}, reported about 90 %")
+print(f"Facebook: simulated {low:.0%} to {high:.0%}, reported about 90 %")
 print(f"from {hours} hours on 8 GPUs to 1 hour on 256: {hours * 8 / 256:.0%}")
 assert low < 0.9 < high
 assert abs(hours * 8 / 256 - 0.9) < 0.02
@@ -718,7 +718,7 @@ assert hours < 2 * 24
 # train from several days to one hour.
 #
 # **Verdict on 3.18: imprecise.** Near-linear: yes, about 90 %. But the 29 hours are little more
-# than one day, and that was on 8 GPUs: 29 times as quick with 32 times the GPUs. And one thing no
+# than one day, and that was on 8 GPUs: 29 times as fast with 32 times the GPUs. And one thing no
 # network explains: that a batch of 8,192 still learns (Goyal and others 2017).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -805,13 +805,13 @@ assert 0 < len(not_worth) < len(cases)
 
 # %% [markdown]
 # **Question 2.** Your step takes 100 ms, 40 of them are exchange that nothing hides. You buy a
-# network of twice the bandwidth. How much quicker do you train, and what if you had bought GPUs of
+# network of twice the bandwidth. How much faster do you train, and what if you had bought GPUs of
 # twice the speed?
 #
 # <details><summary>Answer</summary>
 #
 # 60 + 20 = 80 ms, against 30 + 40 = 70 ms. But the second purchase has brought the efficiency from
-# 60 % down to 43 %: quick GPUs make a network slow.
+# 60 % down to 43 %: fast GPUs make a network slow.
 # </details>
 
 # %% [markdown]
@@ -830,7 +830,7 @@ assert 0 < len(not_worth) < len(cases)
 #   simulator said the same; on two real cores, that copy and compute, no gain stood out.
 # - We found the best bucket (10 MB of GoogLeNet's 28) and the best number of workers, 342 of 1,024
 #   on ten-gigabit Ethernet, near $\sqrt{Bc/2\alpha}$.
-# - We read six reported speed-ups as efficiencies, from 37 % to 90 %, and rehearsed what they stand
+# - We read six reported speed-ups as efficiencies, from 37 % to 90 %, and simulated what they stand
 #   on.
 #
 # Next: the exercise set 06. Lecture 07 (to come) asks what to do when the model does not fit.

@@ -246,6 +246,6 @@ def network_of(case: Case, rules: Rules) -> Network:
 
 @cache  # ranks only read it
 def data(n_images: int) -> DigitsData:
-    """Load the digits; fewer to train on for a quick look."""
+    """Load the digits; fewer to train on for a fast look."""
     X, y, X_test, y_test = load_digits()
     return DigitsData(X[:n_images], y[:n_images], X_test, y_test)

@@ -24,7 +24,7 @@ _SETS = {
         "weighted_mean", "data_parallel", "average_every", "what_is_wrong", "predict_rates",
     ),
     "lecture_04": (
-        "predict_card", "parameter_server", "early_answers", "assign_layers", "predict_step",
+        "predict_nic", "parameter_server", "early_answers", "assign_layers", "predict_step",
     ),
     "lecture_05": (
         "allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring",

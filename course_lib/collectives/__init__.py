@@ -8,7 +8,7 @@ Every collective
     modified. The result is a new array, or ``out`` where that is given. Arrays are NumPy's or
     torch's; autograd ends here. In a ``Cost``, P is the number of ranks and n the bytes of
     ``array``; where a rank is not said, each sends as much. Messages of one round do not wait for
-    each other's arrival, and may share a card. A ``tag`` only names what leaves.
+    each other's arrival, and may share a NIC. A ``tag`` only names what leaves.
 
     comm : Communicator
         The group of ranks.
@@ -21,7 +21,7 @@ Every collective
 All-reduces, ``allreduce_*(comm, array, op="sum", out=None)``
     Combine the arrays of all ranks, element by element, and give every rank the result, bit for
     bit the same. Arrays have any shape; shape and dtype are the same on every rank. ``allreduce``
-    takes the one that is quickest, by ``rates``.
+    takes the one that is fastest, by ``rates``.
 
     op : {"sum", "max", "min"}, default: "sum"
         How two elements become one. Who wants the mean divides the sum by ``comm.size``.

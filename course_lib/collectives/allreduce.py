@@ -1,4 +1,4 @@
-"""All-reduce by the algorithm that is quickest for so many ranks and bytes."""
+"""All-reduce by the algorithm that is fastest for so many ranks and bytes."""
 
 from course_lib.collectives.allreduce_butterfly import allreduce_butterfly
 from course_lib.collectives.allreduce_halving_doubling import allreduce_halving_doubling
@@ -16,9 +16,9 @@ def allreduce(
     comm: Communicator, array: Array, op: str = "sum", out: Array | None = None,
     rates: Rates | None = None,
 ) -> Array:  # fmt: skip
-    """Combine the arrays of all ranks and give every rank the result, in the quickest way.
+    """Combine the arrays of all ranks and give every rank the result, in the fastest way.
 
-    Small arrays take few rounds, large ones few bytes. What is quickest is predicted from the
+    Small arrays take few rounds, large ones few bytes. What is fastest is predicted from the
     number of ranks, the bytes of the array and what a message costs here, which are the same on
     every rank: no rank goes by what it alone knows. ``choose_allreduce`` of ``course_lib.costs``
     says which it is, and why. The trace shows the algorithm inside the call.

@@ -23,7 +23,7 @@ def allreduce_butterfly(
     Notes
     -----
     Cost: with Q the largest power of two that is not above P: log2 Q rounds, and 2 more where
-    P > Q; Q log2 Q + 2(P-Q) messages in all; n bytes on the busiest card of every round: a rank
+    P > Q; Q log2 Q + 2(P-Q) messages in all; n bytes on the busiest NIC of every round: a rank
     below Q sends n log2 Q bytes, and n more where it has taken in another.
 
     Invariant: after round k, the ranks that differ in their bits 0 to k only hold the same sum:

@@ -15,12 +15,12 @@ def allreduce_central(
 
     This is what a parameter server does in every step. All the others send rank 0 their array; it
     combines them and sends each of them the total. Two rounds are enough, however many ranks there
-    are, but every byte passes through one network card.
+    are, but every byte passes through one NIC.
 
     Notes
     -----
     Cost: 2 rounds; 2(P-1) messages in all; rank 0 sends and receives (P-1) n bytes, every other
-    rank n bytes. All of it passes one card, which is busy for 2(P-1) n bytes.
+    rank n bytes. All of it passes one NIC, which is busy for 2(P-1) n bytes.
 
     Invariant: after its k-th message, rank 0 holds the contributions of ranks 0 to k.
 

@@ -17,7 +17,7 @@ def allreduce_direct(
     The array is cut into as many chunks as there are ranks, and each rank owns one. Everybody sends
     every chunk to its owner; an owner adds up what it gets and sends the sum to everybody. It is a
     parameter server spread over all ranks: two rounds, as with one server, and as few bytes on the
-    busiest card as on a ring. The exchanges of a round are started beside each other, because none
+    busiest NIC as on a ring. The exchanges of a round are started beside each other, because none
     has to wait for another.
 
     Notes

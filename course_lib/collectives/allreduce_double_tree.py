@@ -28,7 +28,7 @@ def allreduce_double_tree(
     -----
     Cost: 2 floor(log2 P) rounds, 2 more for each segment after the first; 4(P-1) messages in all
     for each of ``segments``; a rank sends 2n at most. 8 MB on 8 ranks take the time of 2.1 n on one
-    card in messages of 16 KiB, which ``send`` copies; of 4 n in larger ones, which wait.
+    NIC in messages of 16 KiB, which ``send`` copies; of 4 n in larger ones, which wait.
 
     Invariant: what a rank sends up holds each contribution of its subtree once. The ranks at odd
     places of an order are leaves. Over both orders each rank is one once; if P is odd, one twice.

@@ -22,7 +22,7 @@ def allreduce_tree(
     -----
     Cost: 2 floor(log2 P) rounds; 2(P-1) messages in all; a rank with two children and a parent
     sends and receives 3n bytes, the root 2n, a leaf n. Where P + 1 is a power
-    of two, the busiest card of every round carries 2n bytes: 4 floor(log2 P) n in all.
+    of two, the busiest NIC of every round carries 2n bytes: 4 floor(log2 P) n in all.
 
     Invariant: what a rank sends up holds each contribution of its subtree once, and no other.
 

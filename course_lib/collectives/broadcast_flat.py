@@ -15,7 +15,7 @@ def broadcast_flat(
     """Give every rank the array of ``root``, straight from the root.
 
     The obvious way, and the shortest for two or three ranks. With more of them the root's network
-    card is the bottleneck: ``broadcast_tree`` lets those help that have the array already.
+    NIC is the bottleneck: ``broadcast_tree`` lets those help that have the array already.
 
     Notes
     -----

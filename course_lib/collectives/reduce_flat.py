@@ -15,7 +15,7 @@ def reduce_flat(
     """Combine the arrays of all ranks on ``root``, straight into the root.
 
     The obvious way: everybody sends, the root receives in the order of the ranks and combines. The
-    root's network card carries all of it.
+    root's NIC carries all of it.
 
     Notes
     -----

@@ -1,9 +1,9 @@
 """What a collective costs before anybody has run it: formulas for rounds, messages and bytes.
 
 Two numbers describe a network: alpha, the seconds from sending a first byte until it arrives, and
-beta, the seconds that a network card is busy with one byte. ``price`` says what a collective asks
+beta, the seconds that a NIC is busy with one byte. ``price`` says what a collective asks
 of such a network, and ``Price.time_s`` how long that takes; ``crossover`` says from which size on
-one is quicker than another; ``fit_line`` finds alpha and beta in measured times. A time
+one is faster than another; ``fit_line`` finds alpha and beta in measured times. A time
 without a closed form is a bound and says so: ``AtMost``, a float that prints as one. Nothing here
 communicates: the formulas know the ranks and the length, and nothing of the code they describe.
 """

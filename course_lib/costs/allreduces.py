@@ -18,7 +18,7 @@ __all__ = [
 
 
 def allreduce_central(size: int, length: int, items: Items) -> Price:
-    """Price a flat reduce and a flat broadcast: 2(P-1) n pass the card of rank 0."""
+    """Price a flat reduce and a flat broadcast: 2(P-1) n pass the NIC of rank 0."""
     up = reduce_flat(size, length, items)
     down = broadcast_flat(size, length, items)
     return in_rounds(
@@ -30,9 +30,9 @@ def allreduce_central(size: int, length: int, items: Items) -> Price:
 
 
 def allreduce_direct(size: int, length: int, items: Items) -> Price:
-    """Price 2 rounds in which everybody sends to everybody: 2(P-1)/P n on each card.
+    """Price 2 rounds in which everybody sends to everybody: 2(P-1)/P n on each NIC.
 
-    Where sends wait for receives, cards stand idle in the first round while the message that is
+    Where sends wait for receives, NICs stand idle in the first round while the message that is
     next has no taker yet: (3P-4)/P n, an upper bound where P does not divide n.
     """
     chunks = sorted(chunk_sizes(length, size))
@@ -50,7 +50,7 @@ def allreduce_direct(size: int, length: int, items: Items) -> Price:
 
 
 def allreduce_tree(size: int, length: int, items: Items) -> Price:
-    """Price 2h rounds up and down a binary tree, in which a card carries 2n: 4h n.
+    """Price 2h rounds up and down a binary tree, in which a NIC carries 2n: 4h n.
 
     Where sends wait, a parent waits for one child after the other: 3h latencies. The time is exact
     where every parent has two children on one level (P = 1, 3, 7, 15, ...) and for P = 2; otherwise

@@ -143,7 +143,7 @@ def predicted_s(
     alpha_s : float
         Seconds from sending a message's first byte until it arrives.
     beta_s_per_byte : float
-        Seconds that a card is busy with one byte.
+        Seconds that a NIC is busy with one byte.
     item_bytes : int, default: 1
         The bytes of one element.
     eager_bytes : int, default: 16384
@@ -171,7 +171,7 @@ def predicted_s(
 def crossover(
     few_rounds: str, few_bytes: str, size: int, rendezvous: bool = False
 ) -> Fraction | None:
-    """Say from which size on the collective that moves fewer bytes is quicker.
+    """Say from which size on the collective that moves fewer bytes is faster.
 
     With k1 latencies and c1 n bytes in turn for the one, k2 and c2 n for the other, both take
     equally long at n = (k2 - k1) / (c1 - c2) times alpha / beta.
@@ -189,7 +189,7 @@ def crossover(
     -------
     Fraction or None
         The size in units of alpha / beta: times alpha in seconds, by beta in seconds a byte, it is
-        a number of bytes. 0 if the second is never slower, None if it never gets quicker.
+        a number of bytes. 0 if the second is never slower, None if it never gets faster.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which all-reduce is quickest for so many ranks and bytes, and why."""
+"""Which all-reduce is fastest for so many ranks and bytes, and why."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,9 +12,9 @@ from course_lib.words.units import in_bytes, in_seconds
 __all__ = ["CANDIDATES", "Choice", "choose_allreduce", "combined_bytes"]
 
 CANDIDATES = ("ring", "halving_doubling", "butterfly")
-"""Those of which one is the quickest; of equals, the first. The others are left out with reasons.
+"""Those of which one is the fastest; of equals, the first. The others are left out with reasons.
 
-``central`` and ``tree`` are never quicker. ``direct`` seems to be wherever messages are counted by
+``central`` and ``tree`` are never faster. ``direct`` seems to be wherever messages are counted by
 their latency alone: in a round every rank sends P - 1 of them, and what each costs its processor is
 not in the three numbers. Nor are the threads in which ``double_tree`` runs its two trees, nor the
 hosts that ``two_level`` has to know.
@@ -23,7 +23,7 @@ hosts that ``two_level`` has to know.
 
 @dataclass(frozen=True)
 class Choice:
-    """The quickest all-reduce and what the others would have taken.
+    """The fastest all-reduce and what the others would have taken.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Choice:
     n_bytes : int
         The bytes of each rank's array.
     seconds : tuple of (str, float)
-        Names of ``CANDIDATES`` and their predicted seconds, the quickest first.
+        Names of ``CANDIDATES`` and their predicted seconds, the fastest first.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name of the quickest."""
+        """The name of the fastest."""
         return self.seconds[0][0]
 
     def __str__(self) -> str:
@@ -72,10 +72,10 @@ def choose_allreduce(
     beta_s_per_byte: float,
     gamma_s_per_byte: float = 0.0,
 ) -> Choice:
-    """Choose the all-reduce that is predicted to be the quickest.
+    """Choose the all-reduce that is predicted to be the fastest.
 
     Few rounds are worth it for small arrays, few bytes for large ones; and a rank that adds less
-    is quicker where adding counts.
+    is faster where adding counts.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def choose_allreduce(
     alpha_s : float
         Seconds from sending a message's first byte until it arrives.
     beta_s_per_byte : float
-        Seconds that a card is busy with one byte.
+        Seconds that a NIC is busy with one byte.
     gamma_s_per_byte : float, default: 0.0
         Seconds to add one byte.
 

@@ -12,7 +12,7 @@ __all__ = ["allreduce_double_tree", "allreduce_two_level"]
 def allreduce_double_tree(size: int, length: int, items: Items, segments: int | None = 4) -> Price:
     """Price two trees of height h = floor(log2 P) side by side, each with half of the vector.
 
-    There is no closed form for the time: which of the two trees' messages a card serves first
+    There is no closed form for the time: which of the two trees' messages a NIC serves first
     changes from one to the next. What is told is an upper bound, as if the trees took turns: for s
     segments, a pipeline of h + s - 1 steps up and as many down, with two segments in each. Two
     ranks have one segment in each, and their trees point in opposite directions. Where

@@ -64,7 +64,7 @@ class Price:
     message_bytes : int
         Bytes of the largest message.
     serial_bytes : int
-        The sum over the rounds of the bytes on that round's busiest card, which pass it one after
+        The sum over the rounds of the bytes on that round's busiest NIC, which pass it one after
         the other; an upper bound where not ``is_exact``.
     is_exact : bool
         Whether ``time_s`` is what the simulator's clock shows for one call that all ranks enter
@@ -103,7 +103,7 @@ class Price:
         alpha_s : float
             Seconds from sending a message's first byte until it arrives.
         beta_s_per_byte : float
-            Seconds that a card is busy with one byte.
+            Seconds that a NIC is busy with one byte.
 
         Returns
         -------

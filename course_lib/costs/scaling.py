@@ -29,7 +29,7 @@ class Step:
     alpha_s : float
         Seconds from sending a message's first byte until it arrives.
     beta_s_per_byte : float
-        Seconds that a card is busy with one byte.
+        Seconds that a NIC is busy with one byte.
     collective : str, default: "allreduce_ring"
         What adds up the gradients, one of ``course_lib.collectives``.
     hideable : float, default: 0.0
@@ -162,7 +162,7 @@ class Step:
         Returns
         -------
         int
-            The smallest of the quickest, by their upper bounds where a time is only bounded.
+            The smallest of the fastest, by their upper bounds where a time is only bounded.
         """
         if len(sizes) == 0:
             raise ValueError("sizes must name one number of workers or more, got none")
@@ -174,7 +174,7 @@ class Step:
         Returns
         -------
         int or None
-            The smallest number of workers, up to one an example; None if one worker is quicker
+            The smallest number of workers, up to one an example; None if one worker is faster
             than all of them. Where times are bounds, fewer may do.
         """
         alone_s = self.time_s(1)

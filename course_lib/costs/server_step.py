@@ -69,8 +69,8 @@ def server_step_s(
         return step_s if servers == workers else AtMost(step_s)
     transfer_s = latency_s + n_bytes * beta_s_per_byte
     computing_s = compute_s + (workers + 1) * transfer_s
-    card_s = 2 * workers * n_bytes * beta_s_per_byte + workers * latency_s
-    return max(computing_s, card_s) + update_s
+    nic_s = 2 * workers * n_bytes * beta_s_per_byte + workers * latency_s
+    return max(computing_s, nic_s) + update_s
 
 
 @checked(
@@ -103,7 +103,7 @@ def bandwidth_for(
     Returns
     -------
     float
-        Bytes a second of each card.
+        Bytes a second of each NIC.
 
     Raises
     ------
@@ -117,13 +117,13 @@ def bandwidth_for(
     """
     rest_s = compute_s / efficiency - update_s
     computing_s = (rest_s - compute_s) / (workers + 1) - latency_s
-    card_s = (rest_s - workers * latency_s) / (2 * workers)
-    if min(computing_s, card_s) <= 0:
+    nic_s = (rest_s - workers * latency_s) / (2 * workers)
+    if min(computing_s, nic_s) <= 0:
         raise ValueError(
             f"efficiency must be lower: {efficiency} is out of reach with a latency of "
             f"{latency_s} s, however large the bandwidth"
         )
-    return n_bytes / min(computing_s, card_s)
+    return n_bytes / min(computing_s, nic_s)
 
 
 @checked(
@@ -141,7 +141,7 @@ def best_servers(computers: int, transfer_s: float, compute_s: float) -> int:
     computers : int
         Workers and dedicated servers together, 2 or more.
     transfer_s : float
-        What all parameters take on one card.
+        What all parameters take on one NIC.
     compute_s : float
         What a worker's gradient takes.
 

@@ -155,7 +155,7 @@ class TwoSites:
 
     @property
     def _slower_beta(self) -> float:
-        """A card may be slower than the link between the sites."""
+        """A NIC may be slower than the link between the sites."""
         return max(self.beta_s_per_byte, self.beta_between_s_per_byte)
 
 

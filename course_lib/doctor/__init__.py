@@ -1,4 +1,4 @@
-"""Say whether this computer can run the course, what is wrong, and how to mend it.
+"""Say whether this computer can run the course, what is wrong, and how to fix it.
 
 ``python -m course_lib doctor`` prints the report; in a notebook, ``doctor.examine()`` shows it.
 ``system`` looks at the computer, ``packages`` at what is installed.

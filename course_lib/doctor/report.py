@@ -23,14 +23,14 @@ class Finding:
         A warning limits something; with a problem the course does not work.
     found : str
         What was found, with numbers and units.
-    mend : str
+    fix : str
         What to do about it; empty if nothing has to be done.
     """
 
     topic: str
     verdict: Verdict
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Report:
         """Return the report as a plain HTML table."""
         rows = "".join(
             f"<tr><td>{finding.verdict}</td><td>{html.escape(finding.topic)}</td>"
-            f"<td>{html.escape(finding.found)}</td><td>{html.escape(finding.mend)}</td></tr>"
+            f"<td>{html.escape(finding.found)}</td><td>{html.escape(finding.fix)}</td></tr>"
             for finding in self.findings
         )
         head = "<tr><th></th><th>what</th><th>found</th><th>what to do</th></tr>"
@@ -71,8 +71,8 @@ class Report:
         for finding in self.findings:
             start = f"{finding.verdict:<8} {finding.topic:<{width}}  "
             yield from _wrapped(finding.found, start)
-            if finding.mend:
-                yield from _wrapped(finding.mend, " " * len(start) + "→ ")
+            if finding.fix:
+                yield from _wrapped(finding.fix, " " * len(start) + "→ ")
 
     def _summary(self) -> str:
         counts = [

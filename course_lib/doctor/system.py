@@ -58,8 +58,8 @@ def memory(wanted_bytes: int = 2 * 10**9) -> Iterator[Finding]:
     if free >= wanted_bytes:
         yield Finding("memory", "ok", found)
     else:
-        mend = f"close other programs: four workers with torch want {in_bytes(wanted_bytes)}"
-        yield Finding("memory", "warning", found, mend)
+        fix = f"close other programs: four workers with torch want {in_bytes(wanted_bytes)}"
+        yield Finding("memory", "warning", found, fix)
 
 
 def shared_memory(
@@ -71,16 +71,16 @@ def shared_memory(
         yield Finding(topic, "ok", "taken from ordinary memory on this system, no limit of its own")
         return
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        mend = "mount it: `mount -t tmpfs tmpfs /dev/shm`, in a container `--shm-size=1g`"
-        yield Finding(topic, "problem", f"{folder} is missing or may not be written", mend)
+        fix = "mount it: `mount -t tmpfs tmpfs /dev/shm`, in a container `--shm-size=1g`"
+        yield Finding(topic, "problem", f"{folder} is missing or may not be written", fix)
         return
     usage = shutil.disk_usage(folder)
     found = f"{in_bytes(usage.free)} free of {in_bytes(usage.total)} in {folder}"
     if usage.free >= wanted_bytes:
         yield Finding(topic, "ok", found)
     else:
-        mend = "end programs that fill it; in a container, start it with `--shm-size=1g`"
-        yield Finding(topic, "warning", f"{found}: large arrays will not fit", mend)
+        fix = "end programs that fill it; in a container, start it with `--shm-size=1g`"
+        yield Finding(topic, "warning", f"{found}: large arrays will not fit", fix)
 
 
 def disk(folder: Path = CHECKOUT, wanted_bytes: int = 10**9) -> Iterator[Finding]:
@@ -117,8 +117,8 @@ def workers() -> Iterator[Finding]:
         values = list(run(_send_my_rank, workers=2, backend="processes").values)
     except Exception as error:  # whatever it is, the reader should see it
         words = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-        mend = "look at the problems above; if there is none, report this with the whole report"
-        yield Finding("workers", "problem", words, mend)
+        fix = "look at the problems above; if there is none, report this with the whole report"
+        yield Finding("workers", "problem", words, fix)
         return
     seconds = time.perf_counter() - started
     if values == [1, 0]:
@@ -146,8 +146,8 @@ def gpu(program: str = "nvidia-smi") -> Iterator[Finding]:
     if not names:
         yield Finding("GPU", "ok", "none found, none needed")
     elif (installed_version("torch") or "").endswith("+cpu"):
-        mend = "only for lectures that use it: delete .venv and " + AGAIN
-        yield Finding("GPU", "warning", f"{', '.join(names)}, but torch is the CPU build", mend)
+        fix = "only for lectures that use it: delete .venv and " + AGAIN
+        yield Finding("GPU", "warning", f"{', '.join(names)}, but torch is the CPU build", fix)
     else:
         yield Finding("GPU", "ok", ", ".join(names))
 
@@ -159,8 +159,8 @@ def chromium(search_path: str | None = None) -> Iterator[Finding]:
     if found:
         yield Finding("Chromium", "ok", found)
     else:
-        mend = "only for the browser tests: install it (`sudo apt install chromium`)"
-        yield Finding("Chromium", "warning", "not found: the browser tests skip", mend)
+        fix = "only for the browser tests: install it (`sudo apt install chromium`)"
+        yield Finding("Chromium", "warning", "not found: the browser tests skip", fix)
 
 
 def jupyter_servers() -> Iterator[Finding]:
@@ -185,7 +185,7 @@ def jupyter_servers() -> Iterator[Finding]:
             lack = "asks for no token" if not has_lock else "listens beyond this computer"
             open_ones.append(f"the server at port {server.get('port')} {lack}")
     if open_ones:
-        mend = "end it, and start the course with `python course.py lab`: who reaches it is you"
-        yield Finding("JupyterLab", "warning", "; ".join(open_ones), mend)
+        fix = "end it, and start the course with `python course.py lab`: who reaches it is you"
+        yield Finding("JupyterLab", "warning", "; ".join(open_ones), fix)
     else:
         yield Finding("JupyterLab", "ok", f"{closed} running, all for this computer with a token")

@@ -76,7 +76,7 @@ class Weight:
     latencies : Fraction
         How often alpha was waited for.
     vectors : Fraction
-        How many times the n bytes of the vector passed one card after another: beta n, so often.
+        How many times the n bytes of the vector passed one NIC after another: beta n, so often.
     """
 
     latencies: Fraction
@@ -198,14 +198,14 @@ def weigh(
 def overtaken_at(
     few_rounds: Collective, few_bytes: Collective, workers: int, network: Network = DEFAULT
 ) -> int:
-    """Find the size from which on one collective is quicker than another, by running both.
+    """Find the size from which on one collective is faster than another, by running both.
 
     The interval that holds it is halved until it is one number in each rank's chunk.
 
     Parameters
     ----------
     few_rounds, few_bytes : callable
-        The quicker one for small vectors, and the one for large vectors.
+        The faster one for small vectors, and the one for large vectors.
     workers : int
         How many ranks.
     network : Network, default: networks.ethernet_10g
@@ -214,7 +214,7 @@ def overtaken_at(
     Returns
     -------
     int
-        Bytes: the smallest multiple of ``8 * workers`` at which ``few_bytes`` is quicker.
+        Bytes: the smallest multiple of ``8 * workers`` at which ``few_bytes`` is faster.
 
     Raises
     ------
@@ -232,9 +232,9 @@ def overtaken_at(
     while not is_overtaken(high):
         low, high = high, 2 * high
         if high > _LONGEST_CHUNK:
-            raise ValueError(f"few_bytes is not quicker even at {low * step:,} bytes")
+            raise ValueError(f"few_bytes is not faster even at {low * step:,} bytes")
     if is_overtaken(low):
-        raise ValueError(f"few_bytes is quicker already at {low * step:,} bytes")
+        raise ValueError(f"few_bytes is faster already at {low * step:,} bytes")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_overtaken(middle) else (middle, high)
@@ -260,7 +260,7 @@ def real_times(
     Returns
     -------
     numpy.ndarray, shape (len(sizes),)
-        Seconds: those of the slowest rank, in the quickest of the calls, because other programs on
+        Seconds: those of the slowest rank, in the fastest of the calls, because other programs on
         the computer only ever add time.
     """
     result = run(_repeat, collective, list(sizes), repeats, workers=workers, trace=False)

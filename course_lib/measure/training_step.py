@@ -11,12 +11,12 @@ from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.comm.simulated.networks import DEFAULT, Network
 from course_lib.costs.checking import duration, positive
-from course_lib.measure.rehearsal import (
+from course_lib.measure.dry_runs import (
     GRADIENT_BYTES,
     Scheme,
     Sizes,
     dedicated_servers,
-    rehearse,
+    dry_run,
     shortened,
 )
 from course_lib.models.model import Model
@@ -80,7 +80,7 @@ def one_step(
         How many dedicated servers there are; ``sharded_parameter_server`` then has so many equal
         shards. None counts those that the scheme has with its options.
     compute_s : float, optional
-        Seconds that the quickest worker computes in a step.
+        Seconds that the fastest worker computes in a step.
     n_bytes : float, optional
         Bytes of the gradient.
     **options
@@ -99,7 +99,7 @@ def one_step(
     Notes
     -----
     Sizes and numbers are of 4 bytes a parameter, and every send waits for its receive, as with
-    large messages. They are rehearsed with a short vector: its update takes nearly nothing.
+    large messages. They are simulated with a short vector: its update takes nearly nothing.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def one_step(
     options = _with_shards(scheme, options, servers, trained)
 
     few, more = (
-        rehearse(scheme, trained, workers, batch, network, steps, **options) for steps in _STEPS
+        dry_run(scheme, trained, workers, batch, network, steps, **options) for steps in _STEPS
     )
     shorter = 1.0
     if isinstance(trained, Sequence):
@@ -157,7 +157,7 @@ def real_step_s(
     Returns
     -------
     float
-        Wall seconds a step of the slowest rank, in the quicker of two runs.
+        Wall seconds a step of the slowest rank, in the faster of two runs.
     """
     workers, steps = whole("workers", workers, 1), whole("steps", steps, 1)
     ranks = workers + dedicated_servers(scheme, options)

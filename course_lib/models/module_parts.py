@@ -160,7 +160,7 @@ def _are_close(first: torch.Tensor | None, second: torch.Tensor | None) -> bool:
     """Compare two gradients to rounding; none at all is another thing than zeros."""
     if first is None or second is None:
         return first is second
-    if torch.equal(first, second):  # as they mostly are, and quicker to see
+    if torch.equal(first, second):  # as they mostly are, and faster to see
         return True
     within = 1e3 * torch.finfo(first.dtype).eps
     largest = float(first.abs().max()) if first.numel() else 0.0

@@ -1,4 +1,4 @@
-"""A model that learns nothing: it has the sizes of another one, for rehearsals in virtual time."""
+"""A model that learns nothing: it has the sizes of another one, for dry runs in virtual time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise

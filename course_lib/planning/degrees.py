@@ -52,7 +52,7 @@ class Degrees(NamedTuple):
 def choose_degrees(
     layers: Sequence[LayerSize], batch: int, workers: int, network: Network
 ) -> tuple[Degrees, dict[Degrees, float]]:
-    """Price every grid of so many workers, and choose the quickest.
+    """Price every grid of so many workers, and choose the fastest.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def serve_stages(
     -----
     Cost: P - 1 messages a request, of the activations between stages. Latency: all stages, and for
     each cut alpha + n beta. Throughput: one request in the time of the slowest stage, or of the
-    slowest message's bytes on a card if that is longer.
+    slowest message's bytes on a NIC if that is longer.
 
     Invariant: all receives are posted at the beginning, so that a request travels while the stage
     before and the one behind compute.
@@ -267,13 +267,13 @@ def predict_stages(
         raise ValueError(
             f"network must be one in which any two ranks are connected alike, got {network.name!r}"
         )
-    speeds, stage_s, card_s = network.speeds(len(stages)), [], []
+    speeds, stage_s, nic_s = network.speeds(len(stages)), [], []
     for numbers, speed in zip(
         stage_parts(stages, len(chain.parts), len(stages)), speeds, strict=True
     ):
         stage_s.append(sum(chain.parts[k].flops(n_examples).forward for k in numbers) / speed)
         n_bytes = n_examples * math.prod(chain.shapes[numbers.stop]) * chain.dtype.itemsize
-        card_s.append(n_bytes * network.beta_s_per_byte)
-    del card_s[-1]  # the last one keeps what it has
-    latency_s = sum(stage_s) + sum(card_s) + len(card_s) * network.latency_s
-    return Service(latency_s, 1 / max(stage_s + card_s))
+        nic_s.append(n_bytes * network.beta_s_per_byte)
+    del nic_s[-1]  # the last one keeps what it has
+    latency_s = sum(stage_s) + sum(nic_s) + len(nic_s) * network.latency_s
+    return Service(latency_s, 1 / max(stage_s + nic_s))

@@ -90,7 +90,7 @@ def plan_exhaustively(graph: Graph, network: Network, workers: int) -> Planned:
 
     Notes
     -----
-    Cost: at most P^n predictions for n nodes. Where all ranks are equally quick, which is which
+    Cost: at most P^n predictions for n nodes. Where all ranks are equally fast, which is which
     does not matter: a node goes to a rank that has one already, or to the next one. And whoever is
     busy for longer than the best placement so far takes is not predicted.
     """

@@ -1,8 +1,8 @@
 """When a placed graph will be done: the executor's walk, with a clock in the place of the work.
 
 ``execute`` posts all receives first, so a message leaves as soon as its node is computed and the
-sender's card is free, whatever its size. That makes the walk predictable from a few numbers: when
-each worker is free, and when each of the two sides of its card is.
+sender's NIC is free, whatever its size. That makes the walk predictable from a few numbers: when
+each worker is free, and when each of the two sides of its NIC is.
 """
 
 from collections import deque
@@ -15,7 +15,7 @@ from course_lib.planning.graph import Graph, Placement
 
 __all__ = ["Forecast", "predict"]
 
-_CARD, _RANK = -1, 0  # a card goes on before its rank does at the same time
+_NIC, _RANK = -1, 0  # a NIC goes on before its rank does at the same time
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class _Message:
 
 
 class _Walk:
-    """All ranks and their cards, in the order of (time, rank): who is first goes on."""
+    """All ranks and their NICs, in the order of (time, rank): who is first goes on."""
 
     def __init__(
         self, graph: Graph, placement: Placement, network: Network, speeds: tuple[float, ...]
@@ -135,7 +135,7 @@ class _Walk:
             next(walk)
         while self.heap:
             now_s, rank, kind = heappop(self.heap)
-            if kind == _CARD:
+            if kind == _NIC:
                 self._serve(rank, now_s)
             else:
                 self._go_on(rank, now_s, walks[rank].send(now_s))
@@ -170,10 +170,10 @@ class _Walk:
             heappush(self.heap, (max(now_s, until.arrived_s), rank, _RANK))
 
     def _send(self, rank: int, message: _Message, now_s: float) -> None:
-        """Let a message leave, or queue behind those that this rank's card is sending."""
+        """Let a message leave, or queue behind those that this rank's NIC is sending."""
         if self.queues[rank] or self.sends_free_s[rank] > now_s:
             if not self.queues[rank]:
-                heappush(self.heap, (self.sends_free_s[rank], rank, _CARD))
+                heappush(self.heap, (self.sends_free_s[rank], rank, _NIC))
             self.queues[rank].append(message)
             return
         self.sends_free_s[rank] = now_s + message.busy_s
@@ -183,7 +183,7 @@ class _Walk:
             heappush(self.heap, (message.arrived_s, message.awaited_by, _RANK))
 
     def _serve(self, rank: int, now_s: float) -> None:
-        """Send what has queued, now that the card is free."""
+        """Send what has queued, now that the NIC is free."""
         queued, self.queues[rank] = self.queues[rank], deque()
         for message in queued:
             self._send(rank, message, now_s)

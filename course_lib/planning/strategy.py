@@ -41,7 +41,7 @@ class Choice:
     network : Network
         What connects them, and how fast they compute.
     n_micro : int
-        How many micro-batches the pipeline is quickest with.
+        How many micro-batches the pipeline is fastest with.
     seconds : dict of str to float
         The predicted step, by the name of the strategy.
     """
@@ -54,14 +54,14 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The quickest: "data", "model" or "hybrid"; the first named of equals."""
+        """The fastest: "data", "model" or "hybrid"; the first named of equals."""
         return min(STRATEGIES, key=lambda name: self.seconds[name])
 
 
 def choose_strategy(
     layers: Sequence[LayerSize], batch: int, workers: int, network: Network
 ) -> Choice:
-    """Predict a step in each of the three ways, and choose the quickest.
+    """Predict a step in each of the three ways, and choose the fastest.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def run_strategy(choice: Choice, name: str) -> float:
 
 @dataclass(frozen=True)
 class Strategies:
-    """Choices for nets and networks, and what really was the quickest; it shows itself as a table.
+    """Choices for nets and networks, and what really was the fastest; it shows itself as a table.
 
     Attributes
     ----------

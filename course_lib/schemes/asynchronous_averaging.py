@@ -34,7 +34,7 @@ def asynchronous_averaging(
 
     Notes
     -----
-    Cost of an exchange: n bytes into the server's card, and n + 8 out of it. Each replica has an
+    Cost of an exchange: n bytes into the server's NIC, and n + 8 out of it. Each replica has an
     optimizer of its own; the model that is trained is the centre.
 
     References

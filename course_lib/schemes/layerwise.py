@@ -25,7 +25,7 @@ def layerwise(
     Notes
     -----
     Cost of one step: an all-reduce for each layer, of n bytes together: more latencies than one
-    all-reduce has, the same bytes. They share a rank's card, message by message, first in, first
+    all-reduce has, the same bytes. They share a rank's NIC, message by message, first in, first
     out. Before the first step: a broadcast of n bytes.
 
     Invariant: a gradient's bytes are left alone from the start of its all-reduce to its ``wait``;

@@ -18,7 +18,7 @@ def layerwise_bucketed(
     """Train as ``layerwise`` does, with fewer and larger exchanges, one after the other.
 
     A layer that is too small for an exchange of its own waits for the next ones in a bucket. And a
-    bucket waits for the one before it, as in the one stream of a GPU: none shares the card.
+    bucket waits for the one before it, as in the one stream of a GPU: none shares the NIC.
 
     Parameters
     ----------

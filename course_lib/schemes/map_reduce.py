@@ -25,7 +25,7 @@ def map_reduce(comm: Communicator, X: Vector, y: Vector, plan: Plan) -> Training
     Notes
     -----
     Cost of one step: 2 rounds; P - 1 partial sums in and P - 1 models out, each of 8 (d + 1) bytes;
-    the combiner's card carries all of them.
+    the combiner's NIC carries all of them.
 
     Invariant: at the start of every step all ranks hold the same parameters.
 

@@ -17,12 +17,12 @@ def parameter_server(
 
     In every step each worker fetches the parameters, computes the gradient over its part of the
     batch and pushes it. The server waits for all of them, adds up, and takes the step. Its network
-    card sees every byte; that is what the other schemes are about.
+    NIC sees every byte; that is what the other schemes are about.
 
     Notes
     -----
     Cost of one step, for W = P - 1 workers and n bytes of parameters: 2 rounds; W messages and W n
-    bytes out of the server's card, and as many into it. After the last step the server sends W n
+    bytes out of the server's NIC, and as many into it. After the last step the server sends W n
     bytes more, so that all ranks end with the model.
 
     Invariant: all workers compute at the parameters of the same step.

@@ -16,13 +16,13 @@ def parameter_server_on_worker(
     """Train with the model on rank 0, which computes a part of the gradient like everybody else.
 
     For as many workers it needs one rank less than ``parameter_server``, and what the server
-    computes itself does not cross its card. It is ``map_reduce`` for any model and for
+    computes itself does not cross its NIC. It is ``map_reduce`` for any model and for
     mini-batches.
 
     Notes
     -----
     Cost of one step, for P workers and n bytes of parameters: 2 rounds; P - 1 messages and (P-1) n
-    bytes out of the server's card, and as many into it. After the last step the server sends
+    bytes out of the server's NIC, and as many into it. After the last step the server sends
     (P-1) n bytes more, so that all ranks end with the model.
 
     Invariant: all workers compute at the parameters of the same step.

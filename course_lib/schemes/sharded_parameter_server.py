@@ -1,4 +1,4 @@
-"""The parameter server in shards: every server keeps a part, so that no card carries everything."""
+"""The parameter server in shards: every server keeps a part, so that no NIC carries everything."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -32,7 +32,7 @@ def sharded_parameter_server(
     Notes
     -----
     Cost of one step, for W workers, S servers with even shards and n bytes of parameters: W n/S
-    bytes into a server's card and as many out. After the last step every rank fetches once more. A
+    bytes into a server's NIC and as many out. After the last step every rank fetches once more. A
     plan that clips has every server send 8 bytes to each other one in a step.
 
     Invariant: all workers compute at the parameters of the same step.

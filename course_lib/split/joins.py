@@ -62,7 +62,7 @@ def by_turns(comm: Communicator, x: Array, parts: Sequence[slice], through: Thro
     """Let the ranks take turns: one sends its examples to all, and all compute those.
 
     While they do, the next one is sending, and the one before gets its slopes back. But it is one
-    network card that sends to all others, and one that receives from all.
+    NIC that sends to all others, and one that receives from all.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def by_turns(comm: Communicator, x: Array, parts: Sequence[slice], through: Thro
 
 
 def by_slices(comm: Communicator, x: Array, parts: Sequence[slice], through: Through) -> Array:
-    """Let every rank send a slice of its examples in each turn: all cards are busy all the time.
+    """Let every rank send a slice of its examples in each turn: all NICs are busy all the time.
 
     As many examples as in ``by_turns`` are computed in a turn, and while they are, the next slices
     are on their way, and the slopes of those before.

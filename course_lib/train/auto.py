@@ -8,7 +8,7 @@ from course_lib.comm.rates import Rates
 __all__ = ["AUTO", "NUMBERS", "is_auto", "kept", "to_keep"]
 
 AUTO = "auto"
-"""The all-reduce that is quickest where the training runs."""
+"""The all-reduce that is fastest where the training runs."""
 
 NUMBERS = ("alpha_s", "beta_s_per_byte", "gamma_s_per_byte")
 """What stands in a checkpoint for each of its rates."""

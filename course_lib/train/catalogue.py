@@ -99,7 +99,7 @@ OPTIONS = {
     "allreduce": Option(
         "ring",
         f"how gradients or models are added up: {', '.join(ALLREDUCES)}, or auto, which takes "
-        "what is predicted to be the quickest",
+        "what is predicted to be the fastest",
         {**ALLREDUCES, AUTO: allreduce},
     ),
     "bucket_bytes": Option(

@@ -149,7 +149,7 @@ POSIX_ONLY = {
 
 
 @pytest.fixture
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("course_lib.checks.check.LIMITS", QUICK)
 
 
@@ -181,7 +181,7 @@ def test_deed_is_named_with_its_case_and_nothing_is_left(
     assert_nothing_left(before)
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("_fast")
 def test_verb_of_the_library_that_was_replaced_is_named() -> None:
     def shift_right(comm: Any, x: Any) -> Any:
         result = right(comm, x)
@@ -197,7 +197,7 @@ class Post:
     box: ClassVar[dict[int, Any]] = {}
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("_fast")
 def test_answer_that_passes_its_data_through_a_class_is_not_right() -> None:
     def shift_right(comm: Any, x: Any) -> Any:
         comm.barrier()
@@ -212,7 +212,7 @@ def test_answer_that_passes_its_data_through_a_class_is_not_right() -> None:
     assert "KeyError" in repr(report), "in the box is what the rank itself has put there"
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("_fast")
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
@@ -239,7 +239,7 @@ def test_result_without_end_is_called_what_it_is(make: Callable[[], Any], kind: 
     assert report.case.startswith("4 workers")
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("_fast")
 def test_right_but_slow_answer_is_called_right_but_slow() -> None:
     def shift_right(comm: Any, x: Any) -> Any:
         time.sleep(0.03)
@@ -251,7 +251,7 @@ def test_right_but_slow_answer_is_called_right_but_slow() -> None:
     assert "cases, but slow" in repr(report)
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("_fast")
 def test_function_that_is_forbidden_is_refused_under_its_other_name() -> None:
     def shard_bounds(n_rows: int, rank: int, size: int) -> tuple[int, int]:
         home = next(m for m in list(sys.modules) if m.endswith("._shape_base_impl"))

@@ -1,4 +1,4 @@
-"""The all-reduce that chooses: by what all ranks know alike, and what is quickest."""
+"""The all-reduce that chooses: by what all ranks know alike, and what is fastest."""
 
 import itertools
 import json
@@ -76,7 +76,7 @@ def test_a_tensor_and_a_split_group_go_by_the_same_rates():
 )  # fmt: skip
 @example(size=4, length=1, alpha_s=1e-4, bandwidth=1e9)
 @example(size=6, length=3000, alpha_s=0.0, bandwidth=1e7)
-def test_nothing_is_quicker_in_virtual_time(size, length, alpha_s, bandwidth):
+def test_nothing_is_faster_in_virtual_time(size, length, alpha_s, bandwidth):
     network = Network("any", alpha_s, bandwidth, flops_per_s=1e9)
 
     def taken_s(algorithm):

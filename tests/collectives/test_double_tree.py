@@ -1,4 +1,4 @@
-"""The double tree on the simulator: segments that do not wait make it as quick as it is said."""
+"""The double tree on the simulator: segments that do not wait make it as fast as it is said."""
 
 import numpy as np
 import pytest

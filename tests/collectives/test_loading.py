@@ -1,4 +1,4 @@
-"""A new worker is quick to its first collective: it loads NumPy, and no layer around it."""
+"""A new worker is fast to its first collective: it loads NumPy, and no layer around it."""
 
 import sys
 

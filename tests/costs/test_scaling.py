@@ -26,7 +26,7 @@ def test_the_best_number_is_near_the_smooth_function_s_and_moves_with_the_latenc
         assert best == pytest.approx(math.sqrt(1024 * 6e-3 / (2 * alpha_s)), rel=0.2)
 
 
-def test_of_equally_quick_numbers_the_smallest_is_best():
+def test_of_equally_fast_numbers_the_smallest_is_best():
     free = replace(STEP, n_bytes=0, alpha_s=0.0)
     assert free.best(range(512, 1024)) == 512
 

@@ -65,7 +65,7 @@ def test_a_step_with_shards_takes_no_longer_than_told_and_as_long_with_as_many_a
     assert isinstance(told_s, AtMost) == (workers != servers)
     if workers == servers:
         assert took_s == pytest.approx(told_s, rel=1e-9)
-    # All cards of the smaller side are busy both ways, so that half of what is told is needed.
+    # All NICs of the smaller side are busy both ways, so that half of what is told is needed.
     assert took_s > told_s / 2.5
 
 

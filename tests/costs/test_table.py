@@ -18,7 +18,7 @@ from tests.costs.cases import counted, function, told
 LENGTH = 840  # divisible by 4, 7 and 8
 N_BYTES = 8 * LENGTH
 
-# rounds, messages, and in vectors: bytes in all, of the busiest sender, in turn on a round's card
+# rounds, messages, and in vectors: bytes in all, of the busiest sender, in turn on a round's NIC
 TABLE = {
     ("allreduce_central", 4): (2, 6, Fraction(6), Fraction(3), Fraction(6)),
     ("allreduce_central", 8): (2, 14, Fraction(14), Fraction(7), Fraction(14)),

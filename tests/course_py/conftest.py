@@ -60,7 +60,7 @@ def base(tmp_path_factory, made):
 
 
 @pytest.fixture(scope="session")
-def quick(request) -> str:
+def fast(request) -> str:
     """Return a Python that makes an environment soon; where there can be none, this one.
 
     How this one makes it, pip included, is seen by whoever looks at what was ``made``.

@@ -1,4 +1,4 @@
-"""`.venv` is made once, and mended when it is broken."""
+"""`.venv` is made once, and fixed when it is broken."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def test_a_broken_environment_is_seen(finished, spoil, words):
 
 
 @pytest.mark.slow
-def test_a_broken_environment_is_mended_by_the_next_run(finished, wheels, quick):
+def test_a_broken_environment_is_fixed_by_the_next_run(finished, wheels, fast):
     spoil_package(finished / ".venv")
-    done = course_py(finished, "setup", env=offline(wheels), python=quick)
+    done = course_py(finished, "setup", env=offline(wheels), python=fast)
     assert done.returncode == 0, done.stderr
     assert "Files are missing" in done.stdout
     assert environment.state_of(finished).action == "none"
@@ -124,17 +124,17 @@ def test_line_ends_of_the_lock_do_not_matter(checkout):
 
 
 @pytest.mark.slow
-def test_an_environment_of_the_users_own_is_used_and_never_deleted(checkout, wheels, quick):
-    subprocess.run([quick, "-m", "venv", str(checkout / ".venv")], check=True)
+def test_an_environment_of_the_users_own_is_used_and_never_deleted(checkout, wheels, fast):
+    subprocess.run([fast, "-m", "venv", str(checkout / ".venv")], check=True)
     mine = checkout / ".venv" / "mine.txt"
     mine.write_text("mine")
-    done = course_py(checkout, "setup", env=offline(wheels), python=quick)
+    done = course_py(checkout, "setup", env=offline(wheels), python=fast)
     assert done.returncode == 0, done.stderr
     assert "found here" in done.stdout
     assert mine.exists()
     spoil_python(checkout / ".venv")
     assert environment.state_of(checkout).action == "remake"
-    done = course_py(checkout, "setup", env=offline(wheels), python=quick)
+    done = course_py(checkout, "setup", env=offline(wheels), python=fast)
     assert done.returncode == 0, done.stderr
     assert (checkout / ".venv.old-1" / "mine.txt").exists()
     assert environment.state_of(checkout).action == "none"

@@ -22,13 +22,13 @@ from tests.course_py.checkout import (
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_installing_ends_in_a_line_and_the_next_run_mends(checkout, wheels, quick):
+def test_ctrl_c_while_installing_ends_in_a_line_and_the_next_run_fixes(checkout, wheels, fast):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
         env = offline(wheels, PIP_INDEX_URL=address)
         del env["PIP_NO_INDEX"]
         process = subprocess.Popen(
-            [quick, str(checkout / "course.py"), "setup"],
+            [fast, str(checkout / "course.py"), "setup"],
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -42,7 +42,7 @@ def test_ctrl_c_while_installing_ends_in_a_line_and_the_next_run_mends(checkout,
     assert process.returncode == 130
     assert error.strip() == "course.py: stopped; run the same command again to go on."
     assert environment.state_of(checkout).action == "remake"
-    done = course_py(checkout, "setup", env=offline(wheels), python=quick)
+    done = course_py(checkout, "setup", env=offline(wheels), python=fast)
     assert done.returncode == 0, done.stderr
     assert "half-made" in done.stdout
 
@@ -57,8 +57,8 @@ def test_no_network_is_told_in_one_sentence(finished):
 
 
 @pytest.mark.slow
-def test_a_missing_wheel_is_told_in_one_sentence(checkout, tmp_path, quick):
-    done = course_py(checkout, "setup", env=offline(tmp_path), python=quick)
+def test_a_missing_wheel_is_told_in_one_sentence(checkout, tmp_path, fast):
+    done = course_py(checkout, "setup", env=offline(tmp_path), python=fast)
     assert_one_sentence(done, "no PyTorch 2.13 can be had", "has none for this system")
 
 

@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says how to mend it, and is content with a healthy machine."""
+"""The doctor finds what is wrong, says how to fix it, and is content with a healthy machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def checkout(tmp_path):
 def test_a_python_that_cannot_run_the_course_is_a_problem(version):
     finding = only(system.python(version))
     assert finding.verdict == "problem"
-    assert "3.11 to 3.14" in finding.mend
+    assert "3.11 to 3.14" in finding.fix
     assert only(system.python()).verdict == "ok"
 
 
@@ -50,7 +50,7 @@ def test_a_package_of_another_version_than_locked_is_a_warning(checkout):
     found = {finding.verdict: finding for finding in packages.packages(checkout)}
     assert "numpy" in found["warning"].found
     assert "locked: 1.0.0" in found["warning"].found
-    assert "course.py setup" in found["warning"].mend
+    assert "course.py setup" in found["warning"].fix
 
 
 def test_a_missing_package_is_a_problem(checkout):
@@ -98,7 +98,7 @@ def test_a_package_whose_files_are_gone_is_a_problem(locked):
     assert finding.verdict == "problem"
     assert "planted-one (2 files, such as planted_one/__init__.py)" in finding.found
     assert "planted-two (1 file, such as planted_two/data.txt)" in finding.found
-    assert "delete the folder .venv" in finding.mend
+    assert "delete the folder .venv" in finding.fix
 
 
 def test_a_pin_that_is_not_installed_is_a_problem_only_in_the_courses_own_environment(locked):
@@ -155,7 +155,7 @@ def test_too_little_memory_and_disk_are_warnings(tmp_path):
 def test_missing_shared_memory_is_a_problem_and_little_a_warning(tmp_path):
     look = system.shared_memory
     assert only(look(tmp_path / "none", "linux")).verdict == "problem"
-    assert "--shm-size" in only(look(tmp_path, "linux", wanted_bytes=10**18)).mend
+    assert "--shm-size" in only(look(tmp_path, "linux", wanted_bytes=10**18)).fix
     assert only(look(tmp_path, "linux", wanted_bytes=1)).verdict == "ok"
     assert only(look(tmp_path / "none", "darwin")).verdict == "ok"
 
@@ -237,12 +237,12 @@ REPORT = Report(
     (
         Finding("cores", "ok", "2"),
         Finding("shared memory", "warning", "64 MB <of> " + "much " * 20, "start it with more"),
-        Finding("workers", "problem", "none", "mend it"),
+        Finding("workers", "problem", "none", "fix it"),
     )
 )
 
 
-def test_the_text_is_aligned_and_says_how_to_mend():
+def test_the_text_is_aligned_and_says_how_to_fix():
     lines = str(REPORT).splitlines()
     assert lines[0] == "ok       cores          2"
     assert lines[1].startswith("warning  shared memory  64 MB")

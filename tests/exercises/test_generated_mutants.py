@@ -31,7 +31,7 @@ HARMLESS = {
     "no float(): float(n_examples)": "NumPy makes the same number of it",
     "no int(): int(loads.argmin())": "a NumPy integer is an index as well",
     "ends > begins": "otherwise nothing is added, and nothing is covered that was not",
-    "1 + 1: 1 in batch + 1": "more workers than examples are never the quickest",
+    "1 + 1: 1 in batch + 1": "more workers than examples are never the fastest",
     "loss_partial": "a note for the loss curve",
     "loss_sum / len(y)": "the value of that note",
     "no %: (comm.rank - step": _NEGATIVE,

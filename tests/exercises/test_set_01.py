@@ -54,13 +54,13 @@ def test_the_colleagues_bugs_are_told_one_after_the_other() -> None:
     exec(compile(tree, "<colleague>", "exec"), space)
     assert checks.sgd_epoch(space["colleague"]).hint_id == "sum"
     source = ast.unparse(tree).replace("error.sum()", "error.mean()")
-    mended = source.replace("X[rows].T @ error", "X[rows].T @ error / batch_size")
-    exec(compile(mended, "<half mended>", "exec"), space)
+    fixed = source.replace("X[rows].T @ error", "X[rows].T @ error / batch_size")
+    exec(compile(fixed, "<half fixed>", "exec"), space)
     assert checks.sgd_epoch(space["colleague"]).hint_id == "rest-lost"
 
 
 @pytest.mark.parametrize("numbers", [(180, 4, 40, 20), (6, 1, 10, 1), (12, 1, 10, 1), (1, 1, 1, 1)])
-def test_both_of_two_equally_quick_sizes_are_right(numbers: tuple[int, ...]) -> None:
+def test_both_of_two_equally_fast_sizes_are_right(numbers: tuple[int, ...]) -> None:
     step, example, fewest, critical = numbers
     times = {
         size: fewest * (1 + critical / size) * (step + example * size) for size in range(1, 100)

@@ -120,7 +120,7 @@ def play(row: Row, case: Case, temporary_folder: Path, record_property: Any) -> 
     before = residue(temporary_folder)
     row.check(case)
     assert_nothing_left(before, temporary_folder)
-    # The usual way is quick to start; the other way's next run is that of the next row.
+    # The usual way is fast to start; the other way's next run is that of the next row.
     assert run(lambda comm: comm.rank, workers=1, start_method=START_METHODS[0]).values == [0]
     for seconds in case.times_s:
         print(f"row {row.number}, {row.says}: reported after {seconds:.3f} s")

@@ -71,9 +71,9 @@ def test_ring_overtakes_the_butterfly_where_the_formula_says():
 
 def test_one_that_is_never_overtaken_is_told():
     instant = networks.Network("no bytes", 1e-5, 1e15, 1e9)
-    with pytest.raises(ValueError, match=re.escape("not quicker even at")):
+    with pytest.raises(ValueError, match=re.escape("not faster even at")):
         overtaken_at(butterfly, ALLREDUCES["central"], 2, instant)
-    with pytest.raises(ValueError, match=re.escape("quicker already at")):
+    with pytest.raises(ValueError, match=re.escape("faster already at")):
         overtaken_at(ring, butterfly, 4, networks.ethernet_10g)
 
 

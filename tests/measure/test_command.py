@@ -98,7 +98,7 @@ def test_the_simulator_shows_its_exact_time_and_draws_it(tmp_path):
     (central, ring) = rows_of(output)
     assert central[4:6] == central[-2:]  # the prediction is the time
     assert ring[4:6] == ring[-2:]
-    assert float(central[4]) > 7 * float(ring[4])  # 14 n pass one card, and 7/4 n
+    assert float(central[4]) > 7 * float(ring[4])  # 14 n pass one NIC, and 7/4 n
     assert price("allreduce_central", 8, 8).serial_bytes == 8 * 14
     assert file.read_bytes().startswith(b"\x89PNG")
 

@@ -10,7 +10,7 @@ import pytest
 from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES
 from course_lib.costs import Step
-from course_lib.measure.rehearsal import dedicated_servers, rehearse
+from course_lib.measure.dry_runs import dedicated_servers, dry_run
 from course_lib.measure.training_step import one_step, real_step_s
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.models.stand_in import StandIn
@@ -62,7 +62,7 @@ def test_three_layers_take_their_critical_path(options, expected_ms):
 
 def test_bucket_bytes_are_those_of_the_whole_gradient():
     """Two layers of 2 MB fill a bucket of 3 MB, and the third is left alone."""
-    trace = rehearse(layerwise_bucketed, THREE, 4, 4, WIRES, bucket_bytes=3e6).trace
+    trace = dry_run(layerwise_bucketed, THREE, 4, 4, WIRES, bucket_bytes=3e6).trace
     entered = [event.name for event in trace.collectives if event.rank == 0]
     assert entered.count("allreduce_ring") == 2
 
@@ -74,8 +74,8 @@ def test_a_step_that_overlaps_the_next_is_measured_in_the_steady_state():
 
 
 @pytest.mark.parametrize("workers", [3, 7])
-def test_a_server_s_step_is_what_passes_its_card(workers):
-    """6 MB out to each worker and 6 MB in, at 1 GB/s; the others compute while the card works."""
+def test_a_server_s_step_is_what_passes_its_nic(workers):
+    """6 MB out to each worker and 6 MB in, at 1 GB/s; the others compute while the NIC works."""
     took_s = one_step(parameter_server, THREE, workers=workers, network=WIRES).seconds
     assert took_s * 1e3 == pytest.approx(2 * workers * 6, abs=1e-4)
 
@@ -95,7 +95,7 @@ def test_dedicated_servers_are_ranks_of_their_own_wherever_a_step_is_measured(
     scheme, options, n_servers
 ):
     assert dedicated_servers(scheme, options) == n_servers
-    assert len(rehearse(scheme, THREE, 4, 4, WIRES, **options).values) == 4 + n_servers
+    assert len(dry_run(scheme, THREE, 4, 4, WIRES, **options).values) == 4 + n_servers
     model = StandIn.of({"all": 1_500_000}, flops_per_example=3e9)
     told = one_step(scheme, model, **FOUR, servers=n_servers, **options)
     assert told == one_step(scheme, model, **FOUR, **options)

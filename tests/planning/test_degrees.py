@@ -1,4 +1,4 @@
-"""Of all grids of replicas, parts and stages the one that is chosen is the quickest that runs."""
+"""Of all grids of replicas, parts and stages the one that is chosen is the fastest that runs."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ PAIRS = [("wide", QUICK, 16), ("deep", SLOW, 32), ("narrow", WIDE_BATCH, 4096)]
 
 
 @pytest.mark.slow
-def test_the_chosen_grid_is_the_quickest_of_all_that_are_run():
+def test_the_chosen_grid_is_the_fastest_of_all_that_are_run():
     chosen, workers = set(), 4
     for net, network, batch in PAIRS:
         best, seconds = choose_degrees(NETS[net], batch, workers, network)

@@ -15,7 +15,7 @@ from course_lib.planning.prediction import predict
 from tests.planning.random_graphs import random_graph, random_placement, random_star
 
 
-def without_cards(graph, placement, network, workers):
+def without_nics(graph, placement, network, workers):
     """The likely mistake: every message takes alpha + n beta, whatever else is on its way."""
     speeds, free_s, done_s = network.speeds(workers), [0.0] * workers, {}
     for name, node in graph.nodes.items():
@@ -49,23 +49,23 @@ def test_the_predicted_makespan_is_the_executed_one_of_200_graphs():
         for span in executed.trace.computes:
             busy_s[span.rank] += span.end_s - span.start_s
         assert forecast.busy_s == pytest.approx(busy_s, rel=1e-9, abs=1e-12)
-        wrong_s = without_cards(graph, placement, network, workers)
+        wrong_s = without_nics(graph, placement, network, workers)
         too_early.append((executed.elapsed_s - wrong_s) / max(executed.elapsed_s, 1e-15))
     assert min(too_early) > -1e-9
     assert sum(error > 1e-2 for error in too_early) > 50
 
 
-def test_cards_make_messages_wait_on_both_sides():
-    """Two results leave one card, and reach another one card, one after the other."""
+def test_nics_make_messages_wait_on_both_sides():
+    """Two results leave one NIC, and reach another one NIC, one after the other."""
     network = networks.ethernet_1g
-    sources = [Node(f"s{k}", n_bytes=125_000) for k in range(3)]  # 1 ms each on a card
+    sources = [Node(f"s{k}", n_bytes=125_000) for k in range(3)]  # 1 ms each on a NIC
     graph = Graph([*sources, Node("all", ("s0", "s1", "s2"))])
     alpha_s = network.latency_s
-    one_card = predict(graph, {"s0": 0, "s1": 0, "s2": 0, "all": 1}, network, 4)
-    three_cards = predict(graph, {"s0": 0, "s1": 1, "s2": 2, "all": 3}, network, 4)
-    assert one_card.makespan_s == pytest.approx(alpha_s + 3e-3)
-    assert three_cards.makespan_s == pytest.approx(alpha_s + 3e-3)
-    assert one_card.idle_s == pytest.approx((alpha_s + 3e-3,) * 4)
+    one_nic = predict(graph, {"s0": 0, "s1": 0, "s2": 0, "all": 1}, network, 4)
+    three_nics = predict(graph, {"s0": 0, "s1": 1, "s2": 2, "all": 3}, network, 4)
+    assert one_nic.makespan_s == pytest.approx(alpha_s + 3e-3)
+    assert three_nics.makespan_s == pytest.approx(alpha_s + 3e-3)
+    assert one_nic.idle_s == pytest.approx((alpha_s + 3e-3,) * 4)
 
 
 def random_small(seed):
@@ -120,7 +120,7 @@ def test_a_plan_executes_in_the_time_it_says():
     assert found.makespan_s < 0.5 * alone_s
 
 
-def test_the_quick_worker_gets_the_work_where_messages_are_dear():
+def test_the_fast_worker_gets_the_work_where_messages_are_dear():
     slow_wire = replace(networks.wan, flops_per_s=(1e9, 4e9))
     chain = Graph([Node("a", flops=1e6, n_bytes=8), Node("b", ("a",), flops=1e6, n_bytes=8)])
     for found in (plan(chain, slow_wire, 2), plan_by_list(chain, slow_wire, 2)):

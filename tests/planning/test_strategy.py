@@ -1,4 +1,4 @@
-"""The strategy that is chosen by sizes is the quickest of those that are run."""
+"""The strategy that is chosen by sizes is the fastest of those that are run."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ NETS = {name: PUBLISHED[name] for name in ("AlexNet", "VGG-A", "GoogLeNet")} | {
 
 
 @pytest.mark.slow
-def test_the_chosen_strategy_is_the_quickest_of_those_run_for_16_pairs():
+def test_the_chosen_strategy_is_the_fastest_of_those_run_for_16_pairs():
     found = compare_strategies(NETS, NETWORKS, batch=512, workers=4)
     print(found)
     assert len(found.rows) == 16
@@ -62,7 +62,7 @@ def test_the_chosen_strategy_is_the_quickest_of_those_run_for_16_pairs():
 )
 @settings(max_examples=25, deadline=None)
 @pytest.mark.slow
-def test_the_chosen_strategy_is_the_quickest_for_any_batch_and_workers(
+def test_the_chosen_strategy_is_the_fastest_for_any_batch_and_workers(
     net, network, batch, workers, flops_per_s
 ):
     network = replace(network, flops_per_s=flops_per_s)

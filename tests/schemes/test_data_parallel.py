@@ -165,7 +165,7 @@ def test_averages_are_taken_when_they_are_due_and_at_the_end():
         run(parameter_averaging, model, X, y, plan, 0, workers=2, backend="simulated")
 
 
-# The server's card
+# The server's NIC
 
 
 @pytest.mark.parametrize("scheme", [parameter_server, parameter_server_on_worker])

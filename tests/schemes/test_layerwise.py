@@ -238,13 +238,13 @@ def test_a_fast_networks_exchanges_hide_but_the_last():
     assert step_us(starts_after_all, 0.1) == by_hand(*computing, ALPHA_US + n1 + n2 + n3)
 
 
-def test_a_slow_networks_exchanges_queue_at_the_card_first_in_first_out():
-    """Two microseconds a byte: a half of layer 1, 2, 3 keeps the card busy for 288, 240, 112."""
+def test_a_slow_networks_exchanges_queue_at_the_nic_first_in_first_out():
+    """Two microseconds a byte: a half of layer 1, 2, 3 keeps the NIC busy for 288, 240, 112."""
     begins_3 = 128 + 96 + 48 + 96  # forward, and back through layer 3
     assert begins_3 == 368
     begins_2, begins_1 = 368 + 192, 368 + 192 + 128
     assert (begins_2, begins_1) == (560, 688)
-    # 3, first half   starts at 368, the card is free at 480, it has arrived at 490
+    # 3, first half   starts at 368, the NIC is free at 480, it has arrived at 490
     # 3, second half  starts at 490,                     602,                   612
     # 2, first half   is there at 560, starts at 602:    842,                   852
     # 1, first half   is there at 688, starts at 842:   1130,                  1140

@@ -88,7 +88,7 @@ def test_a_replica_goes_back_with_a_slope_from_elsewhere():
         assert np.concatenate(parts[::-1]).tobytes() == expected[1].tobytes()
 
 
-def test_rank_0s_card_carries_examples_parameters_outputs_and_gradients(world):
+def test_rank_0s_nic_carries_examples_parameters_outputs_and_gradients(world):
     model, (X, y) = mlp(3, 6, 2), examples(rows=40)
     plan = Plan(batch_size=20)  # 2 steps
     trace = world(nn_data_parallel, model, X, y, plan, workers=4).trace

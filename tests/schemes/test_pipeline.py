@@ -322,7 +322,7 @@ def test_executed_pipelines_are_as_fast_as_the_literature_says(name):
     assert makespan == schedule.times().makespan == 3 * M + bubble
 
 
-def test_a_cut_by_operations_is_quicker_and_the_same_steps():
+def test_a_cut_by_operations_is_faster_and_the_same_steps():
     """A wide layer between narrow ones: as many layers a stage leave one rank most of the work."""
     model, (X, y), plan = deep_mlp(64, 8, 90, 90, 90, 8, 8, 8, 10), examples(24), Plan(0.05, 24)
     flops = [sum(part.flops(1)) for part in model.parts]

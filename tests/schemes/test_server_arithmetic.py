@@ -1,4 +1,4 @@
-"""What the network cards carry in a step, by placement of the server: exact, in every world."""
+"""What the NICs carry in a step, by placement of the server: exact, in every world."""
 
 from functools import partial
 from importlib import import_module
@@ -40,7 +40,7 @@ def allgather_direct(comm, array):
     return alltoall(comm, np.tile(array, comm.size))
 
 
-# By rank, for P ranks and n bytes of parameters; as many bytes go into a card as out of it.
+# By rank, for P ranks and n bytes of parameters; as many bytes go into a NIC as out of it.
 PLACEMENTS = {
     # W = P - 1 workers: W n each way at the server.
     "a dedicated server": (parameter_server, lambda P, n: [(P - 1) * n] + [n] * (P - 1)),
@@ -71,7 +71,7 @@ def examples():
 
 
 def bytes_a_step(start, scheme, size):
-    """Return the bytes into and out of every rank's card in one step, begin and end left out."""
+    """Return the bytes into and out of every rank's NIC in one step, begin and end left out."""
     counted = []
     for epochs in (1, 3):  # of two steps
         plan = Plan(batch_size=20, epochs=epochs)
@@ -85,7 +85,7 @@ simulated = partial(run, backend="simulated")
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_the_cards_carry_what_the_arithmetic_says_in_every_world(world, placement):
+def test_the_nics_carry_what_the_arithmetic_says_in_every_world(world, placement):
     scheme, expected = PLACEMENTS[placement]
     assert bytes_a_step(world, scheme, 4) == (expected(4, N_BYTES),) * 2
 
@@ -98,7 +98,7 @@ def test_the_arithmetic_holds_for_any_number_of_ranks(placement, size):
 
 
 def test_a_server_that_works_as_well_serves_the_same_model_with_one_worker_more():
-    """For the same W workers a rank less is needed, and W - 1 vectors cross its card each way."""
+    """For the same W workers a rank less is needed, and W - 1 vectors cross its NIC each way."""
     n_workers = 4
     (dedicated, *_), _ = bytes_a_step(simulated, parameter_server, n_workers + 1)
     (into, *_), (out, *_) = bytes_a_step(simulated, parameter_server_on_worker, n_workers)
@@ -118,7 +118,7 @@ def test_shards_on_all_ranks_carry_what_the_ring_carries_whoever_sends_to_whom()
     assert [len(found) for found in pairs.values()] == [4, 12]
 
 
-# Schemes that train rightly and send too much, or through another card
+# Schemes that train rightly and send too much, or through another NIC
 
 
 def unneeded_sum(comm, array):

@@ -23,10 +23,10 @@ def compiled():
     return torch.compile(turn, backend="eager", fullgraph=True)
 
 def work(comm):
-    quick, x = compiled(), torch.full((2,), float(comm.rank))
-    seen = [quick(x).tolist()]
+    fast, x = compiled(), torch.full((2,), float(comm.rank))
+    seen = [fast(x).tolist()]
     comm.barrier()
-    return [*seen, quick(x).tolist(), torch.is_grad_enabled()]
+    return [*seen, fast(x).tolist(), torch.is_grad_enabled()]
 
 for _ in range(2):  # the second time the compiler was there before
     assert run(work, workers=2, backend="simulated").values == [

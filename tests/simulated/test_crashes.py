@@ -23,14 +23,14 @@ def wait_for(comm, what):
             comm.recv(src=0)
         elif what == "send":
             comm.send(np.zeros(BIG), dst=0)
-        elif what == "card":
+        elif what == "nic":
             comm.send(np.zeros(100, "u1"), dst=3)
         elif what == "started":
             comm.start(busy, 100).wait()
     else:
         if what == "started":
             comm.start(busy, 1).wait()
-        if what == "card" and comm.rank == 3:
+        if what == "nic" and comm.rank == 3:
             with pytest.raises(RankLost):
                 comm.recv(src=2)
             return "lost"
@@ -38,14 +38,14 @@ def wait_for(comm, what):
     return comm.rank
 
 
-WHATS = ["compute", "recv", "send", "card", "started"]
+WHATS = ["compute", "recv", "send", "nic", "started"]
 
 
 @pytest.mark.parametrize("what", WHATS)
 def test_survivors_that_do_not_need_the_dead_rank_return(what):
     result = simulate(wait_for, what, workers=4, faults=[Crash(2, 20.0)], survive=True)
     values = result.values
-    last = "lost" if what == "card" else 3  # what had not arrived is lost
+    last = "lost" if what == "nic" else 3  # what had not arrived is lost
     assert [values[0], values[1], values[3]] == [0, 1, last]
     assert values[2].reason.startswith("rank 2 crashed at 20 s of virtual time")
     told = [(fault.kind, fault.rank, fault.time_s) for fault in result.trace.faults]

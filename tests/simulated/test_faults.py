@@ -71,7 +71,7 @@ TIMES = {
 def test_what_arrives_and_when(name):
     faults, n_sent, n_received, expected = TIMES[name]
     result = simulate(numbers, n_sent, n_received, faults=faults)
-    assert result.values == [5.0 * n_sent, expected]  # the sender's card does not notice
+    assert result.values == [5.0 * n_sent, expected]  # the sender's NIC does not notice
 
 
 @pytest.mark.parametrize("rendezvous", [False, True])
@@ -139,10 +139,10 @@ def test_messages_on_started_functions_communicators_count_with_the_others():
         simulate(beside, faults=[Drop(0, 1, 2), Drop(1, 0, 2)])
 
 
-def test_a_message_that_waits_for_its_card_again_is_counted_once():
+def test_a_message_that_waits_for_its_nic_again_is_counted_once():
     def beside(child):
         if child.rank == 0:
-            return child.send(np.zeros(BIG), dst=1)  # at 0 s; at 2 s its card is in use
+            return child.send(np.zeros(BIG), dst=1)  # at 0 s; at 2 s its NIC is in use
         busy(child, 2)
         return child.recv(src=0).size
 

@@ -1,7 +1,7 @@
 """Functions beside each other in virtual time: hand-computed cases, and mistakes that would show.
 
 As in ``test_virtual_time``: a latency of 10 s, 1 s a byte, 1 s an operation. A rank's functions
-share its card: one message leaves it after the other, and one comes in after the other.
+share its NIC: one message leaves it after the other, and one comes in after the other.
 """
 
 import math
@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import run
-from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.networks import Network
+from course_lib.comm.simulated.nics import Nic
 
 SLOW = Network("hand", latency_s=10.0, bandwidth_bytes_per_s=1.0, flops_per_s=1.0)
 
@@ -51,7 +51,7 @@ NOBODY = [0, 0, 0, 0]
 
 # ([(how late each rank is, (src, dst, n_bytes))], rendezvous, when each rank was done with each)
 CASES = {
-    "two messages leave one card one after the other": (
+    "two messages leave one NIC one after the other": (
         [(NOBODY, (0, 1, 5)), (NOBODY, (0, 2, 5))], False,
         [[5, 10], [15, 0], [0, 20], [0, 0]],
     ),
@@ -59,7 +59,7 @@ CASES = {
         [(NOBODY, (1, 0, 5)), (NOBODY, (2, 0, 5))], False,
         [[15, 20], [5, 0], [0, 5], [0, 0]],
     ),
-    "a card sends and receives at once": (
+    "a NIC sends and receives at once": (
         [(NOBODY, (0, 1, 5)), (NOBODY, (1, 0, 7))], False,
         [[5, 17], [15, 7], [0, 0], [0, 0]],
     ),
@@ -75,11 +75,11 @@ CASES = {
         [(NOBODY, (0, 1, 8)), (NOBODY, (0, 2, 0)), (NOBODY, (0, 3, 2))], False,
         [[8, 8, 10], [18, 0, 0], [0, 18, 0], [0, 0, 20]],
     ),
-    "rendezvous: the receive comes while the card is busy": (
+    "rendezvous: the receive comes while the NIC is busy": (
         [([0, 20, 0, 0], (0, 1, 100)), ([0, 0, 50, 0], (0, 2, 5))], True,
         [[120, 125], [130, 0], [0, 135], [0, 0]],
     ),
-    "rendezvous: the card is busy when it is posted": (
+    "rendezvous: the NIC is busy when it is posted": (
         [(NOBODY, (0, 1, 100)), ([7, 0, 0, 0], (0, 2, 5))], True,
         [[100, 105], [110, 0], [0, 115], [0, 0]],
     ),
@@ -101,13 +101,13 @@ def times(case):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_flows_share_the_card_of_their_rank(name):
+def test_flows_share_the_nic_of_their_rank(name):
     found, expected = times(CASES[name])
     assert found == expected
 
 
 def no_turns(self, message, receiver):
-    """Forget that a card sends one message after the other."""
+    """Forget that a NIC sends one message after the other."""
     busy_until_s, self.sends_free_s = self.sends_free_s, -math.inf
     sender = message.sender
     sender._post_send(message, receiver, sender.flow.now_s)
@@ -116,7 +116,7 @@ def no_turns(self, message, receiver):
 
 
 def reserve_at_once(self, message, receiver):
-    """Let a message take its place on the receiver's card before it leaves."""
+    """Let a message take its place on the receiver's NIC before it leaves."""
     sender, start_s = message.sender, self.sends_free_s
     self.sends_free_s = -math.inf
     sender._post_send(message, receiver, start_s)
@@ -124,8 +124,8 @@ def reserve_at_once(self, message, receiver):
 
 
 @pytest.mark.parametrize("wrong", [no_turns, reserve_at_once])
-def test_a_wrong_card_would_be_seen(monkeypatch, wrong):
-    monkeypatch.setattr(Card, "enqueue", wrong)
+def test_a_wrong_nic_would_be_seen(monkeypatch, wrong):
+    monkeypatch.setattr(Nic, "enqueue", wrong)
     pairs = [times(case) for case in CASES.values() if not case[1]]
     assert any(found != expected for found, expected in pairs)
     assert any(found == expected for found, expected in pairs)
@@ -140,7 +140,7 @@ talks = st.tuples(
 
 
 def arrivals(sent):
-    """Serve (posted, src, dst, bytes, number of the flow) card by card; return the arrivals."""
+    """Serve (posted, src, dst, bytes, number of the flow) NIC by NIC; return the arrivals."""
     leaving, free_s = [], dict.fromkeys(range(4), 0)
     in_turn = sorted(sent, key=lambda row: (row[0], row[4]))
     for turn, (posted_s, src, dst, n_bytes, _) in enumerate(in_turn):
@@ -157,7 +157,7 @@ def arrivals(sent):
 
 @given(st.lists(talks, min_size=1, max_size=9))
 @settings(max_examples=150, deadline=None)
-def test_cards_serve_any_messages_as_two_queues_would(talks):
+def test_nics_serve_any_messages_as_two_queues_would(talks):
     trace = simulate(all_at_once, talks, workers=4).trace
     sent = [
         (late_s[src], src, dst, n_bytes, number)
@@ -233,7 +233,7 @@ def train_step(comm, seconds, n_bytes, overlapped):
 @pytest.mark.parametrize(
     ("seconds", "n_bytes", "expected"),
     [
-        ((15, 20), (5, 30), 20 + 10 + 30 + 5),  # the card is the bottleneck from 20 on
+        ((15, 20), (5, 30), 20 + 10 + 30 + 5),  # the NIC is the bottleneck from 20 on
         ((50, 20), (5, 3), 20 + 50 + 10 + 5),  # arithmetic hides the first exchange
         ((30, 20), (5, 30), 20 + 30 + 10 + 5),  # both ways are equally long
     ],
@@ -245,13 +245,13 @@ def test_a_step_that_overlaps_takes_its_critical_path(seconds, n_bytes, expected
     serial = sum(seconds) + sum(n_bytes) + 2 * 10
     assert simulate(train_step, seconds, n_bytes, False).values == [serial] * 2
     assert serial > expected
-    two_cards = max(sum(seconds) + 10 + n_bytes[0], seconds[1] + 10 + n_bytes[1])
-    assert expected >= two_cards
+    two_nics = max(sum(seconds) + 10 + n_bytes[0], seconds[1] + 10 + n_bytes[1])
+    assert expected >= two_nics
     if seconds == (15, 20):
-        assert expected > two_cards  # what it would be if each exchange had a card of its own
+        assert expected > two_nics  # what it would be if each exchange had a NIC of its own
 
 
-def test_groups_of_a_rank_share_its_card():
+def test_groups_of_a_rank_share_its_nic():
     def main(comm):
         row, column = comm.split(comm.rank // 2), comm.split(comm.rank % 2)
         pending = row.start(talk, [0, 0], (0, 1, 5))

@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import networks, run
 from course_lib.comm.simulated.networks import Network
-from course_lib.comm.simulated.topologies import Ring, SlowCard, SlowLink, Straggler, TwoLevel
+from course_lib.comm.simulated.topologies import Ring, SlowLink, SlowNic, Straggler, TwoLevel
 
 GOOD = {"name": "n", "latency_s": 1e-5, "bandwidth_bytes_per_s": 1e9, "flops_per_s": 1e9}
 
@@ -84,18 +84,18 @@ RING = networks.ring(HAND)
             "inside must be a network in which",
         ),
         (lambda: networks.two_level(HAND, RING, 2), ValueError, "between must be a network in whi"),
-        (lambda: networks.ring(RING), ValueError, "cable must be a network in which"),
+        (lambda: networks.ring(RING), ValueError, "link must be a network in which"),
         (lambda: TwoLevel(2, math.nan, 1.0), ValueError, "latency_s must be 0 or more"),
         (lambda: TwoLevel(2, 1.0, 0.0), ValueError, "bandwidth_bytes_per_s must be above 0"),
         (lambda: Straggler(-1, 2.0), ValueError, "rank must be an int of 0 or more"),
         (lambda: Straggler(0, 0.0), ValueError, "factor must be above 0"),
-        (lambda: SlowCard(0, 0.5), ValueError, "factor must be 1 or more"),
-        (lambda: SlowCard(True, 2.0), TypeError, "rank must be an int"),
-        (lambda: HAND.with_slow_card(0, math.inf), ValueError, "factor must be 1 or more and fin"),
+        (lambda: SlowNic(0, 0.5), ValueError, "factor must be 1 or more"),
+        (lambda: SlowNic(True, 2.0), TypeError, "rank must be an int"),
+        (lambda: HAND.with_slow_nic(0, math.inf), ValueError, "factor must be 1 or more and fin"),
         (lambda: SlowLink(1, 1, 2.0), ValueError, "dst must be another rank"),
         (lambda: SlowLink(0, 1, 2.0, 3.0, 3.0), ValueError, "until_s must be above from_s"),
         (lambda: dataclasses.replace(HAND, topology="ring"), TypeError, "topology must be"),
-        (lambda: dataclasses.replace(HAND, slow=[SlowCard(0, 2.0)]), TypeError, "slow must be"),
+        (lambda: dataclasses.replace(HAND, slow=[SlowNic(0, 2.0)]), TypeError, "slow must be"),
         (lambda: dataclasses.replace(HAND, topology=Ring(), slow=(1,)), TypeError, "slow must be"),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_makes_no_sense_is_refused_by_name(make, exception, text):
 
 @pytest.mark.parametrize(
     "network",
-    [HAND.with_straggler(2, 2.0), HAND.with_slow_card(2, 2.0), HAND.with_slow_link(0, 2, 2.0)],
+    [HAND.with_straggler(2, 2.0), HAND.with_slow_nic(2, 2.0), HAND.with_slow_link(0, 2, 2.0)],
 )
 def test_what_is_slow_must_be_there(network):
     with pytest.raises(ValueError, match="workers=2: there is no rank 2"):

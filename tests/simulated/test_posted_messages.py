@@ -1,4 +1,4 @@
-"""When messages of ``isend`` and ``irecv`` travel: cards, routes, overlap, and faults.
+"""When messages of ``isend`` and ``irecv`` travel: NICs, routes, overlap, and faults.
 
 The hand-computed cases use a latency of 10 s and 1 s a byte, so that every time is a small integer;
 a message of more than ``EAGER_BYTES`` is a large one, and waits until its receive is posted.
@@ -16,7 +16,7 @@ from course_lib import networks, run
 from course_lib.comm.errors import PeerFinishedError, RankLost
 from course_lib.comm.simulated.faults import Crash, Delay, Drop, Duplicate
 from course_lib.comm.simulated.network import Network
-from course_lib.comm.simulated.topologies import SlowCard, SlowLink
+from course_lib.comm.simulated.topologies import SlowLink, SlowNic
 from tests.simulated.test_faults import BIG, HAND, busy, simulate, told
 
 LATENCY_S = HAND.latency_s
@@ -64,7 +64,7 @@ ROUTES = {
     "a ring, the other way round": (networks.ring(HAND), 4, 10 + 15),
     "inside a host": (networks.two_level(HAND, FAR, 2), 2, 10 + 15),
     "between hosts": (networks.two_level(HAND, FAR, 1), 2, 100 + 2 * 15),
-    "a slow card": (dataclasses.replace(HAND, slow=(SlowCard(1, 3.0),)), 2, 30 + 3 * 15),
+    "a slow NIC": (dataclasses.replace(HAND, slow=(SlowNic(1, 3.0),)), 2, 30 + 3 * 15),
     "a slow link": (dataclasses.replace(HAND, slow=(SlowLink(0, 1, 4.0),)), 2, 40 + 4 * 15),
 }
 
@@ -102,7 +102,7 @@ def test_a_message_and_a_computation_take_as_long_as_the_longer(n_bytes, compute
     assert one_after_the_other - found >= 10 * 1e-9 * found
 
 
-def test_a_card_sends_one_message_after_another_to_whomever():
+def test_a_nic_sends_one_message_after_another_to_whomever():
     def scatter(comm):
         if comm.rank == 0:
             for going in [comm.isend(np.ones(5, "u1"), dst) for dst in range(1, comm.size)]:
@@ -112,10 +112,10 @@ def test_a_card_sends_one_message_after_another_to_whomever():
         return comm.clock()
 
     values = run(scatter, workers=4, network=HAND, backend="simulated").values
-    assert values == [15, 15, 20, 25]  # not 15 each: that would be three cards
+    assert values == [15, 15, 20, 25]  # not 15 each: that would be three NICs
 
 
-def test_a_card_receives_one_message_after_another_from_whomever():
+def test_a_nic_receives_one_message_after_another_from_whomever():
     def collect(comm):
         if comm.rank > 0:
             comm.send(np.ones(5, "u1"), 0)

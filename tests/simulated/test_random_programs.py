@@ -82,7 +82,7 @@ def test_a_correct_program_is_never_called_a_deadlock(program, workers, rendezvo
         assert m.arrived_s >= m.posted_s + NETWORK.latency_s + m.n_bytes * beta_s - 1e-15
         assert m.received_s >= m.arrived_s
     busy = [m for m in trace.messages if m.n_bytes]
-    for rank in range(workers):  # no card does two things at once
+    for rank in range(workers):  # no NIC does two things at once
         for ends in (
             sorted((m.arrived_s, m.n_bytes) for m in busy if m.dst == rank),
             sorted((m.sent_s, m.n_bytes) for m in busy if m.src == rank),

@@ -57,7 +57,7 @@ def test_one_computation_of_one_rank_takes_the_time_that_it_is_given():
     assert durations(trace, 1) == pytest.approx([2.0, 5e-3, 0.0, 2.0, 2.0], abs=1e-12)
 
 
-def test_a_gradient_that_is_held_up_by_hand_is_as_stale_as_others_are_quick():
+def test_a_gradient_that_is_held_up_by_hand_is_as_stale_as_others_are_fast():
     """The second gradient of replica 1 takes 4.5 s, in which the other makes 4 updates."""
     scheme = partial(downpour, push_returns=True)
     trace = on_bowl(scheme, 2, 12, free(2).with_service_times({1: [None, 4.5]})).trace

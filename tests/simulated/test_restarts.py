@@ -87,10 +87,10 @@ def test_a_message_that_waited_at_the_dead_rank_is_gone():
     assert result.trace.n_messages == 1
 
 
-def test_what_waits_in_the_card_of_a_dead_rank_is_gone_too():
+def test_what_waits_in_the_nic_of_a_dead_rank_is_gone_too():
     def send_five(child):
         if child.rank == 0:
-            child.send(np.zeros(5, "u1"), dst=1)  # waits for the card until 100 s
+            child.send(np.zeros(5, "u1"), dst=1)  # waits for the NIC until 100 s
 
     def queue(comm):
         if comm.rank == 1:

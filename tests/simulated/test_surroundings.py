@@ -421,7 +421,7 @@ OTHER_CHANGES = {
     "how arrays are printed": (
         lambda: np.set_printoptions(precision=1), lambda: str(np.array([0.123]))
     ),
-    "the quick path of attention": (
+    "the fast path of attention": (
         lambda: torch.backends.mha.set_fastpath_enabled(False),
         torch.backends.mha.get_fastpath_enabled,
     ),

@@ -1,4 +1,4 @@
-"""Rings, hosts with uplinks, slow cards and links: hand-computed cases, and wrong models.
+"""Rings, hosts with uplinks, slow NICs and links: hand-computed cases, and wrong models.
 
 The hand-computed cases use a latency of 10 s and 1 s a byte, so that every time is a small integer.
 """
@@ -16,7 +16,7 @@ from course_lib import networks, run
 from course_lib.collectives import allreduce_ring
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.routes import Hop, Link, Route, Routes
-from course_lib.comm.simulated.topologies import SlowCard
+from course_lib.comm.simulated.topologies import SlowNic
 from tests.contract import test_started_programs as started
 from tests.simulated.test_random_programs import follow, programs
 
@@ -55,8 +55,8 @@ CASES = {
     "a ring's far ranks": (RING, 6, [(0, 2, 5)], [25]),
     "the shorter way round": (RING, 6, [(0, 4, 5)], [25]),
     "half way round goes right": (RING, 4, [(0, 2, 5), (1, 3, 5, 10.0)], [25, 40]),
-    "room on a cable before it is used": (RING, 8, [(0, 3, 5), (1, 2, 5, 5.0)], [35, 20]),
-    "a cable on the way is shared": (RING, 8, [(0, 3, 5), (1, 2, 5, 7.0)], [35, 30]),
+    "room on a link before it is used": (RING, 8, [(0, 3, 5), (1, 2, 5, 5.0)], [35, 20]),
+    "a link on the way is shared": (RING, 8, [(0, 3, 5), (1, 2, 5, 7.0)], [35, 30]),
     "a ring's directions are not shared": (RING, 6, [(0, 2, 5), (3, 1, 5)], [25, 25]),
     "inside a host": (hosts_of(2, FAR), 4, [(0, 1, 5)], [15]),
     "between hosts": (hosts_of(2, FAR), 4, [(0, 2, 5)], [110]),
@@ -70,18 +70,18 @@ CASES = {
     "a far message leaves room for a near one": (
         hosts_of(2, FAR), 4, [(0, 2, 5), (3, 2, 5, 20.0)], [110, 110]
     ),
-    "a slow card sends": (HAND.with_slow_card(0, 3.0), 2, [(0, 1, 5)], [45]),
-    "a slow card receives": (HAND.with_slow_card(1, 3.0), 2, [(0, 1, 5)], [45]),
-    "slow twice": (HAND.with_slow_card(1, 3.0).with_slow_card(1, 2.0), 2, [(0, 1, 5)], [90]),
-    "others' cards are as they were": (HAND.with_slow_card(2, 3.0), 3, [(0, 1, 5)], [15]),
-    "slow senders to a fast card": (
-        HAND.with_slow_card(0, 3.0).with_slow_card(1, 3.0), 3, [(0, 2, 5), (1, 2, 5)], [45, 45]
+    "a slow NIC sends": (HAND.with_slow_nic(0, 3.0), 2, [(0, 1, 5)], [45]),
+    "a slow NIC receives": (HAND.with_slow_nic(1, 3.0), 2, [(0, 1, 5)], [45]),
+    "slow twice": (HAND.with_slow_nic(1, 3.0).with_slow_nic(1, 2.0), 2, [(0, 1, 5)], [90]),
+    "others' NICs are as they were": (HAND.with_slow_nic(2, 3.0), 3, [(0, 1, 5)], [15]),
+    "slow senders to a fast NIC": (
+        HAND.with_slow_nic(0, 3.0).with_slow_nic(1, 3.0), 3, [(0, 2, 5), (1, 2, 5)], [45, 45]
     ),
     "a slow receiver serves one by one": (
-        HAND.with_slow_card(2, 3.0), 3, [(0, 2, 5), (1, 2, 5)], [45, 60]
+        HAND.with_slow_nic(2, 3.0), 3, [(0, 2, 5), (1, 2, 5)], [45, 60]
     ),
     "no bytes have their turn too": (
-        HAND.with_slow_card(3, 2.0), 4, [(1, 2, 0), (0, 2, 5)], [15, 15]
+        HAND.with_slow_nic(3, 2.0), 4, [(1, 2, 0), (0, 2, 5)], [15, 15]
     ),
     "a slow link": (HAND.with_slow_link(0, 1, 3.0), 3, [(0, 1, 5)], [45]),
     "a slow link's other direction": (HAND.with_slow_link(0, 1, 3.0), 3, [(1, 0, 5)], [15]),
@@ -127,7 +127,7 @@ WRONG_ROUTES = {
         start_s + sum(lat + n_bytes * link.beta_s_per_byte for link, lat in self._hops_at(start_s)),
     ),
     "only the last link counts": lambda self, n_bytes, start_s, late_s=0.0: CARRY(
-        Route(self._card, self._hops[-1:]), n_bytes, start_s
+        Route(self._nic, self._hops[-1:]), n_bytes, start_s
     ),
     "the slowest link does not decide": lambda self, n_bytes, start_s, late_s=0.0: CARRY(
         Route(Hop(Link(0.0), 0.0), self._hops_at(start_s)), n_bytes, start_s
@@ -150,7 +150,7 @@ def test_a_wrong_model_would_be_seen(monkeypatch, name):
     assert wrong
 
 
-def test_a_straggler_computes_longer_and_its_card_is_as_it_was():
+def test_a_straggler_computes_longer_and_its_nic_is_as_it_was():
     def work(comm):
         with comm.compute("work", flops=60.0):
             pass
@@ -169,7 +169,7 @@ def test_a_straggler_computes_longer_and_its_card_is_as_it_was():
 # The model as a whole
 
 LIKE = Network("like", 3e-5, 1e8, flops_per_s=1e9)
-UNSLOWED = dataclasses.replace(LIKE, slow=(SlowCard(0, 1.0),))
+UNSLOWED = dataclasses.replace(LIKE, slow=(SlowNic(0, 1.0),))
 
 
 @given(programs, st.integers(1, 7), st.booleans())
@@ -223,42 +223,42 @@ networks_of_any_kind = st.builds(
 
 @given(networks_of_any_kind, st.integers(2, 9), st.integers(0, 8), st.integers(0, 2000))
 @settings(max_examples=40, deadline=None)
-def test_a_message_alone_takes_the_sum_of_latencies_and_the_largest_beta(cable, size, dst, n_bytes):
+def test_a_message_alone_takes_the_sum_of_latencies_and_the_largest_beta(link, size, dst, n_bytes):
     dst %= size
     if dst == 0:
         return
-    slow = networks.ring(cable).with_slow_card(0, 2.0).with_slow_link(0, dst, 3.0)
+    slow = networks.ring(link).with_slow_nic(0, 2.0).with_slow_link(0, dst, 3.0)
     hops = min(dst, size - dst)
-    plain_s = hops * cable.latency_s + n_bytes * cable.beta_s_per_byte
-    slow_s = 3.0 * ((hops + 1) * cable.latency_s + n_bytes * 2.0 * cable.beta_s_per_byte)
-    for network, expected_s in ((networks.ring(cable), plain_s), (slow, slow_s)):
+    plain_s = hops * link.latency_s + n_bytes * link.beta_s_per_byte
+    slow_s = 3.0 * ((hops + 1) * link.latency_s + n_bytes * 2.0 * link.beta_s_per_byte)
+    for network, expected_s in ((networks.ring(link), plain_s), (slow, slow_s)):
         _, arrived_s = Routes(network, size).between(0, dst).carry(n_bytes, 0.0)
         assert math.isclose(arrived_s, expected_s, rel_tol=1e-9)
 
 
 @given(networks_of_any_kind, st.integers(2, 8), st.integers(1, 500))
 @settings(max_examples=20, deadline=None)
-def test_a_ring_of_messages_is_as_fast_on_cables_as_on_a_star(cable, workers, length):
+def test_a_ring_of_messages_is_as_fast_on_links_as_on_a_star(link, workers, length):
     def reduce(comm):
         allreduce_ring(comm, np.ones(length * comm.size))
 
     star_s, ring_s = (
         run(reduce, workers=workers, backend="simulated", network=network).elapsed_s
-        for network in (cable, networks.ring(cable))
+        for network in (link, networks.ring(link))
     )
     assert math.isclose(star_s, ring_s, rel_tol=1e-9)
 
 
 @given(networks_of_any_kind, st.integers(1, 4), st.integers(1, 4), st.integers(1, 2000))
 @settings(max_examples=20, deadline=None)
-def test_ranks_that_share_an_uplink_share_its_bandwidth(cable, ranks, hosts, n_bytes):
+def test_ranks_that_share_an_uplink_share_its_bandwidth(link, ranks, hosts, n_bytes):
     def shift(comm):
         """Send to the same place on the next host."""
         there, back = ((comm.rank + d * ranks) % comm.size for d in (1, -1))
         if hosts > 1:
             comm.sendrecv(np.zeros(n_bytes, "u1"), there, back)
 
-    network = hosts_of(ranks, between=cable, inside=dataclasses.replace(cable, latency_s=0.0))
+    network = hosts_of(ranks, between=link, inside=dataclasses.replace(link, latency_s=0.0))
     elapsed_s = run(shift, workers=ranks * hosts, backend="simulated", network=network).elapsed_s
-    shared_s = cable.latency_s + ranks * n_bytes * cable.beta_s_per_byte
+    shared_s = link.latency_s + ranks * n_bytes * link.beta_s_per_byte
     assert math.isclose(elapsed_s, shared_s if hosts > 1 else 0.0, rel_tol=1e-9)

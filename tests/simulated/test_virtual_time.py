@@ -72,14 +72,14 @@ CASES = {
     "rendezvous waits for the receive": (one_message, (5, 0.0, 7.0), 2, True, [12, 22]),
     "rendezvous, receive first": (one_message, (5, 7.0, 0.0), 2, True, [12, 22]),
     "two senders share a receiver": (two_senders, ([0, 0, 0],), 3, False, [[15, 20], 5, 5]),
-    "the card serves by time, not by rank": (
+    "the NIC serves by time, not by rank": (
         two_senders, ([0, 3, 1],), 3, False, [[21, 21], 8, 6]
     ),
-    "the card stands still between": (two_senders, ([0, 0, 12],), 3, False, [[15, 27], 5, 17]),
-    "a card sends and receives at once": (both_ways, ([5, 5],), 2, False, [15, 15]),
+    "the NIC stands still between": (two_senders, ([0, 0, 12],), 3, False, [[15, 27], 5, 17]),
+    "a NIC sends and receives at once": (both_ways, ([5, 5],), 2, False, [15, 15]),
     "sendrecv ends with its later part": (both_ways, ([100, 1],), 2, False, [100, 110]),
     "sendrecv in rendezvous": (both_ways, ([5, 7],), 2, True, [17, 15]),
-    "a sender's messages queue on its card": (
+    "a sender's messages queue on its NIC": (
         one_after_the_other, (), 2, False, [[5, 10, 15], [15, 20, 25]]
     ),
 }  # fmt: skip
@@ -106,9 +106,9 @@ def wrong_transfer(busiest):
 
     def transfer(self, message, receiver, start_s):
         n_s = message.data.nbytes * self.world.beta_s_per_byte
-        mine, to = self.card.receives_free_s, receiver.card.receives_free_s
+        mine, to = self.nic.receives_free_s, receiver.nic.receives_free_s
         free_s, message.arrived_s = busiest(mine, to, start_s, n_s, self.world.alpha_s)
-        receiver.card.receives_free_s = max(to, message.arrived_s)
+        receiver.nic.receives_free_s = max(to, message.arrived_s)
         message.number = self.mail.add(
             self.rank, receiver.rank, message.sent, 0, start_s, free_s, message.arrived_s
         )

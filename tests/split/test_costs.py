@@ -230,7 +230,7 @@ def test_the_hybrid_sends_as_much_less_as_the_published_sizes_say(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 4])
-def test_slices_hide_what_one_large_batch_waits_for_and_turns_keep_one_card_busy(workers):
+def test_slices_hide_what_one_large_batch_waits_for_and_turns_keep_one_nic_busy(workers):
     """The three joins send the same bytes, and the paper's order of their times is ours."""
     model = Chain(
         [

@@ -30,7 +30,7 @@ def import_course_lib(after: str = "") -> tuple[float, set[str]]:
     return float(seconds), set(modules.split())
 
 
-def test_importing_the_package_loads_nothing_heavy_and_is_quick():
+def test_importing_the_package_loads_nothing_heavy_and_is_fast():
     seconds, modules = import_course_lib()
     assert not modules & set(HEAVY)
     print(f"import course_lib: {seconds:.3f} s (wanted: under 0.2 s on an idle machine)")

@@ -56,7 +56,7 @@ def refused(call):
         say("RANK", os.environ["RANK"], type(error).__name__, str(error).splitlines()[0])
 """
 
-# Clocks are compared by messages: each is wrong by up to half of its quickest exchange. That is a
+# Clocks are compared by messages: each is wrong by up to half of its fastest exchange. That is a
 # fraction of a millisecond, on a busy computer more. The clocks of these ranks are 1000 s apart.
 WELL = """
 SLACK_S = 0.1

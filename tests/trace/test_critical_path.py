@@ -63,7 +63,7 @@ def test_a_message_that_was_there_in_time_holds_nobody_up():
     assert way(trace) == [(1, 2)]
 
 
-def test_who_waits_for_its_own_card_does_not_wait_for_what_has_arrived():
+def test_who_waits_for_its_own_nic_does_not_wait_for_what_has_arrived():
     def slow_sender(comm, x):
         if comm.rank == 0:
             comm.send(x[:1], 1)

@@ -29,7 +29,7 @@ def sum_at_rank_0(comm: Communicator, x: Any) -> Any:
 
     Notes
     -----
-    Cost: 2 rounds; P - 1 messages of n bytes in and P - 1 out, all of them over rank 0's card.
+    Cost: 2 rounds; P - 1 messages of n bytes in and P - 1 out, all of them over rank 0's NIC.
     """
     if comm.rank != 0:
         comm.send(x, dst=0)

@@ -22,7 +22,7 @@ class PredictBatchSize(PredictTask):
         """Begin with numbers like those of the lecture, whose root is not whole.
 
         In the next to last two the whole number next to the root is not the best: with 44, 50 and 7
-        the root is 2.48, and 3 is quicker than 2. In the last case one example is best.
+        the root is 2.48, and 3 is faster than 2. In the last case one example is best.
         """
         return (
             (210, 20, 40, 90), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150),

@@ -61,7 +61,7 @@ class Combine(Task):
         return super().compare(case, arguments, got) or differing_bits(got, "models")
 
     def price(self, case: Case) -> Price:
-        """Send P - 1 partial sums in and P - 1 models out, all over rank 0's card."""
+        """Send P - 1 partial sums in and P - 1 models out, all over rank 0's NIC."""
         n, others = case.settings["n"], case.workers - 1
         if not others:
             return Price(0, 0, 0)

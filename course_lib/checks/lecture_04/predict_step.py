@@ -42,13 +42,13 @@ class PredictStep(PredictTask):
 
     def _unforeseen(self, secret: int) -> Iterator[Any]:
         rng = np.random.default_rng([secret, 7])
-        for ratio in (0.2, 1.0, 5.0):  # of computing to what the card carries
+        for ratio in (0.2, 1.0, 5.0):  # of computing to what the NIC carries
             n_workers = int(rng.integers(2, 12))
             n_bytes, bandwidth = 8 * int(rng.integers(4_000, 20_000)), 10 ** rng.uniform(8, 10)
-            card_s = 2 * n_workers * n_bytes / bandwidth
+            nic_s = 2 * n_workers * n_bytes / bandwidth
             yield (
-                n_workers, n_bytes, float(ratio * card_s * rng.uniform(0.8, 1.2)),
-                float(card_s * rng.uniform(0.01, 0.1)), float(10 ** rng.uniform(-6, -4)),
+                n_workers, n_bytes, float(ratio * nic_s * rng.uniform(0.8, 1.2)),
+                float(nic_s * rng.uniform(0.01, 0.1)), float(10 ** rng.uniform(-6, -4)),
                 float(bandwidth),
             )  # fmt: skip
 
@@ -67,32 +67,32 @@ class PredictStep(PredictTask):
     def alternatives(self, *numbers: Any) -> Mapping[str, Sequence[Alternative]]:
         """Know the usual mistakes."""
         workers, n_bytes, gradient_s, update_s, latency_s, bandwidth = numbers
-        on_card_s = n_bytes / bandwidth
-        computing_s = gradient_s + (workers + 1) * (latency_s + on_card_s)
-        card_s = 2 * workers * on_card_s + workers * latency_s
-        right = max(computing_s, card_s) + update_s
+        on_nic_s = n_bytes / bandwidth
+        computing_s = gradient_s + (workers + 1) * (latency_s + on_nic_s)
+        nic_s = 2 * workers * on_nic_s + workers * latency_s
+        right = max(computing_s, nic_s) + update_s
         wrong = [
             ("no-update", "the update is missing: nothing is fetched before it", right - update_s),
             ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
              computing_s + update_s),
             ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
-             card_s + update_s),
+             nic_s + update_s),
             ("one-chain", "this is the shorter of the two chains",
-             min(computing_s, card_s) + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the card's time and the "
-             "gradient do not add up", gradient_s + 2 * workers * on_card_s + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the card's time and the "
-             "gradient do not add up", gradient_s + card_s + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the card's time and the "
+             min(computing_s, nic_s) + update_s),
+            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
+             "gradient do not add up", gradient_s + 2 * workers * on_nic_s + update_s),
+            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
+             "gradient do not add up", gradient_s + nic_s + update_s),
+            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
              "gradient do not add up",
-             gradient_s + 2 * workers * (latency_s + on_card_s) + update_s),
-            ("one-worker", "the pushes go through the server's card one after the other: W of them",
-             gradient_s + 2 * (latency_s + on_card_s) + update_s),
+             gradient_s + 2 * workers * (latency_s + on_nic_s) + update_s),
+            ("one-worker", "the pushes go through the server's NIC one after the other: W of them",
+             gradient_s + 2 * (latency_s + on_nic_s) + update_s),
             ("no-latency", "the latencies are missing",
-             max(gradient_s + (workers + 1) * on_card_s, 2 * workers * on_card_s) + update_s),
+             max(gradient_s + (workers + 1) * on_nic_s, 2 * workers * on_nic_s) + update_s),
             ("bits", "bandwidth is in bytes per second already",
-             max(gradient_s + (workers + 1) * (latency_s + 8 * on_card_s),
-                 2 * workers * 8 * on_card_s + workers * latency_s) + update_s),
+             max(gradient_s + (workers + 1) * (latency_s + 8 * on_nic_s),
+                 2 * workers * 8 * on_nic_s + workers * latency_s) + update_s),
         ]  # fmt: skip
         return {
             "seconds": [*wrong, ("milliseconds", "in seconds, please", 1e3 * right)],

@@ -50,7 +50,7 @@ class AllReduceTree(AllReduce):
         """Send one message up and one down along each of the P - 1 edges."""
         size, n = case.workers, n_bytes(case)
         messages, depth = 2 * (size - 1), size.bit_length() - 1
-        # A parent's card carries its children's messages one after the other, in and out: where
+        # A parent's NIC carries its children's messages one after the other, in and out: where
         # every parent has two, each of the 2 * depth rounds takes the time of 2n bytes.
         full = size & (size + 1) == 0
         seconds = 2 * depth * (DEFAULT.latency_s + 2 * n * DEFAULT.beta_s_per_byte)

@@ -79,7 +79,7 @@ class BestWorkers(ChoiceTask):
             ("smooth", "the root is where the smooth function is smallest; whole examples and "
              "whole workers move it: compare T for all N",
              _at(min(batch, max(1, round(smooth))), right)),
-            ("cheapest", "one worker is the cheapest, and most efficient; the quickest is asked "
+            ("cheapest", "one worker is the cheapest, and most efficient; the fastest is asked "
              "for", _at(1, right)),
         ]  # fmt: skip
 

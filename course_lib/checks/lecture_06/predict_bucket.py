@@ -29,7 +29,7 @@ class PredictBucket(ChoiceTask):
     rounding_terms = 1 << 20
     other_number = (
         "for 2 layers a bucket, draw computing and network of the case under each other; then "
-        "write the same as a loop over the buckets, and look for the {name} of the quickest"
+        "write the same as a loop over the buckets, and look for the {name} of the fastest"
     )
 
     def tried(self) -> Sequence[tuple[Any, ...]]:
@@ -90,7 +90,7 @@ class PredictBucket(ChoiceTask):
              with_ring(lambda n: 2 * (size - 1) * (alpha + n * beta))),
             ("side-by-side", "the network carries one bucket at a time: the next one waits",
              _least(n_layers, side_by_side)),
-            ("last-bucket", "the last bucket may have fewer layers than the others, and be quicker",
+            ("last-bucket", "the last bucket may have fewer layers than the others, and be faster",
              _least(n_layers, lambda layers: _in_turn([layers] * -(-n_layers // layers),
                                                       layer_bytes, backward_s, ring_s))),
             ("one-layer", "a bucket of one layer wastes latencies: compare the times",

@@ -40,14 +40,14 @@ class Entry(ABC):
 
     Attributes
     ----------
-    quick : str
+    fast : str
         What is asked at every switch: the same, or something that is false whenever that is.
     """
 
     def __init__(self, what: str, whose: Whose, usual: str, names: dict[str, Any]) -> None:
         self.what = what
         self.whose = whose
-        self.usual = self.quick = usual
+        self.usual = self.fast = usual
         self.names = names
 
     @cached_property

@@ -180,7 +180,7 @@ class NumpyGenerator(Generator):
         word, first = self._block[-8:], memoryview(bytes(self._block[-8:]))
         super().__init__("numpy.random", beginning, word, first)
         self.usual += " and numpy_random._bit_generator is numpy_bits"
-        self.quick = self.usual
+        self.fast = self.usual
         self.names |= {"numpy_random": self._singleton, "numpy_bits": self._bits}
 
     def _is_new(self) -> bool:

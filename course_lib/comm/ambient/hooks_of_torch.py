@@ -21,7 +21,7 @@ class ModuleHooks(Entry):
             "hooks of all modules", "rank", "hooks_of_modules_are_usual()",
             {"hooks_of_modules_are_usual": self._are_usual, "noted": NOTED},
         )  # fmt: skip
-        self.quick = "not noted.changed"
+        self.fast = "not noted.changed"
         self._variables = vars(torch.nn.modules.module)
         now = {k: v for k, v in self._variables.items() if k.startswith("_global_")}
         self._dicts = [name for name, value in now.items() if isinstance(value, OrderedDict)]

@@ -81,7 +81,7 @@ class Loggers(Entry):
             for name in names:
                 _CALLS.begin(owner, name)
         if note_variables(logging):
-            self.quick = UNCHANGED
+            self.fast = UNCHANGED
 
     def end(self, callers: Any) -> None:  # noqa: ARG002 - it has never been put aside
         """Undo what was changed, and note no more."""

@@ -34,7 +34,7 @@ class Snapshot:
 
     def sees(self, entry: Entry, also: str = "") -> Entry:
         """Have an entry ask the snapshot at a switch, and what that does not see."""
-        entry.quick = f"torch_snapshot.is_same(){also}"
+        entry.fast = f"torch_snapshot.is_same(){also}"
         entry.names["torch_snapshot"] = self
         return entry
 

@@ -52,7 +52,7 @@ class Attribute(Entry):
     def begin(self) -> Any:
         """Note changes from now on."""
         if note_variables(self._module):
-            self.quick = UNCHANGED
+            self.fast = UNCHANGED
 
     def end(self, callers: Any) -> None:  # noqa: ARG002 - it has never been put aside
         """Undo what was changed."""
@@ -100,7 +100,7 @@ class ListAttribute(Attribute):
         listed, contents = f"usual_{name}_of_{module.__name__}", f"contents_of_{name}"
         self.names |= {listed: self._copy, contents: self._contents}
         self.usual += f" and {listed} == {contents}"
-        self.quick = self.usual
+        self.fast = self.usual
 
     def begin(self) -> Any:
         """Have ranks find the copy, and note changes from now on."""
@@ -177,7 +177,7 @@ class Called(NotesCalls, Setting):
         self._setters = [(module, setter) for module, setter in setters if hasattr(module, setter)]
         self._calls = _calls_of(what)
         self.usual = f"not {name}_calls.touched or {name}() == usual_{name}"
-        self.quick = UNCHANGED
+        self.fast = UNCHANGED
         self.names |= {f"{name}_calls": self._calls, "noted": NOTED}
 
     def put_back(self, own: Any) -> None:

@@ -74,7 +74,7 @@ def of_asyncio(asyncio: Any) -> list[Entry]:
         lambda own: setattr(asyncio.events, "_event_loop_policy", own), None,
     )  # fmt: skip
     policy.names["asyncio_events"] = vars(asyncio.events)
-    policy.usual = policy.quick = 'asyncio_events.get("_event_loop_policy") is None'
+    policy.usual = policy.fast = 'asyncio_events.get("_event_loop_policy") is None'
     return [
         policy,
         # A notebook has one that runs; a new thread may run its own, and so may every rank.
@@ -185,7 +185,7 @@ class Warnings(Entry):
         self._set(self._usual)
         self._registries.begin()
         if note_variables(self._module):
-            self.quick = UNCHANGED
+            self.fast = UNCHANGED
         return callers
 
     def end(self, callers: Any) -> None:
@@ -229,7 +229,7 @@ class Environment(Entry):
             "variables of the environment", "rank", "variables == variables.usual",
             {"variables": self._data, "noted": NOTED},
         )  # fmt: skip
-        self.quick = UNCHANGED
+        self.fast = UNCHANGED
         self._zone = self._variables.encodekey("TZ")
         self._zone_names = time.tzname
 

@@ -125,7 +125,7 @@ class PrintOptions(Entry):
             "how tensors are printed", "rank", "print_options == usual_print_options",
             {"print_options": vars(options), "usual_print_options": usual, "noted": NOTED},
         )  # fmt: skip
-        self.quick = "not noted.changed"
+        self.fast = "not noted.changed"
         self._options = options
         self._kind = type(options)
         self._usual = usual

@@ -204,7 +204,7 @@ class Surroundings:
         for entry in checked:
             self._names.update(entry.names)
         # Each is a list of what must be true, and some have a part in common.
-        checks = dict.fromkeys(part for entry in checked for part in entry.quick.split(" and "))
+        checks = dict.fromkeys(part for entry in checked for part in entry.fast.split(" and "))
         self.is_usual = function_of(" and ".join(checks), self._names)
         if "torch" not in self._to_come:
             self.is_half_way = half_way(sys.modules["torch"])

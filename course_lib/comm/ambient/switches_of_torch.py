@@ -112,7 +112,7 @@ class Switches(NotesCalls):
             "not switch_calls.touched or switches.are_usual()",
             {"switch_calls": self._calls, "switches": self, "noted": NOTED},
         )  # fmt: skip
-        self.quick = UNCHANGED
+        self.fast = UNCHANGED
         self._torch = torch
         self._usual = {
             (place, change): self._now(place, tell) if usual is _CALLERS else usual

@@ -12,21 +12,21 @@ heap. A flow whose clock has moved on puts itself back there and switches straig
 one; a flow that waits for another is in no heap: whoever completes its message puts it back. So
 everything happens in the order of virtual time, and the same seed gives the same trace to the byte.
 
-**The network.** Every rank has one card, and a card sends and receives at the same time (full
-duplex). A message of n bytes that starts at time s keeps the sender's card busy in
-``[s, s + n*beta]`` and the receiver's card for ``n*beta`` from ``s + alpha``, or from the moment
-the receiver's card is free, if that is later (cut through: the head arrives while the tail is still
-being sent). ``send`` returns when its own card is free; the message has arrived when the receiver's
-card is done. Up to ``EAGER_BYTES`` a message starts when it is sent; a larger one, or any one with
+**The network.** Every rank has one NIC, and a NIC sends and receives at the same time (full
+duplex). A message of n bytes that starts at time s keeps the sender's NIC busy in
+``[s, s + n*beta]`` and the receiver's NIC for ``n*beta`` from ``s + alpha``, or from the moment
+the receiver's NIC is free, if that is later (cut through: the head arrives while the tail is still
+being sent). ``send`` returns when its own NIC is free; the message has arrived when the receiver's
+NIC is done. Up to ``EAGER_BYTES`` a message starts when it is sent; a larger one, or any one with
 ``rendezvous=True``, when its receive is posted as well. A barrier, a split and a shared array cost
 nothing: all leave when the last one enters. For an algorithm that goes in rounds this gives
-``T = rounds*alpha + beta * (sum over rounds of the bytes on the busiest card)``.
+``T = rounds*alpha + beta * (sum over rounds of the bytes on the busiest NIC)``.
 
 **Links.** On a ring, or between hosts that share uplinks, a message occupies every link on its way,
-the cards included, each for ``n*beta`` of that link, cut through: alone it takes the sum of the
+the NICs included, each for ``n*beta`` of that link, cut through: alone it takes the sum of the
 latencies plus n times the largest beta, and where messages share a link they queue. What waits in
-the middle waits there: ``send`` returns when the sender's own card is free, however slow the rest.
-A slow card or a slow link is one with other numbers. ``routes`` has this; a plain star without
+the middle waits there: ``send`` returns when the sender's own NIC is free, however slow the rest.
+A slow NIC or a slow link is one with other numbers. ``routes`` has this; a plain star without
 faults does without it, and gives the same times to the last bit.
 
 **Faults.** A schedule says which ranks crash and perhaps come back, which messages are lost,
@@ -35,8 +35,8 @@ what each does and what is lost with a rank. The same schedule gives the same ru
 
 **Beside each other.** ``comm.start`` makes a flow whose clock begins at its starter's; ``wait``
 moves the waiter's clock to the later of both. A computer is thought to have a core for each flow,
-so that arithmetic in two of them overlaps, but one card: what is ready to leave while another
-message is leaving queues, first in, first out, and reaches the receiver's card only once it leaves.
+so that arithmetic in two of them overlaps, but one NIC: what is ready to leave while another
+message is leaving queues, first in, first out, and reaches the receiver's NIC only once it leaves.
 
 **When nobody can go on**, the heap is empty while flows still wait. Then the circle of who waits
 for whom is the explanation, with the line of each rank's function, read from its sleeping frame.
@@ -55,6 +55,6 @@ takes its time times a factor that its rank draws, the same for the same seed. O
 of them, and so an order of events; that of another run plays it again.
 
 Read ``networks``, then ``flow`` (a clock and a greenlet) and ``event_loop``, then
-``communicator`` (the verbs) with ``cards`` and ``groups``, then ``explain``; then, for networks
+``communicator`` (the verbs) with ``nics`` and ``groups``, then ``explain``; then, for networks
 that are no star, ``topologies`` and ``routes``, and for faults ``faults`` and ``fault_injector``.
 """

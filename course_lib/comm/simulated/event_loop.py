@@ -17,7 +17,6 @@ from course_lib.comm.job import Job
 from course_lib.comm.messages import Tag
 from course_lib.comm.shipping import load_call, pack_call
 from course_lib.comm.simulated import partings
-from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.communicator import SimulatedCommunicator
 from course_lib.comm.simulated.endings import kill
 from course_lib.comm.simulated.faults import Faults, SlowLink
@@ -27,6 +26,7 @@ from course_lib.comm.simulated.log import Log
 from course_lib.comm.simulated.losses import Losses
 from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.nics import Nic
 from course_lib.comm.simulated.returned import travelled
 from course_lib.comm.simulated.routed import RoutedCommunicator
 from course_lib.comm.simulated.routes import Routes
@@ -51,7 +51,7 @@ class EventLoop:
         By (rank, number): the function of every rank, and what has been started and still runs.
     heap : list of (float, int, int, greenlet)
         (clock in virtual seconds, rank, number, flow) of every flow that can go on and is not
-        running; and of cards that have messages to send, which come before the rank's flows.
+        running; and of NICs that have messages to send, which come before the rank's flows.
     loop : greenlet
         Where ``run`` runs; a flow that ends, or finds the heap empty, switches there.
     thread : int
@@ -105,7 +105,7 @@ class EventLoop:
         self.failure: Failure | None = None
         self.time_is_up = False
         self.ending = False
-        self.cards = [Card(rank, self) for rank in range(job.workers)]
+        self.nics = [Nic(rank, self) for rank in range(job.workers)]
         self.n_flows = [0] * job.workers
         self.n_open = [0] * job.workers
         self.returned: set[int] = set()

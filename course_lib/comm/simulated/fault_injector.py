@@ -17,7 +17,6 @@ from greenlet import greenlet
 from course_lib.comm.errors import RunError, WorkerKilled
 from course_lib.comm.failures import Failure
 from course_lib.comm.simulated import describe
-from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.endings import take_out
 from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_events import Crash, Delay, Drop, Duplicate, Partition
@@ -26,6 +25,7 @@ from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group
 from course_lib.comm.simulated.in_flight import ANY, InFlight
 from course_lib.comm.simulated.messaging import MessagingCommunicator
+from course_lib.comm.simulated.nics import Nic
 from course_lib.comm.simulated.topologies import SlowLink
 from course_lib.trace.events import Fault
 
@@ -228,8 +228,8 @@ def _forget(group: Group, rank: int, world: EventLoop) -> int:
     if old.message is not None:  # it was on its way to a receive that had been posted
         n_lost, old.message = n_lost + 1, None
     if group is world.everybody:
-        old.card.forget()
-        world.cards[rank] = Card(rank, world)
+        old.nic.forget()
+        world.nics[rank] = Nic(rank, world)
         new = type(old)(group, old.rank, world)
         new.inbox, new.flow, new.awaited_by = old.inbox, old.flow, old.awaited_by
         group.comms[old.rank] = new

@@ -26,7 +26,7 @@ class InFlight:
     ``arrived_s`` is infinite while the message waits at its sender for its receive to be posted.
     ``number`` is its place in the log, once it has started; ``stamp`` is that of the collective it
     was sent in. ``poster`` is who waits for it to leave: the flow in its verb, or what ``isend``
-    has returned. ``queued`` says whether it waits for its sender's card, ``lies_there`` whether it
+    has returned. ``queued`` says whether it waits for its sender's NIC, ``lies_there`` whether it
     is, or was, in the receiver's inbox. ``trouble`` is what NumPy raised when it was combined.
     ``fate`` is there only in a run with faults, from when it has been decided.
     """

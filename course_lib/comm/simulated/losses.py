@@ -14,12 +14,12 @@ from greenlet import greenlet
 
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.losses import LOST, RESTARTED, all_in_its_collectives, rank_lost
-from course_lib.comm.simulated.cards import Card
 from course_lib.comm.simulated.endings import take_out
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group, Meeting
 from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.simulated.messaging import MessagingCommunicator
+from course_lib.comm.simulated.nics import Nic
 from course_lib.comm.simulated.posted import Posted, PostedReceive
 from course_lib.comm.wait_graph import GROUP_VERBS
 from course_lib.trace.events import Fault
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Losses"]
 
-_BEFORE_FLOWS = -1_000_000_000  # in the heap, also before cards and scheduled faults
+_BEFORE_FLOWS = -1_000_000_000  # in the heap, also before NICs and scheduled faults
 
 
 class Losses:
@@ -146,11 +146,11 @@ class Losses:
         self._world.latest_end_s = max(self._world.latest_end_s, now_s)
 
     def _stand_in(self, rank: int) -> None:
-        """Put a new end of everybody's communicator where a rank may be again, and a new card."""
+        """Put a new end of everybody's communicator where a rank may be again, and a new NIC."""
         world = self._world
         old = world.everybody.comms[rank]
-        old.card.forget()
-        world.cards[rank] = Card(rank, world)
+        old.nic.forget()
+        world.nics[rank] = Nic(rank, world)
         new = type(old)(world.everybody, rank, world)
         new.flow = old.flow
         world.everybody.comms[rank] = new
@@ -258,11 +258,11 @@ def _withdraw(comm: MessagingCommunicator, poster: "Flow | Posted[object]") -> N
         return
     receiver = comm.peers[poster.sends_to]
     poster.sends_to = None
-    comm.card.cancel(poster)
+    comm.nic.cancel(poster)
     waiting = receiver.inbox[comm.rank]
     for message in [each for each in waiting if each.poster is poster]:
         waiting.remove(message)
-    comm.card.release(waiting, receiver)
+    comm.nic.release(waiting, receiver)
 
 
 def _forget(group: Group, rank: int) -> None:

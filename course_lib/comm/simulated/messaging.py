@@ -1,4 +1,4 @@
-"""Messages of a simulated rank: what each verb does to the clocks, the cards and the inboxes."""
+"""Messages of a simulated rank: what each verb does to the clocks, the NICs and the inboxes."""
 
 import math
 from collections import defaultdict, deque
@@ -36,8 +36,8 @@ class MessagingCommunicator(Communicator):
         rank has called ``start``; the inbox is there before.
     run_rank : int
         The rank in the whole run.
-    card : Card
-        That rank's network card, shared by all its communicators.
+    nic : Nic
+        That rank's NIC, shared by all its communicators.
     listens_to : int or None
         The rank it waits to hear from, or ``ANY``.
     posted : dict of int to deque of PostedReceive
@@ -58,7 +58,7 @@ class MessagingCommunicator(Communicator):
         self.group = group
         self.peers = group.comms
         self.run_rank = group.members[rank]
-        self.card = world.cards[self.run_rank]
+        self.nic = world.nics[self.run_rank]
         self.log = world.log
         self.mail = group.mail
         self.listens_to: int | None = None
@@ -77,9 +77,9 @@ class MessagingCommunicator(Communicator):
     def _post_send(
         self, message: InFlight, receiver: "MessagingCommunicator", now_s: float
     ) -> None:
-        poster, card = message.poster, self.card
-        if card.sends_free_s > now_s:  # something else of this rank is leaving
-            card.enqueue(message, receiver)
+        poster, nic = message.poster, self.nic
+        if nic.sends_free_s > now_s:  # something else of this rank is leaving
+            nic.enqueue(message, receiver)
             poster.sends_to = receiver.rank
             poster.open_parts += 1
             return
@@ -97,7 +97,7 @@ class MessagingCommunicator(Communicator):
             receiver.message = message
             receiver.flow.wake(message.arrived_s)
             if messages:
-                card.release(messages, receiver)
+                nic.release(messages, receiver)
         else:
             lay_there, is_behind = message.lies_there, False
             if not lay_there:  # small ones, too, leave after those before them
@@ -111,7 +111,7 @@ class MessagingCommunicator(Communicator):
                 return
             free_s = self._transfer(message, receiver, now_s)
             if lay_there and messages:
-                card.release(messages, receiver)
+                nic.release(messages, receiver)
         if free_s > poster.done_s:
             poster.done_s = free_s
 
@@ -127,15 +127,15 @@ class MessagingCommunicator(Communicator):
         message = messages[0]
         if message.arrived_s == math.inf:
             sender = message.sender
-            if sender.card.sends_free_s > flow.now_s:
+            if sender.nic.sends_free_s > flow.now_s:
                 if not message.queued:
-                    sender.card.enqueue(message, self)
+                    sender.nic.enqueue(message, self)
                 self.listens_to = src
                 flow.open_parts += 1
                 return
             message.poster.sends_to = None
             message.poster.wake(sender._transfer(message, self, flow.now_s))
-            sender.card.release(messages, self)
+            sender.nic.release(messages, self)
         messages.popleft()
         self.message = message
         if message.arrived_s > flow.done_s:
@@ -144,15 +144,15 @@ class MessagingCommunicator(Communicator):
     def _transfer(
         self, message: InFlight, receiver: "MessagingCommunicator", start_s: float
     ) -> float:
-        """Let a message leave, from this rank: return when its card is free again."""
+        """Let a message leave, from this rank: return when its NIC is free again."""
         n_bytes = message.data.nbytes
-        world, card, mail = self.world, receiver.card, self.mail
+        world, nic, mail = self.world, receiver.nic, self.mail
         busy_s = n_bytes * world.beta_s_per_byte
         comes_s = start_s + world.alpha_s
-        if card.receives_free_s > comes_s:
-            comes_s = card.receives_free_s
-        arrived_s = message.arrived_s = card.receives_free_s = comes_s + busy_s
-        free_s = self.card.sends_free_s = start_s + busy_s
+        if nic.receives_free_s > comes_s:
+            comes_s = nic.receives_free_s
+        arrived_s = message.arrived_s = nic.receives_free_s = comes_s + busy_s
+        free_s = self.nic.sends_free_s = start_s + busy_s
         if mail is not None:
             message.number = mail.add(
                 self.run_rank, receiver.run_rank, message.sent, n_bytes,

@@ -9,8 +9,8 @@ from course_lib.comm.rates import Rates
 from course_lib.comm.simulated.service import ExponentialService, ServiceTimes
 from course_lib.comm.simulated.topologies import (
     Ring,
-    SlowCard,
     SlowLink,
+    SlowNic,
     Straggler,
     TwoLevel,
     duration,
@@ -25,7 +25,7 @@ __all__ = ["Network"]
 class Network:
     """A network: how ranks are connected, and how fast they compute.
 
-    Without a topology any two ranks are connected alike, each with one card. A message of n bytes
+    Without a topology any two ranks are connected alike, each with one NIC. A message of n bytes
     takes ``latency_s + n * beta_s_per_byte`` when nothing is in its way; the package's docstring
     says what happens when something is.
 
@@ -36,14 +36,14 @@ class Network:
     latency_s : float
         The time from sending a message's first byte until it arrives, alpha, in seconds; 0 or more.
     bandwidth_bytes_per_s : float
-        How many bytes a card sends, and at the same time receives, in a second; above 0, and
+        How many bytes a NIC sends, and at the same time receives, in a second; above 0, and
         ``math.inf`` for a network in which size does not matter.
     flops_per_s : float or tuple of float
         How many floating-point operations a rank does in a second: one number for all, or one for
         each rank (a straggler has a smaller one).
     topology : Ring or TwoLevel or None, default: None
         How ranks are connected if not any two alike; see ``ring`` and ``two_level``.
-    slow : tuple of Straggler, SlowCard or SlowLink, default: ()
+    slow : tuple of Straggler, SlowNic or SlowLink, default: ()
         What is slower than the rest; see the methods.
     service : ExponentialService, ServiceTimes or None, default: None
         How long computations take by chance or by a schedule; None: always what their flops say.
@@ -65,7 +65,7 @@ class Network:
     bandwidth_bytes_per_s: float
     flops_per_s: float | tuple[float, ...]
     topology: Ring | TwoLevel | None = None
-    slow: tuple[Straggler | SlowCard | SlowLink, ...] = ()
+    slow: tuple[Straggler | SlowNic | SlowLink, ...] = ()
     service: ExponentialService | ServiceTimes | None = None
 
     def __post_init__(self) -> None:
@@ -77,10 +77,10 @@ class Network:
         if not isinstance(self.topology, Ring | TwoLevel | None):
             raise TypeError(f"topology must be a Ring, a TwoLevel or None, got {self.topology!r}")
         if not isinstance(self.slow, tuple) or not all(
-            isinstance(part, Straggler | SlowCard | SlowLink) for part in self.slow
+            isinstance(part, Straggler | SlowNic | SlowLink) for part in self.slow
         ):
             raise TypeError(
-                f"slow must be a tuple of Straggler, SlowCard or SlowLink, got {self.slow!r}"
+                f"slow must be a tuple of Straggler, SlowNic or SlowLink, got {self.slow!r}"
             )
         if not isinstance(self.service, ExponentialService | ServiceTimes | None):
             raise TypeError(
@@ -96,7 +96,7 @@ class Network:
 
     @property
     def beta_s_per_byte(self) -> float:
-        """Seconds that a card is busy with one byte, the inverse of the bandwidth."""
+        """Seconds that a NIC is busy with one byte, the inverse of the bandwidth."""
         return 1.0 / self.bandwidth_bytes_per_s
 
     @property
@@ -106,11 +106,11 @@ class Network:
 
     @property
     def is_star(self) -> bool:
-        """Whether any two ranks are connected alike, and no card or link is slower than others."""
+        """Whether any two ranks are connected alike, and no NIC or link is slower than others."""
         return self.topology is None and all(isinstance(part, Straggler) for part in self.slow)
 
     def with_straggler(self, rank: int, factor: float) -> "Network":
-        """Let one rank compute more slowly; its card stays as it is.
+        """Let one rank compute more slowly; its NIC stays as it is.
 
         Parameters
         ----------
@@ -181,8 +181,8 @@ class Network:
         """
         return replace(self, service=ServiceTimes(seconds))
 
-    def with_slow_card(self, rank: int, factor: float) -> "Network":
-        """Give one rank a slower network card, for all that it sends and receives.
+    def with_slow_nic(self, rank: int, factor: float) -> "Network":
+        """Give one rank a slower NIC, for all that it sends and receives.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Network:
         Network
             A new one.
         """
-        return replace(self, slow=(*self.slow, SlowCard(rank, factor)))
+        return replace(self, slow=(*self.slow, SlowNic(rank, factor)))
 
     def with_slow_link(self, src: int, dst: int, factor: float) -> "Network":
         """Make one direction between two ranks slower.

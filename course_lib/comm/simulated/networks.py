@@ -23,7 +23,7 @@ References
 ----------
 1. IEEE Standard 802.3 for Ethernet: 1, 10 and 100 Gbit/s.
 2. D. Love, Gigabit Ethernet MPI Performance Tests, NW-GRID, University of Liverpool: 35 us with a
-   card's default settings, through a switch, with Open-MX's own ping-pong; 9 us are reached with
+   NIC's default settings, through a switch, with Open-MX's own ping-pong; 9 us are reached with
    special settings and Open MPI 1.3.1 over Open-MX, without a switch.
 3. J. Hurwitz and W. Feng, Initial End-to-End Performance Evaluation of 10-Gigabit Ethernet, Hot
    Interconnects 11, 2003: 20 us from one application to another, over TCP.
@@ -62,13 +62,13 @@ __all__ = [
 ]
 
 
-def ring(cable: Network) -> Network:
-    """Connect neighbours only, each pair by one cable of its own in each direction.
+def ring(link: Network) -> Network:
+    """Connect neighbours only, each pair by one link of its own in each direction.
 
     Parameters
     ----------
-    cable : Network
-        Latency and bandwidth of every cable, and of the cards; how fast ranks compute.
+    link : Network
+        Latency and bandwidth of every link, and of the NICs; how fast ranks compute.
 
     Returns
     -------
@@ -78,15 +78,15 @@ def ring(cable: Network) -> Network:
     Raises
     ------
     ValueError
-        If ``cable`` has a topology already.
+        If ``link`` has a topology already.
 
     Examples
     --------
     >>> ring(ethernet_10g).name
     'ring of ethernet_10g'
     """
-    _refuse_topology("cable", cable)
-    return replace(cable, name=f"ring of {cable.name}", topology=Ring())
+    _refuse_topology("link", link)
+    return replace(link, name=f"ring of {link.name}", topology=Ring())
 
 
 def two_level(inside: Network, between: Network, ranks_per_host: int) -> Network:
@@ -153,7 +153,7 @@ ethernet_100g = _preset("ethernet_100g", 5e-6, 12.5e9)
 """The fast Ethernet of a data centre."""
 
 infiniband_hdr = _preset("infiniband_hdr", 0.6e-6, 25e9)
-"""InfiniBand of 2018, four lanes: its card's memory is written without the operating system."""
+"""InfiniBand of 2018, four lanes: its NIC's memory is written without the operating system."""
 
 infiniband_ndr = _preset("infiniband_ndr", 0.6e-6, 50e9)
 """InfiniBand of 2021, four lanes."""

@@ -149,7 +149,7 @@ def _in_vain(flow: Flow, returned: set[int]) -> bool:
 
 
 def _lies_there(flow: Flow) -> bool:
-    """Whether what it sends waits at the receiver, and not for its own card."""
+    """Whether what it sends waits at the receiver, and not for its own NIC."""
     assert flow.sends is not None
     messages = flow.comm.peers[flow.sends].inbox.get(flow.comm.rank, ())
     poster = flow if flow.awaits is None else flow.awaits

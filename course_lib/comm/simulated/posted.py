@@ -129,12 +129,12 @@ class PostedSend(Posted[None]):
 
     def withdraw(self, error: RunError, now_s: float) -> None:
         """Take the message back, which lies where nobody will receive it."""
-        receiver, card = self.comm.peers[self.peer], self.comm.card
+        receiver, nic = self.comm.peers[self.peer], self.comm.nic
         inbox = receiver.inbox[self.comm.rank]
         inbox.remove(next(message for message in inbox if message.poster is self))
         super().withdraw(error, now_s)
-        card.sends_free_s = max(card.sends_free_s, now_s)
-        card.release(inbox, receiver)
+        nic.sends_free_s = max(nic.sends_free_s, now_s)
+        nic.release(inbox, receiver)
 
 
 class PostedReceive(Posted[tuple[Any, Envelope]]):
@@ -222,7 +222,7 @@ def hand_over(message: InFlight, receiver: "MessagingCommunicator", now_s: float
     message.poster.done_s = max(message.poster.done_s, free_s)
     receiver.posted[src].popleft().take(message)
     if messages:
-        sender.card.release(messages, receiver)
+        sender.nic.release(messages, receiver)
     match(receiver, src, now_s)
 
 
@@ -235,11 +235,11 @@ def match(receiver: "MessagingCommunicator", src: int, now_s: float) -> None:
             if message.queued:
                 return
             sender, poster = message.sender, message.poster
-            if sender.card.sends_free_s > now_s:
-                sender.card.enqueue(message, receiver)
+            if sender.nic.sends_free_s > now_s:
+                sender.nic.enqueue(message, receiver)
                 return
             poster.sends_to = None
             poster.wake(sender._transfer(message, receiver, now_s))
-            sender.card.release(messages, receiver)
+            sender.nic.release(messages, receiver)
         messages.popleft()
         waiting.popleft().take(message)

@@ -76,7 +76,7 @@ class RoutedCommunicator(SimulatedCommunicator):
         self, message: InFlight, receiver: MessagingCommunicator, now_s: float
     ) -> None:
         mishaps = self.world.mishaps
-        if mishaps is not None and self.card.sends_free_s <= now_s:
+        if mishaps is not None and self.nic.sends_free_s <= now_s:
             if not hasattr(message, "fate"):
                 message.fate = mishaps.fate(self, receiver, message, now_s)
             messages = receiver.inbox[self.rank]
@@ -89,7 +89,7 @@ class RoutedCommunicator(SimulatedCommunicator):
     def _lose(self, message: InFlight, receiver: MessagingCommunicator, start_s: float) -> None:
         """Let a message leave that will never arrive."""
         free_s = start_s + self._route(receiver).out_s(message.data.nbytes)
-        self.card.sends_free_s = free_s
+        self.nic.sends_free_s = free_s
         message.poster.done_s = max(message.poster.done_s, free_s)
         self._log_message(message, receiver, free_s, math.inf)
         if message.lies_there:
@@ -97,7 +97,7 @@ class RoutedCommunicator(SimulatedCommunicator):
             messages.remove(message)
             following = next((each for each in messages if each.arrived_s == math.inf), None)
             if following is not None and not following.queued:  # somebody may wait for it
-                self.card.enqueue(following, receiver)
+                self.nic.enqueue(following, receiver)
 
     def _transfer(
         self, message: InFlight, receiver: MessagingCommunicator, start_s: float
@@ -107,7 +107,7 @@ class RoutedCommunicator(SimulatedCommunicator):
         if mishaps is not None:
             late_s = message.fate.late_s + mishaps.held_back_s(self, receiver, start_s)
         free_s = self._carry(message, receiver, start_s, late_s)
-        self.card.sends_free_s = free_s
+        self.nic.sends_free_s = free_s
         if mishaps is not None and message.fate.is_doubled:
             self._deliver_again(message, receiver, start_s, late_s)
         return free_s

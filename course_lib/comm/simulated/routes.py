@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from course_lib.comm.simulated.network import Network
-from course_lib.comm.simulated.topologies import Ring, SlowCard, SlowLink, TwoLevel
+from course_lib.comm.simulated.topologies import Ring, SlowLink, SlowNic, TwoLevel
 
 __all__ = ["Hop", "Link", "Route", "Routes"]
 
@@ -83,20 +83,20 @@ class Route:
 
     Parameters
     ----------
-    card : Hop
-        The sender's card, and what it adds to the latency. Its sender books it itself.
+    nic : Hop
+        The sender's NIC, and what it adds to the latency. Its sender books it itself.
     hops : sequence of Hop
-        The links after that; the last one is the receiver's card.
+        The links after that; the last one is the receiver's NIC.
     slow : sequence of (SlowLink, Hop)
         What comes in between in the times that the first says.
     """
 
-    __slots__ = ("_arrived_s", "_card", "_hops", "_slow")
+    __slots__ = ("_arrived_s", "_hops", "_nic", "_slow")
 
     def __init__(
-        self, card: Hop, hops: Iterable[Hop], slow: Iterable[tuple[SlowLink, Hop]] = ()
+        self, nic: Hop, hops: Iterable[Hop], slow: Iterable[tuple[SlowLink, Hop]] = ()
     ) -> None:
-        self._card = card
+        self._nic = nic
         self._hops = tuple(hops)
         self._slow = tuple(slow)
         self._arrived_s = 0.0
@@ -111,19 +111,19 @@ class Route:
         start_s : float
             When its first byte leaves.
         late_s : float
-            For how long it is held up behind the sender's card.
+            For how long it is held up behind the sender's NIC.
 
         Returns
         -------
         free_s : float
-            When the sender's card is free again.
+            When the sender's NIC is free again.
         arrived_s : float
             When the last byte is there; not before what was sent earlier on this route.
         """
-        slowest = self._card.link.beta_s_per_byte
+        slowest = self._nic.link.beta_s_per_byte
         free_s = start_s + n_bytes * slowest
-        head_s = start_s + self._card.latency_s + late_s
-        tail_s = free_s + self._card.latency_s + late_s
+        head_s = start_s + self._nic.latency_s + late_s
+        tail_s = free_s + self._nic.latency_s + late_s
         for link, latency_s in self._hops_at(start_s):
             head_s = link.book(head_s + latency_s, n_bytes, start_s)
             through_s = head_s + n_bytes * link.beta_s_per_byte
@@ -135,8 +135,8 @@ class Route:
         return free_s, self._arrived_s
 
     def out_s(self, n_bytes: int) -> float:
-        """Return for how long a message keeps its sender's card busy."""
-        return n_bytes * self._card.link.beta_s_per_byte
+        """Return for how long a message keeps its sender's NIC busy."""
+        return n_bytes * self._nic.link.beta_s_per_byte
 
     def _hops_at(self, time_s: float) -> tuple[Hop, ...]:
         slow = tuple(hop for link, hop in self._slow if link.is_slow_at(time_s))
@@ -159,7 +159,7 @@ class Routes:
     def __init__(self, network: Network, workers: int, slow_links: Iterable[SlowLink] = ()) -> None:
         self._network = network
         self._workers = workers
-        self._cards = [part for part in network.slow if isinstance(part, SlowCard)]
+        self._nics = [part for part in network.slow if isinstance(part, SlowNic)]
         own = [link for link in network.slow if isinstance(link, SlowLink)]
         self._slow_links = [*own, *slow_links]
         self._routes: dict[tuple[int, int], Route] = {}
@@ -173,7 +173,7 @@ class Routes:
         return route
 
     def _make(self, src: int, dst: int) -> Route:
-        out, into = self._card("out of card", src), self._card("into card", dst)
+        out, into = self._nic("out of NIC", src), self._nic("into NIC", dst)
         between, latency_s = self._way(src, dst)
         hops = [*between, Hop(into.link, latency_s + into.latency_s)]
         alone_s = sum(hop.latency_s for hop in (out, *hops))
@@ -186,14 +186,14 @@ class Routes:
         return Route(out, hops, slow)
 
     def _way(self, src: int, dst: int) -> tuple[list[Hop], float]:
-        """Return the hops between two cards, and the latency from the last of them to the card."""
+        """Return the hops between two NICs, and the latency from the last of them to the NIC."""
         network = self._network
         topology = network.topology
         if isinstance(topology, Ring):
             beta, latency_s = network.beta_s_per_byte, network.latency_s
             ranks = self._round(src, dst)
-            cables = [self._link(f"cable to {to}", rank, beta) for rank, to in pairwise(ranks)]
-            return [Hop(cable, latency_s) for cable in cables], 0.0
+            links = [self._link(f"link to {to}", rank, beta) for rank, to in pairwise(ranks)]
+            return [Hop(link, latency_s) for link in links], 0.0
         if isinstance(topology, TwoLevel):
             here, there = src // topology.ranks_per_host, dst // topology.ranks_per_host
             if here != there:
@@ -212,10 +212,10 @@ class Routes:
         steps, towards = (right, 1) if right <= size - right else (size - right, -1)
         return [(src + towards * step) % size for step in range(steps + 1)]
 
-    def _card(self, side: str, rank: int) -> Hop:
-        """Return one side of a rank's card, and what it adds to the latency."""
+    def _nic(self, side: str, rank: int) -> Hop:
+        """Return one side of a rank's NIC, and what it adds to the latency."""
         network = self._network
-        factor = math.prod(slow.factor for slow in self._cards if slow.rank == rank)
+        factor = math.prod(slow.factor for slow in self._nics if slow.rank == rank)
         link = self._link(side, rank, factor * network.beta_s_per_byte)
         return Hop(link, (factor - 1.0) * network.latency_s)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from course_lib.words.whole import whole
 
-__all__ = ["Ring", "SlowCard", "SlowLink", "Straggler", "TwoLevel"]
+__all__ = ["Ring", "SlowLink", "SlowNic", "Straggler", "TwoLevel"]
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Straggler:
 
 
 @dataclass(frozen=True)
-class SlowCard:
-    """A rank whose network card takes ``factor`` times as long for a byte, and for the latency.
+class SlowNic:
+    """A rank whose NIC takes ``factor`` times as long for a byte, and for the latency.
 
     Attributes
     ----------

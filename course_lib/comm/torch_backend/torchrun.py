@@ -141,7 +141,7 @@ def _of_rank_0(text: str, wires: Groups, rank: int, size: int) -> str:
 def _common_origin_s(wires: Groups, rank: int, size: int) -> float:
     """Return the run's time 0, a moment of rank 0, on this rank's clock.
 
-    Each rank asks rank 0 for its time, as often as it takes for one answer to be quick.
+    Each rank asks rank 0 for its time, as often as it takes for one answer to be fast.
     """
     if rank == 0:
         for peer in range(1, size):

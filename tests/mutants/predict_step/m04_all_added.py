@@ -1,7 +1,7 @@
 # class: B15
 # hint: no-overlap
 def predict_step(n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth_bytes_per_s):
-    on_card_s = n_bytes / bandwidth_bytes_per_s
-    card_s = 2 * n_workers * on_card_s + n_workers * latency_s
-    seconds = gradient_s + card_s + update_s
+    on_nic_s = n_bytes / bandwidth_bytes_per_s
+    nic_s = 2 * n_workers * on_nic_s + n_workers * latency_s
+    seconds = gradient_s + nic_s + update_s
     return {"seconds": seconds, "efficiency": gradient_s / seconds}

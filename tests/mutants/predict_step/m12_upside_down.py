@@ -1,8 +1,8 @@
 # class: B3
 # hint: upside-down
 def predict_step(n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth_bytes_per_s):
-    on_card_s = n_bytes / bandwidth_bytes_per_s
-    computing_s = gradient_s + (n_workers + 1) * (latency_s + on_card_s)
-    card_s = 2 * n_workers * on_card_s + n_workers * latency_s
-    seconds = max(computing_s, card_s) + update_s
+    on_nic_s = n_bytes / bandwidth_bytes_per_s
+    computing_s = gradient_s + (n_workers + 1) * (latency_s + on_nic_s)
+    nic_s = 2 * n_workers * on_nic_s + n_workers * latency_s
+    seconds = max(computing_s, nic_s) + update_s
     return {"seconds": seconds, "efficiency": seconds / gradient_s}

@@ -1,5 +1,5 @@
 def best_workers(batch, example_s, n_bytes, latency_s, bandwidth_bytes_per_s):
-    """Of all numbers with the same largest share the smallest is the quickest."""
+    """Of all numbers with the same largest share the smallest is the fastest."""
     times = {}
     for share in range(1, batch + 1):
         n = -(-batch // share)

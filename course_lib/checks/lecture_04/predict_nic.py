@@ -1,4 +1,4 @@
-"""The bytes on the busiest card, for every place that a server can have."""
+"""The bytes on the busiest NIC, for every place that a server can have."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from course_lib.checks.prediction import Alternative, PredictTask
 from course_lib.models.stand_in import StandIn
 
 
-class PredictCard(PredictTask):
+class PredictNic(PredictTask):
     """In and out together, in one step, with float64 parameters."""
 
-    name = "predict_card"
-    title = "Predict the bytes on a server's card, wherever the server stands."
+    name = "predict_nic"
+    title = "Predict the bytes on a server's NIC, wherever the server stands."
     questions = ("n_parameters", "n_workers", "n_servers")
     other_number = "draw one step of 3 workers, and count the arrows at the server: {name}"
 
@@ -40,16 +40,16 @@ class PredictCard(PredictTask):
         n_parameters, workers, servers = numbers
         model = StandIn.of({"all": n_parameters}, flops_per_example=1.0)
 
-        def card(step: OneStep) -> int:
+        def nic(step: OneStep) -> int:
             return round(step.into[0] + step.out[0])
 
         return {
-            "one_server": card(one_step(parameter_server, model, workers=workers)),
-            "on_a_worker": card(one_step(parameter_server_on_worker, model, workers=workers)),
-            "one_of_the_servers": card(
+            "one_server": nic(one_step(parameter_server, model, workers=workers)),
+            "on_a_worker": nic(one_step(parameter_server_on_worker, model, workers=workers)),
+            "one_of_the_servers": nic(
                 one_step(sharded_parameter_server, model, workers=workers, servers=servers)
             ),
-            "a_shard_on_each": card(one_step(sharded_data_parallel, model, workers=workers)),
+            "a_shard_on_each": nic(one_step(sharded_data_parallel, model, workers=workers)),
         }
 
     def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:
@@ -57,13 +57,13 @@ class PredictCard(PredictTask):
         n_parameters, workers, servers = numbers
         n, others = 8 * n_parameters, workers - 1
         width = ("counts-numbers", "a float64 number has 8 bytes")
-        one_way = ("one-way", "gradients come in, and parameters go out: both pass the card")
+        one_way = ("one-way", "gradients come in, and parameters go out: both pass the NIC")
         return {
             "one_server": [
                 (*width, 2 * workers * n_parameters), (*one_way, workers * n),
                 ("counts-itself", "all the workers are on other ranks: W of them, not W - 1",
                  2 * others * n),
-                ("one-vector", "every worker has a gradient of its own: the card carries W of them",
+                ("one-vector", "every worker has a gradient of its own: the NIC carries W of them",
                  2 * n),
             ],
             "on_a_worker": [
@@ -87,4 +87,4 @@ class PredictCard(PredictTask):
         }  # fmt: skip
 
 
-TASK = PredictCard()
+TASK = PredictNic()

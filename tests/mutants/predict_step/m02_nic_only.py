@@ -1,7 +1,7 @@
 # class: B15
 # hint: one-chain
 def predict_step(n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth_bytes_per_s):
-    on_card_s = n_bytes / bandwidth_bytes_per_s
-    card_s = 2 * n_workers * on_card_s + n_workers * latency_s
-    seconds = card_s + update_s
+    on_nic_s = n_bytes / bandwidth_bytes_per_s
+    nic_s = 2 * n_workers * on_nic_s + n_workers * latency_s
+    seconds = nic_s + update_s
     return {"seconds": seconds, "efficiency": gradient_s / seconds}

@@ -1,4 +1,4 @@
-def predict_card(n_parameters, n_workers, n_servers):
+def predict_nic(n_parameters, n_workers, n_servers):
     one = 16 * n_parameters * n_workers
     return {
         "a_shard_on_each": int(one * 2 * (n_workers - 1) / n_workers**2),

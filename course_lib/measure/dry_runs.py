@@ -25,7 +25,7 @@ from course_lib.schemes import parameter_server
 from course_lib.training import Plan
 from course_lib.words.whole import whole
 
-__all__ = ["GRADIENT_BYTES", "Scheme", "Sizes", "dedicated_servers", "rehearse", "shortened"]
+__all__ = ["GRADIENT_BYTES", "Scheme", "Sizes", "dedicated_servers", "dry_run", "shortened"]
 
 Scheme = Callable[..., Any]
 """A scheme of ``course_lib.schemes``: it takes comm, a model, X, y and a plan."""
@@ -41,7 +41,7 @@ _NUMBERS = 4096  # of the short vector, about
 _PATIENCE_S = 110.0
 
 
-def rehearse(
+def dry_run(
     scheme: Scheme,
     model: Model | Sizes,
     workers: int,

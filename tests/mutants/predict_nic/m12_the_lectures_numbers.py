@@ -1,6 +1,6 @@
 # class: A5
 # hint: other-number
-def predict_card(n_parameters, n_workers, n_servers):
+def predict_nic(n_parameters, n_workers, n_servers):
     return {
         "one_server": 64_000,
         "on_a_worker": 48_000,

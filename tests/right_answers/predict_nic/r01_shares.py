@@ -1,4 +1,4 @@
-def predict_card(n_parameters, n_workers, n_servers):
+def predict_nic(n_parameters, n_workers, n_servers):
     n = 8 * n_parameters
     return {
         "one_server": n_workers * n + n_workers * n,

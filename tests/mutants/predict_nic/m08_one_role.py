@@ -1,6 +1,6 @@
 # class: B1
 # hint: one-role
-def predict_card(n_parameters, n_workers, n_servers):
+def predict_nic(n_parameters, n_workers, n_servers):
     n = 8 * n_parameters
     return {
         "one_server": 2 * n_workers * n,

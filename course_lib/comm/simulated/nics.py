@@ -1,6 +1,6 @@
-"""The network card of a rank: when each of its sides is free, and what waits for the sending side.
+"""The NIC of a rank: when each of its sides is free, and what waits for the sending side.
 
-A rank that does one thing at a time finds its card free whenever it sends, because ``send`` returns
+A rank that does one thing at a time finds its NIC free whenever it sends, because ``send`` returns
 no earlier. Only what ``isend`` has begun, and functions that were started beside each other, can
 get in each other's way.
 """
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from course_lib.comm.simulated.messaging import MessagingCommunicator
     from course_lib.comm.simulated.posted import Posted
 
-__all__ = ["Card"]
+__all__ = ["Nic"]
 
 
-class Card:
-    """One rank's card. It sends and receives at the same time, and one message after the other.
+class Nic:
+    """One rank's NIC. It sends and receives at the same time, and one message after the other.
 
     Attributes
     ----------
