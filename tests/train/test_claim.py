@@ -213,10 +213,15 @@ def test_the_command_gives_the_folder_back_however_it_ends(tmp_path, capsys):
 
 def missing_names(folder, is_over):
     """Look again and again whether what the checkpoint names is there; return what was not."""
+
+    def named():
+        return json.loads((folder / INDEX).read_bytes())["arrays"]
+
     missing = []
     while not is_over.is_set():
-        name = json.loads((folder / INDEX).read_bytes())["arrays"]
-        if not (folder / name).exists():
+        name = named()
+        # A next epoch may have replaced both since the name was read.
+        if not (folder / name).exists() and named() == name:
             missing.append(name)
         time.sleep(0.001)
     return missing
