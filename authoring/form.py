@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median, quantiles
 
-from authoring.scripts import Cell
+from authoring.scripts import COLLAPSED, Cell
 
 __all__ = ["Form", "Measures", "form_of", "problems_of_form", "report"]
 
@@ -172,7 +172,7 @@ def _is_for_lecturers(cell: Cell) -> bool:
 
 def _is_hidden(cell: Cell) -> bool:
     hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-    return bool(hidden) or "how-we-know" in cell.tags or "hide-input" in cell.tags
+    return bool(hidden) or "hide-input" in cell.tags or not COLLAPSED.keys().isdisjoint(cell.tags)
 
 
 def _words(source: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TAGS", "AuthoringError", "Cell", "read_script"]
+__all__ = ["COLLAPSED", "TAGS", "AuthoringError", "Cell", "read_script"]
 
 TAGS = frozenset(
     {
@@ -27,9 +27,12 @@ TAGS = frozenset(
         "nbval-skip",
         "nbval-raises-exception",
         "hide-input",
-        "how-we-know",  # the asserts: run like any other cell, collapsed for who reads
+        "how-we-know",  # the asserts
+        "set-up",  # imports, and yardsticks that are not the lecture's subject
     }
 )
+COLLAPSED = {"how-we-know": "# How we know", "set-up": "# Set-up"}
+"""Cells that run like any other and are collapsed for who reads, with their first words."""
 SLIDE_TYPES = frozenset({"slide", "subslide", "fragment", "skip", "notes"})
 
 _HEADER = re.compile(r"# %%(?P<markdown> \[markdown\])?(?P<rest>( .*)?)$")
@@ -135,9 +138,11 @@ def _cell(path: Path, start: int, header: str, body: list[str], taken: Counter[s
     if kind == "markdown":
         body = [_uncomment(path, line + offset, text) for offset, text in enumerate(body)]
     source = "\n".join(text.rstrip() for text in body)
-    if "how-we-know" in options.get("tags", []):
-        if not source.startswith("# How we know"):  # what a collapsed cell shows of itself
-            raise AuthoringError(path, line, 'a cell tagged how-we-know begins "# How we know"')
+    for tag, first in COLLAPSED.items():
+        if tag not in options.get("tags", []):
+            continue
+        if not source.startswith(first):  # what a collapsed cell shows of itself
+            raise AuthoringError(path, line, f'a cell tagged {tag} begins "{first}"')
         options["jupyter"] = {"source_hidden": True}
 
     name = options.pop("name", None)

@@ -24,10 +24,12 @@ class Claim:
 
     @property
     def how_we_know(self) -> str:
-        """Where it is tested: the notebook and the cell; or that a citation settles it."""
+        """Where it is tested: the notebook, in the appendix its section; or that it is cited."""
         if self.row.get("kind") == "citation":
             return "by citation"
-        return f"tested in {self.row['notebook']}, cell {self.row['cell']}"
+        notebook = self.row["notebook"]
+        section = f", section {self.row['id']}" if notebook.startswith("9") else ""
+        return f"tested in [{notebook}]({notebook}.ipynb){section}"
 
     def __repr__(self) -> str:
         """Say it in four lines."""

@@ -1,6 +1,11 @@
 """The colours of the course: Okabe and Ito's, told apart by colour-blind readers too."""
 
-__all__ = ["BLACK_INK", "CURVE_COLOURS", "OKABE_ITO", "PASSES", "ink_on"]
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = [
+    "BLACK_INK", "CURVE_COLOURS", "OKABE_ITO", "PASSES", "SOFT_GREY", "curve_looks", "ink_on",
+]  # fmt: skip
 
 OKABE_ITO = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
 """Seven colours; chunk c has number c mod 7, and its number is always written beside it."""
@@ -9,6 +14,9 @@ CURVE_COLOURS = (5, 4, 2, 6, 0, 1, 3)
 """The order in which curves take them: first those that are seen best on white and on black."""
 
 BLACK_INK = "#1a1a1a"
+
+SOFT_GREY = "#737373"
+"""What others are compared with; it can be seen on white and on black."""
 
 PASSES = (
     ("#40566b", "#ffffff"),
@@ -19,6 +27,23 @@ PASSES = (
 """The fills of compute spans, each with the ink on it: forward, backward, and of a backward pass
 in two halves the inputs' gradient and the weights' gradient. They differ in lightness, not in hue:
 hues are for messages."""
+
+
+_DASHES = ("-", "--", ":")
+
+
+def curve_looks(curves: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Give each curve a colour and a dash, for matplotlib; the ``reference`` is grey."""
+    told = [curve["name"] for curve in curves if not curve.get("reference")]
+    return [
+        {"color": SOFT_GREY, "linestyle": "-"}
+        if curve.get("reference")
+        else {
+            "color": OKABE_ITO[CURVE_COLOURS[told.index(curve["name"]) % 7]],
+            "linestyle": _DASHES[told.index(curve["name"]) % 3],
+        }
+        for curve in curves
+    ]
 
 
 def ink_on(colour: str) -> str:

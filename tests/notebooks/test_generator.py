@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from authoring.build import ROOT, Target, build, check, targets
 from authoring.outputs import problems_of
-from authoring.scripts import AuthoringError, read_script
+from authoring.scripts import COLLAPSED, AuthoringError, read_script
 from authoring.solutions import STUB
 
 HEAD = "# %% [markdown]\n# # A title\n\n"
@@ -184,6 +184,19 @@ def test_a_bad_exercise_script_is_refused_with_its_line(name: str, tmp_path: Pat
         made(tmp_path, text)
     assert message in str(caught.value)
     assert f"00_a_set.py:{line}: " in str(caught.value)
+
+
+@pytest.mark.parametrize("tag", COLLAPSED)
+def test_a_collapsed_cell_is_hidden_and_its_first_words_say_what_it_is(
+    tag: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "00_a_lecture.py"
+    path.write_text(f'# %% tags=["{tag}"]\n{COLLAPSED[tag]}: of what\nassert True\n')
+    (cell,) = read_script(path)
+    assert cell.metadata["jupyter"] == {"source_hidden": True}
+    path.write_text(f'# %% tags=["{tag}"]\nassert True\n')
+    with pytest.raises(AuthoringError, match=f'tagged {tag} begins "{COLLAPSED[tag]}"'):
+        read_script(path)
 
 
 def test_a_lecture_may_not_hold_a_region(tmp_path: Path) -> None:

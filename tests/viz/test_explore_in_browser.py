@@ -44,6 +44,19 @@ def page(browser, tmp_path):
     assert complaints == []
 
 
+def test_a_chart_is_enlarged_for_a_lecture_room_and_stays_large(page):
+    page.get_by_role("button", name="bars").click()
+    svg = page.locator(".lm-chart svg[role=img]")
+    before = svg.bounding_box()
+    page.get_by_role("button", name="large").click()
+    after = svg.bounding_box()
+    assert after["height"] == pytest.approx(1.5 * before["height"])
+    assert after["width"] == pytest.approx(before["width"])
+    page.get_by_role("slider", name="workers P").press("End")
+    assert page.get_by_role("button", name="large").get_attribute("aria-pressed") == "true"
+    assert svg.bounding_box()["height"] == pytest.approx(after["height"])
+
+
 def test_the_picture_follows_a_slider_by_keys_and_says_its_value(page):
     slider = page.get_by_role("slider", name="workers P")
     assert page.locator(".lm-box").count() == 2

@@ -9,8 +9,9 @@ from course_lib import run
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import data_parallel, downpour, hogwild, parameter_averaging
 from course_lib.training import Plan
-from course_lib.viz import landscape, race
+from course_lib.viz import chart, landscape, race
 from course_lib.viz.animation.landscape import walks_of
+from course_lib.viz.colours import SOFT_GREY, curve_looks
 
 X = np.linspace(-1, 1, 32)[:, None]
 Y = 1 + 2 * X[:, 0] + np.sin(40 * X[:, 0])
@@ -56,11 +57,38 @@ def test_several_seeds_are_a_median_and_thin_curves():
     assert [seed["of"] for seed in drawn["seeds"]] == [0, 0, 0]
 
 
-def test_checksums_are_what_each_rank_noted_step_by_step():
+def test_replicas_lie_apart_as_far_as_what_their_ranks_noted_step_by_step():
     runs = {"alike": simulated(falling, 0.5, True), "apart": simulated(falling, 0.9, True)}
     drawn = race(runs, replicas=True).race["runners"]
-    assert drawn[0]["checksums"] == [[0, 1, 2, 3], [0, 1, 2, 3]]
-    assert drawn[1]["checksums"] == [[0, 0, 0, 0], [1, 1, 1, 1]]
+    assert drawn[0]["apart"] == [0, 0, 0, 0]
+    assert drawn[1]["apart"] == [1, 1, 1, 1]
+    assert "apart" not in race(runs).race["runners"][1]
+
+
+def test_a_checksum_noted_before_the_first_step_belongs_to_no_update():
+    def noted_before(comm):
+        for step in range(4):
+            comm.note("checksum", float(comm.rank * (4 - step)))
+            if step:
+                comm.note("loss_partial", 1.0)
+
+    drawn = race({"meeting": simulated(noted_before)}, replicas=True).race["runners"][0]
+    assert drawn["apart"] == [3, 2, 1], "not 4 3 2: that is where they were before their updates"
+
+
+def test_what_others_are_compared_with_is_grey_and_leaves_its_colour_to_them():
+    runs = {"as usual": simulated(falling, 0.5), "other": simulated(falling, 0.9)}
+    drawn = race(runs, reference="as usual").race["runners"]
+    assert [one.get("reference", False) for one in drawn] == [True, False]
+    colours = [look["color"] for look in curve_looks(drawn)]
+    assert colours == [SOFT_GREY, curve_looks(drawn[1:])[0]["color"]]
+    curves = {"as usual": [(0, 1), (1, 2)], "other": [(0, 2), (1, 3)]}
+    assert [one.get("reference") for one in chart(curves, reference="other").chart["lines"]] == [
+        None, True,
+    ]  # fmt: skip
+    for wrong in (lambda: race(runs, reference="none"), lambda: chart(curves, reference="none")):
+        with pytest.raises(ValueError, match="reference must name one of"):
+            wrong()
 
 
 def test_a_long_race_keeps_its_last_point_and_stays_small():

@@ -16,13 +16,20 @@ EXAMPLES = LinearRegression(1), X, 1 + 2 * X[:, 0] + np.sin(40 * X[:, 0])
 PLAN = Plan(learning_rate=0.2, batch_size=8, epochs=2)
 
 
+def drifting(comm):
+    for step in range(4):
+        comm.note("loss_partial", 1 / (step + 1))
+        comm.note("checksum", float(comm.rank * step))
+
+
 def pictures():
     runs = {
         "gradients": run(data_parallel, *EXAMPLES, PLAN, workers=4, backend="simulated"),
         "parameters": run(parameter_averaging, *EXAMPLES, PLAN, 4, workers=4, backend="simulated"),
     }
     return {
-        "race": race(runs, target=0.5),
+        "race": race(runs, target=0.5, reference="gradients"),
+        "apart": race({"drifting": run(drifting, workers=4, backend="simulated")}, replicas=True),
         "landscape": landscape({"parameters": runs["parameters"]}, EXAMPLES, start=(0, 0)),
     }
 
@@ -46,7 +53,7 @@ def opened(browser, saved):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text))
         page.goto(saved[kind].as_uri())
-        page.wait_for_selector(f".lm-{kind}")
+        page.wait_for_selector(f".lm-{'race' if kind == 'apart' else kind}")
         return page
 
     yield open_page
@@ -77,6 +84,29 @@ def test_a_race_grows_names_who_leads_and_switches_its_axis(opened):
     assert pressed.all_inner_texts() == ["bytes sent"]
 
 
+def test_what_is_to_come_is_not_shown_and_the_reference_is_grey(opened):
+    page = opened("race")
+    assert page.locator(".lm-ghost").count() == 0
+    covered = page.locator("clipPath rect").evaluate("(rect) => rect.getAttribute('width')")
+    assert float(covered) == 0
+    strokes = page.locator("svg .lm-curve:not(.lm-row *)").evaluate_all(
+        "(all) => all.map((one) => one.getAttribute('stroke'))"
+    )
+    assert strokes[0] == "var(--soft)"
+    assert strokes[1] != strokes[0]
+
+
+def test_how_far_replicas_lie_apart_is_a_curve_and_a_number(opened):
+    page = opened("apart")
+    row = page.locator(".lm-row")
+    assert "replicas" not in row.inner_text()
+    seek(page, "race", 0.25)
+    assert "replicas alike" in row.inner_text()
+    seek(page, "race", 1.0)
+    assert "replicas apart: 9" in row.inner_text()
+    assert page.locator(".lm-distance").get_attribute("d").count("L") == 3
+
+
 def test_dots_spread_meet_and_say_how_far_apart_they_are(opened):
     page = opened("landscape")
     caption = page.locator(".lm-caption")
@@ -86,6 +116,11 @@ def test_dots_spread_meet_and_say_how_far_apart_they_are(opened):
     seek(page, "landscape", 0.3)
     assert "4 replicas up to" in caption.inner_text()
     assert page.locator(shown).count() == 4
+    assert page.locator(".lm-mean").count() == 1
+    seek(page, "landscape", 0.0)
+    assert not page.locator('.lm-gone[d^="M"]').count()
+    seek(page, "landscape", 0.95)
+    assert page.locator('.lm-gone[d^="M"]').count() == 4, "what was long ago is faint"
     seek(page, "landscape", 1.0)
     assert page.locator(shown).all_text_contents() == ["×4"]
 

@@ -62,6 +62,7 @@ def chart(
     points: Mapping[str, tuple[float, float]] | None = None,
     spread: Mapping[str, Sequence[Points]] | None = None,
     told: str = "",
+    reference: str = "",
     below: Table | None = None,
     unit: str = "",
     title: str = "",
@@ -90,6 +91,8 @@ def chart(
         Thin curves behind the curve of that name: single seeds behind their median.
     told : str, default: ""
         The bar that is marked.
+    reference : str, default: ""
+        The curve with which the others are compared: it is grey.
     below : Table or None, default: None
         A table below the picture, see ``table``.
     unit : {"", "s", "bytes"} or str, default: ""
@@ -105,7 +108,8 @@ def chart(
     Raises
     ------
     ValueError
-        If there is nothing to draw, or a logarithmic axis would hold 0 or less.
+        If there is nothing to draw, ``reference`` names no curve, or a logarithmic axis would hold
+        0 or less.
 
     Examples
     --------
@@ -124,6 +128,9 @@ def chart(
         behind = [(name, seed) for name, seeds in (spread or {}).items() for seed in seeds]
         lines = [_line(*one, faint=True) for one in behind]
         lines += [_line(*one) for one in data.items()]
+        if reference and reference not in data:
+            raise ValueError(f"reference must name one of {list(data)}, got {reference!r}")
+        lines = [{**one, "reference": True} if one["name"] == reference else one for one in lines]
         marks = {"x_ticks": x_ticks, "band": band}
         drawn |= {"y_log": y_log, **_curves(lines, points or {}, drawn, x_range, y_range, y_log)}
         drawn |= {name: list(mark) for name, mark in marks.items() if mark}

@@ -30,7 +30,7 @@ class Race(Picture):
     ----------
     race : dict
         ``axes``: what may lie across, with its unit and its end; ``runners``: of each run the
-        points on every axis, the losses, and the replicas' checksums; the target.
+        points on every axis, the losses, and how far its replicas lie apart; the target.
     """
 
     _esm = read_esm("race")
@@ -57,6 +57,7 @@ def race(
     replicas: bool = False,
     target: float | None = None,
     steps_per_epoch: float | Mapping[str, float] | None = None,
+    reference: str = "",
     y_log: bool = False,
     note: str = "loss_partial",
     title: str = "",
@@ -69,12 +70,14 @@ def race(
         What to compare, by name. Of a list, the runs of several seeds, the median is drawn over
         thin curves of each.
     replicas : bool, default: False
-        Show beside each run the numbers that its ranks noted as ``"checksum"``: they tell whether
-        the replicas are one model. A run that noted none has none.
+        Show below the losses how far the numbers lie apart that the ranks noted as
+        ``"checksum"``: whether the replicas are one model. A run that noted none has no such curve.
     target : float or None, default: None
         A loss to reach; the moment in which a run reaches it is marked.
     steps_per_epoch : float, dict of str to float, or None, default: None
         How many updates go through all examples once; with it, epochs are an axis, too.
+    reference : str, default: ""
+        The run with which the others are compared: it is grey.
     y_log : bool, default: False
         Whether the losses have a logarithmic axis.
     note : str, default: "loss_partial"
@@ -90,7 +93,7 @@ def race(
     Raises
     ------
     ValueError
-        If there is no run, or one noted no loss.
+        If there is no run, one noted no loss, or ``reference`` names none of them.
 
     Examples
     --------
@@ -103,6 +106,8 @@ def race(
     """
     if not runs:
         raise ValueError("runs must hold at least one run by name, got none")
+    if reference and reference not in runs:
+        raise ValueError(f"reference must name one of {list(runs)}, got {reference!r}")
     per_epoch = dict(steps_per_epoch) if isinstance(steps_per_epoch, Mapping) else steps_per_epoch
     runners: list[dict[str, Any]] = []
     seeds: list[dict[str, Any]] = []
@@ -113,7 +118,9 @@ def race(
         found = [_columns(trace, note, steps) for trace in traces]
         runner = {"name": str(name), **(found[0] if len(found) == 1 else _median(found))}
         if replicas:
-            runner["checksums"] = _checksums(traces[0])
+            runner |= _apart(traces[0], len(runner["loss"]))
+        if name == reference:
+            runner["reference"] = True
         seeds += [{"of": len(runners), **one} for one in found] if len(found) > 1 else []
         runners.append(runner)
     return Race(race=_packed(runners, seeds, target, y_log), title=title)
@@ -150,12 +157,18 @@ def _median(runs: list[dict[str, list[float]]]) -> dict[str, list[float]]:
     }
 
 
-def _checksums(trace: "Trace") -> list[list[float]]:
-    """List by rank the checksums that it noted, in order."""
-    by_rank: list[list[float]] = [[] for _ in range(trace.size)]
+def _apart(trace: "Trace", n_updates: int) -> dict[str, list[float]]:
+    """Say after each update how far the ranks' checksums lie apart, rounding aside."""
+    by_rank: dict[int, list[float]] = {}
     for one in trace.notes_named("checksum"):
-        by_rank[one.rank].append(_rounded(float(one.value)))
-    return by_rank if any(by_rank) else []
+        by_rank.setdefault(one.rank, []).append(float(one.value))
+    if not by_rank:
+        return {}
+    # Who noted before its first step, too, has one more: the last of them follow the updates.
+    after = [of_rank[-n_updates:] for of_rank in by_rank.values()]
+    far = [max(now) - min(now) for now in zip(*after, strict=False)]
+    least = [1e-9 * max(1.0, *map(abs, now)) for now in zip(*after, strict=False)]
+    return {"apart": [v if v > small else 0.0 for v, small in zip(far, least, strict=True)]}
 
 
 def _packed(
@@ -191,20 +204,15 @@ def _packed(
 
 
 def _thinned(one: dict[str, Any]) -> dict[str, Any]:
-    """Keep at most 300 points, the last among them; checksums keep the places of the points."""
+    """Keep at most 300 points, the last among them."""
     n = len(one["loss"])
     stride = max(1, -(-n // _MOST_POINTS))
     kept = [*range(0, n, stride)] + ([n - 1] if (n - 1) % stride else [])
     thin: dict[str, Any] = {
         name: [_rounded(values[k]) for k in kept]
-        for name, values in one.items() if name in _AXES or name == "loss"
+        for name, values in one.items() if name in (*_AXES, "loss", "apart")
     }  # fmt: skip
-    if "checksums" in one:
-        # A rank that noted before its first step, too, has one more; then the k-th loss is the
-        # loss of the k-th checksum.
-        thin["checksums"] = [[of_rank[k] for k in kept if k < len(of_rank)]
-                             for of_rank in one["checksums"]]  # fmt: skip
-    return {**{name: one[name] for name in ("name", "of") if name in one}, **thin}
+    return {**{name: one[name] for name in ("name", "of", "reference") if name in one}, **thin}
 
 
 def _rounded(value: float) -> float:

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from course_lib.viz.colours import CURVE_COLOURS, OKABE_ITO
+from course_lib.viz.colours import OKABE_ITO, curve_looks
 from course_lib.viz.stills.parts import INK, LINE, Still
 
 __all__ = ["chart_still"]
 
 _WIDTH = 6.3  # inches
-_DASHES = ("-", "--", ":")
 
 
 def chart_still(chart: dict[str, Any], title: str = "") -> Still:
@@ -60,14 +59,14 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
     if "band" in chart:
         low, high, text = chart["band"]
         axes.axhspan(low, high, color=OKABE_ITO[1], alpha=0.2, linewidth=0, label=text)
-    names = [line["name"] for line in chart["lines"] if not line["faint"]]
+    told = [line for line in chart["lines"] if not line["faint"]]
+    looks = {line["name"]: look for line, look in zip(told, curve_looks(told), strict=True)}
     for line in chart["lines"]:
-        number = names.index(line["name"])
-        look = {"color": OKABE_ITO[CURVE_COLOURS[number % 7]]}
+        look = looks[line["name"]]
         if line["faint"]:
-            axes.plot(line["x"], line["y"], linewidth=0.8, alpha=0.45, **look)
+            axes.plot(line["x"], line["y"], linewidth=0.8, alpha=0.45, color=look["color"])
         else:
-            axes.plot(line["x"], line["y"], _DASHES[number % 3], label=line["name"], **look)
+            axes.plot(line["x"], line["y"], label=line["name"], **look)
     axes.set_xscale("log" if chart["x_log"] else "linear")
     axes.set_yscale("log" if chart["y_log"] else "linear")
     axes.set_xlim(*chart["x_range"])

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from course_lib.viz.colours import CURVE_COLOURS, OKABE_ITO
+from course_lib.viz.colours import curve_looks
 from course_lib.viz.stills.parts import INK, LINE, Still
 
 __all__ = ["race_still"]
 
 _WIDTH = 6.3  # inches
-_DASHES = ("-", "--", ":")
 
 
 def race_still(race: dict[str, Any], title: str = "") -> Still:
@@ -27,23 +26,31 @@ def race_still(race: dict[str, Any], title: str = "") -> Still:
         A figure that no global state knows of.
     """
     names = [runner["name"] for runner in race["runners"]]
-    figure = Still(f"race: {', '.join(names)}", (_WIDTH, 3.0))
-    axes = figure.put(0.8, 0.55, _WIDTH - 0.95, 2.1)
-    across = race["axes"][0]
+    apart = any("apart" in runner for runner in race["runners"])
+    figure = Still(f"race: {', '.join(names)}", (_WIDTH, 4.0 if apart else 3.0))
+    axes = figure.put(0.8, 0.55 if not apart else 1.55, _WIDTH - 0.95, 2.1)
+    across, looks = race["axes"][0], curve_looks(race["runners"])
+    lowest = figure.put(0.8, 0.55, _WIDTH - 0.95, 0.7) if apart else axes
+    for runner, look in zip(race["runners"], looks, strict=True):
+        if "apart" in runner:
+            lowest.plot(runner[across["key"]], runner["apart"], **look)
     for seed in race["seeds"]:
-        colour = OKABE_ITO[CURVE_COLOURS[seed["of"] % 7]]
+        colour = looks[seed["of"]]["color"]
         axes.plot(seed[across["key"]], seed["loss"], linewidth=0.7, alpha=0.4, color=colour)
-    for number, runner in enumerate(race["runners"]):
-        colour, dash = OKABE_ITO[CURVE_COLOURS[number % 7]], _DASHES[number % 3]
-        axes.plot(runner[across["key"]], runner["loss"], dash, color=colour, label=runner["name"])
+    for runner, look in zip(race["runners"], looks, strict=True):
+        axes.plot(runner[across["key"]], runner["loss"], label=runner["name"], **look)
     if "target" in race:
         axes.axhline(race["target"], color=INK, linewidth=0.8)
     axes.set_yscale("log" if race["y_log"] else "linear")
     axes.set_ylim(*race["y_range"])
-    axes.tick_params(length=2.5, labelsize=8, colors=INK)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color=LINE, linewidth=0.5)
-    axes.set_xlabel(f"{across['label']} {across['unit']}".rstrip(), fontsize=9)
+    for one in dict.fromkeys((axes, lowest)):
+        one.tick_params(length=2.5, labelsize=8, colors=INK)
+        one.spines[["top", "right"]].set_visible(False)
+        one.grid(color=LINE, linewidth=0.5)
+    if apart:
+        lowest.set_ylabel("checksums\napart", fontsize=8)
+        lowest.set_xlim(axes.get_xlim())
+    lowest.set_xlabel(f"{across['label']} {across['unit']}".rstrip(), fontsize=9)
     axes.set_ylabel("loss", fontsize=9)
     axes.set_title(title, fontsize=10, loc="left")
     axes.legend(fontsize=8, frameon=False)

@@ -7,11 +7,20 @@ function renderChart({ model, el }) {
   const svg = draw("svg", { width: "100%", role: "img", "aria-label": chart.said }, root);
   if (chart.below) drawBelow(root, chart.below);
   if (chart.said) html("div", { class: "lm-caption", "aria-live": "polite" }, root, chart.said);
-  const unwatch = watchWidth(root, () => {
-    const width = Math.max(320, root.clientWidth - 2);
+  let large = model.get("large") ?? false;
+  const bar = html("div", { class: "lm-bar" }, root);
+  const enlarge = html("button", { type: "button", title: "larger type, for a lecture room", "aria-pressed": String(large) }, bar, "large");
+  enlarge.addEventListener("click", () => { large = !large; model.set("large", large); build(); });
+  function build() {
+    // What is drawn for a narrower page and shown on this one is larger in everything.
+    const width = Math.max(320, (root.clientWidth - 2) / (large ? 1.5 : 1));
+    root.classList.toggle("lm-large", large);
+    enlarge.setAttribute("aria-pressed", String(large));
     svg.replaceChildren();
     (chart.bars ? drawBars : drawLines)(svg, chart, width);
-  });
+    if (large) svg.setAttribute("height", 1.5 * svg.getAttribute("height"));
+  }
+  const unwatch = watchWidth(root, build);
   return () => { unwatch(); root.remove(); };
 }
 
@@ -39,13 +48,12 @@ function drawLines(svg, chart, width) {
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   tick({ x: (left + right) / 2, y: height - 10 }, chart.x_label, { "text-anchor": "middle" });
   tick({ x: 14, y: (top + low) / 2, transform: `rotate(-90 14 ${(top + low) / 2})` }, chart.y_label, { "text-anchor": "middle" });
-  const names = chart.lines.filter((line) => !line.faint);
+  const names = chart.lines.filter((line) => !line.faint), looks = looksOf(names, 1);
   const columns = chart.lines.map((line) => {
-    const i = Math.max(0, names.findIndex((other) => other.name === (line.of ?? line.name)));
-    const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", "7 4", "2 3"][i % 3];
+    const { stroke: colour, "stroke-dasharray": dash } = looks[Math.max(0, names.findIndex((other) => other.name === line.name))];
     const d = line.x.map((at, j) => `${j ? "L" : "M"}${x(at).toFixed(1)} ${clamp(y(line.y[j]), top, low).toFixed(1)}`).join("");
     draw("path", { class: line.faint ? "lm-curve lm-faint" : "lm-curve", d, stroke: colour, ...(line.faint ? {} : { "stroke-dasharray": dash }) }, svg);
-    if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, fill: colour, class: "lm-dot" }, svg));
+    if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, style: `fill: ${colour}`, class: "lm-dot" }, svg));
     return { line, colour, dash };
   });
   for (const [name, px, py] of chart.points ?? []) {

@@ -33,6 +33,9 @@ function renderLandscape({ model, el }) {
   return () => { transport.halt(); unwatch(); root.remove(); };
 }
 
+// So many steps of several replicas are drawn in full, those before them faintly.
+const TAIL = 4;
+
 // Where a walk is: at the last place it has noted, on its way to the next in the time before that.
 function placeOf(walk, at) {
   const n = reached(walk.t, at), i = Math.max(0, n - 1), j = Math.min(walk.t.length - 1, n);
@@ -61,8 +64,8 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
   const layer = draw("g", { "clip-path": `url(#${clip})` }, svg), many = names.length > 1;
   const dots = land.walks.map((walk) => {
     const colour = COLOURS[CURVE_ORDER[(many ? names.indexOf(walk.name) : walk.rank) % 7]];
-    const trail = draw("path", { class: "lm-trail", stroke: colour }, layer), arrow = draw("path", { class: "lm-stale" }, layer);
-    return { walk, colour, trail, arrow };
+    const gone = draw("path", { class: "lm-trail lm-gone", stroke: colour }, layer), trail = draw("path", { class: "lm-trail", stroke: colour }, layer), arrow = draw("path", { class: "lm-stale" }, layer);
+    return { walk, colour, gone, trail, arrow };
   });
   for (const dot of dots) {
     dot.g = draw("g", { class: "lm-replica", "data-rank": dot.walk.rank }, svg);
@@ -70,15 +73,19 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
     dot.text = draw("text", { "font-size": 12 * k, "text-anchor": "middle" }, dot.g);
     dot.text.style.fill = ["#0072B2", "#D55E00", "#009E73"].includes(dot.colour) ? "#fff" : "#1a1a1a";
   }
+  const means = names.map((name) => dots.filter(({ walk }) => walk.name === name)).filter((own) => own.length > 1).map((own) => ({ own, ring: draw("circle", { class: "lm-mean", r: 15 * k }, layer) }));
   if (many) names.forEach((name, i) => {
     draw("circle", { r: 6 * k, fill: COLOURS[CURVE_ORDER[i % 7]], cx: left + 16 * k, cy: top + (16 + 20 * i) * k, class: "lm-dot" }, svg);
     draw("text", { class: "lm-legend", "font-size": 12.5 * k, x: left + 28 * k, y: top + (16 + 20 * i) * k }, svg, name);
   });
   return { update(at) {
     const places = dots.map(({ walk }) => placeOf(walk, at)), spots = places.map((p) => [x(p.x), y(p.y)]);
-    dots.forEach(({ walk, trail, arrow, g, text, colour }, i) => {
+    dots.forEach(({ walk, gone, trail, arrow, g, text, colour }, i) => {
       const { n } = places[i], [px, py] = spots[i];
-      trail.setAttribute("d", line([...walk.x.slice(0, Math.max(1, n)).map((a, j) => [a, walk.y[j]]), [places[i].x, places[i].y]]));
+      const way = [...walk.x.slice(0, Math.max(1, n)).map((a, j) => [a, walk.y[j]]), [places[i].x, places[i].y]];
+      const recent = dots.length > 1 ? Math.max(0, way.length - 1 - TAIL) : 0;
+      gone.setAttribute("d", recent ? line(way.slice(0, recent + 1)) : "");
+      trail.setAttribute("d", line(way.slice(recent)));
       // Replicas of one run on one spot are one dot that says how many it is.
       const same = dots.map((other, j) => j).filter((j) => dots[j].walk.name === walk.name && Math.hypot(spots[j][0] - px, spots[j][1] - py) < 1.5);
       g.setAttribute("visibility", same[0] === i ? "visible" : "hidden");
@@ -88,6 +95,11 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
       arrow.setAttribute("d", old ? `M${x(old[1])} ${y(old[2])}L${x(walk.x[n - 1])} ${y(walk.y[n - 1])}` : "");
       arrow.setAttribute("stroke", colour);
     });
+    for (const { own, ring } of means) {
+      const at = own.map((dot) => spots[dots.indexOf(dot)]), mean = (j) => at.reduce((sum, spot) => sum + spot[j], 0) / at.length;
+      ring.setAttribute("cx", mean(0).toFixed(1));
+      ring.setAttribute("cy", mean(1).toFixed(1));
+    }
     tell(names.map((name) => sentence(name, dots.map((d, i) => [d.walk, places[i]]).filter(([walk]) => walk.name === name), many)).join("; "));
   } };
 }

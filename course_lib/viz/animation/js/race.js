@@ -55,7 +55,8 @@ function renderRace({ model, el }) {
 }
 
 function makeCurvesOf(svg, race, across, width, k, hatch, tell) {
-  const height = 290 * k, left = 60 * k, right = width - 14, top = 12 * k, low = height - 44 * k, clip = `${hatch}-clip`;
+  const apart = race.runners.some((runner) => runner.apart), deep = (apart ? 105 : 0) * k;
+  const height = 290 * k + deep, left = 60 * k, right = width - 14, top = 12 * k, low = height - 44 * k - deep, clip = `${hatch}-clip`;
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
@@ -66,8 +67,8 @@ function makeCurvesOf(svg, race, across, width, k, hatch, tell) {
     tick({ x: left - 8 * k, y: y(at) }, short(at), "end");
   }
   for (const at of axis(0, across.end, false)) {
-    draw("path", { class: "lm-lane", d: `M${x(at)} ${low}v5` }, svg);
-    tick({ x: x(at), y: low + 16 * k }, short(at), "middle");
+    draw("path", { class: "lm-lane", d: `M${x(at)} ${low + deep}v5` }, svg);
+    tick({ x: x(at), y: low + deep + 16 * k }, short(at), "middle");
   }
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   tick({ x: (left + right) / 2, y: height - 9 * k }, `${across.label} ${across.unit}`.trim(), "middle");
@@ -78,18 +79,18 @@ function makeCurvesOf(svg, race, across, width, k, hatch, tell) {
   }
   const cover = draw("rect", { x: left, y: 0, width: 0, height }, draw("clipPath", { id: clip }, svg));
   const pathOf = (one) => one.loss.map((v, j) => `${j ? "L" : "M"}${x(one[across.key][j]).toFixed(1)} ${clamp(y(v), top, low).toFixed(1)}`).join("");
-  const look = (i) => ({ stroke: COLOURS[CURVE_ORDER[i % 7]], "stroke-dasharray": ["", `${7 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3] });
+  const looks = looksOf(race.runners, k), look = (i) => looks[i];
   const grown = draw("g", { "clip-path": `url(#${clip})` }, svg);
   for (const seed of race.seeds) draw("path", { class: "lm-curve lm-seed", d: pathOf(seed), stroke: look(seed.of).stroke }, grown);
   const marks = race.runners.map((runner, i) => {
-    draw("path", { class: "lm-curve lm-ghost", d: pathOf(runner), stroke: look(i).stroke }, svg);
     draw("path", { class: "lm-curve", d: pathOf(runner), ...look(i) }, grown);
     const hit = race.target === undefined ? -1 : runner.loss.findIndex((v) => v <= race.target);
-    const flag = hit < 0 ? null : draw("path", { class: "lm-flag", fill: look(i).stroke, d: `M${x(runner[across.key][hit])} ${y(race.target)}v${-16 * k}l${9 * k} ${5 * k}l${-9 * k} ${5 * k}` }, svg);
-    const dot = draw("circle", { r: 5.5 * k, fill: look(i).stroke, class: "lm-dot" }, svg);
+    const flag = hit < 0 ? null : draw("path", { class: "lm-flag", style: `fill: ${look(i).stroke}`, d: `M${x(runner[across.key][hit])} ${y(race.target)}v${-16 * k}l${9 * k} ${5 * k}l${-9 * k} ${5 * k}` }, svg);
+    const dot = draw("circle", { r: 5.5 * k, style: `fill: ${look(i).stroke}`, class: "lm-dot" }, svg);
     return { runner, dot, flag, hit };
   });
-  const head = draw("path", { class: "lm-now", d: `M0 ${top}V${low}` }, svg);
+  if (apart) drawApart(svg, grown, race, across, x, looks, left, right, low + 22 * k, low + deep, k);
+  const head = draw("path", { class: "lm-now", d: `M0 ${top}V${low + deep}` }, svg);
   return { update(at) {
     cover.setAttribute("width", Math.max(0, x(at) - left));
     head.setAttribute("transform", `translate(${x(at).toFixed(1)} 0)`);
@@ -103,13 +104,26 @@ function makeCurvesOf(svg, race, across, width, k, hatch, tell) {
   } };
 }
 
-// A row a run: its colour, its loss now, and what its replicas have as checksums.
+// How far the replicas' checksums lie apart, below the losses and on the same clock.
+function drawApart(svg, grown, race, across, x, looks, left, right, top, low, k) {
+  const most = Math.max(...race.runners.flatMap((runner) => runner.apart ?? [])) || 1, y = scaleOf(0, most, false, low, top);
+  draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
+  for (const at of [0, most]) draw("text", { class: "lm-tick", "font-size": 12 * k, x: left - 8 * k, y: y(at), "text-anchor": "end" }, svg, short(+at.toPrecision(2)));
+  draw("text", { class: "lm-tick", "font-size": 12 * k, x: left + 8 * k, y: top - 8 * k }, svg, "how far the replicas' checksums lie apart");
+  race.runners.forEach((runner, i) => {
+    const d = runner.apart?.map((v, j) => `${j ? "L" : "M"}${x(runner[across.key][j]).toFixed(1)} ${y(v).toFixed(1)}`).join("");
+    if (d) draw("path", { class: "lm-curve lm-distance", d, ...looks[i] }, grown);
+  });
+}
+
+// A row a run: its colour, its loss now, and whether its replicas are one model.
 function makeBoard(board, runners) {
+  const looks = looksOf(runners, 1);
   const rows = runners.map((runner, i) => {
     const row = html("div", { class: "lm-row" }, board), svg = draw("svg", { width: 26, height: 12, "aria-hidden": "true" }, row);
-    draw("path", { class: "lm-curve", d: "M0 6H26", stroke: COLOURS[CURVE_ORDER[i % 7]], "stroke-dasharray": ["", "7 4", "2 3"][i % 3] }, svg);
+    draw("path", { class: "lm-curve", d: "M0 6H26", ...looks[i] }, svg);
     html("span", { class: "lm-runner" }, row, runner.name);
-    const now = html("span", { class: "lm-now-is" }, row), sums = runner.checksums?.length ? html("span", { class: "lm-sums" }, row) : null;
+    const now = html("span", { class: "lm-now-is" }, row), sums = runner.apart ? html("span", {}, row) : null;
     return { runner, now, sums, row };
   });
   return (places) => {
@@ -119,13 +133,10 @@ function makeBoard(board, runners) {
       now.textContent = n ? `loss ${short(loss)}` : "not begun";
       if (n && (best === null || loss < best.loss)) best = { loss, name: runner.name };
       if (sums) {
-        const values = runner.checksums.map((of) => of[Math.max(0, Math.min(n - 1, of.length - 1))]);
-        const alike = Math.max(...values) - Math.min(...values) <= 1e-9 * Math.max(1, ...values.map(Math.abs));
-        sums.replaceChildren();
-        html("span", { class: "lm-sums-name" }, sums, "checksums");
-        values.forEach((value) => html("span", { class: "lm-sum" }, sums, value.toPrecision(5)));
-        html("span", { class: alike ? "lm-alike" : "lm-apart" }, sums, alike ? "alike" : "apart");
-        row.dataset.alike = alike;
+        const far = n ? runner.apart[n - 1] : 0;
+        sums.className = n ? (far ? "lm-apart" : "lm-alike") : "";
+        sums.textContent = n ? (far ? `replicas apart: ${short(far)}` : "replicas alike") : "";
+        if (n) row.dataset.alike = !far;
       }
       return n ? `${runner.name} ${short(loss)}` : `${runner.name} has not begun`;
     });

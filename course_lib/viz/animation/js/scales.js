@@ -31,3 +31,14 @@ function reached(values, at) {
   while (low < high) { const mid = (low + high) >> 1; if (values[mid] <= at * (1 + 1e-9)) low = mid + 1; else high = mid; }
   return low;
 }
+
+// How curves look: colours and dashes in order, so that they differ in print, too; what the others
+// are compared with is grey.
+function looksOf(curves, k) {
+  const told = curves.filter((curve) => !curve.reference);
+  return curves.map((curve) => {
+    const i = told.indexOf(curve);
+    return curve.reference ? { stroke: "var(--soft)", "stroke-dasharray": "" }
+      : { stroke: COLOURS[CURVE_ORDER[i % 7]], "stroke-dasharray": ["", `${7 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3] };
+  });
+}
