@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -80,7 +79,7 @@ def _synchronise(root: Path, manifest: dict[str, dict[str, str]], changes: Chang
         if not copy.exists():
             _replace(source, copy)
             changes.added.append(name)
-        elif _same_bytes(source, copy) or fingerprint(copy) == newest:
+        elif fingerprint(copy) == newest:
             pass  # up to date, perhaps with the learner's own outputs
         elif fingerprint(copy) == manifest.get(name, {}).get("cells"):
             _replace(source, copy)
@@ -127,7 +126,7 @@ def reset(root: Path, wanted: str) -> list[str]:
         for source in sources:
             name = source.relative_to(root).as_posix()
             copy = root / "workbook" / name
-            if copy.exists() and _same_bytes(source, copy):
+            if copy.exists() and as_copied(source) == copy.read_bytes():
                 sentences.append(f"{name} is as it was already.")
             else:
                 sentences.append(f"{name} is as it was" + _keep_aside(copy) + ".")
@@ -150,6 +149,24 @@ def fingerprint(path: Path) -> str:
         except (ValueError, KeyError, TypeError, RecursionError):
             pass  # not a notebook any more: compare it as it is
     return hashlib.sha256(data).hexdigest()
+
+
+def as_copied(source: Path) -> bytes:
+    """Return what a file's copy in the workbook holds: a notebook without its outputs.
+
+    A saved output stands below every question and tells its answer before anything is run.
+    """
+    data = source.read_bytes()
+    if source.suffix != ".ipynb":
+        return data
+    try:
+        notebook = json.loads(data)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"], cell["execution_count"] = [], None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return data  # not a notebook any more: copy it as it is
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def first_lecture(root: Path) -> Path | None:
@@ -216,7 +233,7 @@ def _replace(source: Path, copy: Path) -> None:
     """Copy a file so that the old one is there until the new one is whole."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     unfinished = _unfinished(copy.parent)
-    shutil.copyfile(source, unfinished)
+    unfinished.write_bytes(as_copied(source))
     unfinished.replace(copy)
 
 
@@ -244,10 +261,6 @@ def _clear_unfinished(workbook: Path) -> None:
 def _unfinished(folder: Path) -> Path:
     """Return a name that no other run uses, not even where locks do not work."""
     return folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
-
-
-def _same_bytes(one: Path, other: Path) -> bool:
-    return one.read_bytes() == other.read_bytes()
 
 
 def _read_manifest(workbook: Path) -> dict[str, dict[str, str]]:

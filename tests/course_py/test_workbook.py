@@ -57,6 +57,20 @@ def test_the_first_run_copies_everything_that_belongs_there(root):
     assert list(again.sentences()) == []
 
 
+def test_a_copy_has_no_outputs_which_would_answer_its_questions(root):
+    lecture = root / "notebooks" / "00_start_here.ipynb"
+    damaged = root / "notebooks" / "01_damaged.ipynb"
+    damaged.write_bytes(b'{"cells": [{"cell_type": "code"')
+    before = lecture.read_bytes()
+    workbook.synchronise(root)
+    copy = copied(root, "notebooks/00_start_here.ipynb")
+    (cell,) = json.loads(copy.read_text())["cells"]
+    assert (cell["outputs"], cell["execution_count"], cell["source"]) == ([], None, ["one"])
+    assert lecture.read_bytes() == before, "the course's own keeps what was run"
+    assert copied(root, "notebooks/01_damaged.ipynb").read_bytes() == damaged.read_bytes()
+    assert workbook.reset(root, "00") == ["notebooks/00_start_here.ipynb is as it was already."]
+
+
 def test_an_untouched_copy_follows_the_course(root):
     workbook.synchronise(root)
     write_notebook(root / "notebooks" / "02_map_reduce.ipynb", "two, better")

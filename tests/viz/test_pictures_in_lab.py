@@ -89,6 +89,20 @@ def test_keys_do_not_reach_the_notebook_and_a_second_run_leaves_one_player(page)
     assert not page.evaluate("window.firstPlayer.player.isPlaying()")
 
 
+def test_shift_enter_in_a_picture_runs_the_cell_and_presses_no_button(page):
+    run_all(page)
+    player = page.locator(".jp-OutputArea .lm-player")
+    player.wait_for(timeout=60_000)
+    player.get_by_role("button", name="play").click()
+    player.get_by_role("button", name="pause").click()
+    page.evaluate("() => { window.firstPlayer = document.querySelector('.lm-player'); }")
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function("() => !window.firstPlayer.isConnected", timeout=60_000)
+    assert not page.evaluate("window.firstPlayer.player.isPlaying()"), "no button was pressed"
+    active = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+    page.wait_for_function(f"() => {active} === 1")
+
+
 def test_a_slider_moved_by_keys_asks_the_kernel_and_an_error_is_a_sentence(page):
     """On a saved page the arrows moved the slider already when JupyterLab kept them for itself."""
     run_all(page)

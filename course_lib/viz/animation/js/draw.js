@@ -30,10 +30,26 @@ const fit = (text, width, letter) => {
 const lastWord = (text, width, letter) => text.length * letter <= width ? text : fit(text.split(" ").at(-1), width, letter);
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
+// Shift, Ctrl or Alt with Enter run a cell wherever the focus is: in a picture, too, they are the
+// notebook's, and press no button. The window hears of a key before JupyterLab asks who keeps it.
+function letEnterRunCells() {
+  if (window.lmEnterRunsCells) return;
+  window.lmEnterRunsCells = true;
+  window.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.shiftKey || event.ctrlKey || event.altKey)) return;
+    const kept = [];
+    for (let node = event.target; node; node = node.parentElement) if (node.dataset?.lmSuppressShortcuts) kept.push(node);
+    if (!kept.some((node) => node.classList.contains("lm-root"))) return;
+    for (const node of kept) delete node.dataset.lmSuppressShortcuts;
+    setTimeout(() => { for (const node of kept) node.dataset.lmSuppressShortcuts = "true"; });
+  }, true);
+}
+
 // The frame of a picture: its root, and a hatching that its parts may fill with.
 function makeRoot(el, kind, label) {
   const root = html("div", { class: `lm-root lm-${kind}`, tabindex: 0, role: "group", "aria-label": label }, el);
   root.dataset.lmSuppressShortcuts = "true";  // else keys typed here would edit the notebook
+  letEnterRunCells();
   // JupyterLab takes the arrows that reach it for its own: a slider in here would stand still.
   root.addEventListener("keydown", (event) => { if (/^(Arrow|Home|End|Page)/.test(event.key)) event.stopPropagation(); });
   const hatch = `lm-hatch-${Math.random().toString(36).slice(2)}`;
