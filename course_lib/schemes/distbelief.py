@@ -8,13 +8,13 @@ from course_lib.collectives import broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain, partial_loss
 from course_lib.models.model import Array
-from course_lib.schemes.downpour import dealer, fetch
+from course_lib.schemes.downpour import fetch
 from course_lib.split import backward, forward, norm_of_split, pieces_of, seat, split_by_units
 from course_lib.training import SGD, Lots, Optimizer, Plan, Training, check_plan, check_training
 from course_lib.training.accumulation import in_parts
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite
-from course_lib.training.shards import Shard, pack, unpack
+from course_lib.training.shards import Shard, dealer, pack, unpack
 
 __all__ = ["distbelief"]
 

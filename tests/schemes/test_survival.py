@@ -28,9 +28,10 @@ from course_lib.schemes import (
     downpour,
     parameter_server,
     staleness_aware,
+    surviving_servers,
     train,
 )
-from course_lib.training import Plan
+from course_lib.training import KeepShards, Plan
 
 simulated = partial(run, backend="simulated")
 RNG = np.random.default_rng(0)
@@ -143,14 +144,15 @@ RESEND = """self.send(np.array([lot]), src, tag="lot")
 """
 PLANTED = {
     "a push is made twice if its answer fails": (
-        downpour, "Replicas", ("self._out.pop(src, None)", "old = self._out.pop(src, None)"),
+        bounded_staleness, "Replicas",
+        ("self._out.pop(src, None)", "old = self._out.pop(src, None)"),
         (RESEND, f"{RESEND}        if src not in self._out: self._again.append(old)\n"),
     ),
     "an acknowledged push is dropped": (
-        downpour, "serve", ("sgd.step(message", "version % 5 == 3 or sgd.step(message"),
+        bounded_staleness, "serve", ("sgd.step(message", "version % 5 == 3 or sgd.step(message"),
     ),
     "a lot is given twice": (
-        downpour, "Replicas", ("lot = self._again.popleft()", "lot = self._again[0]"),
+        bounded_staleness, "Replicas", ("lot = self._again.popleft()", "lot = self._again[0]"),
     ),
     "a lot is lost": (
         downpour, "Replicas", ("self._again.append(self._out.pop(rank))", "self._out.pop(rank)"),
@@ -174,7 +176,7 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_broken_protocol_is_found(name, monkeypatch):
     scheme, broken, *changes = PLANTED[name]
-    module = import_module(scheme.__module__)
+    module = surviving_servers if scheme is downpour else import_module(scheme.__module__)
     source = getsource(getattr(module, broken))
     for old, new in changes:
         assert source.count(old) == 1, old
@@ -235,7 +237,7 @@ def test_without_its_server_a_training_ends_and_says_so(scheme, restart):
     ("options", "told"),
     [
         ({"push_returns": True}, "push_returns must be False where the run has survive=True"),
-        ({"shards": [[slice(0, 2)], [slice(2, 5)]]}, "shards must be 1 where the run has"),
+        ({"keep": KeepShards("."), "on_epoch": print}, "on_epoch"),
     ],
 )
 def test_what_cannot_survive_is_refused(options, told):
