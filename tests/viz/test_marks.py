@@ -74,6 +74,13 @@ def test_the_moment_that_is_searched_for_is_seen_and_told(scheme, name, told):
     assert {worker.said for worker in before.workers} == {-1}
 
 
+def test_what_a_server_has_lost_is_seen_when_it_is_back():
+    trace = noted((0, "lost_updates", 0, 1.0), (1, "lost_updates", 3, 2.0))
+    assert make_marks(trace, 1.0, 100) == (
+        [Mark(1, 2, 0)], [Saying("3 lost", "has lost 3 updates in all")]
+    )  # fmt: skip
+
+
 def test_a_filmstrip_shows_the_oldest_gradient_and_both_pictures_say_it():
     trace = stale()
     oldest = max(note.value for note in trace.notes_named("staleness"))

@@ -31,6 +31,7 @@ class Mark(NamedTuple):
 _SAYINGS = {
     "staleness": ("{:g} old", "has taken a gradient {:g} update{} old"),
     "lost_update": ("{:g} lost", "has overwritten {:g} update{} of a parameter"),
+    "lost_updates": ("{:g} lost", "has lost {:g} update{} in all"),
     "dropped": ("{:g} dropped", "has left out {:g} gradient{}"),
 }
 
