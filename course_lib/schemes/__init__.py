@@ -26,11 +26,13 @@ read; and ``"w"`` after it where that is two numbers. Results depend on times: i
 same times give the same result to the bit, and a network's ``with_service_times`` chooses them. A
 loss that is no number ends the run with ``FloatingPointError`` when it is seen.
 
-In a run with ``survive=True``, ``downpour`` (with one server, and pushes that are not answered),
-``bounded_staleness``, ``staleness_aware`` and ``backup_workers`` go on without the replicas that
-are lost, and with those that are started again. What a lost replica had under way is dealt again
-when all else is, and no update is made twice (``backup_workers`` drops it, as what comes late).
-Without its server a training ends. Other schemes end when a rank is lost, in every run.
+In a run with ``survive=True``, ``downpour`` (where pushes are not answered with parameters),
+``asynchronous_averaging``, ``bounded_staleness``, ``staleness_aware`` and ``backup_workers`` go on
+without the replicas that are lost, and with those that are started again. What a lost replica had
+under way is dealt again when all else is, and no update is made twice (``backup_workers`` drops it,
+as what comes late). ``downpour`` with ``keep`` also goes on when a server is lost and started
+again: from its last checkpoint, and the server notes how many updates were lost since. Without
+that, a training ends when its server is lost. Other schemes end when a rank is lost, in every run.
 
     comm : Communicator
         The group of ranks.

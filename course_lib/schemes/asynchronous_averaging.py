@@ -1,10 +1,9 @@
 """Asynchronous parameter averaging: replicas train alone and now and then mix with a centre."""
 
-import numpy as np
-
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import SGD, Lots, Optimizer, Plan, Training, check_training
+from course_lib.schemes.replicas import Replicas, say_again
+from course_lib.training import SGD, Lots, Optimizer, Plan, Stepper, Training, check_training
 from course_lib.training.divergence import check_finite
 from course_lib.words.whole import whole
 
@@ -58,9 +57,14 @@ def serve(
     """Keep the centre: mix with whoever comes."""
     centre = model.initial(lots.plan.seed)
     kept = optimizer(centre, lots.plan)  # takes no step, but is where trainings are kept
+    replicas = Replicas(comm, lots, range(1, comm.size))
     version_of = [0] * comm.size
     for version in lots.walk(centre):
-        src, theirs = comm.recv_any()
+        src, theirs = replicas.receive()
+        while len(theirs) == 0:  # it was started again, and has no model yet
+            replicas.send(centre, src, tag="centre")
+            version_of[src] = version
+            src, theirs = replicas.receive()
         comm.note("staleness", version - version_of[src])
         old = centre * 1.0 if elastic else centre
         with comm.compute("average", flops=3.0 * model.n_parameters):
@@ -68,12 +72,11 @@ def serve(
             centre += mixing * theirs
         if model.n_parameters == 2:
             comm.note("w", centre)  # a point that can be drawn
-        comm.send(np.array([version + comm.size - 1]), src, tag="lot")
-        comm.send(old, src, tag="centre")
+        replicas.send(old, src, tag="centre")
         version_of[src] = version + 1
         kept.n_steps = (version + 1) * lots.size // (comm.size - 1)  # as a replica has taken
-    for dst in range(1, comm.size):
-        comm.send(centre, dst, tag="centre")
+        replicas.deal(src)
+    replicas.see_off(centre)
     return Training(centre, lots.losses)
 
 
@@ -85,8 +88,12 @@ def work(
     plan = lots.plan
     w = model.initial(plan.seed)
     sgd = optimizer(w, plan)
-    mine, losses = lots.steps(comm.rank - 1), []
-    for step, (examples, _) in enumerate(plan.shares(len(y)), start=lots.steps(0).start):
+    mine = lots.steps(_begin(comm, lots, w, sgd))
+    begin, end = lots.steps(0).start, lots.steps(len(lots)).start
+    losses: list[float] = []
+    for step, examples in lots.batches():
+        if mine.start >= end == begin + len(losses):
+            break
         loss = 0.0
         if step in mine:
             batch = X[examples], y[examples]
@@ -97,13 +104,31 @@ def work(
                 sgd.step(grad)
             if step + 1 == mine.stop:
                 comm.send(w, SERVER, tag="model")
-                mine = lots.steps(int(comm.recv(SERVER, tag="lot")[0]))
                 centre = comm.recv(SERVER, tag="centre")
                 w[...] = (1 - mixing) * w + mixing * centre if elastic else centre
-        comm.note("loss_partial", loss)
-        losses.append(loss)
-    comm.recv(SERVER, out=w, tag="centre")
+                mine = lots.steps(int(comm.recv(SERVER, tag="lot")[0]))
+        if step == begin + len(losses):
+            comm.note("loss_partial", loss)
+            losses.append(loss)
+        elif loss:  # of a lot that a replica had lost
+            losses[step - begin] = loss
+    if not comm.survives:
+        comm.barrier()
+    comm.recv(SERVER, out=w)
     return Training(w, losses)
+
+
+def _begin(comm: Communicator, lots: Lots, w: Array, sgd: Stepper) -> int:
+    """Return which lot is first; who was started again takes over the centre."""
+    if not comm.incarnation:
+        return comm.rank - 1
+    say_again(comm, SERVER)
+    lot = int(comm.recv(SERVER, tag="lot")[0])
+    if lot < len(lots):
+        comm.send(w[:0], SERVER, tag="fetch")
+        w[...] = comm.recv(SERVER, tag="centre")
+    sgd.n_steps = lot * lots.size // (comm.size - 1)
+    return lot
 
 
 def check_mixing(size: int, every: int, mixing: float | None) -> None:

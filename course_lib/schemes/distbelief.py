@@ -8,13 +8,13 @@ from course_lib.collectives import broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain, partial_loss
 from course_lib.models.model import Array
-from course_lib.schemes.downpour import dealer, fetch
+from course_lib.schemes.downpour import fetch
 from course_lib.split import backward, forward, norm_of_split, pieces_of, seat, split_by_units
 from course_lib.training import SGD, Lots, Optimizer, Plan, Training, check_plan, check_training
 from course_lib.training.accumulation import in_parts
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite
-from course_lib.training.shards import Shard, pack, unpack
+from course_lib.training.shards import Shard, dealer, pack, unpack
 
 __all__ = ["distbelief"]
 
@@ -73,6 +73,7 @@ def serve(
             version[machine] = 0
     version_of = [0] * comm.size  # how many updates were in the parameters that each has read
     n_left = len(lots) * len(kept)
+    walk = lots.walk()  # past an epoch when each part has been stepped with each of its lots
     while n_left > 0:
         src, message = comm.recv_any()
         machine = (src - n_servers) % splits
@@ -80,6 +81,8 @@ def serve(
             comm.send(kept[machine], src, tag="parameters")
             version_of[src] = version[machine]
             continue
+        if n_left % len(kept) == 0:
+            next(walk)
         comm.note("staleness", version[machine] - version_of[src])
         with comm.compute("update", flops=2.0 * len(message)):
             sgd[machine].step(message, norm=0.0)  # replicas have clipped: they know the length
@@ -87,6 +90,7 @@ def serve(
             comm.send(np.array([version[0] + n_replicas]), src, tag="lot")
         version[machine] += 1
         n_left -= 1
+    next(walk, None)
     for dst in range(n_servers, comm.size):
         if (machine := (dst - n_servers) % splits) in kept:
             comm.send(kept[machine], dst, tag="parameters")

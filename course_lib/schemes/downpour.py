@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.schemes.replicas import Replicas, say_again
+from course_lib.schemes import surviving_servers
+from course_lib.schemes.replicas import Replicas
 from course_lib.schemes.sharded_parameter_server import share_out
-from course_lib.training import SGD, Lots, Optimizer, Plan, Training, check_plan, check_training
+from course_lib.training import SGD, KeepShards, Lots, Optimizer, Plan, Training, check_training
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite, warn_past_edge
-from course_lib.training.shards import Shard, pack, shards_evenly, unpack
+from course_lib.training.shards import Shard, dealer, pack, shards_evenly, unpack
 from course_lib.words.whole import whole
 
 __all__ = ["downpour", "serve", "work"]
@@ -18,11 +19,9 @@ __all__ = ["downpour", "serve", "work"]
 def downpour(
     comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
     shards: Sequence[Shard] | None = None, n_fetch: int = 1, n_push: int = 1, warm_start: int = 0,
-    push_returns: bool = False, optimizer: Optimizer = SGD,
+    push_returns: bool = False, keep: KeepShards | None = None, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train with servers that take a step as soon as any replica has pushed a gradient.
-
-    A push is answered with the next *lot*: the batches of a push, which nobody else has.
 
     Parameters
     ----------
@@ -34,12 +33,13 @@ def downpour(
         How many pushes the first replica makes before the others begin.
     push_returns : bool, default: False
         Answer a push with the new parameters, so that no other comes between push and fetch.
+    keep : KeepShards or None, default: None
+        Where servers that are lost and come back find their shards; see ``KeepShards``.
 
     Notes
     -----
-    Cost of a push: n bytes, and 8 back; of a fetch: n bytes back. Mean staleness with W replicas:
-    W - 1 where pushes return, less an edge term, whatever the times; else less.
-    Invariant: a batch is computed once; each server steps once with its part of every push.
+    Cost of a push: n bytes, 8 back; of a fetch: n bytes back. Mean staleness: W - 1 for W replicas
+    where pushes return (less an edge term), else less. Invariant: each push is one step of servers.
 
     References
     ----------
@@ -47,14 +47,17 @@ def downpour(
     """
     model = check_training(model, X, y, plan)
     parts = shards_evenly(model.n_parameters, 1) if shards is None else shards
-    _check(comm.size, plan, parts, n_fetch, n_push, warm_start, push_returns)
-    check_survival(comm, len(parts), push_returns)
+    _check(comm.size, parts, n_fetch, n_push, warm_start, push_returns)
     lots = Lots(plan, len(y), n_push)
+    surviving_servers.check_servers(comm, lots, parts, push_returns, keep)
     if comm.rank == 0 and optimizer is SGD:
         warn_past_edge(model, X, plan, comm.size - len(parts))
-    if comm.rank < len(parts):
-        return serve(comm, model, lots, parts, warm_start, push_returns, optimizer)
-    return work(comm, model, X, y, lots, parts, n_fetch, push_returns, warm_start)
+    if comm.rank >= len(parts):
+        is_numbered = comm.survives
+        return work(comm, model, X, y, lots, parts, n_fetch, push_returns, warm_start, is_numbered)
+    if comm.survives:
+        return surviving_servers.serve(comm, model, lots, parts, keep, warm_start, optimizer)
+    return serve(comm, model, lots, parts, warm_start, push_returns, optimizer)
 
 
 def serve(
@@ -86,9 +89,6 @@ def serve(
             comm.send(kept, src, tag="parameters")
             version_of[src] = version + 1
     unpack(kept, own, w)
-    if comm.survives:
-        replicas.see_off(w)
-        return Training(w, lots.losses)
     comm.barrier()  # else a server that still steps would take another's shard for a push
     share_out(comm, shards, w)
     return Training(w, lots.losses)
@@ -96,14 +96,13 @@ def serve(
 
 def work(
     comm: Communicator, model: Model, X: Array, y: Array, lots: Lots, shards: Sequence[Shard],
-    n_fetch: int = 1, push_returns: bool = False, warm_start: int = 0,
+    n_fetch: int = 1, push_returns: bool = False, warm_start: int = 0, is_numbered: bool = False,
 ) -> Training:  # fmt: skip
     """Compute the batches of one lot after the other; between them are those of others."""
-    plan, number = lots.plan, comm.rank - len(shards)
+    plan = lots.plan
     w = model.initial(plan.seed)  # as long as the servers'; every fetch replaces it
-    first_lot = warm_start + number if number else 0
-    say_again(comm, dealer(shards))
-    mine = lots.steps(first_lot if not comm.incarnation else next_lot(comm, shards))
+    lot = first_lot(comm, shards, warm_start)
+    mine = lots.steps(lot)
     begin, end = lots.steps(0).start, lots.steps(len(lots)).start
     accrued, n_done = w, 0
     losses: list[float] = []
@@ -113,7 +112,7 @@ def work(
         loss = 0.0
         if step in mine:
             if n_done == 0 or (n_done % n_fetch == 0 and not push_returns):
-                fetch(comm, shards, w)
+                fetch(comm, shards, w, is_numbered)
             batch = X[examples], y[examples]
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
@@ -124,22 +123,35 @@ def work(
                 w -= plan.rate(step) * grad  # until the next fetch replaces it
             if step + 1 == mine.stop:
                 clip(accrued, plan.clip)
-                mine = lots.steps(push(comm, shards, accrued, w if push_returns else None))
+                number = lot if is_numbered else None
+                lot = push(comm, shards, accrued, w if push_returns else None, number)
+                mine = lots.steps(lot)
         if step == begin + len(losses):
             comm.note("loss_partial", loss)
             losses.append(loss)
         elif loss:  # of a lot that a replica had lost
             losses[step - begin] = loss
     if comm.survives:
-        comm.recv(dealer(shards), out=w, tag="parameters")
+        surviving_servers.receive_model(comm, shards, w)
     else:
         comm.barrier()
         share_out(comm, shards, w)
     return Training(w, losses)
 
 
-def fetch(comm: Communicator, shards: Sequence[Shard], w: Array) -> None:
+def first_lot(comm: Communicator, shards: Sequence[Shard], warm_start: int) -> int:
+    """Return what a replica begins with, which it knows, or is told if it was started again."""
+    if comm.incarnation:
+        return surviving_servers.first_lot(comm, shards)
+    number = comm.rank - len(shards)
+    return warm_start + number if number else 0
+
+
+def fetch(comm: Communicator, shards: Sequence[Shard], w: Array, is_numbered: bool = False) -> None:
     """Ask all servers for their shards, then take them."""
+    if is_numbered:
+        surviving_servers.fetch(comm, shards, w)
+        return
     servers = [rank for rank, shard in enumerate(shards) if shard]
     for dst in servers:
         comm.send(w[:0], dst, tag="fetch")
@@ -147,12 +159,18 @@ def fetch(comm: Communicator, shards: Sequence[Shard], w: Array) -> None:
         unpack(comm.recv(src, tag="parameters"), shards[src], w)
 
 
-def push(comm: Communicator, shards: Sequence[Shard], grad: Array, w: Array | None) -> int:
+def push(
+    comm: Communicator, shards: Sequence[Shard], grad: Array, w: Array | None,
+    number: int | None = None,
+) -> int:  # fmt: skip
     """Send all servers their parts of a gradient; return which lot is next.
 
     With ``w`` the new parameters are put there. All parts are sent before anything is waited for,
-    and servers are listened to in their order: so none waits for one that waits for it.
+    and servers are listened to in their order: so none waits for one that waits for it. With the
+    number of the lot it can be sent again.
     """
+    if number is not None:
+        return surviving_servers.push(comm, shards, grad, number)
     servers = [rank for rank, shard in enumerate(shards) if shard]
     going = [comm.isend(pack(grad, shards[dst]), dst, tag="gradient") for dst in servers]
     lot = next_lot(comm, shards)
@@ -169,21 +187,8 @@ def next_lot(comm: Communicator, shards: Sequence[Shard]) -> int:
     return int(comm.recv(dealer(shards), tag="lot")[0])
 
 
-def dealer(shards: Sequence[Shard]) -> int:
-    """Name the server that deals the lots: the first that has a shard."""
-    return next(rank for rank, shard in enumerate(shards) if shard)
-
-
-def check_survival(comm: Communicator, n_servers: int = 1, push_returns: bool = False) -> None:
-    """Refuse what cannot go on without a lost rank, in a run that shall."""
-    if comm.survives and n_servers > 1:
-        raise ValueError(f"shards must be 1 where the run has survive=True; got {n_servers}")
-    if comm.survives and push_returns:
-        raise ValueError("push_returns must be False where the run has survive=True; got True")
-
-
 def _check(
-    size: int, plan: Plan, shards: Sequence[Shard], n_fetch: int, n_push: int, warm_start: int,
+    size: int, shards: Sequence[Shard], n_fetch: int, n_push: int, warm_start: int,
     push_returns: bool,
 ) -> None:  # fmt: skip
     """Refuse what cannot be done, by name."""
@@ -200,5 +205,3 @@ def _check(
             f"shards must be from 1 to {size - 1} of {size} ranks, so that a replica is left; "
             f"got {len(shards)}"
         )
-    if len(shards) > 1:
-        check_plan(plan, "downpour in shards", "on_epoch")  # no rank holds the model then

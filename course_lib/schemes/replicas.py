@@ -7,11 +7,12 @@ from itertools import chain, count
 import numpy as np
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.errors import RankLost
+from course_lib.comm.errors import PeerFinishedError, RankLost
 from course_lib.models.model import Array
+from course_lib.training.kept_shard import KeptShard
 from course_lib.training.lots import Lots
 
-__all__ = ["Replicas", "is_again", "refuse_again", "say_again"]
+__all__ = ["Replicas", "again", "check_goes_on", "is_again", "over", "refuse_again", "say_again"]
 
 
 class Replicas:
@@ -34,11 +35,13 @@ class Replicas:
         How many lots the first replica has before those of the others.
     on_loss : callable or None, default: None
         Called with a replica's rank when this rank is told that it was lost.
+    kept : KeptShard or None, default: None
+        Where it is written down who has which lot, so that this rank may be lost and go on.
 
     Raises
     ------
     RuntimeError
-        If this rank was lost itself, and the model with it.
+        If this rank was lost itself, and the model with it, and nothing is kept.
 
     Notes
     -----
@@ -48,15 +51,33 @@ class Replicas:
 
     def __init__(
         self, comm: Communicator, lots: Lots, ranks: Sequence[int], warm_start: int = 0,
-        on_loss: Callable[[int], object] | None = None,
+        on_loss: Callable[[int], object] | None = None, kept: KeptShard | None = None,
     ) -> None:  # fmt: skip
-        refuse_again(comm)
         self._comm, self._n_lots, self._ranks, self._on_loss = comm, len(lots), ranks, on_loss
+        self._kept = kept
+        self._waiting: list[int] = []
+        self._again: deque[int] = deque()  # of who was lost
+        if kept is None:
+            refuse_again(comm)
+        elif comm.incarnation:
+            self._go_on(kept)
+            return
         first = [0, *range(warm_start + 1, warm_start + len(ranks))]
         self._out = {r: lot for r, lot in zip(ranks, first, strict=True) if lot < len(lots)}
         self._waiting = [rank for rank in ranks if rank not in self._out]
         self._fresh = chain(range(1, warm_start + 1), count(warm_start + len(ranks)))
-        self._again: deque[int] = deque()  # of who was lost
+        if kept is not None:
+            for rank, lot in self._out.items():
+                kept.deal(lot, rank)
+
+    def _go_on(self, kept: KeptShard) -> None:
+        """Find who has what, in what was written down: the last lot that was dealt to each."""
+        owner, last = dict(kept.dealt), {rank: lot for lot, rank in kept.dealt}
+        left = {lot: rank for lot, rank in owner.items() if lot not in kept.done}
+        self._out = {rank: lot for lot, rank in left.items() if last[rank] == lot}
+        self._again = deque(lot for lot in left if lot not in self._out.values())
+        self._fresh = chain(lot for lot in count() if lot not in owner)
+        # Nobody waits: who did is told of the loss, and pushes again.
 
     def receive(
         self, only: int | None = None, unanswered: Collection[int] = ()
@@ -93,6 +114,7 @@ class Replicas:
                 continue
             if not is_again(message):
                 return src, message
+            check_goes_on(message)
             self._lose(src)  # it was started again, and knows nothing of what it had
             self.deal(src)
 
@@ -116,8 +138,17 @@ class Replicas:
                 return lot
             lot = self._again.popleft()
         self._out[src] = lot
+        if self._kept is not None and lot < self._n_lots:
+            self._kept.deal(lot, src)
         self.send(np.array([lot]), src, tag="lot")
         return lot
+
+    def answer_again(self, src: int) -> None:
+        """Send a replica the lot that it has, if it pushes again what has been done; or another."""
+        if src in self._out:
+            self.send(np.array([self._out[src]]), src, tag="lot")
+        else:
+            self.deal(src)
 
     def send(self, data: Array, dst: int, tag: str) -> None:
         """Send to a replica; if it is lost, so is the message."""
@@ -143,6 +174,8 @@ class Replicas:
                     self._comm.send(np.array([self._n_lots]), dst, tag="lot")
                     self._comm.send(w, dst, tag="parameters")
                     break
+                except PeerFinishedError:  # this rank was lost when that one had got it
+                    break
                 except RankLost:
                     self._lose(dst)
                     times_lost += 1
@@ -162,12 +195,31 @@ class Replicas:
 def say_again(comm: Communicator, server: int) -> None:
     """Have a replica tell the server if it was started again: it has nothing to do yet."""
     if comm.incarnation:
-        comm.send(np.array([comm.incarnation], dtype=np.int64), server, tag="again")
+        comm.send(again(comm.incarnation), server, tag="again")
+
+
+def again(incarnation: int) -> Array:
+    """Make the message of a replica that has nothing to do yet."""
+    return np.array([incarnation], dtype=np.int64)
 
 
 def is_again(message: Array) -> bool:
     """Say whether a message is that; gradients are no whole numbers."""
     return bool(message.dtype == np.int64)
+
+
+def over(server: int) -> Array:
+    """Make the message that a server is lost for good."""
+    return np.array([-1 - server], dtype=np.int64)
+
+
+def check_goes_on(message: Array) -> None:
+    """End, in words, if a message is that."""
+    if is_again(message) and int(message[0]) < 0:
+        raise RuntimeError(
+            f"rank {-1 - int(message[0])} keeps a part of the model, is lost and comes no more: "
+            "the training cannot go on; begin again, from a checkpoint if there is one"
+        )
 
 
 def refuse_again(comm: Communicator) -> None:

@@ -27,7 +27,7 @@ def staleness_aware(
     References
     ----------
     W. Zhang, S. Gupta, X. Lian and J. Liu, "Staleness-aware async-SGD for distributed deep
-    learning", arXiv:1511.05950, 2016.
+    learning", arXiv:1511.05950, 2015.
     """
     model = check_training(model, X, y, plan)
     if comm.size < 2:

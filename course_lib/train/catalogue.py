@@ -72,14 +72,9 @@ def _priority(
 
 
 def _sharded(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    servers: int,
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan, servers: int,
     optimizer: Optimizer,
-) -> Training:
+) -> Training:  # fmt: skip
     shards = shards_evenly(model.n_parameters, servers)
     return sharded_parameter_server(comm, model, X, y, plan, shards, optimizer)
 
@@ -111,6 +106,8 @@ OPTIONS = {
         {"need": _by_need, "ready": _as_ready},
     ),
     "every": Option("1", "how many steps lie between two averages, or outer steps"),
+    "outer_rate": Option("0.7", "how far an outer step goes", is_whole=False),
+    "outer_momentum": Option("0.9", "what is kept of the outer step before", is_whole=False),
     "compressor": Option(
         "topk",
         f"what makes gradients smaller: {', '.join(sparing.COMPRESSORS)}",
@@ -180,8 +177,9 @@ SCHEMES = {
     ),
     "diloco": Scheme(
         diloco,
-        ("every", "allreduce"),
+        ("every", "outer_rate", "outer_momentum", "allreduce"),
         whole=sparing.mean_model,
+        fits=sparing.check_outer,
         usual={"every": "8"},
         optimizer="adamw",
     ),
@@ -218,6 +216,18 @@ SCHEMES = {
     "backup_workers": Scheme(backup_workers, ("backups",), servers=1, settles=False),
     "asynchronous_averaging": Scheme(
         asynchronous_averaging, ("every",), servers=1, settles=False, usual_plan=faster
+    ),
+    "distbelief": Scheme(
+        divided.distbelief,
+        ("splits",),
+        whole=divided.whole_of_machines,
+        servers=1,
+        models=("deep_mlp",),
+        check=divided.check_machines,
+        without=("on_epoch",),
+        usual={"splits": "3"},
+        usual_plan=slower_without_momentum,
+        settles=False,
     ),
     "sharded_data_parallel": Scheme(sharded_data_parallel, whole=_joined),
     # Each rank keeps what its own optimizer goes on from; after an epoch all hold the same model.
@@ -278,7 +288,7 @@ FAMILIES = {
     "shared memory": ("hogwild",),
     "nobody waits for all": (
         "downpour", "staleness_aware", "bounded_staleness", "backup_workers",
-        "asynchronous_averaging",
+        "asynchronous_averaging", "distbelief",
     ),
     "sharded state (ZeRO)": ("sharded_data_parallel", "sharded"),
     "the model split": ("model_parallel", "pipeline", "split_weights", "hybrid"),

@@ -12,9 +12,11 @@ from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import Chain
 from course_lib.models.model import Array, Model
 from course_lib.pipelines import MakesSchedule, schedule_for
+from course_lib.schemes.distbelief import distbelief as by_partition
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
 from course_lib.schemes.sharded_gradients import sharded_gradients
 from course_lib.schemes.sharded_parameters import join_shards, sharded_parameters
+from course_lib.split import pieces_of, shards_by_partition
 from course_lib.split.model import check_grid as check_hybrid
 from course_lib.split.model import check_split, join_model, split_by_units, split_in_pairs
 from course_lib.train.states import State
@@ -25,11 +27,14 @@ __all__ = [
     "STAGES",
     "check_grid",
     "check_layers",
+    "check_machines",
     "check_pairs",
     "check_pipeline",
     "check_shards",
+    "distbelief",
     "sharded",
     "whole_of_grid",
+    "whole_of_machines",
     "whole_of_pairs",
     "whole_of_shards",
     "whole_of_stages",
@@ -51,6 +56,26 @@ def sharded(
 ) -> Training:  # fmt: skip
     """Train by one of ``STAGES``."""
     return stage(comm, model, X, y, plan, optimizer=optimizer)
+
+
+def distbelief(
+    comm: Communicator, model: Chain, X: Array, y: Array, plan: Plan, splits: int,
+    optimizer: Optimizer,
+) -> Training:  # fmt: skip
+    """Train with one server, which has all pieces: so the model after an epoch is on rank 0."""
+    shards = shards_by_partition(model, splits, 1)
+    return by_partition(comm, model, X, y, plan, splits, shards, optimizer)
+
+
+def whole_of_machines(states: States, model: Chain, **_: Any) -> Array:
+    """Put together what the server of ``distbelief`` keeps of each machine's part."""
+    return join_model(model, [state.w for state in states[0]], split_by_units)
+
+
+def check_machines(model: Chain, workers: int, batch: int, splits: int) -> None:
+    """Refuse replicas that the workers beside the server do not fill, and parts without units."""
+    del batch
+    pieces_of(workers, model, splits, shards_by_partition(model, splits, 1))
 
 
 def whole_of_shards(states: States, model: Model, stage: Callable[..., Training]) -> Array:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from course_lib.console.options import whole
+from course_lib.console.options import number, whole
 from course_lib.models.model import Array
 from course_lib.training import Plan, Training
 
@@ -25,6 +25,8 @@ class Option:
         What the scheme is given for each text that is allowed; None takes whole numbers.
     least : int, default: 1
         The smallest number.
+    is_whole : bool, default: True
+        Whether numbers are whole ones; of others the scheme's ``fits`` knows which are allowed.
     only_with : tuple of str, default: ()
         Another option and its value, without which this one says nothing.
     """
@@ -33,15 +35,16 @@ class Option:
     help: str
     choices: Mapping[str, Any] | None = None
     least: int = 1
+    is_whole: bool = True
     only_with: tuple[str, ...] = ()
 
-    def read(self, option: str, text: str | None) -> str | int | None:
+    def read(self, option: str, text: str | None) -> str | float | None:
         """Return what checkpoints remember of a text, or raise a sentence about the option."""
         text = self.usual if text is None else text
         if text is None:
             return None
         if self.choices is None:
-            return whole(option, text, self.least)
+            return whole(option, text, self.least) if self.is_whole else number(option, text)
         if text not in self.choices:
             raise ValueError(f"{option} knows {', '.join(self.choices)}; not {text!r}")
         return text
@@ -64,8 +67,8 @@ class Scheme:
     options : tuple of str
         Names in ``OPTIONS``.
     whole : callable or None
-        Puts the model together from all ranks' states, and by name the model and the options. None:
-        those of rank 0 stand for all.
+        Puts the model together from all ranks' states, or where ranks do not settle from those of
+        rank 0, and by name the model and the options. None: those of rank 0 stand for all.
     outputs : callable or None
         Where no rank holds the model: called with the communicator, the model, and by name the
         options, returns ``outputs.Outputs``. None, or it returns None: a rank has it whole.

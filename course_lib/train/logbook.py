@@ -212,7 +212,7 @@ class Logbook:
             )
             for stepper in self._steppers
         ]
-        if self._scheme.whole is None:
+        if self._scheme.whole is None or not self._scheme.settles:
             return [own]
         if self._comm.rank != FIRST:
             packed = np.frombuffer(pack_states([own]), np.uint8)

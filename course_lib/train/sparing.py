@@ -13,7 +13,15 @@ from course_lib.schemes.gossip import check_graph as check_neighbours
 from course_lib.train.states import State
 from course_lib.training import Optimizer, Plan, Training
 
-__all__ = ["COMPRESSORS", "check_compressor", "check_graph", "compressed", "mean_model", "of_first"]
+__all__ = [
+    "COMPRESSORS",
+    "check_compressor",
+    "check_graph",
+    "check_outer",
+    "compressed",
+    "mean_model",
+    "of_first",
+]
 
 COMPRESSORS = ("topk", "sign", "powersgd")
 """What ``--compressor`` may be."""
@@ -107,3 +115,37 @@ def of_first(states: Sequence[Sequence[State]], **_: Any) -> Array:
 def _compressor(name: str, k: int = 1, rank: int = 1) -> Compressor:
     known: dict[str, Compressor] = {"topk": TopK(k), "sign": Sign(), "powersgd": PowerSGD(rank)}
     return known[name]
+
+
+def check_outer(
+    model: Model, workers: int, outer_rate: float, outer_momentum: float, **others: Any
+) -> dict[str, Any]:
+    """Refuse outer steps that lead nowhere, or away.
+
+    Parameters
+    ----------
+    model : Model
+        What is trained.
+    workers : int
+        How many ranks.
+    outer_rate, outer_momentum : float
+        Of ``diloco``.
+    **others : Any
+        Its other options.
+
+    Returns
+    -------
+    dict
+        The options by name.
+
+    Raises
+    ------
+    ValueError
+        Beginning with the option.
+    """
+    del model, workers
+    if outer_rate <= 0:
+        raise ValueError(f"--outer-rate must be above 0, got {outer_rate:g}")
+    if not 0 <= outer_momentum < 1:
+        raise ValueError(f"--outer-momentum must be 0 or more and below 1, got {outer_momentum:g}")
+    return {**others, "outer_rate": outer_rate, "outer_momentum": outer_momentum}

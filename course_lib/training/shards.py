@@ -11,6 +11,7 @@ from course_lib.words.whole import whole
 
 __all__ = [
     "Shard",
+    "dealer",
     "length",
     "pack",
     "places",
@@ -170,6 +171,27 @@ def places(shard: Shard) -> list[slice]:
     """
     ends = accumulate((part.stop - part.start for part in shard), initial=0)
     return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
+def dealer(shards: Sequence[Shard]) -> int:
+    """Name the server that tells replicas what to compute: the first that has a shard.
+
+    Parameters
+    ----------
+    shards : sequence of list of slice
+        What each server keeps, from rank 0 on.
+
+    Returns
+    -------
+    int
+        Its rank.
+
+    Examples
+    --------
+    >>> dealer([[], [slice(0, 3)]])
+    1
+    """
+    return next(rank for rank, shard in enumerate(shards) if shard)
 
 
 def length(shard: Shard) -> int:

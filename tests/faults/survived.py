@@ -4,7 +4,9 @@ import ctypes
 import math
 import os
 import random
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -16,7 +18,7 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.comm.errors import DeadlockError, LaunchTimeout, PeerFinishedError, WorkerKilled
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.schemes import bounded_staleness, data_parallel, downpour, parameter_server
-from course_lib.training import Plan
+from course_lib.training import SGD, KeepShards, Plan
 from tests.faults.table import Case, row
 
 ENDS = {
@@ -171,6 +173,43 @@ def others_compute_what_a_lost_replica_had(case: Case) -> None:
     *values, lost = case.run(trained, case.variant, case.fault, survive=True).values
     assert isinstance(lost, Lost)
     assert len({w.tobytes() for w in values}) == 1
+
+
+class DiesInStep(SGD):
+    """What steps a server's shard; in the third step of its first life the server is killed."""
+
+    fault = None
+
+    def step(self, grad, norm=None):
+        if self.fault is not None and self.n_steps == 2:
+            self.fault()
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().step(grad, norm)
+
+
+@row(81, "a server is killed that keeps a part of the model, and is started again", workers=4,
+     least=3, posix=True)  # fmt: skip
+def a_server_goes_on_from_its_checkpoint(case: Case) -> None:
+    fault, folder = case.fault, tempfile.mkdtemp()
+
+    def work(comm):
+        def optimizer(w, plan):
+            stepper = DiesInStep(w, plan)
+            stepper.fault = fault if comm.rank == 0 and not comm.incarnation else None
+            return stepper
+
+        X, y, plan = np.arange(40.0)[:, None] / 20 - 1, np.arange(40) > 20, Plan(0.2, 4, 2)
+        return downpour(
+            comm, LogisticRegression(1), X, y.astype(int), plan, keep=KeepShards(folder, every=1),
+            optimizer=optimizer,
+        ).w  # fmt: skip
+
+    try:
+        result = case.run(work, survive=True, restart=1)
+    finally:
+        shutil.rmtree(folder)
+    assert len({w.tobytes() for w in result.values}) == 1
+    assert [note.value for note in result.trace.notes_named("lost_updates")] == [0]
 
 
 SYNCHRONOUS = {"data_parallel": data_parallel, "parameter_server": parameter_server}

@@ -50,7 +50,7 @@ SECTIONS = [
 ]
 """The modules that hold the rows."""
 
-NUMBERS = range(1, 81)
+NUMBERS = range(1, 82)
 BUSY = 10
 """Limits are asserted tenfold: the computer may be busy."""
 

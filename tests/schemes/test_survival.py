@@ -7,6 +7,7 @@ import os
 import signal
 import time
 import warnings
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from inspect import getsource
@@ -22,15 +23,17 @@ from course_lib.comm.simulated.network import Network
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.schemes import (
+    asynchronous_averaging,
     backup_workers,
     bounded_staleness,
     data_parallel,
     downpour,
     parameter_server,
     staleness_aware,
+    surviving_servers,
     train,
 )
-from course_lib.training import Plan
+from course_lib.training import KeepShards, Plan
 
 simulated = partial(run, backend="simulated")
 RNG = np.random.default_rng(0)
@@ -143,14 +146,15 @@ RESEND = """self.send(np.array([lot]), src, tag="lot")
 """
 PLANTED = {
     "a push is made twice if its answer fails": (
-        downpour, "Replicas", ("self._out.pop(src, None)", "old = self._out.pop(src, None)"),
+        bounded_staleness, "Replicas",
+        ("self._out.pop(src, None)", "old = self._out.pop(src, None)"),
         (RESEND, f"{RESEND}        if src not in self._out: self._again.append(old)\n"),
     ),
     "an acknowledged push is dropped": (
-        downpour, "serve", ("sgd.step(message", "version % 5 == 3 or sgd.step(message"),
+        bounded_staleness, "serve", ("sgd.step(message", "version % 5 == 3 or sgd.step(message"),
     ),
     "a lot is given twice": (
-        downpour, "Replicas", ("lot = self._again.popleft()", "lot = self._again[0]"),
+        bounded_staleness, "Replicas", ("lot = self._again.popleft()", "lot = self._again[0]"),
     ),
     "a lot is lost": (
         downpour, "Replicas", ("self._again.append(self._out.pop(rank))", "self._out.pop(rank)"),
@@ -174,7 +178,7 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_broken_protocol_is_found(name, monkeypatch):
     scheme, broken, *changes = PLANTED[name]
-    module = import_module(scheme.__module__)
+    module = surviving_servers if scheme is downpour else import_module(scheme.__module__)
     source = getsource(getattr(module, broken))
     for old, new in changes:
         assert source.count(old) == 1, old
@@ -184,6 +188,21 @@ def test_a_broken_protocol_is_found(name, monkeypatch):
     monkeypatch.setattr(module, broken, names[broken])
     with pytest.raises((AssertionError, RunError)):
         check_many(scheme, 150)
+
+
+@pytest.mark.parametrize("elastic", [False, True])
+def test_averaging_mixes_in_each_lot_once_whoever_is_lost(elastic):
+    scheme = partial(asynchronous_averaging, elastic=elastic)
+    for seed in range(20):
+        n_replicas, network, crashes = schedule(seed)
+        result = simulated(
+            scheme, LogisticRegression(3), X, Y, PLAN, workers=1 + n_replicas, network=network,
+            survive=True, faults=Faults(crashes), time_limit_s=20.0,
+        )  # fmt: skip
+        alive = [value for value in result.values if not isinstance(value, Lost)]
+        assert len({value.w.tobytes() for value in alive}) == 1
+        assert len(result.trace.notes_named("staleness")) == len(Y) // 5 * 6
+        assert loss_of(alive[0].w) < 0.8 * loss_of(LogisticRegression(3).initial())
 
 
 @pytest.mark.slow
@@ -223,11 +242,14 @@ def test_a_backup_worker_that_is_started_again_takes_part():
 
 
 @pytest.mark.parametrize("restart", [0, 1])
-@pytest.mark.parametrize("scheme", [downpour, bounded_staleness, staleness_aware, backup_workers])
+@pytest.mark.parametrize(
+    "scheme",
+    [downpour, bounded_staleness, staleness_aware, backup_workers, asynchronous_averaging],
+)
 def test_without_its_server_a_training_ends_and_says_so(scheme, restart):
     with pytest.raises(RunError, match="rank 0"):
         simulated(scheme, LogisticRegression(3), X, Y, PLAN, survive=True, restart=restart,
-            faults=Faults([Crash(0, 1e-3)]),
+            faults=Faults([Crash(0, 3e-4)]),
         )  # fmt: skip
 
 
@@ -235,7 +257,7 @@ def test_without_its_server_a_training_ends_and_says_so(scheme, restart):
     ("options", "told"),
     [
         ({"push_returns": True}, "push_returns must be False where the run has survive=True"),
-        ({"shards": [[slice(0, 2)], [slice(2, 5)]]}, "shards must be 1 where the run has"),
+        ({"keep": KeepShards("."), "on_epoch": print}, "on_epoch"),
     ],
 )
 def test_what_cannot_survive_is_refused(options, told):
@@ -244,7 +266,8 @@ def test_what_cannot_survive_is_refused(options, told):
 
 
 def trained(comm, scheme, victim):
-    return scheme(comm, Mortal(3, comm, victim), X, Y, PLAN)
+    plan = replace(PLAN, learning_rate=0.95) if scheme is asynchronous_averaging else PLAN
+    return scheme(comm, Mortal(3, comm, victim), X, Y, plan)
 
 
 def loss_of(w):
@@ -253,7 +276,8 @@ def loss_of(w):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scheme", "restart"), [(downpour, 0), (downpour, 1), (bounded_staleness, 1)]
+    ("scheme", "restart"),
+    [(downpour, 0), (downpour, 1), (bounded_staleness, 1), (asynchronous_averaging, 1)],
 )
 def test_a_real_replica_is_killed_and_training_reaches_its_loss(scheme, restart):
     result = run(trained, scheme, 2, survive=True, restart=restart, time_limit_s=60.0)

@@ -9,7 +9,7 @@ from course_lib.trace.replay import find_note
 from course_lib.trace.trace import Trace
 from course_lib.viz import filmstrip
 from course_lib.viz.animation.build_scene import make_scene
-from course_lib.viz.animation.marks import Mark, Saying, make_marks
+from course_lib.viz.animation.marks import Mark, Saying, ages_of, make_marks
 from course_lib.viz.animation.snapshot import boundaries, telling_moments, what_is_where
 from course_lib.viz.stills.stills import timeline_still
 from tests.viz.traces import map_reduce, ring, stale
@@ -72,6 +72,26 @@ def test_the_moment_that_is_searched_for_is_seen_and_told(scheme, name, told):
     assert told in after.caption or f"rank {note.rank}: " in after.caption
     before = what_is_where(scene, 0.0)
     assert {worker.said for worker in before.workers} == {-1}
+
+
+def test_what_a_server_has_lost_is_seen_when_it_is_back():
+    trace = noted((0, "lost_updates", 0, 1.0), (1, "lost_updates", 3, 2.0))
+    assert make_marks(trace, 1.0, 100) == (
+        [Mark(1, 2, 0)], [Saying("3 lost", "has lost 3 updates in all")]
+    )  # fmt: skip
+
+
+def test_a_gradient_that_will_be_old_says_so_on_its_way():
+    trace = stale()
+    ages = ages_of(trace)
+    noted_ages = [n.value for n in trace.notes_named("staleness") if n.value]
+    assert sorted(ages.values()) == sorted(noted_ages)
+    assert {trace.messages[number].tag for number in ages} == {"gradient"}
+    scene = make_scene(trace)
+    tags = {scene.labels[flight.label].tag for flight in scene.messages}
+    assert {f"gradient, {age} old" for age in noted_ages} | {"gradient"} <= tags
+    colours = {label.colour for label in scene.labels if "gradient" in str(label.tag)}
+    assert len(colours) == 1
 
 
 def test_a_filmstrip_shows_the_oldest_gradient_and_both_pictures_say_it():

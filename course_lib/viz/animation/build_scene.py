@@ -12,7 +12,7 @@ from course_lib.viz.animation.choosing import choose_layout, find_parents
 from course_lib.viz.animation.edges import BENDS
 from course_lib.viz.animation.layouts import Point, check_hosts, given_places
 from course_lib.viz.animation.layouts import places as places_of
-from course_lib.viz.animation.marks import make_marks
+from course_lib.viz.animation.marks import ages_of, make_marks
 from course_lib.viz.animation.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.animation.subsample import MAX_EVENTS, pick, thin
 from course_lib.viz.colours import OKABE_ITO
@@ -153,9 +153,15 @@ def _about(
 ) -> tuple[Callable[[int], tuple[int, int]], dict[str, Any]]:
     """Say how a message, by its number, finds its label and load; and the scene's part on these."""
     if contributions is None:
-        labels = _labels(trace)
+        colours = {label.tag: label.colour for label in _labels(trace)}
+        ages, tags = ages_of(trace), [message.tag for message in trace.messages]
+        told = {
+            n: f"{'' if tags[n] is None else f'{tags[n]}, '}{age} old" for n, age in ages.items()
+        }
+        labels = [Label(tag, colour) for tag, colour in colours.items()]
+        labels += dict.fromkeys(Label(told[n], colours[tags[n]]) for n in ages)
         number_of = {label.tag: number for number, label in enumerate(labels)}
-        return lambda number: (number_of[trace.messages[number].tag], -1), {"labels": labels}
+        return lambda n: (number_of[told.get(n, tags[n])], -1), {"labels": labels}
     if len(contributions.carried) != trace.n_messages:
         raise ValueError(
             f"contributions must be those of this run, of {trace.n_messages:,} messages, got those "

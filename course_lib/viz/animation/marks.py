@@ -7,7 +7,7 @@ from course_lib.viz.animation.subsample import pick
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
-__all__ = ["Mark", "Saying", "make_marks"]
+__all__ = ["Mark", "Saying", "ages_of", "make_marks"]
 
 
 class Saying(NamedTuple):
@@ -31,6 +31,7 @@ class Mark(NamedTuple):
 _SAYINGS = {
     "staleness": ("{:g} old", "has taken a gradient {:g} update{} old"),
     "lost_update": ("{:g} lost", "has overwritten {:g} update{} of a parameter"),
+    "lost_updates": ("{:g} lost", "has lost {:g} update{} in all"),
     "dropped": ("{:g} dropped", "has left out {:g} gradient{}"),
 }
 
@@ -71,3 +72,34 @@ def make_marks(trace: "Trace", tick_s: float, most: int) -> tuple[list[Mark], li
             marks.append(Mark(rank, tick, number))
         last[rank] = number
     return list(pick(marks, most)), list(numbers)
+
+
+def ages_of(trace: "Trace") -> dict[int, int]:
+    """Find the messages whose gradients were old when they were taken.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened. A note ``"staleness"`` is about what its rank has received last.
+
+    Returns
+    -------
+    dict of int to int
+        How old, 1 or more, by the message's number.
+    """
+    events = [
+        (note.time_s, 1, note.rank, note.value)
+        for note in trace.notes_named("staleness")
+        if isinstance(note.value, int) and note.value >= 1
+    ]
+    for number, message in enumerate(trace.messages):
+        if message.received_s is not None:
+            events.append((message.received_s, 0, message.dst, number))
+    last: dict[int, int] = {}
+    ages: dict[int, int] = {}
+    for _, is_note, rank, number_or_age in sorted(events):
+        if not is_note:
+            last[rank] = number_or_age
+        elif rank in last:
+            ages[last[rank]] = number_or_age
+    return ages
