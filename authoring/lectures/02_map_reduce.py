@@ -3,605 +3,667 @@
 #
 # After this you can
 #
-# - cut a batch gradient into partial sums, add them up again, and prove that nothing was lost
-# - predict the messages and bytes of one training step before you run it
-# - find the one character that makes a printed formula useless
+# - compute one gradient from rows that lie on four machines, and show that nothing was lost
+# - predict the messages, the bytes and the time of a training step before you run it
+# - recognise two shortcuts that look the same and are not: the mean of means, the averaged model
 #
-# 35 minutes. Needs: 4 processes, no GPU. You should have met `send` and `recv` in lecture 00.
+# Part 1 takes 22 minutes, part 2 takes 20. Needs: 4 processes, no GPU. You should have met `send`
+# and `recv` in [lecture 00](00_start_here.ipynb) and gradient descent in [lecture
+# 01](01_gradient_descent.ipynb). Then: the [exercises](../exercises/02_map_reduce.ipynb), and
+# [lecture 03](03_data_parallelism.ipynb), where a network takes the place of the line.
 
 # %%
+import tempfile
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 
+rng = np.random.default_rng(seed=2)
+
+# %%
 from course_lib import networks, run
+from course_lib.collectives import allreduce_central, scatter
 from course_lib.data.diabetes import load_diabetes
+from course_lib.lectures import lecture_02
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes import gradient_descent, one_shot_averaging
-from course_lib.schemes.map_reduce import combine, map_reduce
+from course_lib.schemes import gradient_descent
+from course_lib.schemes.map_reduce import combine
 from course_lib.training import Plan
 from course_lib.training.shards import split_evenly
-from course_lib.viz import loss_curve, player, source
-from course_lib.viz.prediction import predict
-
-rng = np.random.default_rng(seed=2)
+from course_lib.viz import (
+    chart,
+    claim,
+    explore,
+    landscape,
+    player,
+    predict,
+    source,
+    table,
+    timeline,
+)
+from course_lib.viz.charts.curves import loss_curve
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: timing, misconceptions</summary>
 #
-# Timing: data and model 6 minutes, the two misprints 7, map and reduce 12, limits 6, the shortcut
-# 4. Ask for a show of hands before every prediction, and wait: the wrong answers carry the
-# lecture.
+# Part 1: data and model 4 minutes, the two misprints 6, own rows 5, map, reduce and broadcast 7.
+# Part 2: means of means 4, the jump 7, large models 2, the averaged models 5, questions 2. Ask for
+# a show of hands before every prediction, and wait: the wrong answers carry the lecture.
 #
 # Common misconceptions: "each worker trains its own model" (no: one model, four sums); "averaging
 # is always right" (only for equal shards); "the combiner is an extra machine" (here rank 0 also
-# works).
-#
-# If time is short, leave out the cells on back-propagation and on who uses the scheme.
+# works); "a slice of an array is a copy" (it keeps the whole table alive).
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# # Part 1 · One gradient on four machines
+#
 # ## Whose word do we take?
 #
-# Nobody's. The scheme of this lecture comes from two sources: *the note*, an anonymous note on
-# distributed learning, and *the slides* of a distributed-systems lecture from 2019 ("lecture 22").
-# Some of what they claim is right, some imprecise, some wrong. So we run it, and then give a
-# verdict.
+# Nobody's. This lecture's scheme comes from two sources: *the notes*, anonymous lecture notes on
+# distributed learning, and *the slides* of a lecture on distributed systems from 2019. Some of what
+# they claim is right, some imprecise, some wrong. So we run it, and then give a verdict, in a box
+# like those below. Their number is that of the claim in the appendix, where each has its
+# experiment.
 #
-# Each verdict has a number. It is the row of the claim in the course's claims ledger,
-# `docs/claims.json`, where the reason and a citation stand: rows 0.1 to 0.8 are from the note, 4.1
-# to 4.4 from the slides. We meet them in the order of our experiments, not of the ledger.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
 # ## 400 patients on one machine
 #
-# Each row of the data is one person with diabetes: ten measurements (age, blood pressure, six blood
-# values …) and one number, how far the disease had come a year later. 442 people were measured; we
-# train on 400 and keep 42 for testing.
+# Each row of the data is one person with diabetes: ten measurements (age, body-mass index, blood
+# pressure …) and one number, the *target*: how far the disease had come a year later. 442 people
+# were measured; we train on 400 and keep 42 for testing.
 
 # %%
 data = load_diabetes()
 X, y = data.X_train, data.y_train
-print(f"train {X.shape}, test {data.X_test.shape}")
-print(f"targets from {y.min():.0f} to {y.max():.0f}, mean {y.mean():.1f}")
+model = LinearRegression(n_features=10)
+eta = 0.1
+X.shape, y.shape, model.n_parameters
 
 # %% [markdown]
-# The model predicts $h_\theta(x) = \theta_0 + \theta_1 x_1 + \dots + \theta_{10} x_{10}$: eleven
-# parameters. The loss is half the mean squared error, and one step of gradient descent is
+# The model predicts $h_\theta(x) = \theta_0 + \theta_1 x_1 + \dots + \theta_{10} x_{10}$. The loss
+# is half the mean squared error, and one step of gradient descent with the learning rate $\eta$ is
 #
-# $$\theta_j := \theta_j - \alpha\,\frac{1}{400}\sum_{i=1}^{400}
+# $$\theta_j := \theta_j - \eta\,\frac{1}{400}\sum_{i=1}^{400}
 # \bigl(h_\theta(x^{(i)}) - y^{(i)}\bigr)\,x^{(i)}_j$$
 #
-# In code that is one line for the error and one for the sum.
+# In the code all eleven parameters are one flat vector `w`. What PyTorch's `loss.backward()` leaves
+# in the `.grad` of each parameter is one flat vector, too, and for a line it takes one product:
+
 
 # %%
-model = LinearRegression(n_features=10)
-train = (X, y)
-
-
 def loss(w):
     """Half the mean squared error over all 400 rows."""
-    return model.gradient(w, train)[0]
+    return model.loss(w, (X, y))
 
 
-# %%
 source(LinearRegression.gradient_sum)
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## How far do 100 steps get us?
-#
-# The package ships the columns very small: centred, with squares that add up to 1. We train once
-# on them as shipped, and once on the same columns stretched to standard deviation 1. Everything
-# else is the same: $\alpha = 0.1$, 100 steps, start at zero.
-#
-# Before you run it: which one comes closer to the best possible loss?
-
 # %%
-raw = load_diabetes(standardise=False)
-plan = Plan(learning_rate=0.1, epochs=100)  # each of one step: all rows
-slow = gradient_descent(raw.X_train, y, plan)
-fast = gradient_descent(X, y, plan)
-best = loss(model.optimum(train))
-raw_end = model.gradient(slow.w, (raw.X_train, y))[0]
-
-print(f"loss at the start            {loss(model.initial()):9.1f}")
-print(f"predict the mean for all     {y.var() / 2:9.1f}")
-print(f"100 steps, columns as shipped{raw_end:9.1f}")
-print(f"100 steps, standardised      {loss(fast.w):9.1f}")
-print(f"the best there is            {best:9.1f}")
-
-# %%
-figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
-axis.plot(slow.losses, label="as shipped", linestyle="--")
-axis.plot(fast.losses, label="standardised")
-axis.axhline(best, color="black", linewidth=0.8, label="the best there is")
-axis.set(xlabel="step", ylabel="loss", ylim=(1000, 5000))
-axis.legend()
-plt.show()
-# %% [markdown]
-# Raw, the model learns hardly more than the mean of all patients. The reason is the size of the
-# numbers: a column enters the gradient once as $x_j$ and once through $h_\theta$, so progress along
-# it goes with its variance.
-
-# %%
-variance = raw.X_train.var(axis=0).mean()
-gained = (y.var() / 2 - raw_end) / (y.var() / 2 - best)
-print(f"variance of a raw column: {variance:.4f}, so about {1 / variance:.0f} times slower")
-print(f"of the way from the mean to the optimum: raw {gained:.0%}", end=", ")
-print(f"standardised {(y.var() / 2 - loss(fast.w)) / (y.var() / 2 - best):.1%}")
+alone = gradient_descent(X, y, Plan(learning_rate=eta, epochs=100))  # an epoch is one step
+best = loss(model.optimum((X, y)))
+losses = {"start, w = 0": loss(np.zeros(11)), "always the mean": y.var() / 2}
+losses |= {"100 steps": loss(alone.w), "the best possible": best}
+table({name: {"loss": round(value)} for name, value in losses.items()})
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Spot the bug, part one
+# ## Spot the bug: one character
 #
-# The note prints the update like this:
+# The notes print the update like this, as our text copy has it:
 #
-# $$\theta_j := \theta_j - \alpha\,\frac{1}{400}\sum_{i=1}^{400}
+# $$\theta_j := \theta_j - \eta\,\frac{1}{400}\sum_{i=1}^{400}
 # \bigl(h_\theta(x^{(i)} - y^{(i)})\,x^{(i)}_j$$
 #
-# A parenthesis is missing. Read literally, what does the model predict *from*? Where does training
-# get to, starting at zero?
+# Two parentheses open and one closes: a `)` is missing. It can stand in two places. Which one do
+# you take? Try both, from several starts: all eleven parameters 0, or 1, or more.
+
+# %%
+readings = {
+    "( h(x − y) ) · x": lambda w: model.predict(w, X - y[:, None]),
+    "( h(x) − y ) · x": lambda w: model.predict(w, X) - y,
+}
 
 
 # %%
-def printed_gradient(w, X, y):
-    """The formula as printed: the target is subtracted inside the model."""
-    h = model.predict(w, X - y[:, None])
-    return np.concatenate([[h.sum()], X.T @ h]) / len(y)
+def train_with(reading, start):
+    """Ten steps with one reading of the formula; the true loss before each."""
+    w, losses = np.full(11, float(start)), []
+    for step in range(11):
+        losses.append((step, loss(w)))
+        h = reading(w)
+        w = w - eta * np.concatenate([[h.sum()], X.T @ h]) / 400
+    marks = {"band": (best, best, "the best possible"), "said": f"at last {losses[-1][1]:,.0f}"}
+    return chart({"loss": losses}, x_label="step", y_label="loss", y_range=(0, 30_000), **marks)
 
+
+explore(train_with, reading=readings, start=[0, 1, 10, 100])
+
+# %% tags=["how-we-know"]
+# How we know: one reading never moves from 0 and runs away from 1; the other one descends
+paths = {
+    (name, start): train_with(reading, start).chart["lines"][0]["y"]
+    for name, reading in readings.items()
+    for start in (0, 1)
+}
+wrong, right = readings
+assert len(set(paths[wrong, 0])) == 1
+assert paths[wrong, 1][2] > 100 * paths[wrong, 1][0]
+assert all(np.diff(paths[right, start]).max() < 0 for start in (0, 1))
 
 # %%
-def losses_as_printed(w, steps=3):
-    """Take steps with the printed formula and list the true loss before each."""
-    losses = []
-    for _ in range(steps):
-        losses.append(loss(w))
-        w = w - 0.1 * printed_gradient(w, X, y)
-    return losses
-
-
-# %% name="claim-0-2"
-from_zero = losses_as_printed(np.zeros(11))
-from_ones = losses_as_printed(np.ones(11))
-print("from zeros:", *(f"{value:,.0f}" for value in from_zero))
-print("from ones: ", *(f"{value:,.0f}" for value in from_ones))
-assert len(set(from_zero)) == 1, "it should not move at all"
-assert from_ones[-1] > 100 * from_ones[0], "it should move away"
+claim("0.2")
 
 # %% [markdown]
-# **The claim:** each step goes against the sum of $h_\theta(x^{(i)} - y^{(i)})\,x^{(i)}_j$.
-#
-# **Verdict on 0.2: wrong as printed.** From zero the model answers 0 whatever it is fed, so the
-# step is 0 and training stands still. From anywhere else the targets are never compared with a
-# prediction, and the loss runs away. With the parenthesis closed after $x^{(i)}$ we have the
-# formula that worked above.
+# Closed after $y^{(i)}$, the target is subtracted from the *input*. From 0 the model then answers 0
+# whatever it is fed, the step is 0, and training stands still. From anywhere else no prediction is
+# ever compared with a target, and the loss runs away. A training that stands still *and* one that
+# explodes: look for the same bug behind both.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Spot the bug, part two
+# ## Spot the bug: a loss that loves zero
 #
-# The slides give the squared error as $L = \sum_i |\,y_i\, f(w, x_i)|^2$. What is the smallest
-# value this loss can have, and which model has it?
+# The slides give the squared error as $L = \sum_i |\,y_i\, f(w, x_i)|^2$, again as our text copy
+# has it. What is the smallest value that this loss can have, and which model has it? Decide, then
+# let gradient descent find out: a model with two parameters, an intercept $w_0$ and a slope $w_1$
+# for the body-mass index. Press play, then put the minus sign back.
+
+# %% name="two-bowls"
+bmi, line = X[:, [2]], LinearRegression(1)
+formulas = {"| y f |²": (lambda f: y * f, 2e-5), "| y − f |²": (lambda f: y - f, 0.3)}
 
 
 # %%
-def loss_of_slides(w, combined=np.multiply):
-    """Half the mean square of target and prediction, multiplied as printed."""
-    return np.mean(combined(y, model.predict(w, X)) ** 2) / 2
+def descend(formula):
+    """Twenty steps of gradient descent on one of the two losses, at a rate that fits it."""
+    inside, rate = formula
+
+    def surface(w0, w1):
+        f = np.asarray(w0)[..., None] + np.multiply.outer(w1, bmi[:, 0])
+        return np.mean(inside(f) ** 2, axis=-1) / 2
+
+    path = lecture_02.descend(surface, (60, 90), rate, steps=20)
+    return landscape({"gradient descent": path}, surface, x_range=(-30, 230), y_range=(-40, 120))
 
 
-# %% name="claim-4-1"
-nothing, fitted = np.zeros(11), model.optimum(train)
-print(f"loss of the slides: always 0 -> {loss_of_slides(nothing):,.0f}", end=", ")
-print(f"well fitted -> {loss_of_slides(fitted):,.0f}")
-print(f"squared error:      always 0 -> {loss(nothing):,.0f}, well fitted -> {loss(fitted):,.0f}")
-assert loss_of_slides(nothing) == 0 < loss_of_slides(fitted)
-assert loss(fitted) < loss(nothing) / 10
+explore(descend, formula=formulas)
+
+# %% tags=["how-we-know"]
+# How we know: one ends at 0, where every patient gets the answer 0, the other at the best fit
+ends = {name: descend(formula).landscape["walks"][0] for name, formula in formulas.items()}
+fitted = line.optimum((bmi, y))
+assert np.hypot(ends["| y f |²"]["x"][-1], ends["| y f |²"]["y"][-1]) < 1
+assert np.allclose([ends["| y − f |²"][k][-1] for k in "xy"], fitted, atol=0.5)
+assert ends["| y f |²"]["loss"][-1] < 1e-3 * ends["| y f |²"]["loss"][0]
 
 # %% [markdown]
-# **The claim:** the loss of a model is the sum of all $|\,y_i\, f(w, x_i)|^2$.
+# As printed, the model that answers 0 for every patient is perfect, and training finds it. With the
+# minus it finds the best line. Minus signs are what a conversion to text loses: on the slide the
+# formula may be right (claim 4.1 in the [appendix](94_claims_of_source_4.ipynb)). In your own code
+# the test is the same: a falling loss says that *something* is being minimised. Ask what its
+# smallest value is, and who has it.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Each machine gets its own rows
 #
-# **Verdict on 4.1: wrong as our text copy has it.** A minus sign was lost, perhaps by the copy: it
-# must be $|y_i - f(w, x_i)|^2$. As printed, the model that answers 0 for every patient is perfect,
-# and our best fit is the worse one.
+# Now we distribute: four machines, 100 patients each. The whole table, targets first, lies in a
+# file. How does a machine get its rows? Three ways. `scatter` cuts an array of rank 0 into one part
+# for each rank and sends them.
+
+# %%
+disk = tempfile.TemporaryDirectory()
+path = f"{disk.name}/patients.npy"
+np.save(path, np.column_stack([y, X]))  # 400 rows of 11 numbers of 8 bytes: 35,200 bytes
+
+
+# %%
+def load_all(comm):
+    """Every rank loads the table and takes a slice."""
+    return np.load(path)[split_evenly(400, comm.size)[comm.rank]]
+
+
+def deal(comm):
+    """Rank 0 loads the table and scatters its rows."""
+    return scatter(comm, np.load(path) if comm.rank == 0 else None)
+
+
+def read_own(comm):
+    """Every rank reads its own rows from the disk, and no others."""
+    return np.array(np.load(path, mmap_mode="r")[split_evenly(400, comm.size)[comm.rank]])
+
 
 # %% [markdown]
-# The slides write the step as $w_{t+1} = w_t - \eta\,\Delta L(w_t)$ and call $\Delta L$ the
-# gradient. The usual sign for that is $\nabla L$. Does the sign matter? We take $\Delta L$ at its
-# word, as a difference between two losses.
+# All three give a rank the same 100 rows of 88 bytes. Before you run on: how many bytes does
+# `deal` send? How many ranks hold the whole table at some time, in each of the three? And who still
+# holds it *afterwards*?
 
-# %% name="claim-4-3"
-w_delta = w_nabla = model.initial()
-before = loss(w_delta + 1)
-for _ in range(3):
-    now = loss(w_delta)
-    w_delta, before = w_delta - 0.1 * (now - before), now
-    w_nabla = w_nabla - 0.1 * model.gradient(w_nabla, train)[1]
+# %%
+guess_scatter = predict("How many bytes does the scatter send to three other machines?", "bytes")
+guess_scatter
 
-print(f"ΔL is 1 number: all parameters equal: {len(set(w_delta)) == 1}; loss grew: ", end="")
-print(loss(w_delta) > loss(model.initial()))
-print(f"∇L is {w_nabla.size} numbers; loss fell: {loss(w_nabla) < loss(model.initial())}")
-assert len(set(w_delta)) == 1
-assert loss(w_nabla) < loss(model.initial()) < loss(w_delta)
+# %% name="own-rows"
+dealt = run(deal, workers=4, backend="simulated").trace
+guess_scatter.compare(dealt.n_bytes)
+
+# %%
+memory = {}
+for load in (load_all, deal, read_own):
+    kept, peak = np.array(run(lecture_02.held, load, workers=4).values).T
+    sent = run(load, workers=4, backend="simulated").trace.n_bytes
+    whole = {"held it at some time": (peak > 35_200).sum(), "hold it still": (kept > 35_200).sum()}
+    memory[load.__name__] = {"bytes sent": sent, **whole}
+table(memory, caption="The whole table: how many of four ranks")
+
+# %% tags=["how-we-know"]
+# How we know: memory is measured in the workers; and all three give the same rows
+assert [row["bytes sent"] for row in memory.values()] == [0, 3 * 100 * 88, 0]
+assert [row["held it at some time"] for row in memory.values()] == [4, 1, 0]
+assert [row["hold it still"] for row in memory.values()] == [4, 0, 0]
+same = [run(load, workers=4).values for load in (load_all, deal, read_own)]
+assert all(np.array_equal(np.concatenate(rows), np.load(path)) for rows in same)
 
 # %% [markdown]
-# **The claim:** a step of training subtracts $\eta\,\Delta L$ from the weights.
-#
-# **Verdict on 4.3: right,** as the words beside the formula say it: "the gradient found using
-# partial derivatives". The sign $\Delta$ for $\nabla$ is probably our text copy's. Taken at its
-# word it is one number and cannot say which of eleven parameters to change, or in which direction.
+# $3 \times 100 \times 88 = 26{,}400$ bytes, once. With `load_all` all four ranks hold the table
+# *for ever*: a slice of a NumPy array is a view, and keeps the whole array alive. With `deal` one
+# machine must be able to hold everything; with `read_own` none, and nothing is sent, but all must
+# reach the file. Whichever way: from here on, every worker has its own rows and no others.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Map: four machines, four sums
 #
-# Now we cut the 400 rows into four shards of 100. Each machine has the whole model and its own
-# rows. It computes its part of the sum, which the note calls $temp_j$:
+# Each machine has the whole model, eleven numbers, and 100 rows. It computes its part of the sum,
+# which the notes call $temp_j$:
 #
 # $$temp^1_j = \sum_{i=1}^{100} \bigl(h_\theta(x^{(i)}) - y^{(i)}\bigr)\,x^{(i)}_j
 # \qquad\dots\qquad temp^4_j = \sum_{i=301}^{400} \dots$$
 
-# %%
-w = model.initial()
-temps = [model.gradient_sum(w, (X[rows], y[rows]))[1] for rows in split_evenly(400, 4)]
-for machine, temp in enumerate(temps, 1):
-    print(f"temp^{machine}:", *(f"{value:8.0f}" for value in temp[:4]), " ...")
-print("sum:   ", *(f"{value:8.0f}" for value in sum(temps)[:4]), " ...")
-print("serial:", *(f"{value:8.0f}" for value in model.gradient_sum(w, train)[1][:4]), " ...")
 
-# %% [markdown]
-# The whole point, says the note, is that what the machines compute can be combined and still makes
-# sense. A sum does not care who added which part, in which order, or how many parts there were. We
-# try it with shuffled rows and random cuts.
+# %% name="map"
+def partial_sum(comm):
+    """This rank's part of the first gradient."""
+    rows = deal(comm)
+    return model.gradient_sum(model.initial(), (rows[:, 1:], rows[:, 0]))[1]
 
-# %% name="claim-0-6"
-whole = model.gradient_sum(fitted + 1, train)[1]
-worst = 0.0
+
+temps = run(partial_sum, workers=4).values
+sums = {f"temp of rank {rank}": temp for rank, temp in enumerate(temps)}
+sums |= {"their sum": sum(temps), "one machine": model.gradient_sum(np.zeros(11), (X, y))[1]}
+table({name: {f"θ{j}": round(g[j]) for j in range(4)} for name, g in sums.items()})
+
+# %% tags=["how-we-know"]
+# How we know: shuffled rows, cut at random into 2 to 9 parts, 200 times
+w, worst = model.optimum((X, y)) + 1, 0.0
+whole = model.gradient_sum(w, (X, y))[1]
 for _ in range(200):
-    rows = rng.permutation(400)
     cuts = np.sort(rng.integers(0, 401, size=rng.integers(1, 9)))
-    parts = [model.gradient_sum(fitted + 1, (X[i], y[i]))[1] for i in np.split(rows, cuts)]
-    worst = max(worst, np.abs(sum(parts) - whole).max() / np.abs(whole).max())
-print("200 random splits into 2 to 9 parts, all equal to 1e-12:", worst < 1e-12)
+    parts = np.split(rng.permutation(400), cuts)
+    total = sum(model.gradient_sum(w, (X[rows], y[rows]))[1] for rows in parts)
+    worst = max(worst, np.abs(total - whole).max() / np.abs(whole).max())
 assert worst < 1e-12
-
-# %% [markdown]
-# **The claim:** the results of the machines can be combined and still make sense.
-#
-# **Verdict on 0.6: right.** The gradient is linear in the examples; that is the whole secret of
-# data parallelism. Chu and others (2006) call it the *summation form* and list ten algorithms
-# that have it.
-
-# %% [markdown]
-# The note calls each machine's work *back-propagation*. Is there anything here to propagate back
-# through?
-
+assert np.allclose(sums["their sum"], sums["one machine"], rtol=1e-12)
 
 # %%
-def slope(j, step=1e-4):
-    """How the loss changes with parameter j alone, measured."""
-    nudge = step * np.eye(11)[j]
-    return (loss(fitted + 1 + nudge) - loss(fitted + 1 - nudge)) / (2 * step)
-
-
-# %% name="claim-0-4"
-error = model.predict(fitted + 1, X) - y
-formula = np.concatenate([[error.mean()], X.T @ error / 400])
-agree = np.allclose([slope(j) for j in range(11)], formula, rtol=1e-6)
-print("one product of data and error is the whole gradient:", agree)
-assert agree
-
-# %% [markdown]
-# **The claim:** each machine calculates the back-propagation of its rows.
-#
-# **Verdict on 0.4: imprecise.** It is a gradient, in one product. Back-propagation (Rumelhart,
-# Hinton and Williams 1986) hands errors back through hidden layers, and linear regression has
-# none.
+claim("0.6")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Reduce, update, broadcast
 #
-# In the note one more machine combines the gradients, calculates the new weights and updates the
-# model on all machines. We let rank 0 be that *combiner*. It works on its own 100 rows as well.
-#
-# Every vector holds 11 numbers of 8 bytes. Predict one step with four workers:
-
-# %%
-guess_messages = predict("How many messages cross the network in one step?", "messages")
-guess_messages
-
-# %%
-guess_bytes = predict("How many bytes do they carry together?", "bytes")
-guess_bytes
-
-# %%
-one_step = Plan(learning_rate=0.1, epochs=1)
-one = run(map_reduce, X, y, one_step, workers=4, backend="simulated")
-print(guess_messages.compare(one.trace.n_messages))
-print(guess_bytes.compare(one.trace.n_bytes))
-print(one.trace.table())
-
-# %% [markdown]
-# Three partial sums come in, three models go out: $2(P-1) = 6$ messages for $P = 4$, of $11
-# \times 8 = 88$ bytes each, $528$ together. Here is all of it: the function that every rank runs
-# in every step.
+# In the notes one more machine combines the gradients, calculates the new weights and updates the
+# model on all machines. We let rank 0 be that *combiner*; it works on its own 100 rows as well.
+# This is what every rank runs in every step:
 
 # %%
 source(combine)
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ### Watch it
-#
-# Five steps in virtual time, on a simulated ten-gigabit network. Press play; the loss falls under
-# the same clock.
 
 # %%
-five = run(map_reduce, X, y, replace(plan, epochs=5), workers=4, backend="simulated")
-player(
-    five.trace,
-    layout="star",
-    roles={0: "combiner"},
-    curves={"loss": loss_curve(five.trace)},
-    title="MapReduce: five steps of gradient descent",
-)
-
-# %% [markdown]
-# A machine's *network card* is its plug to the network. It is full duplex: it can send while it
-# receives. In one step the combiner's card carries six vectors, three in and then three out, and
-# the way in and the way out take a latency each. In numbers: $2 \times 20\,\mu s + 6 \times
-# 88\,B \,/\, 1.25\,GB/s = 40 + 0.42\,\mu s$. What is left is computing. With messages this small
-# the network's *latency* is the price, not its bandwidth.
-
-# %%
-network = networks.ethernet_10g
-wire_s = 2 * network.latency_s + 6 * 88 * network.beta_s_per_byte
-work_s = one.elapsed_s - wire_s
-print(f"one step {one.elapsed_s * 1e6:.2f} µs = wire {wire_s * 1e6:.2f} + work {work_s * 1e6:.2f}")
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ### Four real processes, 100 steps
-#
-# The same function, not a line changed, on real worker processes of this computer. The note's
-# five steps in one call: split, give a quarter to each, compute, combine, update everywhere.
-
-# %% name="claim-0-1"
-real = run(map_reduce, X, y, plan, workers=4)
-print(real)
-print("same model on all ranks:", all((w == real.values[0].w).all() for w, _ in real.values))
-off = np.abs(real.values[0].w - fast.w).max() / np.abs(fast.w).max()
-print("equal to one process to 1e-12:", off < 1e-12)
-print("messages in and out of the combiner a step:", real.trace.messages_sent()[0] * 2 // 100)
-assert off < 1e-12
-assert real.trace.n_messages == 100 * 2 * 3
-
-# %% tags=["nbval-ignore-output"]
-print(f"largest relative difference: {off:.1e}")
-print(f"wall time: {real.elapsed_s:.3f} s for 100 steps on 4 processes")
-print(f"simulated on ten-gigabit Ethernet: {100 * one.elapsed_s:.4f} s")
-
-# %% [markdown]
-# **The claim:** training takes five steps: split the data by the number of workers, give each its
-# share, compute everywhere with the same model, combine and update, send the new model to all.
-#
-# **Verdict on 0.1: right.** 600 messages later every rank holds the model that one process finds.
-# The last digits may differ: floating-point addition is not associative, so $(a+b)+c$ can round
-# differently from $a+(b+c)$ (Goldberg 1991). Four partial sums are another order of adding.
-#
-# Are four workers special? We try one to eight.
-
-
-# %%
-def difference(result):
-    """The largest relative difference from the model of one process."""
-    return max(np.abs(w - fast.w).max() / np.abs(fast.w).max() for w, _ in result.values)
-
-
-# %% name="claim-0-3"
-sizes = range(1, 9)
-runs = [run(map_reduce, X, y, plan, workers=P, backend="simulated") for P in sizes]
-print("P     ", *(f"{P:5}" for P in sizes))
-print("1e-12?", *(f"{difference(result) < 1e-12!s:>5}" for result in runs))
-assert all(difference(result) < 1e-12 for result in runs)
-
-# %% [markdown]
-# **The claim:** four partial sums over 100 rows each, added up and divided by 400, are the gradient
-# of all 400.
-#
-# **Verdict on 0.3: right.** And it holds for 3, 6 and 7 workers too, where the shards cannot be
-# equal. Why? Because *sums* travel.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## What if each machine sends its mean?
-#
-# It looks tidier: every worker sends the *mean* gradient of its rows, and the combiner averages
-# the four means. With 4 × 100 rows nobody sees a difference. Now the shards are 10, 40, 100 and
-# 250 rows. Does training still find the same model?
-
-
-# %%
-def mean_of_means(cuts, steps=100):
-    """Average the shards' mean gradients, whatever their sizes."""
-    w = model.initial()
+def train(comm, steps):
+    """Gradient descent by four machines, each with its own rows."""
+    rows = deal(comm)
+    own, w = (rows[:, 1:], rows[:, 0]), model.initial()
     for _ in range(steps):
-        shards = zip(np.split(X, cuts), np.split(y, cuts), strict=True)
-        w = w - 0.1 * np.mean([model.gradient(w, shard)[1] for shard in shards], axis=0)
+        with comm.compute("map", flops=model.flops(own)):
+            loss_sum, temp = model.gradient_sum(w, own)
+        comm.note("loss_partial", loss_sum / 400)
+        w = combine(comm, temp, w, eta / 400)
     return w
 
 
-# %% name="mean-of-means"
-for name, cuts in {"equal": [100, 200, 300], "unequal": [10, 50, 150]}.items():
-    w = mean_of_means(cuts)
-    off = np.abs(w - fast.w).max() / np.abs(fast.w).max()
-    print(f"{name:>7}: equal to serial: {off < 1e-12!s:5}  loss {loss(w):.1f}")
-assert off > 0.01
+# %% [markdown]
+# A vector holds 11 numbers of 8 bytes. Count the messages of one step with four workers, in your
+# head. Then predict:
+
+# %%
+guess_bytes = predict("How many bytes does one step send, all messages together?", "bytes")
+guess_bytes
+
+# %% name="one-step"
+one = run(train, 1, workers=4, backend="simulated").trace
+guess_bytes.compare(one.n_bytes - dealt.n_bytes)
 
 # %% [markdown]
-# A row in the small shard now counts 25 times as much as one in the large shard ($250 / 10$). The
-# model is another one, and its loss on the 400 rows is higher. So a mean
-# of means works only where the shards are equal. Send sums, and divide once.
+# Three partial sums come in and three models go out: $2(P-1) = 6$ messages for $P = 4$ workers, of
+# $n = 88$ bytes each, 528 together. Watch it: rank 0 deals out the rows, once. Then five steps of
+# map, reduce, update, broadcast; the loss falls under the same clock.
+
+# %%
+five = run(train, 5, workers=4, backend="simulated").trace
+player(
+    five, layout="star", roles={0: "combiner"}, curves={"loss": loss_curve(five)},
+    title="Scatter the rows; then five times map, reduce, update, broadcast",
+)  # fmt: skip
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The combiner's network card
+# ## Four real processes, 100 steps
 #
-# One machine talks to all others. What does it carry when the farm grows?
+# The same function, not a line changed, on real worker processes of this computer. Do they find the
+# model of one process? To how many digits?
 
-# %% name="claim-0-5"
+# %% name="four-processes"
+real = run(train, 100, workers=4)
+far = max(np.abs(w - alone.w).max() / np.abs(alone.w).max() for w in real.values)
+{"messages": real.trace.n_messages, "equal to one process to 1e-12": bool(far < 1e-12)}
+
+# %% tags=["how-we-know"]
+# How we know: every rank; 1 to 8 workers, 3, 6 and 7 with unequal shards; and one row less is seen
+assert len({w.tobytes() for w in real.values}) == 1
+assert real.trace.n_messages == 3 + 100 * 6
+assert real.trace.n_bytes == 26_400 + 100 * 528
+for P in range(1, 9):
+    for w in run(train, 100, workers=P, backend="simulated").values:
+        assert np.abs(w - alone.w).max() / np.abs(alone.w).max() < 1e-12
+short = gradient_descent(X[1:], y[1:], Plan(learning_rate=eta, epochs=100)).w
+assert np.abs(short - alone.w).max() / np.abs(alone.w).max() > 1e-4
+
+# %% [markdown]
+# 603 messages later every rank holds the model that one process finds, to twelve digits. The last
+# digits may differ: floating-point addition is not associative, $(a+b)+c$ can round differently
+# from $a+(b+c)$, and four partial sums are another order of adding. It holds for 3, 6 and 7
+# workers, too, whose shards cannot be equal. Why? Because *sums* travel. Part 2 begins with what
+# happens otherwise.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # Part 2 · Three ways to lose, and what a step costs
+#
+# ## What if each machine sends its mean?
+#
+# It looks tidier: every worker sends the *mean* gradient of its rows, and the combiner averages the
+# four means. With 4 × 100 rows nobody sees a difference. (Lecture 00 took a mean of means and had
+# to fix it: send sums, divide once at the end.) Now the shards are unequal, and the file is sorted
+# by target, the mildest cases first, as files often are.
+
+# %%
+severe = f"{disk.name}/by_target.npy"
+np.save(severe, np.load(path)[np.argsort(y, kind="stable")])
+
+
+# %%
+def read(comm, file, cuts):
+    """A rank's own rows of a file: body-mass index and target, and no other rows."""
+    rows = np.array(np.load(file, mmap_mode="r")[cuts[comm.rank] : cuts[comm.rank + 1]])
+    return rows[:, [3]], rows[:, 0]
+
+
+# %%
+def fit_line(comm, file, cuts, send):
+    """Fit w0 + w1 · body-mass index: 40 steps, each rank with its own rows of the file."""
+    own, w = read(comm, file, cuts), line.initial()
+    for _ in range(40):
+        with comm.compute("map", flops=line.flops(own)):
+            temp = line.gradient_sum(w, own)[1]
+        weight = 1 / 400 if send == "sums" else 1 / len(own[1]) / comm.size
+        w = combine(comm, temp * weight, w, 0.3)
+        comm.note("w", w)
+    return w
+
+
+# %% [markdown]
+# Rank 0 gets the first rows of the file, the three others share the rest. One dot is the training
+# with sums, the other one with means. It begins with 10 rows on rank 0, the ten mildest cases.
+# Predict before you drag: at which setting are the dots one, and where does the mean of means go if
+# rank 0 has 310?
+
+# %% name="mean-of-means"
+view = {"start": (0, 0), "x_range": (-10, 230), "y_range": (-10, 75)}
+
+
+def unequal(rows_of_rank_0):
+    """Both trainings on four machines with these shards."""
+    cuts = [0, *np.linspace(rows_of_rank_0, 400, 4).astype(int)]
+    runs = {
+        f"{send} sent": run(fit_line, severe, cuts, send, workers=4, backend="simulated")
+        for send in ("sums", "means")
+    }
+    return landscape(runs, (line, bmi, y), **view)
+
+
+explore(unequal, rows_of_rank_0=[10, 40, 70, 100, 130, 190, 250, 310, 370])
+
+# %% tags=["how-we-know"]
+# How we know: sums end at the best line wherever the cuts are; means only where they are equal
+for rows_of_rank_0 in (10, 100, 310):
+    walks = unequal(rows_of_rank_0).landscape["walks"]
+    ends = {walk["name"]: np.array([walk["x"][-1], walk["y"][-1]]) for walk in walks}
+    assert np.allclose(ends["sums sent"], fitted, atol=0.1)
+    off = np.abs(ends["means sent"] - fitted).max()
+    assert off < 0.1 if rows_of_rank_0 == 100 else off > 10
+
+# %% [markdown]
+# With 100 rows each they are one dot. With 10 rows of the mildest cases on rank 0, each of these
+# counts $130 / 10 = 13$ times as much as a patient elsewhere, and the model becomes too optimistic
+# for all. With 310 it is too pessimistic. Nothing crashes, the loss falls, every rank has the same
+# model: it is another model. Send sums, and divide once. (Or send means *with* their numbers of
+# rows.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What does a step cost?
+#
+# The *NIC* (network interface card) connects a machine to the network. It is full duplex: it can
+# send while it receives. A message of $n$ bytes arrives after $\alpha + n\beta$: the *latency*
+# $\alpha$, and $\beta$ for each byte. Our simulated network is ten-gigabit Ethernet, $\alpha =
+# 20\,\mu s$, $\beta = 0.8\,ns$.
+#
+# All three partial sums leave at once, so they need one latency; but they share the combiner's NIC,
+# one after another. The same on the way out:
+#
+# $$T = 2\alpha + 2(P-1)\,n\beta$$
+#
+# With 2,048 parameters, 16,384 bytes, and four workers that is $40 + 78.6 = 118.6\,\mu s$, and so
+# it is simulated. How long does a step with *one parameter more* take?
+
+
+# %%
+def step(comm, n):
+    """Reduce, update and broadcast n parameters."""
+    return combine(comm, np.ones(n), np.zeros(n), eta)
+
+
+guess_time = predict("2,048 parameters take 119 µs a step. How long do 2,049 take?", "µs")
+guess_time
+
+# %% name="the-jump"
+at_limit, above = (run(step, n, workers=4, backend="simulated") for n in (2048, 2049))
+guess_time.compare(round(1e6 * above.elapsed_s, 1))
+
+# %% [markdown]
+# Eight bytes more cost 40 µs more. Why? 16 KB is the *eager limit*. Up to there a message is sent
+# by the *eager protocol*: it leaves at once, and the receiver keeps it until somebody asks. Larger
+# ones would fill the receiver's memory. They go by the *rendezvous protocol*: the sender waits
+# until the receive is *posted* (lecture 00's hidden deadlock was the same thing). MPI libraries and
+# gloo do likewise, each with limits of its own. Now look at `combine`: which receives are posted
+# when?
+#
+# Move the playhead over the timelines. In the third run the combiner posts all three receives
+# before it waits for the first one:
+
+
+# %%
+def posted_first(comm, n):
+    """The same step: the combiner posts all its receives, then waits."""
+    if comm.rank != 0:
+        return step(comm, n)
+    coming = [comm.irecv(src, tag="temp") for src in range(1, comm.size)]  # returns at once
+    w = -eta * (np.ones(n) + sum(one.wait() for one in coming))
+    for dst in range(1, comm.size):
+        comm.send(w, dst, tag="model")
+    return w
+
+
+# %%
+posted = run(posted_first, 2049, workers=4, backend="simulated")
+runs = {"2,048: eager": at_limit, "2,049: rendezvous": above, "2,049, posted first": posted}
+timeline({name: made.trace for name, made in runs.items()})
+
+# %% tags=["how-we-know"]
+# How we know: both formulas to 0.5 µs, the repair, and equal results
 for P in (2, 4, 8, 16):
-    traffic = run(map_reduce, X, y, one_step, workers=P, backend="simulated").trace
-    combiner = traffic.bytes_sent()[0] + traffic.bytes_received()[0]
-    other = traffic.bytes_sent()[1] + traffic.bytes_received()[1]
-    print(f"P = {P:2}: combiner carries {combiner:5,} bytes a step, any other rank {other}")
-    assert combiner == 2 * (P - 1) * 88 == (P - 1) * other
+    for n in (100, 2048, 2049, 10_000):
+        made = run(step, n, workers=P, backend="simulated")
+        assert abs(made.elapsed_s - lecture_02.step_s(8 * n, P) - 2 * n / 1e10) < 5e-7
+assert 39e-6 < above.elapsed_s - at_limit.elapsed_s < 41e-6
+assert abs(posted.elapsed_s - at_limit.elapsed_s) < 1e-6
+assert all(np.allclose(a, b) for a, b in zip(posted.values, above.values, strict=True))
 
 # %% [markdown]
-# **The claim:** one more machine combines the gradients, calculates the new weights and updates the
-# model everywhere.
-#
-# **Verdict on 0.5: right.** It combines and updates; but its traffic grows with the number of
-# workers while theirs stays. A machine of this kind got a name later: the *parameter server* (Li
-# and others 2014). Later lectures measure what it costs, and do without.
+# By rendezvous the combiner receives one sum, *then* posts the next receive. Three latencies in a
+# row on the way in, one on the way out: $T = P\alpha + 2(P-1)\,n\beta$. On the way out all receives
+# are posted already, so nothing queues but the bytes. With posted receives the latencies overlap
+# again. (A real rendezvous also needs a message that asks and one that answers; our simulator does
+# not charge them.) Drag the number of workers: what happens to the jump, and to the slope?
 
-# %% [markdown]
-# The note names Caffe and Torch as users of the scheme. Did they do it like this? Caffe's own
-# manual describes a tree. We count what rank 0 sends to update eight machines:
+# %%
+explore(lambda workers: lecture_02.step_chart(step, workers), workers=[4, 2, 8, 16, 32])
 
-# %% name="claim-0-7"
-from course_lib.collectives import broadcast_tree
-
-star = run(map_reduce, X, y, one_step, workers=8, backend="simulated").trace
-tree = run(broadcast_tree, np.zeros(11), workers=8, backend="simulated").trace
-print(f"star: rank 0 sends {star.messages_sent()[0]} models; tree: {tree.messages_sent()[0]}")
-assert (star.messages_sent()[0], tree.messages_sent()[0]) == (7, 3)
-
-# %% [markdown]
-# **The claim:** Caffe and Torch (its parallel layer) work this way.
-#
-# **Verdict on 0.7: imprecise.** Caffe added gradients up a tree of GPUs and sent the model down
-# again: the same sums, another pattern (and each GPU took the *full* batch size). Torch's
-# `nn.Parallel` gives every slice of the input a module of its own; the replicas with summed
-# updates are `DataParallelTable`.
+# %% tags=["how-we-know"]
+# How we know: the jump is P − 2 latencies
+for P in (2, 4, 16):
+    at_limit, above = (run(step, n, workers=P, backend="simulated") for n in (2048, 2049))
+    assert abs(above.elapsed_s - at_limit.elapsed_s - (P - 2) * 20e-6) < 1e-6
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When the model is large
 #
-# The note names two problems: the complete model must fit on every machine, and a large one takes
-# long to update. We run the reduce-update-broadcast step with vectors of a hundred to a million
-# numbers, on the simulated network.
-#
-# Predict: at which size does the time start to grow with the size?
-
+# The notes name two problems: the complete model must fit on every machine, and a large one takes
+# long to be updated everywhere. From a hundred parameters to a million, with four workers:
 
 # %%
-def one_step(comm, n):
-    """Reduce, update and broadcast n parameters."""
-    return combine(comm, np.ones(n), np.zeros(n), 0.1)
+network, lengths = networks.ethernet_10g, [10**k for k in range(2, 7)]
+rows = {}
+for n in lengths:
+    latencies = 2 if 8 * n <= 16_384 else 4
+    time_s = run(step, n, workers=4, backend="simulated").elapsed_s
+    rows[f"{n:,}"] = {"bytes": 8 * n, "time": time_s, "latency": latencies * 20e-6 / time_s}
+table(rows, units={"time": "s", "latency": "%"})
 
-
-# %% name="claim-0-8"
-lengths = [10**k for k in range(2, 7)]
-steps = [run(one_step, n, workers=4, backend="simulated") for n in lengths]
-for n, step in zip(lengths, steps, strict=True):
-    copies = sum(w.nbytes for w in step.values)
-    print(f"{n:9,} parameters: {copies:12,} bytes on 4 machines, {step.elapsed_s * 1e3:7.3f} ms")
-    assert copies == 4 * 8 * n
-assert steps[4].elapsed_s > 9 * steps[3].elapsed_s
-assert steps[1].elapsed_s < 2 * steps[0].elapsed_s
-
-# %%
-sizes_bytes = 8 * np.array(lengths)
-formula_s = 2 * network.latency_s + 6 * sizes_bytes * network.beta_s_per_byte
-figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
-axis.loglog(sizes_bytes, [step.elapsed_s * 1e3 for step in steps], "o", label="simulated")
-axis.loglog(sizes_bytes, formula_s * 1e3, label=r"$2\alpha + 2(P-1)\,n\beta$")
-axis.set(xlabel="bytes of the model", ylabel="ms a step")
-axis.legend()
-plt.show()
-# %%
-times_s = np.array([step.elapsed_s for step in steps])
-print("two latencies, part of the step:", *(f"{2 * network.latency_s / s:6.1%}" for s in times_s))
-print("ten times the size costs:             ", *(f"{r:5.1f}x" for r in times_s[1:] / times_s[:-1]))
-print(f"a billion parameters: {6 * 8e9 * network.beta_s_per_byte:.1f} s a step")
+# %% tags=["how-we-know"]
+# How we know: what the text says about the table, and a billion parameters
+assert [f"{row['latency']:.0%}" for row in rows.values()] == ["91%", "51%", "17%", "2%", "0%"]
+times_s = np.array([row["time"] for row in rows.values()])
+assert times_s[4] / times_s[3] > 9.5
+assert 38 < lecture_02.step_s(8 * 10**9, 4) < 39
+trace = run(step, 100, workers=16, backend="simulated").trace
+carried = np.add(trace.bytes_sent(), trace.bytes_received())
+assert carried[0] == 15 * carried[1]
 
 # %% [markdown]
-# **The claim:** the complete model must fit on every machine, and a large one takes long to be
-# updated everywhere.
-#
-# **Verdict on 0.8: right, both.** With a hundred parameters the two latencies are 91 % of the step,
-# with a thousand half of it, with ten thousand 9 %. Then the six vectors on the combiner's card are
-# the price. Ten times the size costs 1.8 times as much at first, then 5.9, 8.5 and 9.8 times: it
-# approaches ten. A billion parameters would spend 38 seconds a step on the wire: the reason for
-# most of the lectures to come.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## A smaller sum: the mini-batch
-#
-# All 400 rows in every step is *batch* gradient descent. The slides say that stochastic gradient
-# descent looks at a subset, "also called a mini-batch". What does a subset's gradient have to do
-# with the whole one?
-
-# %% name="claim-4-4"
-start = model.initial()
-full = model.gradient(start, train)[1]
-for size in (1, 20, 100):
-    parts = np.split(rng.permutation(400), 400 // size)
-    gradients = np.array([model.gradient(start, (X[i], y[i]))[1] for i in parts])
-    spread = np.linalg.norm(gradients - full, axis=1).mean() / np.linalg.norm(full)
-    same = np.allclose(gradients.mean(axis=0), full, rtol=1e-12)
-    print(f"{400 // size:3} batches of {size:3}: mean = full gradient: {same};", end=" ")
-    print(f"one alone is off by {spread:.0%}")
-    assert same
+# With a hundred parameters the step is *latency-bound*: 91 % of it is two latencies. With ten
+# thousand it is four latencies, and 17 %. From then on it is *bandwidth-bound*: ten times the size,
+# ten times the time. A billion parameters would spend 38 seconds a step on the wire. All of it
+# passes the combiner's NIC, $2(P-1)\,n$ bytes a step, $P-1$ times what any other NIC carries. Such
+# a machine got a name: the *parameter server* (lecture 04). Lecture 05 does without.
 
 # %%
-w = model.initial()
-for _ in range(5):
-    for rows in np.split(rng.permutation(400), 20):
-        w = w - 0.1 * model.gradient(w, (X[rows], y[rows]))[1]
-one_pass = gradient_descent(X, y, replace(plan, epochs=5))
-print(f"each row looked at 5 times: batch {loss(one_pass.w):.0f}, mini-batches of 20 {loss(w):.0f}")
-
-# %% [markdown]
-# **The claim:** stochastic gradient descent takes the gradient of a subset, a mini-batch.
-#
-# **Verdict on 4.4: right.** Each mini-batch gives a noisy gradient whose mean is the full one, at a
-# fraction of the work. After the same number of looks at the data, 100 rough steps are far ahead of
-# 5 exact ones. A later lecture distributes exactly this.
+claim("0.8")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The tempting shortcut
 #
-# The slides go another way: process 0 finds the minimum on the first half, $w_1$; process 1 on the
-# second, $w_2$; then the question is how to combine the two. Averaging them once would
-# save 594 of our 600 messages with four workers. Is the average the best model of all rows?
-#
-# First with two halves that hold the *same measurements* and different targets.
+# The slides go another way: process 0 finds the minimum on the first half of the data, $w_1$;
+# process 1 on the second half, $w_2$; then the question is how to combine the two. Average them,
+# and one exchange replaces all others. Is the average the best model of all rows? Think of two
+# cases: shards that look alike (a shuffled file), shards that do not (sorted by target).
 
-# %% name="claim-4-2-exact"
-twice = np.vstack([X[:200], X[:200]])
-targets = y[:400]
-average = run(one_shot_averaging, twice, targets, workers=2, backend="simulated")
-optimum = model.optimum((twice, targets))
-exact = np.allclose(average.values[0], optimum, rtol=1e-9)
-print(f"{average}: the average is the optimum: {exact}")
-assert exact
 
-# %% name="claim-4-2"
-print("parts  rows each  loss of the average  above the best")
-for P in (2, 4, 10, 20, 36):
-    w = run(one_shot_averaging, X, y, workers=P, backend="simulated").values[0]
-    above = loss(w) / best - 1
-    print(f"{P:5} {400 // P:10} {loss(w):20,.1f} {above:15.1%}")
-    assert above > 1e-3
+# %%
+def models_once(comm, file, cuts):
+    """Every rank trains alone on its own rows; at the end the models are averaged."""
+    own, w = read(comm, file, cuts), line.initial()
+    for _ in range(40):
+        with comm.compute("step", flops=line.flops(own)):
+            w = w - 0.3 * line.gradient(w, own)[1]
+        comm.note("w", w)
+    w = allreduce_central(comm, w) / comm.size
+    comm.note("w", w)
+    return w
+
+
+# %% name="one-shot"
+slow = replace(networks.ethernet_10g, flops_per_s=2e7)  # so that computing can be seen, too
+
+
+def shortcut(machines, file):
+    """Gradients in every step, and models once, on the same shards."""
+    cuts = np.linspace(0, 400, machines + 1).astype(int)
+    how = {"workers": machines, "backend": "simulated", "network": slow}
+    every = run(fit_line, file, cuts, "sums", **how)
+    once = run(models_once, file, cuts, **how)
+    return landscape({"gradients, every step": every, "models, once": once}, (line, bmi, y), **wide)
+
+
+wide = view | {"x_range": (-20, 320), "y_range": (-20, 100)}
+explore(shortcut, machines=[4, 2, 8, 20], file={"shuffled": path, "sorted by target": severe})
+
+# %% tags=["how-we-know"]
+# How we know: gradients always find the best line; the average does where shards look alike
+for machines in (2, 4, 20):
+    for file, most in ((path, 0.001), (severe, 10)):
+        walks = shortcut(machines, file).landscape["walks"]
+        of = {walk["name"]: walk["loss"][-1] / line.loss(fitted, (bmi, y)) - 1 for walk in walks}
+        assert of["gradients, every step"] < 1e-4
+        assert of["models, once"] < most
+        assert file == path or of["models, once"] > 0.2
 
 # %% [markdown]
-# Each half solves $A_k w_k = b_k$, where $A_k$ sums the products of its features. With $A_1 = A_2$
-# the mean of the solutions solves the whole problem; so it does where one line goes through all
-# points. In general it does not. Two halves come near (0.3 % above the best); with 11 rows for 11
-# parameters each part fits its own noise.
-#
-# **The claim:** each process finds the minimum on its own part, then the weights are combined; this
-# is data parallelism.
-#
-# **Verdict on 4.2: imprecise.** This is *one-shot averaging* (Zinkevich and others 2010; Zhang,
-# Duchi and Wainwright 2012), not the gradient scheme above. (The slides' sums, 0 to N/2 and N/2
-# to N, also count one row twice.)
+# Shuffled, the dots wander apart, and their mean lands on the best line. Sorted, each machine sees
+# patients who are all about equally ill, finds that the body-mass index hardly matters, and the
+# mean of four such models says so, too. And it was there long before the other one: one exchange in
+# place of 40. Now the whole model, eleven parameters, on the shuffled file. The more machines, the
+# fewer rows each has:
+
+
+# %%
+def average_of_optima(comm):
+    """Every rank solves for its own rows' best model; the mean of these."""
+    rows = deal(comm)
+    w = model.optimum((rows[:, 1:], rows[:, 0]))
+    return allreduce_central(comm, w) / comm.size
+
+
+# %% name="thirty-six-parts"
+above_best = {}
+for P in (2, 4, 10, 20, 36):
+    w = run(average_of_optima, workers=P, backend="simulated").values[0]
+    above = round(100 * (loss(w) / best - 1), 1)
+    above_best[P] = {"rows each": 400 // P, "loss": round(loss(w)), "% above the best": above}
+table(above_best, told=[(4, "% above the best")])
+
+# %% tags=["how-we-know"]
+# How we know: the numbers in the text; and where the average *is* the optimum
+above = [row["% above the best"] for row in above_best.values()]
+assert above == sorted(above)
+assert above[0] == 0.3
+assert round(above[-1]) == 1334
+exact = model.predict(alone.w, X)  # all points on one plane
+parts = [model.optimum((X[part], exact[part])) for part in np.split(np.arange(400), 4)]
+assert np.allclose(np.mean(parts, axis=0), alone.w)
+
+# %%
+claim("4.2")
+
+# %% [markdown]
+# Each shard solves $A_k w_k = b_k$, where $A_k$ sums the products of its features. Where all $A_k$
+# are equal, the mean of the solutions solves the whole problem; so it does where one plane goes
+# through all points. In general it does not. With 11 rows for 11 parameters each part fits its own
+# noise: 1,334 % above the best. Training *from there on*, with averages again and again, is another
+# story, and a good one (lecture 03).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code
@@ -610,12 +672,14 @@ for P in (2, 4, 10, 20, 36):
 
 # %% [markdown]
 # **Question 1.** Eight workers, a model of 1,000 numbers of 8 bytes. How many messages and bytes
-# does one step take, and how many of the bytes pass through the combiner?
+# does one step take, how many of the bytes pass through the combiner, and how many latencies does
+# the step pay? How many with a model of 10,000 numbers?
 #
 # <details><summary>Answer</summary>
 #
 # 2 × 7 = 14 messages of 8,000 bytes: 112,000 bytes. All of them pass through the combiner, half in
-# and half out.
+# and half out. Two latencies. 80,000 bytes are above the eager limit: eight latencies, unless the
+# combiner posts its receives first.
 # </details>
 
 # %% [markdown]
@@ -630,7 +694,7 @@ for P in (2, 4, 10, 20, 36):
 
 # %% [markdown]
 # **Question 3.** With 400 workers, one row each: which of the two schemes still finds the right
-# model, MapReduce or one-shot averaging?
+# model, MapReduce or the average of models?
 #
 # <details><summary>Answer</summary>
 #
@@ -641,8 +705,13 @@ for P in (2, 4, 10, 20, 36):
 # %% [markdown]
 # ## What to remember
 #
-# - We cut a batch gradient into partial sums, and the sum of the parts was the whole to 1e-12.
-# - We predicted $2(P-1)$ messages a step, and 6 were counted: 3 sums in, 3 models out, 528 bytes.
-# - We inserted one parenthesis and one minus sign, and two printed formulas began to descend.
+# - A gradient is a sum over rows. Four machines with 100 rows each compute four sums, and the sum
+#   of these is one machine's, to twelve digits. Means of unequal shards are not, nor are averaged
+#   models.
+# - A step sends $2(P-1)$ messages, all through one NIC: $2\alpha + 2(P-1)\,n\beta$ while they are
+#   eager. Above the eager limit every receive that is posted late costs a latency of its own.
+# - Distribute the data once: scatter it, or let each rank read its own rows. A slice keeps the
+#   whole table alive.
 #
-# Next: the exercise set 02, then lecture 03, where a neural network takes the place of the line.
+# Next: the [exercises](../exercises/02_map_reduce.ipynb), then
+# [lecture 03](03_data_parallelism.ipynb). Before: [lecture 01](01_gradient_descent.ipynb).
