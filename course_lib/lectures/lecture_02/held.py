@@ -4,9 +4,10 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+from course_lib import run
 from course_lib.comm.communicator import Communicator
 
-__all__ = ["held"]
+__all__ = ["held", "who_holds"]
 
 
 def held(comm: Communicator, load: Callable[[Communicator], Any]) -> tuple[int, int]:
@@ -39,3 +40,32 @@ def held(comm: Communicator, load: Callable[[Communicator], Any]) -> tuple[int, 
         tracemalloc.stop()
     del rows
     return after - before, peak - before
+
+
+def who_holds(
+    load: Callable[[Communicator], Any], n_bytes: int, workers: int = 4
+) -> dict[str, int]:
+    """Count, on real processes, the ranks that have a whole table in their memory.
+
+    Parameters
+    ----------
+    load : callable
+        Called with a communicator; returns the rows that a rank keeps.
+    n_bytes : int
+        The size of the table. It should be well above the few kilobytes that Python itself
+        allocates while it loads.
+    workers : int, default: 4
+        How many ranks.
+
+    Returns
+    -------
+    dict of str to int
+        The bytes that all ranks together send, how many ranks hold the table at some time, and how
+        many still do when ``load`` has returned.
+    """
+    measured = run(held, load, workers=workers).values
+    return {
+        "bytes sent": run(load, workers=workers).trace.n_bytes,
+        "ranks that once held all": sum(peak >= n_bytes for _, peak in measured),
+        "ranks that hold all afterwards": sum(kept >= n_bytes for kept, _ in measured),
+    }
