@@ -7,20 +7,18 @@
 # - predict the messages, the bytes and the time of a training step before you run it
 # - recognise two shortcuts that look the same and are not: the mean of means, the averaged model
 #
-# Part 1 takes 23 minutes, part 2 takes 23. Needs: 4 processes, no GPU. You should have met `send`
+# Part 1 takes 24 minutes, part 2 takes 23. Needs: 4 processes, no GPU. You should have met `send`
 # and `recv` in [lecture 00](00_start_here.ipynb) and gradient descent in [lecture
 # 01](01_gradient_descent.ipynb). Then: the [exercises](../exercises/02_map_reduce.ipynb), and
 # [lecture 03](03_data_parallelism.ipynb), where a network takes the place of the line.
 
 # %% tags=["set-up"]
+# Set-up
 import tempfile
 from dataclasses import replace
 
 import numpy as np
 
-rng = np.random.default_rng(seed=2)
-
-# %% tags=["set-up"]
 from course_lib import networks, run
 from course_lib.collectives import allreduce_central, scatter
 from course_lib.data.diabetes import load_diabetes
@@ -34,16 +32,18 @@ from course_lib.viz import chart, claim, explore, landscape, player, source, tab
 from course_lib.viz.charts.curves import loss_curve
 from course_lib.viz.prediction import predict
 
+rng = np.random.default_rng(seed=2)
+
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: timing, misconceptions</summary>
+# <details><summary>For lecturers: the whole lecture</summary>
 #
-# Part 1: data and model 4 minutes, the two misprints 6, own rows 5, map, reduce and broadcast 7.
-# Part 2: means of means 4, the jump 7, large models 2, the averaged models 5, questions 2. Ask for
-# a show of hands before every prediction, and wait: the wrong answers carry the lecture.
+# Run all cells before class; it takes less than a minute. Part 1 is 24 minutes, part 2 is 23. If
+# you have 40 in all, leave out "A loss that loves zero", "When the model is large" and the 30
+# shuffles.
 #
+# Ask for a show of hands before every prediction, and wait: the wrong answers carry the lecture.
 # Common misconceptions: "each worker trains its own model" (no: one model, four sums); "averaging
-# is always right" (only for equal shards); "the combiner is an extra machine" (here rank 0 also
-# works); "a slice of an array is a copy" (it keeps the whole table alive).
+# is always right" (for equal shards); "the combiner is an extra machine" (here rank 0 also works).
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -61,6 +61,14 @@ from course_lib.viz.prediction import predict
 # Each row of the data is one person with diabetes: ten measurements (age, body-mass index, blood
 # pressure …) and one number, the *target*: how far the disease had come a year later. 442 people
 # were measured; we train on 400 and keep 42 for testing.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 400 patients, 3 minutes</summary>
+#
+# Say what a row is and what the target is, then the formula; do not explain the code. Students ask
+# for the units: squared units of the target, halved. The notes call this gradient
+# "back-propagation" (claim 0.4); with no hidden layer there is nothing to propagate through.
+# </details>
 
 # %%
 data = load_diabetes()
@@ -106,6 +114,14 @@ table({name: {"loss": round(value)} for name, value in losses.items()})
 #
 # Two parentheses open and one closes: a `)` is missing. It can stand behind $y^{(i)}$ or behind
 # $x^{(i)}$. What does each reading do if all eleven parameters begin at 0? At 1? Decide, then try.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: one character, 4 minutes</summary>
+#
+# Vote before you click: "stands still", "descends slowly", "explodes". Most say that it descends,
+# slowly. Click the first reading at start 0, then move the slider to 1, then the second reading.
+# The answer: from 0 the model predicts 0 for any input, so nothing moves.
+# </details>
 
 # %%
 readings = {
@@ -155,6 +171,14 @@ claim("0.2")
 # let gradient descent find out. The model has two parameters, an intercept $w_0$ and a slope $w_1$
 # for the body-mass index. Press play, then put the minus sign back.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: a loss that loves zero, 3 minutes</summary>
+#
+# Let them name the smallest value (0) and its owner (the model that is 0) before you press play.
+# Somebody will say that the formula is a copying error: probably, and that is the point of the last
+# sentence.
+# </details>
+
 # %% name="two-bowls"
 bmi, line = X[:, [2]], LinearRegression(1)
 formulas = {"| y f |²": (lambda f: y * f, 1e-5), "| y − f |²": (lambda f: y - f, 0.3)}
@@ -195,6 +219,14 @@ assert ends["| y f |²"]["loss"][-1] < 1e-3 * ends["| y f |²"]["loss"][0]
 # Now we distribute: four machines, 100 patients each. The whole table, targets first, lies in a
 # file. Here are three ways for a rank to get its rows, `split_evenly(400, 4)[rank]`. `scatter` cuts
 # an array of rank 0 into one part for each rank and sends them.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: own rows, 5 minutes</summary>
+#
+# Ask "who has loaded a data set in every worker?": nearly all have. The common answer to the
+# prediction is 0, because "each took a slice". Draw the view: a slice is an arrow into the table.
+# If `scatter` is new, draw three arrows.
+# </details>
 
 # %%
 disk = tempfile.TemporaryDirectory()
@@ -259,6 +291,13 @@ assert all(np.array_equal(np.concatenate(rows), np.load(path)) for rows in same)
 # $$temp^1_j = \sum_{i=1}^{100} \bigl(h_\theta(x^{(i)}) - y^{(i)}\bigr)\,x^{(i)}_j
 # \qquad\dots\qquad temp^4_j = \sum_{i=301}^{400} \dots$$
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: map, 3 minutes</summary>
+#
+# Point at the last two rows of the table, nothing else. Question from the class: does it matter who
+# gets which rows? No; the collapsed cell cuts shuffled rows at random 200 times.
+# </details>
+
 
 # %% name="map"
 def partial_sum(comm):
@@ -294,6 +333,14 @@ claim("0.6")
 # model on all machines. We let rank 0 be that *combiner*; it works on its own 100 rows as well.
 # This is what every rank runs in every step. (`tag` is a label; `comm.compute` puts the work on the
 # timeline, and `flops` are its price on the simulator's clock.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: reduce, update, broadcast, 4 minutes</summary>
+#
+# Let somebody act it: three people walk to the combiner with a number each, one adds, three walk
+# back. Then predict, then play. In the player point out that all sums leave at once and arrive one
+# after another. Wrong answers: 352 (four vectors), 704 (rank 0 counted, too).
+# </details>
 
 # %%
 source(combine)
@@ -343,6 +390,13 @@ player(
 #
 # The same function, not a line changed, now on real worker processes of this computer:
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: real processes, 2 minutes</summary>
+#
+# It runs in a blink. What matters: not a line of `train` has changed. Ask why not all 16 digits
+# agree.
+# </details>
+
 # %% name="four-processes"
 real = run(train, 100, workers=4)
 difference = max(np.abs(w - one_machine.w).max() / np.abs(one_machine.w).max() for w in real.values)
@@ -375,6 +429,13 @@ assert np.abs(one_row_less - one_machine.w).max() / np.abs(one_machine.w).max() 
 # four means. Lecture 00 took a mean of means and had to fix it: send sums, divide once at the end.
 # Does it matter here? The shards are now of unequal sizes, and the file may be sorted by target,
 # the mildest cases first, as files often are.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: means of means, 5 minutes</summary>
+#
+# Take the prediction first (100), then play at 10, drag to 100 and to 310, then switch to the
+# shuffled file. The class will say "so shuffle": the error is smaller there, not gone.
+# </details>
 
 # %%
 sorted_path = f"{disk.name}/by_target.npy"
@@ -464,6 +525,14 @@ assert ends[10]["means sent"][0] < 140 < 190 < ends[310]["means sent"][0]
 # For 2,048 parameters ($n$ = 16,384 bytes) and four workers that is $40 + 78.6 = 118.6\,\mu s$.
 # The simulator says 119.1: the rest is the update. Now *one parameter more*.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the price of a step, 8 minutes</summary>
+#
+# Draw the formula as a picture: one latency in, a queue at the NIC, one latency out. Nearly
+# everybody predicts 119. Then the timelines: press play, stop at 66 µs, where rank 2 is heard only
+# now. At the end drag to 32 workers.
+# </details>
+
 
 # %%
 def step(comm, size):
@@ -550,6 +619,12 @@ for P in (2, 4, 8, 16, 32):
 # The notes name two problems: the complete model must fit on every machine, and a large one takes
 # long to be updated everywhere. From a hundred parameters to a million, with four workers:
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: large models, 2 minutes</summary>
+#
+# One number: 38 seconds a step for a billion parameters. It is the reason for lectures 04 to 08.
+# </details>
+
 # %%
 costs = []
 for size in (100, 1_000, 10_000, 100_000, 1_000_000):
@@ -586,6 +661,14 @@ claim("0.8")
 # and one exchange replaces all others. Is the average the best model of all rows? Think of two
 # cases: shards that look alike (the shuffled file), and shards that do not (the file sorted by
 # target).
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the shortcut, 6 minutes</summary>
+#
+# Vote: is the average the best model? Play the shuffled file: yes, nearly, and faster. Then "sorted
+# by target": no. Then 20 machines. The ring is the mean of the blue dots. In the last picture point
+# at 36: eleven rows for eleven parameters.
+# </details>
 
 
 # %%
