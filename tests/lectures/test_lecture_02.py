@@ -63,7 +63,7 @@ def test_the_price_of_a_step_is_what_the_simulator_finds(workers, size):
 
 def test_the_chart_follows_one_formula_up_to_the_eager_limit_and_the_other_one_above():
     lines = {line["name"]: line for line in step_chart(step, 4).chart["lines"]}
-    simulated, eager, rendezvous = (np.array(line["y"]) for line in lines.values())
+    simulated, eager, rendezvous = (1e3 * np.array(line["y"]) for line in lines.values())
     eager_half = np.array(lines["simulated"]["x"]) <= 16
     assert next(iter(lines)) == "simulated"
     assert 0 < eager_half.sum() < len(eager_half)

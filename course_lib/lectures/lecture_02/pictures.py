@@ -49,6 +49,6 @@ def shuffles_chart(above: Mapping[int, Sequence[float]]) -> Chart:
         for one in zip(*above.values(), strict=True)
     ]
     return chart(
-        {name: median}, spread={name: each}, y_log=True, y_range=(0.01, 1e5), x_ticks=list(above),
+        {name: median}, spread={name: each}, y_log=True, y_range=(0.01, 9e4), x_ticks=list(above),
         x_label="machines", y_label="loss above the best, in %",
     )  # fmt: skip

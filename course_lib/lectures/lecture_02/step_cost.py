@@ -62,15 +62,15 @@ def step_chart(step: Callable[..., Any], workers: int) -> Chart:
     """
     runs = [run(step, n, workers=workers, backend="simulated") for n in SIZES]
     kb = [8 * n / 1024 for n in SIZES]
-    points = list(zip(kb, [1e6 * made.elapsed_s for made in runs], strict=True))
+    points = list(zip(kb, [1e3 * made.elapsed_s for made in runs], strict=True))
     at = SIZES.index(EAGER_BYTES // 8)
-    jump = points[at + 1][1] - points[at][1]
+    jump_s = runs[at + 1].elapsed_s - runs[at].elapsed_s
     formulas = {
-        name: [(x, 1e6 * step_s(8 * n, workers, eager)) for x, n in zip(kb, SIZES, strict=True)]
+        name: [(x, 1e3 * step_s(8 * n, workers, eager)) for x, n in zip(kb, SIZES, strict=True)]
         for name, eager in (("2α + 2(P−1)nβ", True), ("Pα + 2(P−1)nβ", False))
     }
-    said = f"P = {workers}: 8 bytes more than 16 KB cost {jump:,.1f} µs more"
+    said = f"P = {workers}: 8 bytes more than 16 KB cost {1e6 * jump_s:,.0f} µs more"
     return chart(
-        {"simulated": points, **formulas}, x_label="model, in KB", y_label="µs a step",
+        {"simulated": points, **formulas}, x_label="model, in KB", y_label="ms a step",
         x_ticks=[0, 8, 16, 24, 32], x_range=(0, 32), y_range=(0, 1.05 * points[-1][1]), said=said,
     )  # fmt: skip
