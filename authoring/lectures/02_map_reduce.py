@@ -55,7 +55,8 @@ rng = np.random.default_rng(seed=2)
 # distributed learning, and *the slides* of a lecture on distributed systems from 2019. Some of what
 # they claim is right, some imprecise, some wrong. We run it, and then give a verdict, in boxes
 # headed *Claim*. All claims of a source are in the appendix, each with its experiment.
-#
+
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## 400 patients on one machine
 #
 # Each row of the data is one person with diabetes: ten measurements (age, body-mass index, blood

@@ -91,7 +91,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
       g.setAttribute("visibility", same[0] === i ? "visible" : "hidden");
       g.setAttribute("transform", `translate(${clamp(px, left, right).toFixed(1)} ${clamp(py, top, low).toFixed(1)})`);
       text.textContent = same.length > 1 || walk.replicas > 1 ? `×${Math.max(same.length, walk.replicas)}` : dots.filter((d) => d.walk.name === walk.name).length > 1 ? walk.rank : "";
-      text.setAttribute("font-size", (text.textContent.length > 2 ? 9.5 : 12) * k);  // "×20" fits into its dot
+      g.firstChild.setAttribute("r", (text.textContent.length > 2 ? 14.5 : 10) * k);  // "×20" needs more room
       const old = n ? walk.arrows.find(([t]) => t === walk.t[n - 1]) : null;
       arrow.setAttribute("d", old ? `M${x(old[1])} ${y(old[2])}L${x(walk.x[n - 1])} ${y(walk.y[n - 1])}` : "");
       arrow.setAttribute("stroke", colour);
