@@ -33,7 +33,7 @@ class Measures:
     Attributes
     ----------
     cells, words : int
-        How many cells, and words of prose without the lecturer's notes.
+        How many cells, and words of prose, without the lecturer's notes.
     lines : tuple of int
         The lines of each code cell whose source is shown.
     counts : Counter of str
@@ -163,7 +163,8 @@ def _measure(cells: Iterable[Cell], known: dict[str, Counter[str]]) -> Measures:
         if not _is_hidden(cell):
             lines.append(sum(1 for line in cell.source.splitlines() if line.strip()))
         counts += _shown(cell.source, known)
-    return Measures(len(cells), words, tuple(lines), counts)
+    shown = sum(not _is_for_lecturers(cell) for cell in cells)
+    return Measures(shown, words, tuple(lines), counts)
 
 
 def _is_for_lecturers(cell: Cell) -> bool:

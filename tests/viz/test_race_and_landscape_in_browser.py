@@ -22,6 +22,14 @@ def drifting(comm):
         comm.note("checksum", float(comm.rank * step))
 
 
+def crowd():
+    """Return one walk, and one of twenty replicas that part at the end."""
+    walk = np.linspace([3.0, 2.0], [1.0, 0.0], 10)
+    many = np.stack([walk] * 20)
+    many[:, -1, 1] += np.arange(20)
+    return {"one": walk, "twenty": many}
+
+
 def pictures():
     runs = {
         "gradients": run(data_parallel, *EXAMPLES, PLAN, workers=4, backend="simulated"),
@@ -31,6 +39,7 @@ def pictures():
         "race": race(runs, target=0.5, reference="gradients"),
         "apart": race({"drifting": run(drifting, workers=4, backend="simulated")}, replicas=True),
         "landscape": landscape({"parameters": runs["parameters"]}, EXAMPLES, start=(0, 0)),
+        "crowd": landscape(crowd(), lambda a, b: a**2 + b**2),
     }
 
 
@@ -53,7 +62,7 @@ def opened(browser, saved):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text))
         page.goto(saved[kind].as_uri())
-        page.wait_for_selector(f".lm-{'race' if kind == 'apart' else kind}")
+        page.wait_for_selector(".lm-" + {"apart": "race", "crowd": "landscape"}.get(kind, kind))
         return page
 
     yield open_page
@@ -123,6 +132,17 @@ def test_dots_spread_meet_and_say_how_far_apart_they_are(opened):
     assert page.locator('.lm-gone[d^="M"]').count() == 4, "what was long ago is faint"
     seek(page, "landscape", 1.0)
     assert page.locator(shown).all_text_contents() == ["×4"]
+
+
+def test_one_dot_keeps_its_trail_and_the_number_of_twenty_fits_into_theirs(opened):
+    page = opened("crowd")
+    seek(page, "landscape", 0.8)
+    assert page.locator('.lm-gone[d^="M"]').count() == 20, "those of the twenty"
+    dots = page.locator('.lm-replica[visibility="visible"]')
+    boxes = "(dot) => [...dot.children].map((part) => part.getBBox().width)"
+    for dot in dots.all():
+        circle, text = dot.evaluate(boxes)
+        assert text < circle - 2, "×20 must fit into its dot"
 
 
 @pytest.mark.parametrize("kind", ["race", "landscape"])

@@ -83,7 +83,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
     dots.forEach(({ walk, gone, trail, arrow, g, text, colour }, i) => {
       const { n } = places[i], [px, py] = spots[i];
       const way = [...walk.x.slice(0, Math.max(1, n)).map((a, j) => [a, walk.y[j]]), [places[i].x, places[i].y]];
-      const recent = dots.length > 1 ? Math.max(0, way.length - 1 - TAIL) : 0;
+      const recent = dots.some((other, j) => j !== i && other.walk.name === walk.name) ? Math.max(0, way.length - 1 - TAIL) : 0;
       gone.setAttribute("d", recent ? line(way.slice(0, recent + 1)) : "");
       trail.setAttribute("d", line(way.slice(recent)));
       // Replicas of one run on one spot are one dot that says how many it is.
@@ -91,6 +91,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
       g.setAttribute("visibility", same[0] === i ? "visible" : "hidden");
       g.setAttribute("transform", `translate(${clamp(px, left, right).toFixed(1)} ${clamp(py, top, low).toFixed(1)})`);
       text.textContent = same.length > 1 || walk.replicas > 1 ? `×${Math.max(same.length, walk.replicas)}` : dots.filter((d) => d.walk.name === walk.name).length > 1 ? walk.rank : "";
+      g.firstChild.setAttribute("r", (text.textContent.length > 2 ? 14.5 : 10) * k);  // "×20" needs more room
       const old = n ? walk.arrows.find(([t]) => t === walk.t[n - 1]) : null;
       arrow.setAttribute("d", old ? `M${x(old[1])} ${y(old[2])}L${x(walk.x[n - 1])} ${y(walk.y[n - 1])}` : "");
       arrow.setAttribute("stroke", colour);
