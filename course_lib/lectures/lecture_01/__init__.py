@@ -4,11 +4,11 @@ from course_lib.lectures.lecture_01.batches import (
     StepTime,
     best_steps,
     fit_step_time,
-    next_steps,
     noise_scales,
     on_a_machine,
     step_seconds,
     time_chart,
+    trainings,
 )
 from course_lib.lectures.lecture_01.cuts import by_columns, by_rows, one_step
 from course_lib.lectures.lecture_01.slices import Slice, rescaled, valley
@@ -20,12 +20,12 @@ __all__ = [
     "by_columns",
     "by_rows",
     "fit_step_time",
-    "next_steps",
     "noise_scales",
     "on_a_machine",
     "one_step",
     "rescaled",
     "step_seconds",
     "time_chart",
+    "trainings",
     "valley",
 ]

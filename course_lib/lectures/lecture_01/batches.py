@@ -18,11 +18,11 @@ __all__ = [
     "StepTime",
     "best_steps",
     "fit_step_time",
-    "next_steps",
     "noise_scales",
     "on_a_machine",
     "step_seconds",
     "time_chart",
+    "trainings",
 ]
 
 Vector = NDArray[np.float64]
@@ -43,37 +43,39 @@ class StepTime(NamedTuple):
         return float(np.sqrt(self.fixed_s * noise_scale / self.example_s))
 
 
-def next_steps(
-    model: Model, data: Batch, w: Vector, plan: Plan, n_batches: int = 24
+def trainings(
+    model: Model, data: Batch, plan: Plan, n_steps: int, n_times: int = 24
 ) -> NDArray[np.float64]:
-    """Take one step from the same place with each of several random batches.
+    """Train several times from the same start, every time with other batches.
 
     Parameters
     ----------
     model : Model
-        Whose gradient.
+        What is trained.
     data : tuple of arrays
         All examples and targets.
-    w : numpy.ndarray, shape (n_parameters,)
-        The place.
     plan : Plan
-        The learning rate, the batch size, the seed.
-    n_batches : int, default: 24
-        How many batches.
+        The learning rate and the batch size; the seed is that of the start and the first order.
+    n_steps : int
+        How many steps each takes.
+    n_times : int, default: 24
+        How many trainings.
 
     Returns
     -------
-    numpy.ndarray, shape (n_batches, 2, n_parameters)
-        For each batch the place before and after.
+    numpy.ndarray, shape (n_times, n_steps + 1, n_parameters)
+        The parameters before the first step and after each.
     """
     X, y = data
     rng = np.random.default_rng(plan.seed)
-    found = []
-    for _ in range(n_batches):
-        drawn = rng.choice(len(y), size=min(plan.batch_size, len(y)), replace=False)
-        gradient = model.gradient(w, (X[drawn], y[drawn]))[1]
-        found.append([w, w - plan.learning_rate * gradient])
-    return np.array(found)
+    paths = np.empty((n_times, n_steps + 1, model.n_parameters))
+    paths[:, 0] = model.initial(plan.seed)
+    for path in paths:
+        for step in range(n_steps):
+            drawn = rng.choice(len(y), size=min(plan.batch_size, len(y)), replace=False)
+            gradient = model.gradient(path[step], (X[drawn], y[drawn]))[1]
+            path[step + 1] = path[step] - plan.learning_rate * gradient
+    return paths
 
 
 def noise_scales(
@@ -119,7 +121,7 @@ def best_steps(
 ) -> tuple[float, float]:
     """Count the steps to a loss at the best of five learning rates, the median of the seeds.
 
-    The rates lie around 0.1 sqrt(B), but not above 0.8, a factor of 1.4 apart.
+    The rate in the middle is 0.14 sqrt(B), but at most 0.8; they are a factor of 1.4 apart.
 
     Parameters
     ----------
@@ -136,16 +138,17 @@ def best_steps(
 
     Returns
     -------
-    steps, factor : float
-        The fewest steps, and which multiple of the middle rate they needed; infinitely many if no
-        rate reaches the target in 1,500 steps.
+    steps : float
+        The fewest; infinitely many if no rate reaches the target in 1,500.
+    rate : float
+        At which rate.
     """
-    middle = min(0.1 * np.sqrt(batch_size), 0.8)
-    best = (np.inf, 1.0)
+    middle = min(0.14 * float(np.sqrt(batch_size)), 0.8)
+    best = (np.inf, middle)
     for factor in (1.0, 1.4, 0.7, 2.0, 0.5):
-        plan = Plan(float(factor * middle), batch_size, epochs=1500)
+        plan = Plan(factor * middle, batch_size, epochs=1500)
         counts = [_steps_to(model, data, replace(plan, seed=s), target, best[0]) for s in seeds]
-        best = min(best, (float(np.median(counts)), factor))
+        best = min(best, (float(np.median(counts)), plan.learning_rate))
     return best
 
 
@@ -239,11 +242,10 @@ def on_a_machine(
     for _, w in walk(model, *data, plan):
         with comm.compute("step", flops=step.of(plan.batch_size) * 1e10):
             n_steps += 1
-        if n_steps % max(1, 16 // plan.batch_size) == 0:
-            loss = model.loss(w, data)
-            comm.note("loss_partial", loss)
-            if loss < target:
-                break
+        loss = model.loss(w, data)
+        comm.note("loss_partial", loss)
+        if loss < target:
+            break
     return n_steps
 
 
@@ -264,23 +266,21 @@ def time_chart(
     Returns
     -------
     Chart
-        Times as multiples of the curve's shortest; on each curve the predicted batch size.
+        Times as multiples of the curve's shortest; below them the last machine's prediction.
     """
-    curves, marks, said = {}, {}, []
+    curves, said = {}, []
     for name, step in machines.items():
         seconds = {size: n * step.of(size) for size, n in steps.items()}
         shortest = min(seconds.values())
         curves[name] = [(float(size), took / shortest) for size, took in seconds.items()]
         best = step.best_batch(noise_scale)
-        shown = min(max(best, min(steps)), max(steps))
-        between = np.interp(
-            np.log(shown), np.log(list(steps)), np.log([y for _, y in curves[name]])
-        )
-        marks[f"predicted {best:.0f}"] = (shown, float(np.exp(between)))
-        said.append(f"{name}: shortest at {min(seconds, key=seconds.__getitem__)}, "
-                    f"predicted {best:.0f}")  # fmt: skip
+        said.append(f"{name}: a = {1e6 * step.fixed_s:,.3g} µs, b = {1e6 * step.example_s:.3g} µs, "
+                    f"predicted {best:,.0f}, shortest of the six at "
+                    f"{min(seconds, key=seconds.__getitem__):,}")  # fmt: skip
+    mark = (min(max(best, 1.0), 1437.0), 0.75)  # of the last machine, below the curves
     return chart(
-        curves, points=marks, x_log=True, y_log=True, x_range=(1, 1600), y_range=(0.9, 60),
-        x_ticks=[1, 4, 16, 64, 256, 1437], x_label="batch B, in images",
-        y_label="time to the loss, shortest = 1", said="; ".join(said),
+        curves, points={f"predicted: {best:,.0f}": mark}, x_log=True, y_log=True,
+        x_range=(1, 1600), y_range=(0.6, 60), x_ticks=[1, 4, 16, 64, 256, 1437],
+        x_label="batch B, in images", y_label="time to the loss, shortest = 1",
+        said="; ".join(said),
     )  # fmt: skip

@@ -113,7 +113,7 @@ def one_step(comm: Communicator, model: Chain, batch: Batch, w: Vector) -> tuple
     Returns
     -------
     order : list of str
-        What was computed, in order: ``"forward fc1"``, ``"data gradient fc2"``,
+        What was computed, in order: ``"forward fc1"``, ``"input gradient fc2"``,
         ``"weight gradient fc2"`` and so on.
     gradient : numpy.ndarray, shape (n_parameters,)
         The gradient of the mean loss.
@@ -138,6 +138,6 @@ def one_step(comm: Communicator, model: Chain, batch: Batch, w: Vector) -> tuple
         with named(f"weight gradient {part.name}", part.flops(len(y)).weight_gradient):
             gradient[where] = part.weight_gradient(kept, dy)
         if number:  # nobody stands before the first layer
-            with named(f"data gradient {part.name}", part.flops(len(y)).input_gradient):
+            with named(f"input gradient {part.name}", part.flops(len(y)).input_gradient):
                 dy = part.input_gradient(w[where], kept, dy)
     return order, gradient
