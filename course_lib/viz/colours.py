@@ -32,7 +32,7 @@ hues are for messages."""
 _DASHES = ("-", "--", ":")
 
 
-def curve_looks(curves: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def curve_looks(curves: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Give each curve a colour and a dash, for matplotlib; the ``reference`` is grey."""
     told = [curve["name"] for curve in curves if not curve.get("reference")]
     return [

@@ -1,11 +1,20 @@
 """What lecture 03 runs: one bug at a time, and the signature of each."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from course_lib import run
 from course_lib.data.digits import load_digits
-from course_lib.lectures.lecture_03 import BUGS, broken, diagnose, epochs_to
+from course_lib.lectures.lecture_03 import (
+    BUGS,
+    broken,
+    diagnose,
+    rates_chart,
+    steps_chart,
+    steps_to,
+)  # fmt: skip
 from course_lib.lectures.lecture_03.broken import CASES, SIGNS, unequal_parts
 from course_lib.models.mlp import mlp
 from course_lib.schemes import train
@@ -45,15 +54,19 @@ def test_each_bug_shows_where_its_sign_says(runs):
     assert {bug for bug, n in images.items() if n == 1} == {"one shard for all"}
     unequal = runs["unequal parts, equal weights"].values
     assert [len(seen.images) for seen in unequal] == [16, 16, 16, 208]
-    assert runs["sum for mean"].values[0].last != runs[None].values[0].last
+    first_steps = {bug: made.values[0].step for bug, made in runs.items()}
+    assert first_steps["sum for mean"] == pytest.approx(4 * first_steps[None])
+    alone = run(broken, MODEL, X, Y, PLAN, workers=1, backend="simulated").values[0]
+    assert alone.step == pytest.approx(first_steps[None])
 
 
 def test_the_diagnosis_says_yes_to_the_bug_alone(runs):
+    alone = run(broken, MODEL, X, Y, PLAN, workers=1, backend="simulated")
     assert set(CASES.values()) == set(BUGS) == set(SIGNS)
     for case, bug in CASES.items():
-        said = {answer: diagnose(case, answer, runs, runs[None]).chart["said"] for answer in BUGS}
+        said = {answer: diagnose(case, answer, runs, alone).chart["said"] for answer in BUGS}
         assert [answer for answer, text in said.items() if text.startswith("Yes")] == [bug]
-        assert bug not in diagnose(case, "?", runs, runs[None]).chart["said"]
+        assert bug not in diagnose(case, "?", runs, alone).chart["said"]
 
 
 def test_an_unknown_bug_is_refused():
@@ -68,10 +81,27 @@ def test_parts_are_disjoint_and_complete():
 
 
 @pytest.mark.parametrize(("rate", "found"), [(0.5, True), (1e-4, False), (50.0, False)])
-def test_epochs_are_counted_until_the_target_or_given_up(rate, found):
-    plan = Plan(learning_rate=rate, batch_size=32, epochs=12)
-    epochs = epochs_to(MODEL, X, Y, plan, target=1.5)
-    assert (epochs is not None) == found
+def test_steps_are_counted_until_the_target_or_given_up(rate, found):
+    plan = Plan(learning_rate=rate, batch_size=32, epochs=8)
+    steps = steps_to(MODEL, (X, Y), (X, Y), plan, target=1.5, most=60)
+    assert np.isfinite(steps) == found
     if found:
-        losses = np.array(train(MODEL, X, Y, plan).losses).reshape(12, -1).mean(axis=1)
-        assert losses[epochs - 1] < 1.5 <= losses[epochs - 2]
+        # All rows as one batch: an epoch is a step, and a serial training may stop after any.
+        many = dataclasses.replace(plan, batch_size=len(Y))
+        steps = steps_to(MODEL, (X, Y), (X, Y), many, target=1.5, most=60)
+        upto = [
+            train(MODEL, X, Y, dataclasses.replace(many, epochs=int(n))) for n in (steps - 1, steps)
+        ]
+        assert MODEL.loss(upto[1].w, (X, Y)) < 1.5 <= MODEL.loss(upto[0].w, (X, Y))
+
+
+def test_the_charts_leave_out_what_was_not_reached_and_name_the_best():
+    of_rate = {0.1: [50.0, 60.0, 40.0], 0.4: [20.0, 30.0, 25.0], 1.6: [np.inf, 30.0, np.inf]}
+    drawn = rates_chart(of_rate, 32).chart
+    assert drawn["lines"][0]["x"] == [0.1, 0.4]
+    assert drawn["points"] == [["best: 0.4", 0.4, 25.0]]
+    assert "25 steps at its best rate, 0.4; most seeds never get there at 1.6" in drawn["said"]
+    both = steps_chart({8: [100.0, 120.0], 32: [50.0, 60.0]}, {32: [200.0, 240.0]}).chart
+    told = {line["name"]: line["y"] for line in both["lines"] if not line["faint"]}
+    assert told["each batch at its best rate"] == [110, 55]
+    assert told["twice the batch, half of the steps"] == [110, 27.5]

@@ -1,4 +1,4 @@
-"""How many epochs a batch size needs, and a picture of it."""
+"""How many steps a batch size needs at a learning rate, and pictures of it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,78 +9,114 @@ from course_lib.models.model import Model
 from course_lib.training import Plan
 from course_lib.viz import Chart, chart
 
-__all__ = ["epochs_chart", "epochs_to"]
+__all__ = ["rates_chart", "steps_chart", "steps_to"]
+
+Examples = tuple[NDArray[np.float64], NDArray[np.int64]]
+Found = Mapping[int, Mapping[float, Sequence[float]]]
 
 
-def epochs_to(
-    model: Model, X: NDArray[np.float64], y: NDArray[np.int64], plan: Plan, target: float
-) -> int | None:
-    """Train until the mean loss of an epoch is below a target; return the number of epochs.
+def steps_to(
+    model: Model, train: Examples, test: Examples, plan: Plan, target: float, most: int
+) -> float:
+    """Train until the loss on test examples is below a target; return the number of steps.
 
     Parameters
     ----------
     model : Model
         What is trained.
-    X : numpy.ndarray, shape (n_examples, n_features)
-        The examples.
-    y : numpy.ndarray, shape (n_examples,)
-        Their classes.
+    train, test : (numpy.ndarray of shape (n, n_features), numpy.ndarray of shape (n,))
+        Examples and their classes: those of the steps, and those of the loss.
     plan : Plan
-        How; its ``epochs`` are the most that are tried.
+        Rate, batch size and seed.
     target : float
-        The loss to reach.
+        The loss to reach. It is looked at after each step, with small batches after each 64
+        examples.
+    most : int
+        After so many steps the training is given up.
 
     Returns
     -------
-    int or None
-        Epochs, from 1; None if the target was not reached, or the training diverged or had not
-        begun to learn after a quarter of the epochs.
+    float
+        Steps, from 1; infinity if the target was not reached, or the loss rose to four times its
+        first value.
     """
-    w, of_epoch, epoch = model.initial(plan.seed), [], 0
-    start = None
-    for step, (batch, _) in enumerate(plan.shares(len(y)), start=1):
-        loss, grad = model.gradient(w, (X[batch], y[batch]))
+    w = model.initial(plan.seed)
+    first, every = model.loss(w, test), max(1, 64 // plan.batch_size)
+    many = Plan(plan.learning_rate, plan.batch_size, epochs=most, seed=plan.seed)
+    for step, (batch, _) in enumerate(many.shares(len(train[1])), start=1):
+        _, grad = model.gradient(w, (train[0][batch], train[1][batch]))
         w = w - plan.learning_rate * grad
-        start = loss if start is None else start
-        if not loss < 4 * start:
-            return None
-        of_epoch.append(loss)
-        if step % plan.steps_per_epoch(len(y)) == 0:
-            epoch += 1
-            mean, of_epoch = float(np.mean(of_epoch)), []
-            if mean < target:
-                return epoch
-            if 4 * epoch > plan.epochs and mean > 0.99 * start:
-                return None
-    return None
+        if step % every == 0:
+            loss = model.loss(w, test)
+            if loss < target:
+                return float(step)
+            if not loss < 4 * first:
+                break
+        if step >= most:
+            break
+    return float("inf")
 
 
-def epochs_chart(tuned: Mapping[int, Sequence[int]], rule: Mapping[int, Sequence[int]]) -> Chart:
-    """Draw epochs over the batch size: the median of the seeds, and each of them.
+def rates_chart(of_rate: Mapping[float, Sequence[float]], batch_size: int) -> Chart:
+    """Draw steps over the learning rate for one batch size, the best rate named.
 
     Parameters
     ----------
-    tuned, rule : mapping of int to sequence of int
-        Epochs by batch size, one number a seed: each at its best rate, and by the scaling rule.
+    of_rate : mapping of float to sequence of float
+        Steps by rate, one number a seed; infinity where the target was not reached.
+    batch_size : int
+        Named below the picture.
 
     Returns
     -------
     Chart
-        Two curves, thin ones behind them, both axes logarithmic.
+        The median of the seeds where all of them reached the target.
     """
-    named = {"each batch at its best rate": tuned, "a rate of 0.1 at 32, scaled": rule}
+    median = {eta: float(np.median(steps)) for eta, steps in of_rate.items()}
+    best = min(median, key=lambda eta: median[eta])
+    failed = [f"{eta:.2g}" for eta, steps in median.items() if not np.isfinite(steps)]
+    return chart(
+        {"steps": [(eta, steps) for eta, steps in median.items() if np.isfinite(steps)]},
+        points={f"best: {best:.2g}": (best, median[best])},
+        x_log=True, y_log=True, x_range=(0.09, 3.6), y_range=(20, 300), x_ticks=list(of_rate),
+        x_label="learning rate", y_label="steps to the target",
+        said=f"Batch {batch_size:,}: {median[best]:.0f} steps at its best rate, {best:.2g}; "
+        + (f"most seeds never get there at {', '.join(failed)}." if failed else "all rates do."),
+    )  # fmt: skip
+
+
+def steps_chart(tuned: Mapping[int, Sequence[float]], rule: Mapping[int, Sequence[float]]) -> Chart:
+    """Draw steps over the batch size: the median of the seeds, each of them, and perfect scaling.
+
+    Parameters
+    ----------
+    tuned, rule : mapping of int to sequence of float
+        Steps by batch size, one number a seed: each at its best rate, and by the scaling rule
+        where it reached the target.
+
+    Returns
+    -------
+    Chart
+        Two curves with thin ones behind them, and a line on which twice the batch takes half of
+        the steps; both axes logarithmic.
+    """
+    named = {"each batch at its best rate": tuned, "the rule, from 0.1 at a batch of 32": rule}
     median = {
         name: [(float(B), float(np.median(of_seeds))) for B, of_seeds in found.items()]
         for name, found in named.items()
     }
     seeds = {
         name: [
-            [(float(B), float(n)) for B, n in zip(found, one, strict=True)]
+            [(float(B), n) for B, n in zip(found, one, strict=True)]
             for one in zip(*found.values(), strict=True)
         ]
         for name, found in named.items()
     }
+    first, steps = median["each batch at its best rate"][0]
+    perfect = "twice the batch, half of the steps"
+    median[perfect] = [(float(B), steps * first / B) for B in tuned if steps * first / B > 15]
     return chart(
-        median, spread=seeds, x_log=True, y_log=True, y_range=(1.5, 60),
-        x_label="batch B, in images", y_label="epochs to a loss of 0.5", x_ticks=list(tuned),
+        median, spread=seeds, reference=perfect, x_log=True, y_log=True, y_range=(15, 400),
+        x_ticks=list(tuned), x_label="batch B, in images", y_label="steps to the target",
+        x_range=(min(tuned) / 1.15, max(tuned) * 1.15),
     )  # fmt: skip

@@ -21,6 +21,7 @@ __all__ = [
     "diagnose",
     "mean_loss",
     "unequal_parts",
+    "weight_of",
 ]
 
 BUGS = (
@@ -39,7 +40,7 @@ CASES = dict(zip("ABCDE", (BUGS[3], BUGS[1], BUGS[4], BUGS[0], BUGS[2]), strict=
 SIGNS = {
     "no broadcast": "the replicas begin apart and stay as far apart as they are",
     "no all-reduce": "the replicas begin alike and end apart: each has trained alone",
-    "sum for mean": "the replicas stay alike, but steps are four times too long and the loss jumps",
+    "sum for mean": "all ranks are alike, and the first step is four times one machine's",
     "unequal parts, equal weights": "all parameters are alike, but not the numbers of images",
     "one shard for all": "all ranks have computed with the same images: their numbers add up alike",
 }
@@ -57,12 +58,15 @@ class Seen(NamedTuple):
         The sum of its parameters before the first step and after the last.
     images : list of int
         The numbers of the images that it has computed with.
+    step : float
+        How long its first step was, as a vector of all parameters.
     """
 
     losses: list[float]
     first: float
     last: float
     images: list[int]
+    step: float
 
 
 def broken(
@@ -106,21 +110,30 @@ def broken(
     first = checksum(w)
     losses: list[float] = []
     images: list[int] = []
+    steps: list[float] = []
     comm.note("checksum", first)
     for batch, _ in plan.shares(len(y)):
         parts = unequal_parts(batch) if bug == UNEQUAL else np.array_split(batch, comm.size)
         part = parts[0 if bug == "one shard for all" else comm.rank]
         loss, grad = model.gradient(w, (X[part], y[part]))
         if bug != "no all-reduce":
-            wrong = {UNEQUAL: 1 / comm.size, "sum for mean": 1.0}
-            grad *= wrong.get(bug or "", len(part) / len(batch))
+            grad *= weight_of(part, batch, comm.size, bug)
             allreduce_ring(comm, grad, out=grad)
         w = w - plan.learning_rate * grad
         comm.note("loss_partial", loss / comm.size)
         comm.note("checksum", checksum(w))
         losses.append(loss)
         images.extend(int(number) for number in part)
-    return Seen(losses, first, checksum(w), images)
+        steps.append(plan.learning_rate * float(np.linalg.norm(grad)))
+    return Seen(losses, first, checksum(w), images, steps[0])
+
+
+def weight_of(
+    part: NDArray[np.int64], batch: NDArray[np.int64], size: int, bug: str | None = None
+) -> float:
+    """Return with which weight a part's mean gradient goes into the batch's, right or wrong."""
+    wrong = {UNEQUAL: 1 / size, "sum for mean": 1.0}
+    return wrong.get(bug or "", len(part) / len(batch))
 
 
 def checksum(w: NDArray[np.float64]) -> float:
@@ -134,34 +147,38 @@ def unequal_parts(batch: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(batch, [sixteenth, 2 * sixteenth, 3 * sixteenth])
 
 
-def checksums(seen: Sequence[Seen]) -> Table:
-    """Lay out by rank the three checksums that tell the five bugs apart.
+def checksums(seen: Sequence[Seen], alone: Seen) -> Table:
+    """Lay out what one machine has seen and what each rank has.
 
     Parameters
     ----------
     seen : sequence of Seen
         What each rank has seen.
+    alone : Seen
+        What one machine has seen that trains as it should be.
 
     Returns
     -------
     Table
-        The parameters at first and at last, each as a sum, and how many images a rank has computed
-        with, and the sum of their numbers.
+        The parameters at first and at last, each as a sum, how many images a rank has computed
+        with, the sum of their numbers, and the length of the first step.
     """
+    rows = {"one machine": alone, **{f"rank {rank}": one for rank, one in enumerate(seen)}}
     return table(
-        [
-            {
-                "rank": rank,
+        {
+            name: {
                 "parameters at first": f"{one.first:.4f}",
-                "parameters at last": f"{one.last:.4f}",
-                "images": f"{len(one.images):,} with sum {sum(one.images):,}",
+                "at last": f"{one.last:.4f}",
+                "images": f"{len(one.images):,}",
+                "sum of their numbers": f"{sum(one.images):,}",
+                "first step": f"{one.step:.4f}",
             }
-            for rank, one in enumerate(seen)
-        ]
+            for name, one in rows.items()
+        }
     )
 
 
-def diagnose(case: str, answer: str, runs: Mapping[str, Any], good: Any) -> Chart:
+def diagnose(case: str, answer: str, runs: Mapping[str | None, Any], alone: Any) -> Chart:
     """Show a training with a bug, and judge what the learner says that it is.
 
     Parameters
@@ -170,28 +187,29 @@ def diagnose(case: str, answer: str, runs: Mapping[str, Any], good: Any) -> Char
         "A" to "E"; which bug that is nobody says before the answer.
     answer : str
         One of ``BUGS``, or "?".
-    runs : mapping of str to Result
-        A run of ``broken`` for each bug.
-    good : Result
-        The run without one.
+    runs : mapping of str or None to Result
+        A run of ``broken`` for each bug, and for None.
+    alone : Result
+        The run without a bug on one rank.
 
     Returns
     -------
     Chart
-        Both losses, the three checksums of each rank, and a sentence on the answer.
+        Both losses, what each rank and one machine have seen, and a sentence on the answer.
     """
-    bug = CASES[case]
+    bug, usual = CASES[case], "as it should be"
     said = "Which bug is it? Choose your answer."
     if answer != "?":
         said = f"Yes: {SIGNS[bug]}." if answer == bug else f"No: with that, {SIGNS[answer]}."
-    curves = {f"case {case}": mean_loss(runs[bug]), "as it should be": mean_loss(good)}
+    curves = {usual: mean_loss(runs[None]), f"case {case}": mean_loss(runs[bug])}
+    seen = checksums(runs[bug].values, alone.values[0])
     return chart(
-        curves, x_label="step", y_label="loss", y_range=(0, 3.2), x_range=(0, 22),
-        below=checksums(runs[bug].values), said=said,
+        curves, x_label="updates", y_label="loss", y_range=(0, 3.2), x_range=(1, 22),
+        reference=usual, below=seen, said=said,
     )  # fmt: skip
 
 
 def mean_loss(made: Any) -> list[tuple[float, float]]:
     """Return the mean of the ranks' losses, step by step."""
     losses = np.mean([one.losses for one in made.values], axis=0)
-    return [(float(step), float(loss)) for step, loss in enumerate(losses)]
+    return [(float(step), float(loss)) for step, loss in enumerate(losses, start=1)]

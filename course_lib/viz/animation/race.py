@@ -116,7 +116,10 @@ def race(
         traces = [getattr(one, "trace", one) for one in several]
         steps = per_epoch.get(name) if isinstance(per_epoch, dict) else per_epoch
         found = [_columns(trace, note, steps) for trace in traces]
-        runner = {"name": str(name), **(found[0] if len(found) == 1 else _median(found))}
+        runner: dict[str, Any] = {
+            "name": str(name),
+            **(found[0] if len(found) == 1 else _median(found)),
+        }
         if replicas:
             runner |= _apart(traces[0], len(runner["loss"]))
         if name == reference:
