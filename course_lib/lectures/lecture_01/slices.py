@@ -142,7 +142,7 @@ def valley(model: Model, w: Vector, batch: Batch, said: str = "", reach: float =
         One curve, and a sentence with the curvature.
     """
     curvature, direction = landscape.sharpest(model, w, batch)
-    far = np.linspace(-reach, reach, 61)
+    far = np.linspace(-reach, reach, 121)
     losses = landscape.loss_along(model, batch, w, w + direction, far.tolist())
     return chart(
         {"loss": list(zip(far.tolist(), losses.tolist(), strict=True))},
