@@ -151,6 +151,9 @@ assert np.allclose(singles.mean(axis=0), line.gradient(theirs, (x, y))[1], atol=
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All, twenty, or one
 #
+# `walk` trains step by step, as a `Plan` says: learning rate, batch size, epochs. `plan.shares`
+# yields the numbers of each batch's examples.
+#
 # Each of three plans sees every patient once. *Gradient descent* takes all 400 for one step.
 # *Stochastic gradient descent* (SGD) takes one patient a step, a *mini-batch* 20. The three
 # compute for the same time. Choose before you press play: which is closest to the minimum at the
@@ -414,9 +417,9 @@ claim("3.3")
 #
 # ## How large a batch?
 #
-# Data parallelism makes batches large, so we ask first what a large batch is worth. A step takes
-# $a + b\,B$ seconds: $a$ however small the batch is, $b$ for each example. And the steps? Noise
-# and gradient are equally long at the *noise scale*
+# Many machines that share a batch want a large one, so we ask first what a large batch is worth. A
+# step takes $a + b\,B$ seconds: $a$ however small the batch is, $b$ for each example. And the
+# steps? The noise in a batch's gradient is as large as the gradient itself at the *noise scale*
 #
 # $$B_\text{noise} = \sigma^2 / |\nabla J|^2.$$
 #
