@@ -103,11 +103,14 @@ for curvature in (10.0, 37.0):
     for factor, grows in ((0.98, False), (1.02, True)):
         path = descend(other, (4, 1), factor * 2 / curvature, 200)
         assert (abs(path[-1, 1]) > 1) == grows
-assert np.ptp(np.abs(descend(bowl, (4, 1), 0.2, 30)[:, 1])) < 1e-9
+assert np.ptp(np.abs(descend(Quadratic((1.0, 10.0)), (4, 1), 0.2, 30)[:, 1])) < 1e-9
 
 # %% [markdown]
 # The limit is $|1 - 10\,\eta| = 1$, so $\eta = 2/10$: two over the largest curvature. The steepest
 # direction sets the speed limit, and the flattest one has to live with it.
+#
+# Change this and run the cell again: the bowl's curvature from 10 to 40. Which rates of the slider
+# still lead down?
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where the bowl comes from
@@ -155,9 +158,9 @@ assert np.allclose(singles.mean(axis=0), line.gradient(theirs, (x, y))[1], atol=
 # yields the numbers of each batch's examples.
 #
 # Each of three plans sees every patient once. *Gradient descent* takes all 400 for one step.
-# *Stochastic gradient descent* (SGD) takes one patient a step, a *mini-batch* 20. The three
-# compute for the same time. Choose before you press play: which is closest to the minimum at the
-# end?
+# *Stochastic gradient descent* (SGD) takes one patient a step, a *mini-batch* 20. The three compute
+# for the same *virtual time*: a simulated worker's clock counts arithmetic. Choose before you press
+# play: which is closest to the minimum at the end?
 
 
 # %% name="three-batches"
@@ -204,7 +207,7 @@ for seed in range(5):
 #
 # How can 1 of 400 patients know the way for all? We train 24 times from the same start, 40 steps
 # each, with other batches every time. First the cloud travels, then it stays around the minimum.
-# How wide is it there?
+# How wide is it there? (A dot is a training, the ring their mean.)
 
 # %%
 guess_factor = predict("Four times the batch: by what is the cloud's width divided?", "")
@@ -436,7 +439,7 @@ noise = float(np.median([scale for of_seed in scales for scale in of_seed.values
 
 # %% tags=["nbval-ignore-output"]
 curves = {f"seed {seed}": list(of_seed.items()) for seed, of_seed in enumerate(scales)}
-chart(curves, x_label="step", y_label="noise scale, in images", y_log=True, y_range=(3, 300),
+chart(curves, x_label="step", y_label="noise scale, in images (log)", y_log=True, y_range=(3, 300),
       said=f"The median of all is {noise:.0f} images.")  # fmt: skip
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -530,6 +533,9 @@ lecture_01.time_chart(steps, {"stated": stated, "yours": yours}, noise)
 # %% [markdown]
 # The line holds up to 256 images. Far above, a batch may no longer fit into the processor's cache,
 # and a step takes longer than the line says: then the right arm is steeper.
+#
+# Change this and run the cell of the race again: 100 images in place of 4. Is that still slower than
+# the prediction?
 
 # %%
 claim("3.6")
@@ -575,8 +581,8 @@ assert sum(name.startswith("input") for name in order) == 2
 # - **by columns**: all examples, half the weights (*model parallelism*). Each has a partial
 #   *prediction* of every example.
 #
-# In both, the two parts have to be added up, so each worker sends its part to the other. Our table
-# has 400 rows and 10 columns, a number has 8 bytes.
+# In both, the two parts have to be added up, so each worker (its number is its *rank*) sends its
+# part to the other. Our table has 400 rows and 10 columns, a number has 8 bytes.
 
 # %%
 guess_columns = predict("Cut by columns: how many bytes does each worker send?", "bytes")

@@ -281,6 +281,6 @@ def time_chart(
     return chart(
         curves, points={f"predicted: {best:,.0f}": mark}, x_log=True, y_log=True,
         x_range=(1, 1600), y_range=(0.6, 60), x_ticks=[1, 4, 16, 64, 256, 1437],
-        x_label="batch B, in images", y_label="time to the loss, shortest = 1",
+        x_label="batch B, in images (log)", y_label="time, shortest = 1 (log)",
         said="; ".join(said),
     )  # fmt: skip
