@@ -534,8 +534,8 @@ lecture_01.time_chart(steps, {"stated": stated, "yours": yours}, noise)
 # The line holds up to 256 images. Far above, a batch may no longer fit into the processor's cache,
 # and a step takes longer than the line says: then the right arm is steeper.
 #
-# Change this and run the cell of the race again: 100 images in place of 4. Is that still slower than
-# the prediction?
+# Change this and run the cell of the race again: 100 images in place of 4. Is that slower than the
+# prediction?
 
 # %%
 claim("3.6")
