@@ -8,21 +8,28 @@
 # claims ledger, `docs/claims.json`. When the course's tests run this notebook, they also run every
 # experiment with a planted fault, and the assertion must fail.
 #
-# Nothing here is needed for the lectures. All runs are simulated, in virtual time; 10 seconds.
+# Nothing here is needed for the lectures. All runs are simulated, in virtual time; 20 seconds.
 
 # %%
 import copy
+import time
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import torch
 
 from course_lib import run
 from course_lib.collectives import allreduce_ring
+from course_lib.data.diabetes import load_diabetes
 from course_lib.data.digits import load_digits
+from course_lib.models.landscape import gradient_spread
+from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.schemes import parameter_averaging, train
 from course_lib.training import Plan
+from course_lib.training.shards import split_evenly
+from course_lib.viz import table
 
 torch.set_num_threads(1)
 digits = load_digits()
@@ -42,6 +49,209 @@ def distance(w, other):
     """The largest difference between two models' parameters."""
     return np.abs(w - other).max()
 
+
+# %% [markdown]
+# ## 2.1
+#
+# "Neural networks are inspired by the brain; shallow ones exist since the 1960s; deep ones are
+# popular because of GPUs and large data."
+#
+# **Verdict on 2.1: right,** as history goes; a citation settles it. Rosenblatt's perceptron (1958)
+# had one layer that learned. Schmidhuber (2015) gives a longer history and credits earlier work.
+
+# %% [markdown]
+# ## 2.2
+#
+# "Accuracy increases with the number of training examples, of parameters, or both." Three networks
+# of different size, each trained for 1,200 steps on 100 and on 1,408 images; the median of three
+# seeds.
+
+
+# %% name="claim-2-2"
+def accuracy(net, n_images, seed):
+    """Train for 1,200 steps on the first images; return the accuracy on the test images."""
+    how = Plan(0.2, batch_size=50, epochs=60_000 // n_images, seed=seed)
+    w = train(net, X[:n_images], y[:n_images], how).w
+    return np.mean(net.predict(w, digits.X_test) == digits.y_test)
+
+
+nets = {"no hidden units": mlp(64, 10), "8": mlp(64, 8, 10), "64": mlp(64, 64, 10)}
+sizes = (100, 1408)
+found = {
+    name: [np.median([accuracy(net, n, seed) for seed in range(3)]) for n in sizes]
+    for name, net in nets.items()
+}
+assert all(most > fewest + 0.03 for fewest, most in found.values())
+assert found["64"][1] > found["8"][1] + 0.01
+table({name: {"more images are better": bool(m > f)} for name, (f, m) in found.items()})
+
+# %% [markdown]
+# **Verdict on 2.2: right,** within these sizes. Hestness and others (2017) measured it over many
+# more.
+
+# %% [markdown]
+# ## 2.3
+#
+# "Training large networks takes impractically long on one machine, even with threads." One core of
+# this machine multiplies two matrices: that is the most it can do. AlexNet's operations are counted
+# layer by layer (places, inputs and outputs); those of GPT-3 are in its paper.
+
+# %%
+alexnet = [
+    *((55**2, 11**2 * 3, 96), (27**2, 5**2 * 48, 256), (13**2, 9 * 256, 384)),
+    *((13**2, 9 * 192, 384), (13**2, 9 * 192, 256)),
+    *((1, 9216, 4096), (1, 4096, 4096), (1, 4096, 1000)),
+]
+an_image = 6 * sum(places * inputs * outputs for places, inputs, outputs in alexnet)
+square = torch.ones(1024, 1024)
+seconds = []
+for _ in range(10):
+    started = time.perf_counter()
+    square @ square
+    seconds.append(time.perf_counter() - started)
+core = 2 * 1024**3 / min(seconds)  # operations a second
+
+# %% name="claim-2-3"
+operations = {"AlexNet": an_image * 1.2e6 * 90, "GPT-3": 3.14e23}
+days = {name: n / (16 * core) / 86400 for name, n in operations.items()}
+assert 4e9 < an_image < 5e9
+assert days["GPT-3"] > 10 * 365 > days["AlexNet"]
+table(
+    {name: {"more than 10 years on 16 cores that never wait": n > 3650} for name, n in days.items()}
+)
+
+# %% [markdown]
+# **Verdict on 2.3: right,** for networks that are large today. AlexNet, which took five to six days
+# on two GPUs in 2012, is days of work for sixteen cores at their peak now; GPT-3 is centuries
+# (Brown and others 2020).
+
+# %% [markdown]
+# ## 2.4
+#
+# "A network starts with random weights, which are adjusted over many iterations." Why random? The
+# same network from a constant start, 0.01 everywhere, and from random weights; 100 steps with all
+# images.
+
+# %% name="claim-2-4"
+starts = {"constant": np.full(model.n_parameters, 0.01), "random": model.initial()}
+losses, spread = {}, {}
+for name, w in starts.items():
+    for _ in range(100):
+        w = w - 0.5 * model.gradient(w, (X, y))[1]
+    units = w[: 32 * 64].reshape(32, 64)  # the weights of each hidden unit
+    losses[name], spread[name] = model.loss(w, (X, y)), np.ptp(units, axis=0).max()
+assert spread["constant"] < 1e-9 < 0.1 < spread["random"]
+assert losses["random"] < 0.7 < losses["constant"] < 0.9 * np.log(10)
+table({name: {"hidden units differ": bool(spread[name] > 1e-9)} for name in starts})
+
+# %% [markdown]
+# **Verdict on 2.4: right.** From a constant start the loss falls, too, but all hidden units stay
+# the same unit for ever: equal weights have equal gradients. (From zeros there is not even that:
+# with ReLU only the last biases have a gradient.) But random must not mean *different on each
+# machine* (lecture 03).
+
+# %% [markdown]
+# ## 2.5
+#
+# "The cost is the average of the losses of all training examples." 400 patients, one at a time.
+
+# %%
+patients = load_diabetes()
+bmi, progress = patients.X_train[:, [2]], patients.y_train
+line, somewhere = LinearRegression(n_features=1), np.array([100.0, 20.0])
+
+# %% name="claim-2-5"
+ones = [line.gradient(somewhere, (bmi[i : i + 1], progress[i : i + 1])) for i in range(400)]
+cost, gradient = line.gradient(somewhere, (bmi, progress))
+average = np.mean([loss for loss, _ in ones]), np.mean([g for _, g in ones], axis=0)
+assert abs(cost - average[0]) < 1e-9 * cost
+assert np.abs(gradient - average[1]).max() < 1e-9
+
+# %% [markdown]
+# **Verdict on 2.5: right.** So the gradient is an average, too, and can be computed in parts
+# (Bottou, Curtis and Nocedal 2018).
+
+# %% [markdown]
+# ## 2.6
+#
+# "The cost function of the weights is convex, shaped like a bowl." Convex means: between any two
+# points the loss lies below the chord. Four trained networks, all pairs; and a linear regression.
+
+# %% name="claim-2-6"
+seeds = (1, 2, 3, 4)
+ends = [train(model, X, y, Plan(0.4, 32, epochs=10, seed=seed)).w for seed in seeds]
+ridges = [
+    model.loss((a + b) / 2, (X, y)) / max(model.loss(a, (X, y)), model.loss(b, (X, y)))
+    for a, b in combinations(ends, 2)
+]
+bowl = []
+for _ in range(9):
+    a, b = np.random.default_rng(len(bowl)).normal(size=(2, 2)) * 200
+    low, middle, high = (line.loss(w, (bmi, progress)) for w in (a, (a + b) / 2, b))
+    bowl.append(middle < (low + high) / 2)
+assert min(ridges) > 1.5
+assert all(bowl)
+
+# %% [markdown]
+# **Verdict on 2.6: wrong** for neural networks: halfway between two of them the loss is above both.
+# Right for linear regression. (Dauphin and others 2014, Choromanska and others 2015.)
+
+# %% [markdown]
+# ## 2.7
+#
+# "Large data is redundant: a random example is likely to give the desired gradient, for much less
+# computation, but noisily." How many of the 400 patients have a gradient along which the loss of
+# all falls, at the start and close to the minimum?
+
+# %% name="claim-2-7"
+places = {"start": line.initial(), "near the minimum": 0.95 * line.optimum((bmi, progress))}
+downhill = {}
+for name, w in places.items():
+    own, _ = gradient_spread(line, w, (bmi, progress))
+    downhill[name] = np.mean(own @ own.mean(axis=0) > 0)
+assert downhill["start"] > 0.95
+assert 0.4 < downhill["near the minimum"] < 0.7
+table({name: {"more than 9 of 10 lead downhill": bool(n > 0.9)} for name, n in downhill.items()})
+
+# %% [markdown]
+# **Verdict on 2.7: right,** far from the minimum, where all examples agree. Near it they pull to
+# all sides, and one alone is little better than a coin.
+
+# %% [markdown]
+# ## 2.8
+#
+# "Mini-batches typically consist of 10 to 1000 random examples."
+#
+# **Verdict on 2.8: imprecise.** What is typical only a citation can say. It is a custom: the size
+# beyond which more examples hardly help depends on the task and changes during a training
+# (McCandlish and others 2018); language models are trained with millions of tokens a step (Brown
+# and others 2020).
+
+# %% [markdown]
+# ## 2.9
+#
+# "There are two strategies for partitioning training or inference: data parallelism and model
+# parallelism." Four ranks, and both cuts at once: each has a quarter of the table.
+
+
+# %% name="claim-2-9"
+def by_both(comm, columns_of_all, w):
+    """A grid of ranks: sum predictions along a row of it, gradients along a column."""
+    row, column = divmod(comm.rank, 2)
+    r, c = split_evenly(400, 2)[row], split_evenly(10, 2)[column]
+    mine = columns_of_all[r, c]
+    predicted = allreduce_ring(comm.split(row, comm.rank), mine @ w[c])
+    return allreduce_ring(comm.split(column, comm.rank), mine.T @ (predicted - progress[r]))
+
+
+rows_and_columns, weights = patients.X_train, np.random.default_rng(1).normal(size=10)
+grid = run(by_both, rows_and_columns, weights, workers=4, backend="simulated").values
+of_one = rows_and_columns.T @ (rows_and_columns @ weights - progress)
+assert np.allclose(np.concatenate(grid[:2]), of_one, rtol=1e-12)
+
+# %% [markdown]
+# **Verdict on 2.9: imprecise.** They combine, and there are more: layers as a pipeline (lecture
+# 07), the sequence, the experts, the optimiser's state (Ben-Nun and Hoefler 2019 survey them).
 
 # %% [markdown]
 # ## 2.10
@@ -230,6 +440,15 @@ assert fits == [("one loss", "sum"), ("own losses", "mean")]
 # **Verdict on 2.18: imprecise.** It adds up gradients; nothing has been updated yet. The sum is
 # right because there is one loss over the gathered outputs, a mean over the whole batch; where
 # every replica has a loss of its own, the mean is.
+
+# %% [markdown]
+# ## 2.20
+#
+# "Further reading": the DistBelief paper, a survey of parallel deep learning, a blog, a crash
+# course, and PyTorch's pages on `nn.DataParallel`.
+#
+# **Verdict on 2.20: right,** as a reading list; a citation settles it. The page on
+# `nn.DataParallel` itself sends its readers on to `DistributedDataParallel`.
 
 # %% [markdown]
 # ## What to remember

@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from course_lib.models.model import Batch, Model
 
-__all__ = ["gradient_error", "gradient_spread", "loss_along", "loss_plane", "sharpness"]
+__all__ = [
+    "gradient_error",
+    "gradient_spread",
+    "loss_along",
+    "loss_plane",
+    "sharpest",
+    "sharpness",
+]
 
 Vector = NDArray[np.float64]
 
@@ -71,7 +78,12 @@ def loss_plane(
 
 
 def sharpness(model: Model, w: Vector, batch: Batch, steps: int = 30) -> float:
-    """Estimate the largest curvature of the loss in any direction.
+    """Estimate the largest curvature of the loss in any direction, see ``sharpest``."""
+    return sharpest(model, w, batch, steps)[0]
+
+
+def sharpest(model: Model, w: Vector, batch: Batch, steps: int = 30) -> tuple[float, Vector]:
+    """Estimate the direction in which the loss has its largest curvature.
 
     Power iteration: a random direction is multiplied with the matrix of second derivatives again
     and again, until only the steepest is left. Its product with a direction is the difference of
@@ -90,9 +102,11 @@ def sharpness(model: Model, w: Vector, batch: Batch, steps: int = 30) -> float:
 
     Returns
     -------
-    float
-        The curvature along the direction found, in units of loss per parameter squared. Gradient
-        descent with a learning rate above 2 over this number cannot stay.
+    curvature : float
+        That along the direction found, in units of loss per parameter squared. Gradient descent
+        with a learning rate above 2 over this number cannot stay.
+    direction : numpy.ndarray, shape (n_parameters,)
+        Of length 1.
 
     Notes
     -----
@@ -100,15 +114,14 @@ def sharpness(model: Model, w: Vector, batch: Batch, steps: int = 30) -> float:
     """
     direction = np.random.default_rng(0).normal(size=len(w))
     nudge = 1e-4
-    curvature = 0.0
+    curvature, seen = 0.0, direction
     for _ in range(steps):
         direction = direction / np.linalg.norm(direction)
         ahead = model.gradient(w + nudge * direction, batch)[1]
         behind = model.gradient(w - nudge * direction, batch)[1]
         product = (ahead - behind) / (2 * nudge)
-        curvature = float(direction @ product)
-        direction = product
-    return curvature
+        curvature, seen, direction = float(direction @ product), direction, product
+    return curvature, seen
 
 
 def gradient_spread(model: Model, w: Vector, batch: Batch) -> tuple[Vector, float]:

@@ -7,7 +7,7 @@ from authoring.build import ROOT, targets
 from authoring.form import form_of, problems_of_form, report
 from authoring.scripts import Cell
 
-SECOND_EDITION = ("02_map_reduce", "03_data_parallelism")
+SECOND_EDITION = ("01_gradient_descent", "02_map_reduce", "03_data_parallelism")
 """The lectures that are held to the form, by the names of their scripts."""
 
 LECTURES = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}
