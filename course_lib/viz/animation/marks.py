@@ -32,6 +32,7 @@ _SAYINGS = {
     "staleness": ("{:g} old", "has taken a gradient {:g} update{} old"),
     "lost_update": ("{:g} lost", "has overwritten {:g} update{} of a parameter"),
     "dropped": ("{:g} dropped", "has left out {:g} gradient{}"),
+    "holds": ("{:g}", "holds {:g}"),
 }
 
 
