@@ -224,8 +224,8 @@ assert one_by_one != in_pairs
 # %% [markdown]
 # ## 3.24
 #
-# Seven nodes hold 1 to 7: the first step gives 1 + 2 + 5 = 8 and 3 + 4 + 6 = 13, the next 8 + 13 + 7
-# = 28, and two more steps bring 28 to all.
+# Seven nodes hold 1 to 7: the first step gives 1 + 2 + 5 = 8 and 3 + 4 + 6 = 13, the next 8 + 13 +
+# 7 = 28, and two more steps bring 28 to all.
 
 
 # %%
@@ -264,7 +264,8 @@ assert (weight.vectors, ring_weight.vectors) == (8, Fraction(12, 7))
 # ## 3.25
 #
 # The time of a tree is a function of the logarithm of the number of nodes; one less than a power of
-# two is the ideal number. Beside it the *double tree* in 64 segments, small enough to leave at once.
+# two is the ideal number. Beside it the *double tree* in 64 segments, small enough to leave at
+# once.
 
 # %% name="claim-3-25"
 for P in (3, 7, 8, 15, 16, 31, 32):
