@@ -33,7 +33,7 @@ class Measures:
     Attributes
     ----------
     cells, words : int
-        How many cells, and words of prose without the lecturer's notes.
+        How many cells, and words of prose, without the lecturer's notes.
     lines : tuple of int
         The lines of each code cell whose source is shown.
     counts : Counter of str
@@ -155,6 +155,7 @@ def _beyond(what: str, value: float, least: float = 0, most: float = float("inf"
 
 def _measure(cells: Iterable[Cell], known: dict[str, Counter[str]]) -> Measures:
     cells, words, lines, counts = list(cells), 0, [], Counter[str]()
+    for_learners = sum(not _is_for_lecturers(cell) for cell in cells)
     for cell in cells:
         if cell.kind == "markdown":
             words += 0 if _is_for_lecturers(cell) else _words(cell.source)
@@ -163,7 +164,7 @@ def _measure(cells: Iterable[Cell], known: dict[str, Counter[str]]) -> Measures:
         if not _is_hidden(cell):
             lines.append(sum(1 for line in cell.source.splitlines() if line.strip()))
         counts += _shown(cell.source, known)
-    return Measures(len(cells), words, tuple(lines), counts)
+    return Measures(for_learners, words, tuple(lines), counts)
 
 
 def _is_for_lecturers(cell: Cell) -> bool:

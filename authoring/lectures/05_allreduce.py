@@ -7,12 +7,13 @@
 # - prove how few bytes an all-reduce can do with, and tell a ring from one that only looks like it
 # - choose an all-reduce for a network, a number of workers and a size, and say why
 #
-# Part 1 takes 25 minutes, part 2 takes 27. Needs: 8 processes, no GPU. You should have met `send`
+# Part 1 takes 21 minutes, part 2 takes 21. Needs: 8 processes, no GPU. You should have met `send`
 # and `recv` in [lecture 00](00_start_here.ipynb) and the server of [lecture
-# 04](04_parameter_server.ipynb). Then: the [exercises](../exercises/05_allreduce.ipynb), and
-# [lecture 06](06_overlap_and_scaling.ipynb), which hides the all-reduce behind the computing.
+# 04](04_parameter_server.ipynb). Then: the [exercises](../exercises/05_allreduce.ipynb) and
+# [lecture 06](06_overlap_and_scaling.ipynb).
 
-# %%
+# %% tags=["set-up"]
+# Set-up
 import tempfile
 
 import numpy as np
@@ -24,23 +25,23 @@ from course_lib.collectives import ALLREDUCES, allreduce_ring
 from course_lib.costs import choose_allreduce, crossover, fit_line
 from course_lib.lectures import lecture_05
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
-from course_lib.viz import chart, claim, explore, player, predict, source, table, timeline
+from course_lib.viz import chart, claim, explore, knob, player, predict, source, table, timeline
 from course_lib.watch import watch_collective
 
 rng = np.random.default_rng(seed=5)
 network, N_BYTES = networks.ethernet_10g, 1_120_000
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: timing, misconceptions</summary>
+# <details><summary>For lecturers: the whole lecture</summary>
 #
-# Part 1: server and all-to-all 7 minutes, tree 6, butterfly 4, ring, PyTorch and the unchunked
-# rings 8. Part 2: the bound 4, the slow link 4, the crossover 6, hosts and links 6, 100 MB and
-# NCCL's choice 4, the game 3 (in class: let two halves of the room play against each other).
-# Seven students with a number each play the tree in two minutes; let them count the rounds aloud.
+# Run all cells before class: half a minute. Part 1, 21 minutes: the task 2, central 3, all-to-all
+# 4, tree 5, butterfly 3, ring 4 (PyTorch and the meter: show the results). Part 2, 22 minutes:
+# bound 4, slow link 3, crossover 5, three networks 4, 100 MB 3, game 3. In 40 minutes leave out:
+# all at once against in turn, real processes, what may be reduced.
 #
 # Common misconceptions: "fewest rounds is fastest" (only for small vectors); "the ring is slow,
 # because a message goes all the way round" (P chunks travel at once); "right sum, right algorithm"
-# (see the unchunked rings); "an all-reduce needs a root".
+# (the unchunked rings); "an all-reduce needs a root".
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -59,6 +60,13 @@ network, N_BYTES = networks.ethernet_10g, 1_120_000
 #
 # Rank 0 receives every vector, adds, and sends everybody the sum. Four workers hold 1, 2, 3 and 4.
 # Count the vectors that pass through rank 0's NIC, in and out together.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Vote before you play: 3, 4, 6 or 8? Many say 3 (they forget the way back). Press Play, stop when
+# rank 0 holds 6. Say: a NIC sends and receives at once, but here first in, then out.
+# </details>
 
 # %%
 guess_server = predict("How many vectors pass through rank 0's NIC?", "vectors")
@@ -84,6 +92,14 @@ guess_server.compare((central.bytes_sent()[0] + central.bytes_received()[0]) / N
 # Cut the vector into P *chunks* and let rank k be the server of chunk k. Everybody sends every
 # chunk to its owner (a *reduce-scatter*); every owner sends its sum to everybody (an *all-gather*).
 # Each box shows its four chunks, and how many of the four contributions have arrived in each.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Play; stop when the first chunk has its tick. Then the two timelines: ask where the lanes have
+# gaps. Can be left out: the second timeline, and with it incast and head-of-line blocking (lecture
+# 04 has incast, too).
+# </details>
 
 # %% name="all-to-all"
 direct = watch_collective(ALLREDUCES["direct"], length=N_BYTES // 8)
@@ -127,56 +143,77 @@ for name in ("central", "direct", "butterfly", "ring"):
 # ## Tree: sums go up, the total comes down
 #
 # A source of ours, the transcript of a video lecture, has seven nodes that hold 1 to 7: 1, 2 and 5
-# add up to 8, 3, 4 and 6 to 13, and 8, 13 and 7 to 28. Two more steps bring 28 to all. In how many
-# *rounds* do all seven have it? (A round is one more message in a chain in which each waits for the
-# one before.) The library's tree:
+# add up to 8, 3, 4 and 6 to 13, and 8, 13 and 7 to 28. Then 28 has to come
+# down again. In how many *rounds* do all seven have it? (A round is one more message in a chain in
+# which each waits for the one before.)
+
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 5 minutes</summary>
+#
+# Seven students with a number each play it in two minutes; let the class count the rounds aloud.
+# Answer: 4. Then drag the slider from 7 to 8. "Why 8 vectors, not 4?" Two children, one NIC.
+# </details>
+
 
 # %%
-source(ALLREDUCES["tree"])
+def tree(comm, x):
+    """All-reduce along a tree: the children of rank r are 2r + 1 and 2r + 2."""
+    total, parent = x.copy(), (comm.rank - 1) // 2
+    children = [rank for rank in (2 * comm.rank + 1, 2 * comm.rank + 2) if rank < comm.size]
+    for child in children:
+        total += comm.recv(child)
+    if comm.rank > 0:
+        comm.send(total, parent)
+        total = comm.recv(parent)
+    for child in children:
+        comm.send(total, child)
+    return total
+
 
 # %%
 guess_rounds = predict("Seven nodes: after how many rounds have all of them the sum?", "rounds")
 guess_rounds
 
 # %% name="seven-nodes"
-tree = lecture_05.with_sums(ALLREDUCES["tree"], [7, 5, 6, 1, 2, 3, 4], N_BYTES)
-player(tree, "tree", roles={0: "root"}, moments=2, title="Tree: seven nodes, 28 on all of them")
+seven = lecture_05.with_sums(tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
+player(seven, "tree", roles={0: "root"}, moments=2, title="Tree: seven nodes")
 
 # %%
-guess_rounds.compare(tree.rounds())
+guess_rounds.compare(seven.rounds())
 
 # %% [markdown]
 # Two up, two down. But in each of them a parent's NIC carries *two* whole vectors, one a child:
 # $6\alpha + 8n\beta$ = 7.288 ms. The server would need 12 vectors, a ring (below) $\frac{12}{7}$.
 #
-# Let the tree grow. Which numbers of workers suit it best?
+# Let the tree grow: at which numbers of workers does a round become necessary for a single leaf?
 
 
 # %% name="growing-tree"
 def grown(workers):
     """A tree of so many ranks, at work."""
-    seen = lecture_05.with_sums(ALLREDUCES["tree"], range(1, workers + 1), 32_000)
-    weight = weigh(ALLREDUCES["tree"], workers, N_BYTES)
-    title = f"{workers} workers: {seen.rounds()} rounds, {weight.vectors} nβ"
+    seen = lecture_05.with_sums(tree, range(1, workers + 1), 32_000)
+    title = f"{workers} workers: {seen.rounds()} rounds, {weigh(tree, workers, N_BYTES).vectors} nβ"
     return player(seen, "tree", moments=1, title=title)
 
 
-explore(grown, workers=range(3, 17))
+explore(grown, workers=knob(range(3, 17), start=7))
 
 # %% tags=["how-we-know"]
-# How we know: 28 through 8 and 13, and four vectors a level
-held = {(note.rank, note.value) for note in tree.notes}
+# How we know: 28 through 8 and 13; the library's costs as much; four vectors a level
+held = {(note.rank, note.value) for note in seven.notes}
 assert {(1, 8), (2, 13), *((rank, 28) for rank in range(7))} <= held
-assert (tree.rounds(), tree.n_messages) == (4, 12)
-assert str(weigh(ALLREDUCES["tree"], 7, N_BYTES)) == "6 α + 8 nβ"
+assert (seven.rounds(), seven.n_messages) == (4, 12)
+for f in (tree, ALLREDUCES["tree"]):
+    assert str(weigh(f, 7, N_BYTES)) == "6 α + 8 nβ"
 for P in (7, 8, 15, 16, 31, 32):
     h, is_full = P.bit_length() - 1, P & (P + 1) == 0
-    assert weigh(ALLREDUCES["tree"], P, N_BYTES).vectors == 4 * h - 3 * (not is_full)
-made = both_worlds(ALLREDUCES["tree"], [7, 5, 6, 1, 2, 3, 4], N_BYTES)
+    assert weigh(tree, P, N_BYTES).vectors == 4 * h - 3 * (not is_full)
+made = both_worlds(tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
 assert (made.sums, made.same_messages) == ([28], True)
 
 # %% [markdown]
-# From 7 to 8 and from 15 to 16 a single leaf adds a level, which is two rounds. A full tree with
+# From 7 to 8 and from 15 to 16: one leaf more, two rounds more. A full tree with
 # $h = \lfloor \log_2 P \rfloor$ levels below the root takes $4h\,n\beta$, with a power of two
 # $(4h - 3)\,n\beta$.
 
@@ -189,6 +226,15 @@ claim("3.25")
 # In a tree most ranks wait most of the time. In a *butterfly* (recursive doubling) all work in
 # every round: 0 swaps with 1 and 2 with 3, and both add; then 0 swaps with 2 and 1 with 3. Partners
 # differ in one bit of their number: `^` flips it.
+
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Let four students do it with cards. Three is the usual answer, and the transcript's: they count
+# states, not exchanges. Ask what three ranks would do (the library folds one in and out: two more
+# rounds).
+# </details>
 
 
 # %%
@@ -207,11 +253,11 @@ guess_swaps = predict("Four nodes hold 1 to 4: after how many exchanges have all
 guess_swaps
 
 # %% name="four-nodes"
-swaps = lecture_05.with_sums(butterfly, [1, 2, 3, 4], N_BYTES)
-player(swaps, "line", moments=2, title="Butterfly: four nodes, 10 on all of them")
+four = lecture_05.with_sums(butterfly, [1, 2, 3, 4], N_BYTES)
+player(four, "line", moments=2, title="Butterfly: four nodes")
 
 # %%
-guess_swaps.compare(swaps.rounds())
+guess_swaps.compare(four.rounds())
 
 # %% [markdown]
 # Two: $2\alpha + 2n\beta$ = 1.832 ms. The transcript counts three, and shows why one must say what
@@ -227,29 +273,50 @@ claim("3.26")
 # adds the one from the left to its own. After P − 1 steps every chunk is complete on one rank; then
 # the complete chunks go round once more.
 
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Play in even steps. Point at one chunk and follow it round: one contribution more in each step.
+# Answer to the prediction: 1.5. Show of the PyTorch box only the result.
+# </details>
+
+
 # %%
-source(ALLREDUCES["ring"], part="for step")
+def ring(comm, x):
+    """All-reduce on a ring: P - 1 steps that add up chunks, P - 1 that pass them on."""
+    rank, P, total = comm.rank, comm.size, x.copy()
+    chunks = np.array_split(total, P)
+    for step in range(2 * (P - 1)):
+        outgoing, mine = chunks[(rank - step) % P], chunks[(rank - step - 1) % P]
+        arrived = comm.sendrecv(outgoing, dst=(rank + 1) % P, src=(rank - 1) % P)
+        mine[...] = arrived + mine if step < P - 1 else arrived
+    return total
+
 
 # %%
 guess_ring = predict("Four ranks: how many vectors' worth of bytes does each one send?", "vectors")
 guess_ring
 
 # %% name="ring"
-ring = watch_collective(allreduce_ring, length=N_BYTES // 8)
-ring.player("ring", moments=2, title="Ring: chunks gather contributions, then go round")
+ringed = watch_collective(ring, length=N_BYTES // 8)
+ringed.player("ring", moments=2, title="Ring: chunks gather contributions, then go round")
 
 # %%
-guess_ring.compare(ring.trace.bytes_sent()[0] / N_BYTES)
+guess_ring.compare(ringed.trace.bytes_sent()[0] / N_BYTES)
 
 # %% tags=["how-we-know"]
-# How we know: the butterfly is the library's; what both cost; and one direction only
-x = rng.normal(size=(4, 1000))
-made = run(lambda comm: butterfly(comm, x[comm.rank]), workers=4, backend="simulated").values
-assert all(np.allclose(total, x.sum(axis=0)) for total in made)
-assert [note.value for note in swaps.notes] == [1, 2, 3, 4, 3, 3, 7, 7, 10, 10, 10, 10]
-assert str(weigh(butterfly, 4, N_BYTES)) == "2 α + 2 nβ"
-assert str(weigh(allreduce_ring, 4, N_BYTES)) == "6 α + 3/2 nβ"
-assert {(m.dst - m.src) % 4 for m in ring.trace.messages} == {1}
+# How we know: real processes hold the right sums; ours cost what the library's cost
+rows = rng.normal(size=(4, 1000))
+for f in (butterfly, ring):
+    totals = run(lambda comm, f: f(comm, rows[comm.rank]), f, workers=4).values
+    assert all(np.allclose(total, rows.sum(axis=0)) for total in totals)
+assert [note.value for note in four.notes] == [1, 2, 3, 4, 3, 3, 7, 7, 10, 10, 10, 10]
+for f, library, cost in (
+    (butterfly, "butterfly", "2 α + 2 nβ"), (ring, "ring", "6 α + 3/2 nβ")
+):  # fmt: skip
+    assert str(weigh(f, 4, N_BYTES)) == str(weigh(ALLREDUCES[library], 4, N_BYTES)) == cost
+assert {(m.dst - m.src) % 4 for m in ringed.trace.messages} == {1}
 
 # %% [markdown]
 # Six steps of a quarter of the vector: $6\alpha + \frac32 n\beta$ = 1.464 ms. As few bytes as
@@ -258,22 +325,28 @@ assert {(m.dst - m.src) % 4 for m in ring.trace.messages} == {1}
 #
 # ## The same in PyTorch
 #
-# `torch.distributed` over gloo, on four processes: the same ring from its `isend` and `recv`, and
-# its own `all_reduce`, which chooses an algorithm by itself.
+# `torch.distributed` over gloo, on four processes: the ring again, line by line, and PyTorch's own
+# `all_reduce`, which is one line.
+#
+# | here | in torch.distributed |
+# |---|---|
+# | `comm.rank`, `comm.size` | `dist.get_rank()`, `dist.get_world_size()` |
+# | `comm.sendrecv(x, dst, src)` | `isend(x, dst)`, `recv(buffer, src)`, then `wait()` |
+# | `allreduce(comm, x, out=x)` | `dist.all_reduce(x)` |
 
 
 # %% name="rosetta"
 def with_torch(comm, store, rows):
-    """A ring from torch.distributed's sends, and its all_reduce."""
+    """The ring of torch.distributed's sends, and its all_reduce."""
     rank, P = comm.rank, comm.size
-    dist.init_process_group("gloo", f"file://{store}", rank=rank, world_size=P)
     total, theirs = torch.tensor(rows[rank]), torch.tensor(rows[rank])
-    chunks, arrived = total.chunk(P), torch.empty(len(total) // P, dtype=total.dtype)
+    dist.init_process_group("gloo", f"file://{store}", rank=rank, world_size=P)
+    chunks = total.chunk(P)
     for step in range(2 * (P - 1)):
-        sending = dist.isend(chunks[(rank - step) % P], (rank + 1) % P)
+        outgoing, mine = chunks[(rank - step) % P], chunks[(rank - step - 1) % P]
+        sending, arrived = dist.isend(outgoing, (rank + 1) % P), torch.empty_like(mine)
         dist.recv(arrived, (rank - 1) % P)
         sending.wait()
-        mine = chunks[(rank - step - 1) % P]
         mine.copy_(arrived + mine if step < P - 1 else arrived)
     dist.all_reduce(theirs)
     dist.destroy_process_group()
@@ -281,42 +354,54 @@ def with_torch(comm, store, rows):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    torch_sums = run(with_torch, f"{folder}/store", x, workers=4).values
-our_sums = run(lambda comm: allreduce_ring(comm, x[comm.rank]), workers=4).values
-{"their ring gives our bits": np.array_equal([ring for ring, _ in torch_sums], our_sums)}
+    in_torch = run(with_torch, f"{folder}/store", rows, workers=4).values
+ours = run(lambda comm: ring(comm, rows[comm.rank]), workers=4).values
+{"their ring holds our bits": np.array_equal([total for total, _ in in_torch], ours)}
 
 # %% tags=["how-we-know"]
-# How we know: on every rank, and gloo's own to the last digits; another order rounds differently
-assert all(np.allclose(own, our_sums[0], rtol=0, atol=1e-12) for _, own in torch_sums)
-in_order = x[0] + x[1] + x[2] + x[3]
-assert 0 < np.abs(in_order - our_sums[0]).max() < 1e-12
+# How we know: on every rank, the library's too; another order of adding rounds differently
+assert all(np.allclose(theirs, ours[0], rtol=0, atol=1e-12) for _, theirs in in_torch)
+library = run(lambda comm: allreduce_ring(comm, rows[comm.rank]), workers=4).values
+assert np.array_equal(library, ours)
+assert 0 < np.abs(rows[0] + rows[1] + rows[2] + rows[3] - ours[0]).max() < 1e-12
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A meter finds what no test of sums can
 #
-# PyTorch's tutorial *Writing Distributed Applications* builds "our own ring-allreduce": everybody's
-# *whole* vector goes round, and it leaves the chunks as an exercise. A variant sends the finished
-# sum round once more. All three give 10 everywhere. What tells them apart?
+# PyTorch's tutorial *Writing Distributed Applications* builds "our own ring-allreduce":
+# everybody's *whole* vector goes round the ring, and chunks are left as an exercise. A variant
+# sends the finished sum round once more.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 2 minutes</summary>
+#
+# The most useful slide for those who write such code. Answer: 15, P - 1. Ask first: what would your
+# unit test compare?
+# </details>
+
+# %%
+source(lecture_05.unchunked_ring)
 
 # %% name="meter"
 rings = {
-    "chunks": allreduce_ring,
+    "chunks": ring,
     "whole vectors": lecture_05.unchunked_ring,
     "whole, twice round": lecture_05.twice_round,
 }
 lecture_05.meter(rings, N_BYTES)
 
 # %% tags=["how-we-know"]
-# How we know: 3/2, 3 and 6 vectors; with 16 ranks six and twelve times the time
+# How we know: 3/2, 3 and 6 vectors; with 16 ranks about six and twelve times the time
 assert [lecture_05.vectors_sent(f, 4, 1_000) for f in rings.values()] == [1.5, 3, 6]
 assert [lecture_05.vectors_sent(f, 16, 1_600) for f in rings.values()] == [1.875, 15, 30]
 chunked, *whole = (virtual_s(f, 16, N_BYTES, network) for f in rings.values())
 assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 
 # %% [markdown]
-# The bytes: $\frac32 n$, $3n$, $6n$, and with 16 ranks six and twelve times the time. No test of
-# the sum will ever find it. When you write a collective, meter it; every one of this course has its
-# price in its docstring, and a test that holds it to that.
+# All three give 10, so no test of the sum will ever tell them apart. A meter does at once. With two
+# ranks it does not: there a ring of whole vectors sends n, as the good one does. When you write a
+# collective, meter it; every one of this course has its cost in its docstring, and a test that
+# holds it to that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Choosing one
@@ -326,30 +411,57 @@ assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 # Ring and all-to-all send $\frac{2(P-1)}{P}\,n$ a rank. No all-reduce among end hosts can do with
 # less. Five lines:
 #
-# 1. Take one number of the vector. Let r be the first rank that knows its total.
-# 2. By then every other rank has sent it, alone or in a partial sum, on a way that ended at r;
-#    otherwise its contribution would be missing. That is P − 1 messages with this number.
-# 3. The other P − 1 ranks do not know the total yet. Each must still receive what completes it:
-#    P − 1 more messages, and none of them is one of those before, which had arrived by then.
-# 4. So each number is sent 2(P − 1) times, and the vector makes $2(P-1)\,n$ bytes.
-# 5. P ranks send them. The busiest one sends at least the mean, $\frac{2(P-1)}{P}\,n$. ∎
+# 1. Take one number of the vector, and let r be the first rank that knows its total.
+# 2. By then each of the other P − 1 ranks has sent it, alone or in a partial sum, on a path that
+#    has reached r: otherwise its contribution would be missing in r's total.
+# 3. The others do not know the total yet. Each of these P − 1 must still receive a message that
+#    completes it, and that is none of the P − 1 sent in line 2, which have arrived.
+# 4. So every number is sent at least 2(P − 1) times, a vector $2(P-1)\,n$ bytes in all.
+# 5. P ranks share them: the busiest sends at least the mean, $\frac{2(P-1)}{P}\,n$. ∎
+#
+# Drag to 7 workers: who leaves the bound, and who keeps to it?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Write the five lines on the board. The objection to expect: "with the sum known somewhere, could
+# one message serve two ranks?" Not among end hosts: a message has one receiver. A switch can: hence
+# in-network reduction.
+# </details>
 
 # %% name="lower-bound"
-explore(lecture_05.busiest_nic, workers=[2, 4, 8, 16, 32, 64])
+explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8))
+
+# %% tags=["how-we-know"]
+# How we know: who reaches the bound; the server sends as many bytes in all, half of them itself
+reach = {P: lecture_05.busiest_nic(P).chart["said"] for P in (7, 8)}
+assert reach[7] == "The bound is reached by all-to-all, ring."
+assert reach[8] == "The bound is reached by all-to-all, halving-doubling, ring."
+for name in ("central", "direct", "halving_doubling", "ring"):
+    sent = run(ALLREDUCES[name], np.ones(800), workers=8, backend="simulated").trace.bytes_sent()
+    assert sum(sent) == 2 * 7 * 6_400
+    assert max(sent) == (7 if name == "central" else 7 / 4) * 6_400
 
 # %% [markdown]
-# All-to-all, ring and halving-doubling (soon) reach it: they are *bandwidth-optimal* (Patarasuk and
-# Yuan 2009). The server sends $2(P-1)\,n$ in all, too, but one NIC sends half of it.
+# All-to-all, ring and, for powers of two, halving-doubling (soon) reach the bound: they are
+# *bandwidth-optimal* (Patarasuk and Yuan 2009). The server's bytes are as many in all, but one NIC
+# sends half of them.
 #
-# One word matters: *end hosts*. Where the switch itself adds up (*in-network reduction*: NVIDIA's
-# SHARP, Graham and others 2016), a host sends its vector once and receives the sum once: n, half of
-# the bound.
+# One word matters: *end hosts*. Where the switch itself adds up (*in-network reduction*, NVIDIA's
+# SHARP; Graham and others 2016), a host sends its vector once and receives the sum once: n, little
+# more than half of the bound.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One slow link
 #
-# Eight ranks, one link ten times as slow as the others, from rank 2 to rank 3. Then the same in the
-# other direction. What does the ring make of each?
+# Eight ranks; one link, from rank 3 to rank 2, becomes ten times as slow as the others. (In the
+# other direction, from 2 to 3, it is as fast as before.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Vote: 1, 2 or 10 times? Then both buttons. The ring sends to the right only.
+# </details>
 
 # %%
 guess_slow = predict("3 → 2 is ten times as slow. The ring takes how many times as long?", "times")
@@ -369,9 +481,8 @@ explore(with_slow, link={"all alike": None, "2 → 3 slow": (2, 3), "3 → 2 slo
 
 # %%
 backward = network.with_slow_link(3, 2, factor=10)
-guess_slow.compare(
-    virtual_s(allreduce_ring, 8, 112_000, backward) / virtual_s(allreduce_ring, 8, 112_000)
-)
+alike_s, backward_s = (virtual_s(ring, 8, N_BYTES, net) for net in (network, backward))
+guess_slow.compare(backward_s / alike_s)
 
 # %% tags=["how-we-know"]
 # How we know: ten times, once, and never for the tree; latencies grow with P, bytes hardly
@@ -386,8 +497,8 @@ assert [str(weigh(allreduce_ring, P, N_BYTES)) for P in (8, 32)] == [
 ]  # fmt: skip
 
 # %% [markdown]
-# A ring sends to the right only. Slow in its direction, one link slows all of it; slow in the
-# other, nothing happens. The tree sends nothing between 2 and 3 and never notices.
+# A ring sends to the right only. A link that is slow in its direction slows all of it; slow in the
+# other direction, it costs nothing. The tree sends nothing between 2 and 3 and never notices.
 
 # %%
 claim("3.28")
@@ -402,6 +513,13 @@ claim("3.28")
 #
 # Here α = 20 µs and β = 0.8 ns a byte.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 5 minutes</summary>
+#
+# Let them solve for n* on paper. In the picture start at 4 workers, 10 Gbit/s, then 1,024 workers:
+# the ring falls behind up to megabytes. Real processes can be left out.
+# </details>
+
 # %%
 guess_size = predict("P = 4: from how many bytes on is the ring faster?", "bytes")
 guess_size
@@ -413,42 +531,49 @@ for P in (4, 8):
     times = crossover("allreduce_butterfly", "allreduce_ring", P)
     for net in nets:
         predicted = float(times) * net.latency_s / net.beta_s_per_byte
-        found = overtaken_at(butterfly, allreduce_ring, P, net)
+        found = overtaken_at(butterfly, ring, P, net)
         met[f"P = {P}, {net.name}"] = {"n* predicted, bytes": round(predicted), "n* found": found}
 table(met)
 
 # %%
 guess_size.compare(8 * network.latency_s / network.beta_s_per_byte)
 
+# %% [markdown]
+# The search halves an interval until it is one number a chunk, and finds the formula's size.
+#
+# Now all sizes, each algorithm's time divided by the best one's, so that the best is at 1. Move
+# workers and networks: who is best for 1 KB, who for 100 MB, and where do they change places?
+
+# %% name="times-over-bytes"
+by_name = {"1 Gbit/s": nets[0], "10 Gbit/s": nets[1], "100 Gbit/s": nets[2], "ocean": networks.wan}
+many = knob([4, 8, 16, 32, 64, 128, 256, 512, 1024], start=8)
+explore(lecture_05.times_over_bytes, workers=many, network=knob(by_name, start=network))
+
 # %% tags=["how-we-know"]
-# How we know: found to one number a chunk
+# How we know: n* to one number a chunk, earlier with γ; halving-doubling never behind the ring
 for row, P in zip(met.values(), (4, 4, 4, 8, 8, 8), strict=True):
     assert 0 <= row["n* found"] - row["n* predicted, bytes"] <= 8 * P
 assert (crossover("allreduce_butterfly", "allreduce_ring", 4),
         float(crossover("allreduce_butterfly", "allreduce_ring", 8))) == (8, 8.8)  # fmt: skip
-
-# %% [markdown]
-# The simulator halves an interval until it is one number a chunk, and finds the formula's size.
-# Move workers and networks: who is best for 1 KB, for 100 MB?
-
-# %% name="times-over-bytes"
-nets = {"1 Gbit/s": nets[0], "10 Gbit/s": nets[1], "100 Gbit/s": nets[2], "an ocean": networks.wan}
-explore(
-    lambda workers, network: lecture_05.times_over_bytes(workers, network),
-    workers=[4, 8, 16, 32, 64, 128, 256, 512, 1024],
-    network=nets,
-)
+rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
+for gamma_s, is_ahead in ((0.0, False), (1e-9, True)):
+    at = dict(choose_allreduce(4, 160_000, **rates, gamma_s_per_byte=gamma_s).seconds)
+    assert (at["ring"] < at["butterfly"]) == is_ahead
+for P in (2, 4, 8, 16):
+    for n in (256, 16_384, N_BYTES // 35 * 32):
+        behind = virtual_s(ALLREDUCES["halving_doubling"], P, n) / virtual_s(ring, P, n)
+        assert behind < 1 + 1e-9
 
 # %% [markdown]
 # Additions cost nothing on this clock. With γ seconds a byte added (Thakur, Rabenseifner and Gropp
 # 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
 # smaller.
 #
-# And on real processes? We measure rounds of a butterfly on this computer, additions and all, fit α
+# Now real processes. We measure rounds of a butterfly on this computer, additions and all, fit α
 # and β, and predict n*:
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"] name="real-crossover"
 def ten_rounds(comm, x):
     """Ten rounds of a butterfly, one after the other."""
     total = x.copy()
@@ -460,13 +585,12 @@ def ten_rounds(comm, x):
 sizes = [2**k for k in range(11, 22)]
 here = fit_line(list(zip(sizes, real_times(ten_rounds, sizes, repeats=15) / 10, strict=True)))
 n_star = 8 * here.alpha_s / here.beta_s_per_byte
-
-# %% tags=["nbval-ignore-output"] name="real-crossover"
 took = {name: real_times(ALLREDUCES[name], sizes, repeats=15) for name in ("butterfly", "ring")}
 chart(
     {name: list(zip(sizes, took[name] / took["butterfly"], strict=True)) for name in took},
     points={"n* from α and β": (n_star, 1.0)}, x_log=True, x_label="bytes",
     y_label="time / butterfly's", title="4 real processes of this computer",
+    reference="butterfly",
 )  # fmt: skip
 
 # %% [markdown]
@@ -480,6 +604,13 @@ chart(
 # *Halving and doubling* (Rabenseifner 2004) swaps like a butterfly, but half of what is left each
 # time: half the vector with the first partner, a quarter with the next. Then each rank has $1/P$ of
 # the sum, and the same swaps backwards collect it.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 2 minutes</summary>
+#
+# Ask what a rank holds after each round: half, a quarter, then back. Then the question at the end,
+# and wait.
+# </details>
 
 # %% name="halving-doubling"
 halving = watch_collective(ALLREDUCES["halving_doubling"], length=N_BYTES // 8)
@@ -495,6 +626,13 @@ halving.player("line", moments=1, title="Halving and doubling")
 # Because not every network connects any two ranks alike. Hosts with four GPUs each: NVLink inside,
 # one link between, 360 times slower, which the four share. *Hierarchical* all-reduce: reduce inside
 # each host, all-reduce between one leader a host, broadcast inside.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Before the table: who wins where? Most expect hierarchical to win on hosts; halving-doubling is as
+# good, because near partners come first.
+# </details>
 
 # %% name="hierarchical"
 hosts = networks.two_level(networks.nvlink_4, networks.ethernet_10g, ranks_per_host=4)
@@ -516,10 +654,13 @@ best = [(2, "switch"), (2, "two hosts"), (4, "links in a circle")]
 table(took, units=dict.fromkeys(nets, "s"), told=best)
 
 # %% tags=["how-we-know"]
-# How we know: the marked ones are best; the ring takes as long everywhere
+# How we know: the marked ones are best, and by how much; 8 KB are another matter
 for row, column in best:
     assert min(names, key=lambda f: took[f][column]) == names[row]
 assert np.allclose(list(took["ring"].values()), took["ring"]["switch"], rtol=1e-9)
+for net in nets.values():
+    of_8_kb = {f: lecture_05.simulated_s(f, 8, 8_000, net) for f in names}
+    assert min(of_8_kb, key=of_8_kb.get) == "butterfly"
 assert took["butterfly"]["two hosts"] > took["butterfly"]["switch"]
 assert took["hierarchical"]["two hosts"] < 0.6 * took["ring"]["two hosts"]
 assert str(weigh(ALLREDUCES["halving_doubling"], 4, N_BYTES)) == "4 α + 3/2 nβ"
@@ -528,9 +669,11 @@ assert round(networks.nvlink_4.bandwidth_bytes_per_s / network.bandwidth_bytes_p
 # %% [markdown]
 # On hosts the butterfly gets *slower*, although it has faster links now: in its last round four
 # ranks send whole vectors through one link. Hierarchical sends n through it, the ring $\frac74 n$;
-# halving and doubling meets near partners first, so that its large messages stay inside. On the
-# circle the ring wins: nobody ever talks to anybody but a neighbour, so it takes nearly the same
-# time everywhere. *That* is why it is used.
+# halving and doubling meets near partners first, so that its large messages stay inside.
+#
+# In the circle the ring wins, and it takes the same time on all three networks: nobody talks to
+# anybody but a neighbour. *That* is why it is used for large vectors. For 8 KB the butterfly is
+# ahead on each of the three.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 100 MB, and what the libraries do
@@ -538,6 +681,12 @@ assert round(networks.nvlink_4.bandwidth_bytes_per_s / network.bandwidth_bytes_p
 # Real gradients are large. Eight ranks on a switch. The *double tree* (Sanders, Speck and Träff
 # 2009) lays two trees over the ranks, in which a leaf of one is an inner node of the other; each
 # adds up half of the vector, in segments, so that all levels work at once.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Show the last column only. The double tree's two rows are one algorithm with two sizes of segment.
+# </details>
 
 # %% name="price-sheet"
 lecture_05.price_sheet([8_000, N_BYTES, 100_000_000], workers=8)
@@ -549,29 +698,36 @@ sheet = {name: lecture_05.simulated_s(name, 8, 100_000_000) / unit_s
          for name in ("double tree", "double tree, 16 KB", "ring", "tree")}  # fmt: skip
 assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
 assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
+times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
+         for f in ("double tree, 16 KB", "ring")}  # fmt: skip
+assert times["double tree, 16 KB"][1] / times["double tree, 16 KB"][0] < 3
+assert times["ring"][1] / times["ring"][0] > 8
 
 # %% [markdown]
 # Our double tree in its four large segments takes $4n\beta$, more than twice the ring: large
 # messages wait for their receive, and a parent serves one child after the other. In segments of 16
-# KB, which leave at once, $2.13\,n\beta$, with latencies that grow like $\log P$, not like P. That
-# is the case for it: NCCL has had it since version 2.4, for thousands of GPUs.
+# KB, which leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$, not like P:
+# with 64 ranks instead of 8, 8 KB take twice as long on the double tree, eight times as long on the
+# ring. NCCL has it since version 2.4 (Jeaugey 2019), for thousands of GPUs.
 #
-# NCCL predicts the time of each of its algorithms (ring, tree, in-network) from latencies and
-# bandwidths, for every size, and takes the best; `NCCL_ALGO=Ring` overrules it. MPICH: butterfly
-# for short vectors, halving-doubling for long ones. Ours, `allreduce`:
+# NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network) from
+# latencies and bandwidths, and takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the
+# butterfly for short vectors, halving-doubling for long ones (Thakur). Our `allreduce`:
 
 # %% name="what-allreduce-chooses"
-rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
+sizes = {"8 KB": 8_000, "800 KB": 800_000, "80 MB": 80_000_000}
 chosen = {
-    f"P = {P}": {n: choose_allreduce(P, n, **rates).name for n in (8_000, 800_000, 80_000_000)}
+    P: {size: choose_allreduce(P, n, **rates).name for size, n in sizes.items()}
     for P in (4, 7, 512)
 }
-table({P: {f"{n:,} bytes": name for n, name in row.items()} for P, row in chosen.items()})
+table({f"{P} workers": row for P, row in chosen.items()})
 
 # %% [markdown]
 # ## What may be reduced?
 #
-# Not only sums. Which operators are allowed?
+# Not only sums: MPI and NCCL offer a maximum, a product, or an operator of your own. It must be
+# *associative*, $(a \circ b) \circ c = a \circ (b \circ c)$, or each algorithm finds something
+# else:
 
 # %%
 claim("3.23")
@@ -579,9 +735,17 @@ claim("3.23")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The game
 #
-# Eight networks, A to H. Choose an all-reduce for each. You get 100 points for the best, 50 if
-# yours takes twice as long. More than 700 in the first eight answers is very good. (All-to-all is
-# not offered: α and β do not say what its P − 1 messages a round cost a processor.)
+# Eight cases, A to H: a network, P workers, n bytes. Choose an all-reduce for each. The best one
+# gives 100 points, one that takes twice as long 50. Add up your first answers: whoever always takes
+# the same one has fewer than 600; 700 are very good. (All-to-all is not offered: α and β do not say
+# what its P − 1 messages a round cost a processor.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Two halves of the room, one answer each, alternating. C and G catch those who forget that 7 and 3
+# are no powers of two.
+# </details>
 
 # %% name="game"
 explore(lecture_05.play, case=list(lecture_05.CASES), answer=["?", *lecture_05.OFFERED])
@@ -628,6 +792,18 @@ assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
 #
 # $n^* = 8\alpha/\beta$ grows a hundredfold, because β shrinks. More of your vectors are "small"
 # now: the butterfly, which has fewer latencies, gains more.
+# </details>
+
+# %% [markdown]
+# <details><summary>References</summary>
+#
+# Gibiansky 2017, *Bringing HPC techniques to deep learning*. Graham and others 2016, *Scalable
+# hierarchical aggregation protocol (SHArP)*. Jeaugey 2019, *Massively scale your deep learning
+# training with NCCL 2.4*; how NCCL chooses: NVIDIA/nccl, issue 754. Patarasuk, Yuan 2009,
+# *Bandwidth optimal all-reduce algorithms for clusters of workstations*. Rabenseifner 2004,
+# *Optimization of collective reduction operations*. Sanders, Speck, Träff 2009, *Two-tree
+# algorithms for full bandwidth broadcast, reduction and scan*. Thakur, Rabenseifner, Gropp 2005,
+# *Optimization of collective communication operations in MPICH*.
 # </details>
 
 # %% [markdown]

@@ -1,5 +1,6 @@
 """The game: choose an all-reduce for a network, P workers and n bytes."""
 
+import math
 from typing import NamedTuple
 
 from course_lib.comm.simulated import networks
@@ -124,7 +125,7 @@ def play(case: str, answer: str) -> Chart:
     """
     took, (_, words, workers, n_bytes, why) = _took(case), CASES[case]
     title = f"{case}: {workers} workers, {in_bytes(n_bytes)} each, {words}"
-    shown, said = dict.fromkeys(OFFERED, 0.0), "Which all-reduce do you take?"
+    shown, said = dict.fromkeys(OFFERED, math.nan), "Which all-reduce do you take?"
     if answer != "?":
         best = min(took, key=lambda name: took[name])
         shown, points = took, score(case, answer)

@@ -63,12 +63,12 @@ def busiest_nic(workers: int) -> Chart:
     reach = [name for name in sent if np.isclose(sent[name], bars[_BOUND])]
     return chart(
         bars, told=_BOUND, x_label="vectors that the busiest rank sends", unit="n",
-        x_log=True, x_range=(0.5, 64), said=f"The bound is reached by {', '.join(reach)}.",
+        x_range=(0, 15), said=f"The bound is reached by {', '.join(reach)}.",
     )  # fmt: skip
 
 
 def times_over_bytes(workers: int, network: Network) -> Chart:
-    """Draw predicted times over the size of the vector, both axes logarithmic.
+    """Draw predicted times, divided by the best one's, over the size of the vector.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def times_over_bytes(workers: int, network: Network) -> Chart:
     Returns
     -------
     Chart
-        A curve for each of five algorithms, and where ring and butterfly take equally long.
+        A curve for each of five algorithms, up to 100 times the best, and where ring and butterfly
+        take equally long; both axes are logarithmic.
     """
     alpha_s, beta = network.latency_s, network.beta_s_per_byte
 
@@ -89,18 +90,26 @@ def times_over_bytes(workers: int, network: Network) -> Chart:
 
     names = {"central": "central", "tree, at most": "tree", "butterfly": "butterfly"}
     names |= {"halving-doubling": "halving-doubling", "ring": "ring"}
+    sizes = [8 * 2**k for k in range(7, 28)]
+    took = {label: [ms(name, n) for n in sizes] for label, name in names.items()}
+    best = np.min(list(took.values()), axis=0)
     curves = {
-        label: [(8.0 * 2**k, ms(name, 8 * 2**k)) for k in range(7, 28)]
-        for label, name in names.items()
+        label: [
+            (float(n), float(one / least))
+            for n, one, least in zip(sizes, of_label, best, strict=True)
+            if one <= 100 * least
+        ]
+        for label, of_label in took.items()
     }
     times = crossover("allreduce_butterfly", "allreduce_ring", workers)
     assert times is not None  # from four ranks on the ring sends less
     n_star = float(times) * alpha_s / beta
-    met = 1e3 * (2 * (workers - 1) * alpha_s + 2 * (workers - 1) / workers * n_star * beta)
+    rounded = 8 * workers * max(1, round(n_star / (8 * workers)))
+    met = ms("ring", rounded) / min(ms(name, rounded) for name in names.values())
     said = f"Ring and butterfly take equally long at n* = {float(times):.1f} α/β"
     return chart(
-        curves, x_log=True, y_log=True, x_range=(1e3, 1e9), y_range=(1e-3, 1e5),
-        x_label="vector, bytes", y_label="milliseconds", points={"n*": (n_star, met)},
+        curves, x_log=True, y_log=True, x_range=(1e3, 1e9), y_range=(0.8, 100),
+        x_label="vector, bytes", y_label="time / the best one's", points={"n*": (n_star, met)},
         x_ticks=[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9], said=f"{said} = {in_bytes(round(n_star))}.",
     )  # fmt: skip
 
