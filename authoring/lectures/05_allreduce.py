@@ -186,7 +186,7 @@ guess_rounds.compare(seven.rounds())
 # Two up, two down. But in each of them a parent's NIC carries *two* whole vectors, one a child:
 # $6\alpha + 8n\beta$ = 7.288 ms. The server would need 12 vectors, a ring (below) $\frac{12}{7}$.
 #
-# Let the tree grow: at which numbers of workers does a round become necessary for a single leaf?
+# Let the tree grow: where does a single worker more cost two more rounds?
 
 
 # %% name="growing-tree"
@@ -559,12 +559,24 @@ rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": netwo
 for gamma_s, is_ahead in ((0.0, False), (1e-9, True)):
     at = dict(choose_allreduce(4, 160_000, **rates, gamma_s_per_byte=gamma_s).seconds)
     assert (at["ring"] < at["butterfly"]) == is_ahead
+best = {
+    n: min(
+        ("central", "butterfly", "halving-doubling", "ring", "tree"),
+        key=lambda f: lecture_05.simulated_s(f, 8, n),
+    )
+    for n in (1024, 16_384, 131_072)
+}
+assert list(best.values()) == ["central", "butterfly", "halving-doubling"]
 for P in (2, 4, 8, 16):
     for n in (256, 16_384, N_BYTES // 35 * 32):
         behind = virtual_s(ALLREDUCES["halving_doubling"], P, n) / virtual_s(ring, P, n)
         assert behind < 1 + 1e-9
 
 # %% [markdown]
+# For one kilobyte even the server can be best: two latencies for any P. (What P − 1 messages cost
+# its processor is not in the model.) With 8 workers at 10 Gbit/s the butterfly follows, then, from
+# some 64 KB on, an algorithm that comes next.
+#
 # Additions cost nothing on this clock. With γ seconds a byte added (Thakur, Rabenseifner and Gropp
 # 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
 # smaller.
@@ -594,9 +606,8 @@ chart(
 )  # fmt: skip
 
 # %% [markdown]
-# Expect the order of magnitude, and perhaps more than one crossing: the workers share cores and
-# caches with all else that runs there, of which a straight line knows nothing. What remains: few
-# rounds for small vectors, few bytes for large ones.
+# Expect more than one crossing. A straight line knows nothing of caches, of workers that share
+# cores, or of messages that take another way above 16 KB; that is why libraries also measure.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Few rounds *and* few bytes
