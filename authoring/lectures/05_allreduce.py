@@ -47,19 +47,20 @@ network, N_BYTES = networks.ethernet_10g, 1_120_000
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 1 · Five ways to a sum
 #
-# P workers hold a vector of n bytes each: their gradients. All of them need the sum. That is an
-# *all-reduce*. In lecture 04 a server did it.
+# P workers, ranks 0 to P − 1, hold a vector of n bytes each: their gradients. All of them need the
+# sum. That is an *all-reduce*. In lecture 04 a server did it.
 #
-# Two numbers describe the network. A message's first byte arrives after the *latency* α; each
-# byte then keeps a *NIC* (network interface, a machine's port to the network) busy for β seconds. A
-# NIC sends and receives at the same time. Here α is 20 µs, β 0.8 ns (10 Gbit/s), and n is 1.12 MB,
-# so nβ, one vector through one NIC, takes 0.896 ms.
+# Two numbers describe the network. A message's first byte arrives after the *latency* α. Each byte
+# keeps a *NIC* (network interface, a machine's port to the network) busy for β seconds; a NIC sends
+# and receives at the same time. A message that meets no other takes α + nβ. Here α is 20 µs, β 0.8
+# ns (10 Gbit/s), n 1.12 MB: nβ, one vector through one NIC, is 0.896 ms.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Central: ask one
 #
 # Rank 0 receives every vector, adds, and sends everybody the sum. Four workers hold 1, 2, 3 and 4.
-# Count the vectors that pass through rank 0's NIC, in and out together.
+# Count the vectors that pass through rank 0's NIC, in and out together. (In the picture, the number
+# below a box is the sum that this rank holds.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: 3 minutes</summary>
@@ -81,10 +82,10 @@ guess_server.compare((central.bytes_sent()[0] + central.bytes_received()[0]) / N
 
 # %% [markdown]
 # $2(P-1) = 6$ vectors, one after the other: $4\alpha + 6n\beta$ = 5.456 ms. Why four latencies?
-# Messages of up to 16 KB leave at once (*eager*). A larger one waits until its receive is posted
-# (*rendezvous*), and rank 0 posts one receive after the other: three latencies on the way in, one
-# on the way out. With sixteen workers 30 vectors pass through rank 0. And half of all NICs' work is
-# done by one NIC. Can the others help?
+# Messages of up to 16 KB leave at once (*eager*). A larger one waits until the receiver has called
+# `recv` (*rendezvous*), and rank 0 receives from one after the other: three latencies on the way
+# in, one on the way out. With sixteen workers 30 vectors pass through rank 0. And half of all NICs'
+# work is done by one NIC. Can the others help?
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All-to-all: everybody is a server, for a part
@@ -107,8 +108,9 @@ direct.player("ring", moments=1, title="All-to-all: every chunk has an owner")
 
 # %% [markdown]
 # Again $2(P-1)$ vectors in all, but every NIC sends $\frac{2(P-1)}{P} = \frac32$ of them instead of
-# one NIC three. That should take $\frac32 n\beta$; it takes $2n\beta$. Below the same run, and
-# above it one in which everybody sends to one partner at a time. Where are NICs idle?
+# one NIC three. That should take $\frac32 n\beta$; it takes $2n\beta$. Two timelines: above,
+# everybody sends to one partner at a time; below, the run that you have seen. Look for what is
+# late.
 
 # %% name="in-turn"
 x = np.ones(N_BYTES // 8)
@@ -126,15 +128,17 @@ assert str(weigh(ALLREDUCES["direct"], 4, N_BYTES)) == "2 α + 2 nβ"
 assert str(weigh(ALLREDUCES["direct"], 4, 32_000)) == "2 α + 3/2 nβ"
 assert str(weigh(lecture_05.direct_in_turn, 4, N_BYTES)) == "6 α + 3/2 nβ"
 assert weigh(ALLREDUCES["central"], 16, N_BYTES).vectors == 30
+first = {m.src: m.dst for m in sorted(at_once.messages, key=lambda m: -m.sent_s)}
+assert [first[rank] for rank in (1, 2, 3)] == [0, 0, 0]
 for name in ("central", "direct", "butterfly", "ring"):
     made = both_worlds(ALLREDUCES[name], [1, 2, 3, 4], N_BYTES)
     assert (made.sums, made.same_messages) == ([10], True)
 
 # %% [markdown]
-# At once, rank 0 posts its receives first, so all others send to rank 0 first: three chunks queue
-# at one NIC (*incast*), and what is meant for idle NICs waits behind them (*head-of-line
-# blocking*). That is the order of our sends, not the algorithm: in turn, or in messages of 16 KB,
-# the same bytes take $\frac32 n\beta$.
+# Below, rank 0 is the first to be ready to receive, so all others send to rank 0 first: three
+# chunks queue at one NIC (*incast*), and what is meant for idle NICs waits behind them
+# (*head-of-line blocking*). That is the order of our sends, not the algorithm: in turn, or in
+# messages of 16 KB, the same bytes take $\frac32 n\beta$.
 #
 # So the load is balanced. But $2P(P-1)$ messages are many: two million with a thousand workers. Can
 # fewer do it?
@@ -143,7 +147,7 @@ for name in ("central", "direct", "butterfly", "ring"):
 # ## Tree: sums go up, the total comes down
 #
 # A source of ours, the transcript of a video lecture, has seven nodes that hold 1 to 7: 1, 2 and 5
-# add up to 8, 3, 4 and 6 to 13, and 8, 13 and 7 to 28. Then 28 has to come
+# add up to 8; 3, 4 and 6 to 13; 8, 13 and 7 to 28. Then 28 has to come
 # down again. In how many *rounds* do all seven have it? (A round is one more message in a chain in
 # which each waits for the one before.)
 
@@ -184,7 +188,9 @@ guess_rounds.compare(seven.rounds())
 
 # %% [markdown]
 # Two up, two down. But in each of them a parent's NIC carries *two* whole vectors, one a child:
-# $6\alpha + 8n\beta$ = 7.288 ms. The server would need 12 vectors, a ring (below) $\frac{12}{7}$.
+# $6\alpha + 8n\beta$ = 7.288 ms. (Two latencies a level up, because a parent receives from one
+# child after the other; one a level down.) The server would need 12 vectors, a ring (below)
+# $\frac{12}{7}$.
 #
 # Let the tree grow: where does a single worker more cost two more rounds?
 
@@ -286,7 +292,7 @@ claim("3.26")
 def ring(comm, x):
     """All-reduce on a ring: P - 1 steps that add up chunks, P - 1 that pass them on."""
     rank, P, total = comm.rank, comm.size, x.copy()
-    chunks = np.array_split(total, P)
+    chunks = np.array_split(total, P)  # views: what is written to them is in total
     for step in range(2 * (P - 1)):
         outgoing, mine = chunks[(rank - step) % P], chunks[(rank - step - 1) % P]
         arrived = comm.sendrecv(outgoing, dst=(rank + 1) % P, src=(rank - 1) % P)
@@ -307,10 +313,10 @@ guess_ring.compare(ringed.trace.bytes_sent()[0] / N_BYTES)
 
 # %% tags=["how-we-know"]
 # How we know: real processes hold the right sums; ours cost what the library's cost
-rows = rng.normal(size=(4, 1000))
+numbers = rng.normal(size=(4, 1000))
 for f in (butterfly, ring):
-    totals = run(lambda comm, f: f(comm, rows[comm.rank]), f, workers=4).values
-    assert all(np.allclose(total, rows.sum(axis=0)) for total in totals)
+    totals = run(lambda comm, f: f(comm, numbers[comm.rank]), f, workers=4).values
+    assert all(np.allclose(total, numbers.sum(axis=0)) for total in totals)
 assert [note.value for note in four.notes] == [1, 2, 3, 4, 3, 3, 7, 7, 10, 10, 10, 10]
 for f, library, cost in (
     (butterfly, "butterfly", "2 α + 2 nβ"), (ring, "ring", "6 α + 3/2 nβ")
@@ -353,6 +359,7 @@ def with_torch(comm, store, rows):
     return total.numpy(), theirs.numpy()
 
 
+rows = rng.normal(size=(4, 1000))  # one vector a rank
 with tempfile.TemporaryDirectory() as folder:
     in_torch = run(with_torch, f"{folder}/store", rows, workers=4).values
 ours = run(lambda comm: ring(comm, rows[comm.rank]), workers=4).values
@@ -409,7 +416,7 @@ assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 # ## How few bytes can it be?
 #
 # Ring and all-to-all send $\frac{2(P-1)}{P}\,n$ a rank. No all-reduce among end hosts can do with
-# less. Five lines:
+# less, if it sends numbers as they are. The proof has five lines:
 #
 # 1. Take one number of the vector, and let r be the first rank that knows its total.
 # 2. By then each of the other P − 1 ranks has sent it, alone or in a partial sum, on a path that
@@ -555,18 +562,13 @@ for row, P in zip(met.values(), (4, 4, 4, 8, 8, 8), strict=True):
     assert 0 <= row["n* found"] - row["n* predicted, bytes"] <= 8 * P
 assert (crossover("allreduce_butterfly", "allreduce_ring", 4),
         float(crossover("allreduce_butterfly", "allreduce_ring", 8))) == (8, 8.8)  # fmt: skip
-rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
+costs = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
 for gamma_s, is_ahead in ((0.0, False), (1e-9, True)):
-    at = dict(choose_allreduce(4, 160_000, **rates, gamma_s_per_byte=gamma_s).seconds)
+    at = dict(choose_allreduce(4, 160_000, **costs, gamma_s_per_byte=gamma_s).seconds)
     assert (at["ring"] < at["butterfly"]) == is_ahead
-best = {
-    n: min(
-        ("central", "butterfly", "halving-doubling", "ring", "tree"),
-        key=lambda f: lecture_05.simulated_s(f, 8, n),
-    )
-    for n in (1024, 16_384, 131_072)
-}
-assert list(best.values()) == ["central", "butterfly", "halving-doubling"]
+for n, best in ((1024, "central"), (16_384, "butterfly"), (131_072, "halving-doubling")):
+    of_all = {f: lecture_05.simulated_s(f, 8, n) for f in (*names, "central", "halving-doubling")}
+    assert min(of_all, key=of_all.get) == best
 for P in (2, 4, 8, 16):
     for n in (256, 16_384, N_BYTES // 35 * 32):
         behind = virtual_s(ALLREDUCES["halving_doubling"], P, n) / virtual_s(ring, P, n)
@@ -574,8 +576,8 @@ for P in (2, 4, 8, 16):
 
 # %% [markdown]
 # For one kilobyte even the server can be best: two latencies for any P. (What P − 1 messages cost
-# its processor is not in the model.) With 8 workers at 10 Gbit/s the butterfly follows, then, from
-# some 64 KB on, an algorithm that comes next.
+# its processor is not in the model.) With 8 workers at 10 Gbit/s the butterfly follows; then, from
+# about 100 KB on, one that has yet to come.
 #
 # Additions cost nothing on this clock. With γ seconds a byte added (Thakur, Rabenseifner and Gropp
 # 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
@@ -607,7 +609,8 @@ chart(
 
 # %% [markdown]
 # Expect more than one crossing. A straight line knows nothing of caches, of workers that share
-# cores, or of messages that take another way above 16 KB; that is why libraries also measure.
+# cores, or of messages that take another way above 16 KB. Open MPI's built-in rules, therefore,
+# come from measurements.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Few rounds *and* few bytes
@@ -711,21 +714,23 @@ assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
 assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
 times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
          for f in ("double tree, 16 KB", "ring")}  # fmt: skip
-assert times["double tree, 16 KB"][1] / times["double tree, 16 KB"][0] < 3
-assert times["ring"][1] / times["ring"][0] > 8
+grown_by = {f: large / small for f, (small, large) in times.items()}
+assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
 
 # %% [markdown]
 # Our double tree in its four large segments takes $4n\beta$, more than twice the ring: large
 # messages wait for their receive, and a parent serves one child after the other. In segments of 16
 # KB, which leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$, not like P:
-# with 64 ranks instead of 8, 8 KB take twice as long on the double tree, eight times as long on the
-# ring. NCCL has it since version 2.4 (Jeaugey 2019), for thousands of GPUs.
+# with 64 ranks instead of 8, 8 KB take twice as long on it, almost nine times as long on the ring.
+# (All-to-all is first at 8 KB for the same reason as the server above.) NCCL has it since version
+# 2.4 (Jeaugey 2019), for thousands of GPUs.
 #
 # NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network) from
 # latencies and bandwidths, and takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the
 # butterfly for short vectors, halving-doubling for long ones (Thakur). Our `allreduce`:
 
 # %% name="what-allreduce-chooses"
+rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
 sizes = {"8 KB": 8_000, "800 KB": 800_000, "80 MB": 80_000_000}
 chosen = {
     P: {size: choose_allreduce(P, n, **rates).name for size, n in sizes.items()}
@@ -737,8 +742,8 @@ table({f"{P} workers": row for P, row in chosen.items()})
 # ## What may be reduced?
 #
 # Not only sums: MPI and NCCL offer a maximum, a product, or an operator of your own. It must be
-# *associative*, $(a \circ b) \circ c = a \circ (b \circ c)$, or each algorithm finds something
-# else:
+# *associative*, $(a \circ b) \circ c = a \circ (b \circ c)$; otherwise each algorithm finds
+# something else.
 
 # %%
 claim("3.23")
@@ -808,13 +813,14 @@ assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
 # %% [markdown]
 # <details><summary>References</summary>
 #
-# Gibiansky 2017, *Bringing HPC techniques to deep learning*. Graham and others 2016, *Scalable
-# hierarchical aggregation protocol (SHArP)*. Jeaugey 2019, *Massively scale your deep learning
-# training with NCCL 2.4*; how NCCL chooses: NVIDIA/nccl, issue 754. Patarasuk, Yuan 2009,
-# *Bandwidth optimal all-reduce algorithms for clusters of workstations*. Rabenseifner 2004,
-# *Optimization of collective reduction operations*. Sanders, Speck, Träff 2009, *Two-tree
-# algorithms for full bandwidth broadcast, reduction and scan*. Thakur, Rabenseifner, Gropp 2005,
-# *Optimization of collective communication operations in MPICH*.
+# Arnold, *Writing distributed applications with PyTorch*. Gibiansky 2017, *Bringing HPC techniques
+# to deep learning*. Graham and others 2016, *Scalable hierarchical aggregation protocol (SHArP)*.
+# Jeaugey 2019, *Massively scale your deep learning training with NCCL 2.4*; how NCCL chooses:
+# NVIDIA/nccl, issue 754. Patarasuk, Yuan 2009, *Bandwidth optimal all-reduce algorithms for
+# clusters of workstations*. Rabenseifner 2004, *Optimization of collective reduction operations*.
+# Sanders, Speck, Träff 2009, *Two-tree algorithms for full bandwidth broadcast, reduction and
+# scan*. Thakur, Rabenseifner, Gropp 2005, *Optimization of collective communication operations in
+# MPICH*.
 # </details>
 
 # %% [markdown]
