@@ -417,16 +417,6 @@ assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 #
 # Ring and all-to-all send $\frac{2(P-1)}{P}\,n$ a rank. No all-reduce among end hosts can do with
 # less, if it sends numbers as they are. The proof has five lines:
-#
-# 1. Take one number of the vector, and let r be the first rank that knows its total.
-# 2. By then each of the other P − 1 ranks has sent it, alone or in a partial sum, on a path that
-#    has reached r: otherwise its contribution would be missing in r's total.
-# 3. The others do not know the total yet. Each of these P − 1 must still receive a message that
-#    completes it, and that is none of the P − 1 sent in line 2, which have arrived.
-# 4. So every number is sent at least 2(P − 1) times, a vector $2(P-1)\,n$ bytes in all.
-# 5. P ranks share them: the busiest sends at least the mean, $\frac{2(P-1)}{P}\,n$. ∎
-#
-# Drag to 7 workers: who leaves the bound, and who keeps to it?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: 4 minutes</summary>
@@ -436,18 +426,19 @@ assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 # in-network reduction.
 # </details>
 
+# %% [markdown]
+# 1. Take one number of the vector, and let r be the first rank that knows its total.
+# 2. By then each of the other P − 1 ranks has sent it, alone or in a partial sum, on a path that
+#    has reached r; otherwise its contribution would be missing.
+# 3. Each of these P − 1 ranks does not know the total yet. It must still receive a message that
+#    completes it, and that is none of the P − 1 of line 2, which have arrived.
+# 4. So every number is sent at least 2(P − 1) times, a vector $2(P-1)\,n$ bytes in all.
+# 5. P ranks share them: the busiest sends at least the mean, $\frac{2(P-1)}{P}\,n$. ∎
+#
+# Now drag to 7 workers. Who leaves the bound?
+
 # %% name="lower-bound"
 explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8))
-
-# %% tags=["how-we-know"]
-# How we know: who reaches the bound; the server sends as many bytes in all, half of them itself
-reach = {P: lecture_05.busiest_nic(P).chart["said"] for P in (7, 8)}
-assert reach[7] == "The bound is reached by all-to-all, ring."
-assert reach[8] == "The bound is reached by all-to-all, halving-doubling, ring."
-for name in ("central", "direct", "halving_doubling", "ring"):
-    sent = run(ALLREDUCES[name], np.ones(800), workers=8, backend="simulated").trace.bytes_sent()
-    assert sum(sent) == 2 * 7 * 6_400
-    assert max(sent) == (7 if name == "central" else 7 / 4) * 6_400
 
 # %% [markdown]
 # All-to-all, ring and, for powers of two, halving-doubling (soon) reach the bound: they are
@@ -492,7 +483,14 @@ alike_s, backward_s = (virtual_s(ring, 8, N_BYTES, net) for net in (network, bac
 guess_slow.compare(backward_s / alike_s)
 
 # %% tags=["how-we-know"]
-# How we know: ten times, once, and never for the tree; latencies grow with P, bytes hardly
+# How we know: who reaches the bound; ten times, once and never for the slow link
+reach = {P: lecture_05.busiest_nic(P).chart["said"] for P in (7, 8)}
+assert reach[7] == "The bound is reached by all-to-all, ring."
+assert reach[8] == "The bound is reached by all-to-all, halving-doubling, ring."
+for name in ("central", "direct", "halving_doubling", "ring"):
+    sent = run(ALLREDUCES[name], np.ones(800), workers=8, backend="simulated").trace.bytes_sent()
+    assert sum(sent) == 2 * 7 * 6_400
+    assert max(sent) == (7 if name == "central" else 7 / 4) * 6_400
 forward = network.with_slow_link(2, 3, factor=10)
 took = {f: [virtual_s(ALLREDUCES[f], 8, N_BYTES, n) for n in (network, forward, backward)]
         for f in names}  # fmt: skip
@@ -718,16 +716,15 @@ grown_by = {f: large / small for f, (small, large) in times.items()}
 assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
 
 # %% [markdown]
-# Our double tree in its four large segments takes $4n\beta$, more than twice the ring: large
-# messages wait for their receive, and a parent serves one child after the other. In segments of 16
-# KB, which leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$, not like P:
-# with 64 ranks instead of 8, 8 KB take twice as long on it, almost nine times as long on the ring.
-# (All-to-all is first at 8 KB for the same reason as the server above.) NCCL has it since version
-# 2.4 (Jeaugey 2019), for thousands of GPUs.
+# Our double tree in four large segments takes $4n\beta$, more than twice the ring: large messages
+# wait for their receive, and a parent serves one child after the other. In segments of 16 KB, which
+# leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8 KB
+# take twice as long on it, almost nine times as long on the ring. NCCL has it since version 2.4
+# (Jeaugey 2019).
 #
-# NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network) from
-# latencies and bandwidths, and takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the
-# butterfly for short vectors, halving-doubling for long ones (Thakur). Our `allreduce`:
+# NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network), and
+# takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors,
+# halving-doubling for long ones (Thakur). Our `allreduce`:
 
 # %% name="what-allreduce-chooses"
 rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}

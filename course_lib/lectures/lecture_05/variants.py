@@ -99,10 +99,40 @@ def twice_round(comm: Communicator, x: Vector) -> Vector:
 
 
 def double_tree_16k(comm: Communicator, x: Vector, out: Vector | None = None) -> Any:
-    """Double tree in segments of 16 KiB, which leave without waiting for their receive."""
+    """Run the double tree in segments of 16 KiB, which do not wait for their receive.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks.
+    x : numpy.ndarray, shape (n,)
+        This rank's vector.
+    out : numpy.ndarray or None, default: None
+        Where to put the sum; it may be ``x``.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        The sum.
+    """
     return allreduce_double_tree(comm, x, out=out, segments=None)
 
 
 def hierarchical(comm: Communicator, x: Vector, out: Vector | None = None) -> Any:
-    """All-reduce on two levels, four ranks a host."""
+    """All-reduce on two levels, four ranks a host.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks.
+    x : numpy.ndarray, shape (n,)
+        This rank's vector.
+    out : numpy.ndarray or None, default: None
+        Where to put the sum; it may be ``x``.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        The sum.
+    """
     return allreduce_two_level(comm, x, out=out, ranks_per_host=4)
