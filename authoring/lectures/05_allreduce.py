@@ -434,11 +434,10 @@ assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 #    completes it, and that is none of the P − 1 of line 2, which have arrived.
 # 4. So every number is sent at least 2(P − 1) times, a vector $2(P-1)\,n$ bytes in all.
 # 5. P ranks share them: the busiest sends at least the mean, $\frac{2(P-1)}{P}\,n$. ∎
-#
-# Now drag to 7 workers. Who leaves the bound?
 
 # %% name="lower-bound"
-explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8))
+title = "Drag to 7 workers: who leaves the bound?"
+explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8), title=title)
 
 # %% [markdown]
 # All-to-all, ring and, for powers of two, halving-doubling (soon) reach the bound: they are
