@@ -585,16 +585,10 @@ for P in (2, 4, 8, 16):
 
 
 # %% tags=["nbval-ignore-output"] name="real-crossover"
-def ten_rounds(comm, x):
-    """Ten rounds of a butterfly, one after the other."""
-    total = x.copy()
-    for step in range(10):
-        partner = comm.rank ^ (1 + step % 2)
-        comm.sendrecv(x, dst=partner, src=partner, out=total, op="sum")
-
-
 sizes = [2**k for k in range(11, 22)]
-here = fit_line(list(zip(sizes, real_times(ten_rounds, sizes, repeats=15) / 10, strict=True)))
+here = fit_line(
+    list(zip(sizes, real_times(lecture_05.ten_rounds, sizes, repeats=15) / 10, strict=True))
+)
 n_star = 8 * here.alpha_s / here.beta_s_per_byte
 took = {name: real_times(ALLREDUCES[name], sizes, repeats=15) for name in ("butterfly", "ring")}
 chart(

@@ -66,6 +66,13 @@ def test_the_meter_tells_rings_apart_whose_sums_are_equal():
     assert (chunks[2:4], whole[2:4]) == (["1.5 n", "1.875 n"], ["3 n", "15 n"])
 
 
+def test_ten_rounds_of_a_butterfly_send_ten_vectors():
+    trace = run(lecture_05.ten_rounds, np.ones(10), workers=4, backend="simulated").trace
+    assert trace.bytes_sent() == [800] * 4
+    assert trace.rounds() == 10
+    assert {m.src ^ m.dst for m in trace.messages} == {1, 2}
+
+
 @pytest.mark.parametrize(("workers", "reach"), [(7, 2), (8, 3), (12, 2)])
 def test_nobody_sends_less_than_the_bound(workers, reach):
     bound, *bars = lecture_05.busiest_nic(workers).chart["bars"]

@@ -12,6 +12,7 @@ from course_lib.lectures.lecture_05.variants import (
     direct_in_turn,
     double_tree_16k,
     hierarchical,
+    ten_rounds,
     twice_round,
     unchunked_ring,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "price_sheet",
     "score",
     "simulated_s",
+    "ten_rounds",
     "times_over_bytes",
     "twice_round",
     "unchunked_ring",

@@ -13,6 +13,7 @@ __all__ = [
     "direct_in_turn",
     "double_tree_16k",
     "hierarchical",
+    "ten_rounds",
     "twice_round",
     "unchunked_ring",
 ]
@@ -136,3 +137,19 @@ def hierarchical(comm: Communicator, x: Vector, out: Vector | None = None) -> An
         The sum.
     """
     return allreduce_two_level(comm, x, out=out, ranks_per_host=4)
+
+
+def ten_rounds(comm: Communicator, x: Vector) -> None:
+    """Swap vectors and add, ten times in a row, as a round of a butterfly does.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks, four of them.
+    x : numpy.ndarray, shape (n,)
+        This rank's vector.
+    """
+    total = x.copy()
+    for step in range(10):
+        partner = comm.rank ^ (1 + step % 2)
+        comm.sendrecv(x, dst=partner, src=partner, out=total, op="sum")
