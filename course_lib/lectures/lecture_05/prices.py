@@ -106,10 +106,11 @@ def times_over_bytes(workers: int, network: Network) -> Chart:
     n_star = float(times) * alpha_s / beta
     rounded = 8 * workers * max(1, round(n_star / (8 * workers)))
     met = ms("ring", rounded) / min(ms(name, rounded) for name in names.values())
+    points = {"n*": (n_star, met)} if n_star <= 1e9 else None
     said = f"Ring and butterfly take equally long at n* = {float(times):.1f} α/β"
     return chart(
         curves, x_log=True, y_log=True, x_range=(1e3, 1e9), y_range=(0.8, 600),
-        x_label="vector, bytes", y_label="time / the best one's", points={"n*": (n_star, met)} if n_star <= 1e9 else None,
+        x_label="vector, bytes", y_label="time / the best one's", points=points,
         x_ticks=[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9], said=f"{said} = {in_bytes(round(n_star))}.",
     )  # fmt: skip
 
