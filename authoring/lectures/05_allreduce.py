@@ -266,8 +266,17 @@ player(four, "line", moments=2, title="Butterfly: four nodes")
 guess_swaps.compare(four.rounds())
 
 # %% [markdown]
-# Two: $2\alpha + 2n\beta$ = 1.832 ms. The transcript counts three, and shows why one must say what
-# is counted:
+# Two: $2\alpha + 2n\beta$ = 1.832 ms.
+#
+# *Try it:* write `distance += 1` for `distance *= 2` above, and run these cells again. What do the
+# four hold now?
+#
+# <details><summary>Why</summary>
+#
+# 20. There is a third exchange, at distance 3, and it adds a sum of all four to a sum of all four.
+# </details>
+#
+# The transcript counts three steps, and shows why one must say what is counted:
 
 # %%
 claim("3.26")
@@ -496,6 +505,9 @@ took = {f: [virtual_s(ALLREDUCES[f], 8, N_BYTES, n) for n in (network, forward, 
 assert np.allclose(np.divide(took["ring"], took["ring"][0]), [1, 10, 1])
 assert took["butterfly"][1] == took["butterfly"][2] > 3 * took["butterfly"][0]
 assert len(set(took["tree"])) == 1
+upward = network.with_slow_link(1, 0, factor=10)
+slowed = {f: virtual_s(ALLREDUCES[f], 8, N_BYTES, upward) > 1.5 * took[f][0] for f in names}
+assert slowed == {"ring": False, "butterfly": True, "tree": True}
 assert [str(weigh(allreduce_ring, P, N_BYTES)) for P in (8, 32)] == [
     "14 α + 7/4 nβ", "62 α + 31/16 nβ",
 ]  # fmt: skip
@@ -503,6 +515,13 @@ assert [str(weigh(allreduce_ring, P, N_BYTES)) for P in (8, 32)] == [
 # %% [markdown]
 # A ring sends to the right only. A link that is slow in its direction slows all of it; slow in the
 # other direction, it costs nothing. The tree sends nothing between 2 and 3 and never notices.
+#
+# *Try it:* add `"1 → 0 slow": (1, 0)` to the choices. Whom does it slow?
+#
+# <details><summary>Answer</summary>
+#
+# Tree and butterfly, where 1 sends to 0. Not the ring.
+# </details>
 
 # %%
 claim("3.28")

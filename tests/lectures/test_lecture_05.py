@@ -37,6 +37,18 @@ def test_a_sum_that_is_wrong_is_seen():
     ]  # fmt: skip
 
 
+def test_what_the_lecture_lets_you_try_counts_everybody_twice():
+    def every_distance(comm, x):
+        total = x.copy()
+        for distance in (1, 2, 3):
+            partner = comm.rank ^ distance
+            total += comm.sendrecv(total, dst=partner, src=partner)
+        return total
+
+    held = sums_of(lecture_05.with_sums(every_distance, [1, 2, 3, 4], 80))
+    assert [of_rank[-1] for of_rank in held] == [20] * 4
+
+
 def test_a_rank_with_chunks_has_no_one_sum():
     with pytest.raises(ValueError, match="must send whole vectors, got allreduce_ring with 4"):
         lecture_05.with_sums(allreduce_ring, [1, 2, 3, 4], 320)
