@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 
 __all__ = ["MOST_BYTES", "clean_outputs", "problems_of", "without_colours"]
 
-MOST_BYTES = 300_000
+MOST_BYTES = 400_000
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _MIME = {"text/plain", "text/html", "text/markdown", "image/png"}
 _HTML_TAGS = frozenset(

@@ -3,754 +3,785 @@
 #
 # After this you can
 #
-# - write a tree, a butterfly and a ring with send and receive, and say what each of them carries
-# - predict an all-reduce's rounds, bytes and time, and the size at which one overtakes another
-# - tell a wrong ring from a right one by its bytes, when both give the right sum
+# - write a tree, a butterfly and a ring with send and receive, and say what each of them sends
+# - prove how few bytes an all-reduce can do with, and tell a ring from one that only looks like it
+# - choose an all-reduce for a network, a number of workers and a size, and say why
 #
-# 40 minutes. Needs: 8 processes, no GPU. You should have met `send`, `recv` and `sendrecv` in
-# lecture 00 and the combiner in lecture 02.
+# Part 1 takes 21 minutes, part 2 takes 21. Needs: 8 processes, no GPU. You should have met `send`
+# and `recv` in [lecture 00](00_start_here.ipynb) and the server of [lecture
+# 04](04_parameter_server.ipynb). Then: the [exercises](../exercises/05_allreduce.ipynb) and
+# [lecture 06](06_overlap_and_scaling.ipynb).
 
-# %%
-from fractions import Fraction
+# %% tags=["set-up"]
+# Set-up
+import tempfile
 
 import numpy as np
+import torch
+import torch.distributed as dist
 
 from course_lib import networks, run
-from course_lib.collectives import ALLREDUCES, allgather_ring, broadcast_tree, reduce_scatter_ring
-from course_lib.costs import AtMost, crossover, fit_line, predicted_s
+from course_lib.collectives import ALLREDUCES, allreduce_ring
+from course_lib.costs import choose_allreduce, crossover, fit_line
+from course_lib.lectures import lecture_05
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
-from course_lib.viz import curve, source
-from course_lib.viz.prediction import predict
+from course_lib.viz import chart, claim, explore, knob, player, predict, source, table, timeline
 from course_lib.watch import watch_collective
 
 rng = np.random.default_rng(seed=5)
+network, N_BYTES = networks.ethernet_10g, 1_120_000
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: timing, misconceptions</summary>
+# <details><summary>For lecturers: the whole lecture</summary>
 #
-# Timing: server and direct 7 minutes, tree 7, butterfly 6, ring and the wrong rings 8, crossover 6,
-# the clever ones 4, order of additions 2. Seven students with a number each play the tree in two
-# minutes; let them count the rounds aloud.
+# Run all cells before class: half a minute. Part 1, 21 minutes: the task 2, central 3, all-to-all
+# 4, tree 5, butterfly 3, ring 4 (PyTorch and the meter: show the results). Part 2, 22 minutes:
+# bound 4, slow link 3, crossover 5, three networks 4, 100 MB 3, game 3. In 40 minutes leave out:
+# all at once against in turn, real processes, what may be reduced.
 #
 # Common misconceptions: "fewest rounds is fastest" (only for small vectors); "the ring is slow,
-# because a message goes all the way round" (P chunks are under way at once); "right sum, right
-# algorithm" (see the wrong rings); "an all-reduce needs a root".
-#
-# If time is short, leave out the double tree and two levels.
+# because a message goes all the way round" (P chunks travel at once); "right sum, right algorithm"
+# (the unchunked rings); "an all-reduce needs a root".
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The task, and whose word we take
+# # Part 1 · Five ways to a sum
 #
-# $P$ workers hold a vector of $n$ bytes each, their gradients. All of them need the sum. That is an
-# *all-reduce*. In lecture 02 a combiner did it. Eight algorithms follow, from the obvious to the
-# clever.
+# P workers, ranks 0 to P − 1, hold a vector of n bytes each: their gradients. All of them need the
+# sum. That is an *all-reduce*. In lecture 04 a server did it.
 #
-# Our source is *the transcript* of a video lecture on training with many nodes. It describes four
-# of them in eight sentences. We run them all, and give a verdict on each sentence: rows 3.22 to
-# 3.29 of the course's claims ledger, `docs/claims.json`.
-
-# %%
-N_BYTES = 8 * 140_000
-network = networks.ethernet_10g
-print(f"a message's latency: α = {network.latency_s * 1e3:.3f} ms")
-print(f"n = {N_BYTES:,} bytes on the wire: nβ = {N_BYTES * network.beta_s_per_byte * 1e3:.3f} ms")
-
-# %% [markdown]
-# Three instruments for all that follows. `both_worlds` runs an all-reduce on the simulator *and* on
-# real processes, and compares sums and messages. `weigh` says how much of the virtual time is
-# latency, in units of $\alpha$, and how much is bytes that pass one card after the other, in units
-# of $n\beta$: it runs everything again on a network without latency, and the difference is the
-# latency. And `watch` shows it in motion.
-
-
-# %%
-def watch(allreduce, workers, layout, moments=1, network=network, **options):
-    """Show whose numbers are where while n bytes are summed."""
-    watched = watch_collective(allreduce, workers=workers, length=N_BYTES // 8, network=network)
-    return watched.player(layout, moments=moments, **options)
-
+# Two numbers describe the network. A message's first byte arrives after the *latency* α. Each byte
+# keeps a *NIC* (network interface, a machine's port to the network) busy for β seconds; a NIC sends
+# and receives at the same time. A message that meets no other takes α + nβ. Here α is 20 µs, β 0.8
+# ns (10 Gbit/s), n 1.12 MB: nβ, one vector through one NIC, is 0.896 ms.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## 1. Central: ask one to do it
+# ## Central: ask one
 #
-# Rank 0 receives everybody's vector, adds up, and sends everybody the sum. Four workers hold 1, 2,
-# 3 and 4. Count what passes through rank 0's network card, in and out together.
+# Rank 0 receives every vector, adds, and sends everybody the sum. Four workers hold 1, 2, 3 and 4.
+# Count the vectors that pass through rank 0's NIC, in and out together. (In the picture, the number
+# below a box is the sum that this rank holds.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Vote before you play: 3, 4, 6 or 8? Many say 3 (they forget the way back). Press Play, stop when
+# rank 0 holds 6. Say: a NIC sends and receives at once, but here first in, then out.
+# </details>
 
 # %%
-guess_server = predict("How many vectors pass through rank 0's card?", "vectors")
+guess_server = predict("How many vectors pass through rank 0's NIC?", "vectors")
 guess_server
 
-# %%
-central = both_worlds(ALLREDUCES["central"], [1, 2, 3, 4], N_BYTES)
-traffic = central.virtual.trace
-print(central)
-print(guess_server.compare((traffic.bytes_sent()[0] + traffic.bytes_received()[0]) / N_BYTES))
+# %% name="central"
+central = lecture_05.with_sums(ALLREDUCES["central"], [1, 2, 3, 4], N_BYTES)
+player(central, "star", roles={0: "server"}, moments=1, title="Central: all through rank 0")
 
 # %%
-watch(ALLREDUCES["central"], 4, "star", roles={0: "server"}, title="Central: all through rank 0")
-
-# %% name="claim-3-22"
-for P in (2, 4, 8, 16):
-    weight = weigh(ALLREDUCES["central"], P, N_BYTES)
-    traffic = run(ALLREDUCES["central"], np.ones(1), workers=P, backend="simulated").trace
-    busy = np.add(traffic.bytes_sent(), traffic.bytes_received())
-    share = Fraction(int(busy[0]), int(busy.sum()))
-    print(f"P = {P:2}: {weight}; of all that is sent and received, rank 0 has {share}")
-    assert weight.vectors == 2 * (P - 1) == busy[0] / 8
-    assert share == Fraction(1, 2)
+guess_server.compare((central.bytes_sent()[0] + central.bytes_received()[0]) / N_BYTES)
 
 # %% [markdown]
-# With four workers $2 \times 3 = 6$ vectors are on one card: $4\alpha + 6n\beta = 0.08 + 5.376 =
-# 5.456$ ms. (Large vectors wait until rank 0 posts their receives, one after the other; hence a
-# latency for each.) Every byte has rank 0 at one of its ends.
-#
-# **The claim:** one node, the parameter server, adds up all gradients and sends the result to all;
-# this server is a bottleneck.
-#
-# **Verdict on 3.22: right.** Its card is busy for $2(P-1)\,n\beta$: twice the workers, more than
-# twice the time (Li and others 2014; Iandola and others 2016).
+# $2(P-1) = 6$ vectors, one after the other: $4\alpha + 6n\beta$ = 5.456 ms. Why four latencies?
+# Messages of up to 16 KB leave at once (*eager*). A larger one waits until the receiver has called
+# `recv` (*rendezvous*), and rank 0 receives from one after the other: three latencies on the way
+# in, one on the way out. With sixteen workers 30 vectors pass through rank 0. And half of all NICs'
+# work is done by one NIC. Can the others help?
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## 2. Direct: everybody is a server, for a part
+# ## All-to-all: everybody is a server, for a part
 #
-# Cut the vector into $P$ chunks and let rank $k$ be the server of chunk $k$. Everybody sends every
-# chunk to its owner; every owner sends its sum to everybody. Twelve messages and twelve more with
-# four workers, in two rounds. Is it any better?
+# Cut the vector into P *chunks* and let rank k be the server of chunk k. Everybody sends every
+# chunk to its owner (a *reduce-scatter*); every owner sends its sum to everybody (an *all-gather*).
+# Each box shows its four chunks, and how many of the four contributions have arrived in each.
 
-# %%
-direct = both_worlds(ALLREDUCES["direct"], [1, 2, 3, 4], N_BYTES)
-print(direct)
-sent = Fraction(direct.virtual.trace.bytes_sent()[0], N_BYTES)
-print(f"{direct.virtual.trace.n_messages} messages, every rank sends {sent} n;", end=" ")
-print(weigh(ALLREDUCES["direct"], 4, N_BYTES))
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Play; stop when the first chunk has its tick. Then the two timelines: ask where the lanes have
+# gaps. Can be left out: the second timeline, and with it incast and head-of-line blocking (lecture
+# 04 has incast, too).
+# </details>
 
-# %%
-watch(ALLREDUCES["direct"], 4, "ring", title="Direct: every chunk has an owner")
+# %% name="all-to-all"
+direct = watch_collective(ALLREDUCES["direct"], length=N_BYTES // 8)
+direct.player("ring", moments=1, title="All-to-all: every chunk has an owner")
 
 # %% [markdown]
-# The same six vectors in all, but spread evenly: every card sends $\frac{6}{4} = \frac32$ of them
-# instead of one card three. With perfect timing that takes $\frac32 n\beta$. We see $2n\beta$,
-# because nobody directs the traffic: a large message leaves when its receive is posted, and a card
-# whose next message has no taker yet stands idle. And $2P(P-1)$ messages are many: with a thousand
-# workers two million tiny ones.
+# Again $2(P-1)$ vectors in all, but every NIC sends $\frac{2(P-1)}{P} = \frac32$ of them instead of
+# one NIC three. That should take $\frac32 n\beta$; it takes $2n\beta$. Two timelines: above,
+# everybody sends to one partner at a time; below, the run that you have seen. Look for what is
+# late.
+
+# %% name="in-turn"
+x = np.ones(N_BYTES // 8)
+in_turn, at_once = (
+    run(f, x, workers=4, backend="simulated", network=network).trace
+    for f in (lecture_05.direct_in_turn, ALLREDUCES["direct"])
+)
+timeline({"one partner at a time": in_turn, "all at once": at_once})
+
+# %% tags=["how-we-know"]
+# How we know: what each costs, large and small; and real processes send the same messages
+assert str(weigh(ALLREDUCES["central"], 4, N_BYTES)) == "4 α + 6 nβ"
+assert str(weigh(ALLREDUCES["central"], 4, 8_000)) == "2 α + 6 nβ"
+assert str(weigh(ALLREDUCES["direct"], 4, N_BYTES)) == "2 α + 2 nβ"
+assert str(weigh(ALLREDUCES["direct"], 4, 32_000)) == "2 α + 3/2 nβ"
+assert str(weigh(lecture_05.direct_in_turn, 4, N_BYTES)) == "6 α + 3/2 nβ"
+assert weigh(ALLREDUCES["central"], 16, N_BYTES).vectors == 30
+first = {m.src: m.dst for m in sorted(at_once.messages, key=lambda m: -m.sent_s)}
+assert [first[rank] for rank in (1, 2, 3)] == [0, 0, 0]
+for name in ("central", "direct", "butterfly", "ring"):
+    made = both_worlds(ALLREDUCES[name], [1, 2, 3, 4], N_BYTES)
+    assert (made.sums, made.same_messages) == ([10], True)
+
+# %% [markdown]
+# Below, rank 0 is the first to be ready to receive, so all others send to rank 0 first: three
+# chunks queue at one NIC (*incast*), and what is meant for idle NICs waits behind them
+# (*head-of-line blocking*). That is the order of our sends, not the algorithm: in turn, or in
+# messages of 16 KB, the same bytes take $\frac32 n\beta$.
 #
-# So: no middleman, but a crowd. Can we have order as well?
+# So the load is balanced. But $2P(P-1)$ messages are many: two million with a thousand workers. Can
+# fewer do it?
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## 3. Tree: sums climb, the total comes down
+# ## Tree: sums go up, the total comes down
 #
-# Seven nodes hold the numbers 1 to 7. The transcript's tree: 1, 2 and 5 are added to 8, then 3, 4
-# and 6 to 13, then 8, 13 and 7 to 28. Rank 0 is the root with the 7; ranks 1 and 2 hold 5 and 6;
-# the leaves, ranks 3 to 6, hold 1, 2, 3, 4.
+# A source of ours, the transcript of a video lecture, has seven nodes that hold 1 to 7: 1, 2 and 5
+# add up to 8; 3, 4 and 6 to 13; 8, 13 and 7 to 28. Then 28 has to come
+# down again. In how many *rounds* do all seven have it? (A round is one more message in a chain in
+# which each waits for the one before.)
+
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 5 minutes</summary>
 #
-# A parent receives from both children, and adds; hands the sum up; waits for the total; hands it
-# down. In how many *rounds* do all seven have it? A round is one more message in a chain in which
-# each waits for the one before. Here is all of it:
+# Seven students with a number each play it in two minutes; let the class count the rounds aloud.
+# Answer: 4. Then drag the slider from 7 to 8. "Why 8 vectors, not 4?" Two children, one NIC.
+# </details>
+
 
 # %%
-source(ALLREDUCES["tree"])
+def tree(comm, x):
+    """All-reduce along a tree: the children of rank r are 2r + 1 and 2r + 2."""
+    total, parent = x.copy(), (comm.rank - 1) // 2
+    children = [rank for rank in (2 * comm.rank + 1, 2 * comm.rank + 2) if rank < comm.size]
+    for child in children:
+        total += comm.recv(child)
+    if comm.rank > 0:
+        comm.send(total, parent)
+        total = comm.recv(parent)
+    for child in children:
+        comm.send(total, child)
+    return total
+
 
 # %%
-guess_rounds = predict("Seven nodes: in how many rounds have all of them the sum?", "rounds")
+guess_rounds = predict("Seven nodes: after how many rounds have all of them the sum?", "rounds")
 guess_rounds
 
-# %%
-tree = both_worlds(ALLREDUCES["tree"], [7, 5, 6, 1, 2, 3, 4], N_BYTES)
-print(tree)
-print(guess_rounds.compare(tree.virtual.trace.rounds()))
+# %% name="seven-nodes"
+seven = lecture_05.with_sums(tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
+player(seven, "tree", roles={0: "root"}, moments=2, title="Tree: seven nodes")
 
 # %%
-watch(ALLREDUCES["tree"], 7, "tree", moments=2, roles={0: "root"}, title="Tree: seven nodes")
-
-
-# %%
-def climb(comm, values):
-    """The first half of the tree: what this rank knows when it hands it up."""
-    children = [c for c in (2 * comm.rank + 1, 2 * comm.rank + 2) if c < comm.size]
-    known = values[comm.rank] + sum(comm.recv(child)[0] for child in children)
-    if comm.rank > 0:
-        comm.send(np.array([known]), (comm.rank - 1) // 2)
-    return int(known)
-
-
-# %% name="claim-3-24"
-handed_up = run(climb, [7, 5, 6, 1, 2, 3, 4], workers=7, backend="simulated").values
-weight, ring_weight = (weigh(ALLREDUCES[name], 7, N_BYTES) for name in ("tree", "ring"))
-rounds, n_messages = tree.virtual.trace.rounds(), tree.virtual.trace.n_messages
-print("known on ranks 0 to 6:", handed_up)
-print(f"{rounds} rounds, {n_messages} messages, {weight}; a ring: {ring_weight}")
-assert handed_up == [28, 8, 13, 1, 2, 3, 4]
-assert tree.sums == [28]
-assert (rounds, n_messages) == (4, 12)
-assert (weight.vectors, ring_weight.vectors) == (8, Fraction(12, 7))
+guess_rounds.compare(seven.rounds())
 
 # %% [markdown]
-# Two steps up and two down. In each, a parent's card carries *two* whole vectors, one for each
-# child: $4 \times 2 = 8$ vectors one after the other, $6\alpha + 8n\beta = 0.12 + 7.168 = 7.288$
-# ms. (Two latencies at each step up, because a parent receives from one child after the other, and
-# one at each step down.) The server would need 12 vectors.
+# Two up, two down. But in each of them a parent's NIC carries *two* whole vectors, one a child:
+# $6\alpha + 8n\beta$ = 7.288 ms. (Two latencies a level up, because a parent receives from one
+# child after the other; one a level down.) The server would need 12 vectors, a ring (below)
+# $\frac{12}{7}$.
 #
-# **The claim:** with the numbers 1 to 7 the tree finds 8 and 13 in the first step and 28 in the
-# next; two more steps bring 28 to all.
-#
-# **Verdict on 3.24: right.** It counts a parent's two messages as one step. On the wire they are
-# two: 8 vectors, where the ring (below) needs $\frac{12}{7}$.
+# Let the tree grow: where does a single worker more cost two more rounds?
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## How does a tree grow?
-#
-# Double the workers: one more level, so two more rounds. We run trees of 3 to 32 workers, and count
-# rounds and vectors. Which numbers of workers fit a tree best?
 
-# %% name="claim-3-25"
-print("   P  rounds  tree     double tree")
-for P in (3, 7, 8, 15, 16, 31, 32):
-    rounds = run(ALLREDUCES["tree"], np.ones(8), workers=P, backend="simulated").trace.rounds()
-    one = weigh(ALLREDUCES["tree"], P, N_BYTES).vectors
-    two = weigh(ALLREDUCES["double_tree"], P, N_BYTES, segments=64).vectors
-    print(f"{P:4} {rounds:6} {float(one):7.0f} nβ {float(two):9.2f} nβ")
-    assert rounds == 2 * (P.bit_length() - 1)
-    assert 2 * rounds - 3 <= one <= 2 * rounds
-    assert P == 3 or two < 2.5 < one / 2
+# %% name="growing-tree"
+def grown(workers):
+    """A tree of so many ranks, at work."""
+    seen = lecture_05.with_sums(tree, range(1, workers + 1), 32_000)
+    title = f"{workers} workers: {seen.rounds()} rounds, {weigh(tree, workers, N_BYTES).vectors} nβ"
+    return player(seen, "tree", moments=1, title=title)
+
+
+explore(grown, workers=knob(range(3, 17), start=7))
+
+# %% tags=["how-we-know"]
+# How we know: 28 through 8 and 13; the library's costs as much; four vectors a level
+held = {(note.rank, note.value) for note in seven.notes}
+assert {(1, 8), (2, 13), *((rank, 28) for rank in range(7))} <= held
+assert (seven.rounds(), seven.n_messages) == (4, 12)
+for f in (tree, ALLREDUCES["tree"]):
+    assert str(weigh(f, 7, N_BYTES)) == "6 α + 8 nβ"
+for P in (7, 8, 15, 16, 31, 32):
+    h, is_full = P.bit_length() - 1, P & (P + 1) == 0
+    assert weigh(tree, P, N_BYTES).vectors == 4 * h - 3 * (not is_full)
+made = both_worlds(tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
+assert (made.sums, made.same_messages) == ([28], True)
 
 # %% [markdown]
-# From 7 to 8, and from 15 to 16, a single leaf needs a new level: full trees have $2^k - 1$ nodes.
-#
-# **The claim:** the time of a tree is a function of the logarithm of the number of nodes; one less
-# than a power of two is the ideal number.
-#
-# **Verdict on 3.25: imprecise.** True of the rounds. But whole vectors wait at every level: about
-# $4 \log_2 P$ times $n\beta$, where a few would do. The cure is to send *segments*, so that all
-# levels work at once, and to lay a second tree over the ranks in which the idle leaves work:
-# the *double tree* (Sanders, Speck and Träff 2009), since version 2.4 also in NVIDIA's NCCL.
+# From 7 to 8 and from 15 to 16: one leaf more, two rounds more. A full tree with
+# $h = \lfloor \log_2 P \rfloor$ levels below the root takes $4h\,n\beta$, with a power of two
+# $(4h - 3)\,n\beta$.
+
+# %%
+claim("3.25")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ### Watch the double tree
+# ## Butterfly: swap with a partner
 #
-# Each tree carries one half of the vector, here in one segment, so that there are few messages to
-# watch. Before you run it: a rank with a parent and two children sends three halves in its tree,
-# and is a leaf in the other. How many vectors does the busiest rank send?
+# In a tree most ranks wait most of the time. In a *butterfly* (recursive doubling) all work in
+# every round: 0 swaps with 1 and 2 with 3, and both add; then 0 swaps with 2 and 1 with 3. Partners
+# differ in one bit of their number: `^` flips it.
 
 
-# %%
-def double_tree(comm, x):
-    """A double tree whose halves travel in one segment."""
-    return ALLREDUCES["double_tree"](comm, x, segments=1)
-
-
-double = both_worlds(double_tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
-print(double)
-sent = [str(Fraction(n_bytes, N_BYTES)) for n_bytes in double.virtual.trace.bytes_sent()]
-print("sent by ranks 0 to 6, in vectors:", *sent)
-
-# %%
-watch(double_tree, 7, "line", title="Double tree: every leaf works in the other tree")
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## 4. Butterfly: swap with a partner
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
 #
-# In a tree most ranks wait most of the time. In a *butterfly* all are busy in every round: rank 0
-# swaps with 1 and 2 with 3, both add; then 0 swaps with 2 and 1 with 3. The partner's number
-# differs in one bit, `rank ^ distance`. The transcript's example: 1, 2, 3, 4 become 3, 3, 7, 7 and
-# then 10 everywhere.
-#
-# (`fold_in` and `fold_out` do nothing when $P$ is a power of two; otherwise they let the ranks
-# beyond it give their vector to a partner first, and get the sum at the end.)
-
-# %%
-source(ALLREDUCES["butterfly"])
-
-# %%
-guess_swaps = predict("Four nodes: how many exchanges, one after the other?", "exchanges")
-guess_swaps
-
-# %%
-butterfly = both_worlds(ALLREDUCES["butterfly"], [1, 2, 3, 4], N_BYTES)
-print(butterfly)
-print(guess_swaps.compare(butterfly.virtual.trace.rounds()))
-
-# %%
-watch(ALLREDUCES["butterfly"], 4, "line", moments=3, title="Butterfly: all busy in every round")
+# Let four students do it with cards. Three is the usual answer, and the transcript's: they count
+# states, not exchanges. Ask what three ranks would do (the library folds one in and out: two more
+# rounds).
+# </details>
 
 
 # %%
-def states(comm, values):
-    """A butterfly that notes what this rank knows, before and after each exchange."""
-    known, distance = [values[comm.rank]], 1
+def butterfly(comm, x):
+    """All-reduce for a power of two: swap whole vectors at distance 1, 2, 4, ..."""
+    total, distance = x.copy(), 1
     while distance < comm.size:
         partner = comm.rank ^ distance
-        theirs = comm.sendrecv(np.array([known[-1]]), dst=partner, src=partner)
-        known.append(int(known[-1] + theirs[0]))
+        total += comm.sendrecv(total, dst=partner, src=partner)
         distance *= 2
-    return known
+    return total
 
-
-# %% name="claim-3-26"
-known = run(states, [1, 2, 3, 4], workers=4, backend="simulated").values
-for moment, row in enumerate(zip(*known, strict=True)):
-    print(f"after {moment} exchanges: {row}")
-rounds = {
-    name: run(ALLREDUCES[name], np.ones(8), workers=8, backend="simulated").trace.rounds()
-    for name in ("central", "direct", "butterfly", "tree")
-}
-print("rounds with eight nodes:", rounds)
-assert [row[1:] for row in known] == [[3, 10], [3, 10], [7, 10], [7, 10]]
-assert butterfly.virtual.trace.rounds() == len(known[0]) - 1 == 2
-assert rounds["direct"] == 2 < rounds["butterfly"] == 3 < rounds["tree"]
-
-# %% [markdown]
-# Three *states*, two exchanges between them: $2\alpha + 2n\beta = 0.04 + 1.792 = 1.832$ ms.
-#
-# **The claim:** the butterfly needs the least number of steps; with four nodes these are three,
-# through 3 and 7 to 10.
-#
-# **Verdict on 3.26: imprecise.** The values are right. Three is the number of pictures; what costs
-# time is the exchanges, $\log_2 4 = 2$. And "least" holds where a rank talks to one other at a
-# time: direct always takes two rounds (Thakur, Rabenseifner and Gropp 2005).
-
-# %% [markdown]
-# Half as many steps as a tree, says the transcript. Let us count, also where $P$ is no power of
-# two, and weigh the bytes:
-
-# %% name="claim-3-27"
-print("   P  rounds of tree, butterfly   vectors of tree, butterfly")
-both = [ALLREDUCES["tree"], ALLREDUCES["butterfly"]]
-for P in (4, 7, 8, 16, 32):
-    runs = [run(f, np.ones(8), workers=P, backend="simulated") for f in both]
-    rounds = [r.trace.rounds() for r in runs]
-    vectors = [weigh(f, P, N_BYTES).vectors for f in both]
-    print(f"{P:4} {rounds[0]:14} {rounds[1]:10} {vectors[0]!s:>18} {vectors[1]!s:>10}")
-    assert P == 7 or 2 * rounds[1] == rounds[0] == 2 * np.log2(P) == 2 * vectors[1]
-
-# %% [markdown]
-# **The claim:** the butterfly's complexity is $\log_2 N$ too, with half of the tree's steps.
-#
-# **Verdict on 3.27: right,** for powers of two. Seven workers, the tree's ideal number, need the
-# two extra steps, and nothing is gained. The bytes are not optimal: in every round everybody sends
-# the *whole* vector, $n \log_2 P$ for every rank (Thakur, Rabenseifner and Gropp 2005).
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## 5. Ring: never send a whole vector
-#
-# $P$ ranks in a circle, the vector in $P$ chunks. Each rank sends one chunk to its right neighbour
-# and adds the chunk that comes from the left to its own. After $P - 1$ steps every chunk has been
-# everywhere once and is complete on one rank. Then the finished chunks go round once more.
 
 # %%
-source(ALLREDUCES["ring"])
+guess_swaps = predict("Four nodes hold 1 to 4: after how many exchanges have all 10?", "exchanges")
+guess_swaps
+
+# %% name="four-nodes"
+four = lecture_05.with_sums(butterfly, [1, 2, 3, 4], N_BYTES)
+player(four, "line", moments=2, title="Butterfly: four nodes")
+
+# %%
+guess_swaps.compare(four.rounds())
+
+# %% [markdown]
+# Two: $2\alpha + 2n\beta$ = 1.832 ms.
+#
+# *Try it:* write `distance += 1` for `distance *= 2` above, and run these cells again. What do the
+# four hold now?
+#
+# <details><summary>Why</summary>
+#
+# 20. There is a third exchange, at distance 3, and it adds a sum of all four to a sum of all four.
+# </details>
+#
+# The transcript counts three steps, and shows why one must say what is counted:
+
+# %%
+claim("3.26")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Ring: never send a whole vector
+#
+# P ranks in a circle, the vector in P chunks. Each rank sends one chunk to its right neighbour and
+# adds the one from the left to its own. After P − 1 steps every chunk is complete on one rank; then
+# the complete chunks go round once more.
+
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Play in even steps. Point at one chunk and follow it round: one contribution more in each step.
+# Answer to the prediction: 1.5. Show of the PyTorch box only the result.
+# </details>
+
+
+# %%
+def ring(comm, x):
+    """All-reduce on a ring: P - 1 steps that add up chunks, P - 1 that pass them on."""
+    rank, P, total = comm.rank, comm.size, x.copy()
+    chunks = np.array_split(total, P)  # views: what is written to them is in total
+    for step in range(2 * (P - 1)):
+        outgoing, mine = chunks[(rank - step) % P], chunks[(rank - step - 1) % P]
+        arrived = comm.sendrecv(outgoing, dst=(rank + 1) % P, src=(rank - 1) % P)
+        mine[...] = arrived + mine if step < P - 1 else arrived
+    return total
+
 
 # %%
 guess_ring = predict("Four ranks: how many vectors' worth of bytes does each one send?", "vectors")
 guess_ring
 
-# %%
-ring = both_worlds(ALLREDUCES["ring"], [1, 2, 3, 4], N_BYTES)
-print(ring)
-print(guess_ring.compare(ring.virtual.trace.bytes_sent()[0] / N_BYTES))
+# %% name="ring"
+ringed = watch_collective(ring, length=N_BYTES // 8)
+ringed.player("ring", moments=2, title="Ring: chunks gather contributions, then go round")
 
 # %%
-watch(ALLREDUCES["ring"], 4, "ring", moments=3, title="Ring: chunks gather contributions")
+guess_ring.compare(ringed.trace.bytes_sent()[0] / N_BYTES)
+
+# %% tags=["how-we-know"]
+# How we know: real processes hold the right sums; ours cost what the library's cost
+numbers = rng.normal(size=(4, 1000))
+for f in (butterfly, ring):
+    totals = run(lambda comm, f: f(comm, numbers[comm.rank]), f, workers=4).values
+    assert all(np.allclose(total, numbers.sum(axis=0)) for total in totals)
+assert [note.value for note in four.notes] == [1, 2, 3, 4, 3, 3, 7, 7, 10, 10, 10, 10]
+for f, library, cost in (
+    (butterfly, "butterfly", "2 α + 2 nβ"), (ring, "ring", "6 α + 3/2 nβ")
+):  # fmt: skip
+    assert str(weigh(f, 4, N_BYTES)) == str(weigh(ALLREDUCES[library], 4, N_BYTES)) == cost
+assert {(m.dst - m.src) % 4 for m in ringed.trace.messages} == {1}
 
 # %% [markdown]
-# Six steps of a quarter of the vector each: $6\alpha + \frac64 n\beta = 0.12 + 1.344 = 1.464$ ms.
-# Every card sends and receives all the time, and no byte is sent that somebody does not need.
+# Six steps of a quarter of the vector: $6\alpha + \frac32 n\beta$ = 1.464 ms. As few bytes as
+# all-to-all, only neighbours talk, and nothing queues. In general $2(P-1)\,\alpha +
+# \frac{2(P-1)}{P}\,n\beta$.
 #
-# The transcript calls the two halves "scalar reduce" and "all-gather". We run the halves apart, and
-# look at who sends to whom.
-
-
-# %%
-def halves(comm, values):
-    """Two collectives, one after the other: first sum the chunks, then collect them."""
-    chunk = reduce_scatter_ring(comm, np.full(N_BYTES // 8, values[comm.rank]))
-    return allgather_ring(comm, chunk)
-
-
-# %% name="claim-3-29"
-two = run(halves, [1, 2, 3, 4], workers=4, backend="simulated")
-shifts = {(m.dst - m.src) % 4 for m in ring.virtual.trace.messages}
-sent = [sorted((*m[:2], m.n_bytes) for m in r.trace.messages) for r in (two, ring.virtual)]
-same_sums = np.array_equal(two.values, ring.virtual.values)
-print("every message goes", *shifts, "to the right")
-print("the two halves: the same messages:", sent[0] == sent[1], "and sums:", same_sums)
-assert shifts == {1}
-assert sent[0] == sent[1]
-assert same_sums
-
-# %% [markdown]
-# **The claim:** each node sends to its right and receives from its left neighbour only; first a
-# "scalar reduce", then an all-gather.
+# ## The same in PyTorch
 #
-# **Verdict on 3.29: right,** but for one word that the transcriber misheard: *scatter-reduce*, as
-# the blog post has it in which deep learning met the ring (Gibiansky 2017); today mostly
-# *reduce-scatter*. Each half is a collective of its own, and will return in later lectures.
+# `torch.distributed` over gloo, on four processes: the ring again, line by line, and PyTorch's own
+# `all_reduce`, which is one line.
+#
+# | here | in torch.distributed |
+# |---|---|
+# | `comm.rank`, `comm.size` | `dist.get_rank()`, `dist.get_world_size()` |
+# | `comm.sendrecv(x, dst, src)` | `isend(x, dst)`, `recv(buffer, src)`, then `wait()` |
+# | `allreduce(comm, x, out=x)` | `dist.all_reduce(x)` |
+
+
+# %% name="rosetta"
+def with_torch(comm, store, rows):
+    """The ring of torch.distributed's sends, and its all_reduce."""
+    rank, P = comm.rank, comm.size
+    total, theirs = torch.tensor(rows[rank]), torch.tensor(rows[rank])
+    dist.init_process_group("gloo", f"file://{store}", rank=rank, world_size=P)
+    chunks = total.chunk(P)
+    for step in range(2 * (P - 1)):
+        outgoing, mine = chunks[(rank - step) % P], chunks[(rank - step - 1) % P]
+        sending, arrived = dist.isend(outgoing, (rank + 1) % P), torch.empty_like(mine)
+        dist.recv(arrived, (rank - 1) % P)
+        sending.wait()
+        mine.copy_(arrived + mine if step < P - 1 else arrived)
+    dist.all_reduce(theirs)
+    dist.destroy_process_group()
+    return total.numpy(), theirs.numpy()
+
+
+rows = rng.normal(size=(4, 1000))  # one vector a rank
+with tempfile.TemporaryDirectory() as folder:
+    in_torch = run(with_torch, f"{folder}/store", rows, workers=4).values
+ours = run(lambda comm: ring(comm, rows[comm.rank]), workers=4).values
+{"their ring holds our bits": np.array_equal([total for total, _ in in_torch], ours)}
+
+# %% tags=["how-we-know"]
+# How we know: on every rank, the library's too; another order of adding rounds differently
+assert all(np.allclose(theirs, ours[0], rtol=0, atol=1e-12) for _, theirs in in_torch)
+library = run(lambda comm: allreduce_ring(comm, rows[comm.rank]), workers=4).values
+assert np.array_equal(library, ours)
+assert 0 < np.abs(rows[0] + rows[1] + rows[2] + rows[3] - ours[0]).max() < 1e-12
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The famous wrong rings
+# ## A meter finds what no test of sums can
 #
-# Two widely read tutorials send everybody's *whole* vector round the ring. (One of them leaves the
-# chunks to the reader as an exercise; the other sends the sum round once more.) Do they find the
-# right sum? How many bytes does each rank send?
+# PyTorch's tutorial *Writing Distributed Applications* builds "our own ring-allreduce":
+# everybody's *whole* vector goes round the ring, and chunks are left as an exercise. A variant
+# sends the finished sum round once more.
 
-
-# %%
-def ring_of_vectors(comm, x):
-    """All vectors go round the ring, and everybody adds them up."""
-    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    total, passing = x.copy(), x
-    for _ in range(comm.size - 1):
-        passing = comm.sendrecv(passing, dst=right, src=left)
-        total += passing
-    return total
-
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 2 minutes</summary>
+#
+# The most useful slide for those who write such code. Answer: 15, P - 1. Ask first: what would your
+# unit test compare?
+# </details>
 
 # %%
-def twice_round(comm, x):
-    """The same, and then the sum goes round as well, though everybody has it."""
-    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    total = ring_of_vectors(comm, x)
-    for _ in range(comm.size - 1):
-        total = comm.sendrecv(total, dst=right, src=left)
-    return total
+source(lecture_05.unchunked_ring)
 
+# %% name="meter"
+rings = {
+    "chunks": ring,
+    "whole vectors": lecture_05.unchunked_ring,
+    "whole, twice round": lecture_05.twice_round,
+}
+lecture_05.meter(rings, N_BYTES)
 
-# %% name="wrong-rings"
-for allreduce in (ALLREDUCES["ring"], ring_of_vectors, twice_round):
-    told = both_worlds(allreduce, [1, 2, 3, 4], N_BYTES)
-    sent = Fraction(told.virtual.trace.bytes_sent()[0], N_BYTES)
-    times = [virtual_s(allreduce, P, N_BYTES) * 1e3 for P in (4, 16)]
-    print(f"{allreduce.__name__}: {told};")
-    print("    each sends {} n; 4 ranks {:.2f} ms, 16 ranks {:.2f} ms".format(sent, *times))
+# %% tags=["how-we-know"]
+# How we know: 3/2, 3 and 6 vectors; with 16 ranks about six and twelve times the time
+assert [lecture_05.vectors_sent(f, 4, 1_000) for f in rings.values()] == [1.5, 3, 6]
+assert [lecture_05.vectors_sent(f, 16, 1_600) for f in rings.values()] == [1.875, 15, 30]
+chunked, *whole = (virtual_s(f, 16, N_BYTES, network) for f in rings.values())
+assert np.allclose(np.divide(whole, chunked), [6, 12], atol=0.5)
 
 # %% [markdown]
-# All three give 10, so no test of the sum will ever find the mistake. A meter finds it at once:
-# $3n$ and $6n$ instead of $\frac32 n$. That is $P - 1$ and $2(P - 1)$ vectors instead of fewer than
-# two, so it grows with the ring: six and twelve times as slow with 16 ranks. *Bandwidth-optimal* is
-# the ring with chunks only (Patarasuk and Yuan 2009).
-#
-# So when you write a collective, count its bytes. Every one in this course has its price in its
-# docstring, and a test that holds it to that.
+# All three give 10, so no test of the sum will ever tell them apart. A meter does at once. With two
+# ranks it does not: there a ring of whole vectors sends n, as the good one does. When you write a
+# collective, meter it; every one of this course has its cost in its docstring, and a test that
+# holds it to that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Is the ring's cost constant?
+# # Part 2 · Choosing one
 #
-# That is what the transcript says: constant, independent of the number of nodes, and determined
-# only by the slowest connection. We let the ring grow, with a small and with a large vector:
+# ## How few bytes can it be?
+#
+# Ring and all-to-all send $\frac{2(P-1)}{P}\,n$ a rank. No all-reduce among end hosts can do with
+# less, if it sends numbers as they are. The proof has five lines:
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Write the five lines on the board. The objection to expect: "with the sum known somewhere, could
+# one message serve two ranks?" Not among end hosts: a message has one receiver. A switch can: hence
+# in-network reduction.
+# </details>
+
+# %% [markdown]
+# 1. Take one number of the vector, and let r be the first rank that knows its total.
+# 2. By then each of the other P − 1 ranks has sent it, alone or in a partial sum, on a path that
+#    has reached r; otherwise its contribution would be missing.
+# 3. Each of these P − 1 ranks does not know the total yet. It must still receive a message that
+#    completes it, and that is none of the P − 1 of line 2, which have arrived.
+# 4. So every number is sent at least 2(P − 1) times, a vector $2(P-1)\,n$ bytes in all.
+# 5. P ranks share them: the busiest sends at least the mean, $\frac{2(P-1)}{P}\,n$. ∎
+
+# %% name="lower-bound"
+title = "Drag to 7 workers: who leaves the bound?"
+explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8), title=title)
+
+# %% [markdown]
+# All-to-all, ring and, for powers of two, halving-doubling (soon) reach the bound: they are
+# *bandwidth-optimal* (Patarasuk and Yuan 2009). The server's bytes are as many in all, but one NIC
+# sends half of them.
+#
+# One word matters: *end hosts*. Where the switch itself adds up (*in-network reduction*, NVIDIA's
+# SHARP; Graham and others 2016), a host sends its vector once and receives the sum once: n, little
+# more than half of the bound.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One slow link
+#
+# Eight ranks; one link, from rank 3 to rank 2, becomes ten times as slow as the others. (In the
+# other direction, from 2 to 3, it is as fast as before.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Vote: 1, 2 or 10 times? Then both buttons. The ring sends to the right only.
+# </details>
 
 # %%
-print("   P    8,192 bytes   1,120,000 bytes   the large one in parts")
-for P in (2, 4, 8, 16, 32):
-    small_ms, large_ms = (virtual_s(ALLREDUCES["ring"], P, n) * 1e3 for n in (8192, N_BYTES))
-    print(f"{P:4} {small_ms:11.3f} ms {large_ms:14.3f} ms   ", end="")
-    print(weigh(ALLREDUCES["ring"], P, N_BYTES))
+guess_slow = predict("3 → 2 is ten times as slow. The ring takes how many times as long?", "times")
+guess_slow
+
+
+# %% name="slow-link"
+def with_slow(link):
+    """Times of three all-reduces with this link ten times as slow."""
+    net = network.with_slow_link(*link, factor=10) if link else network
+    took = {name: virtual_s(ALLREDUCES[name], 8, N_BYTES, net) for name in names}
+    return chart(took, unit="s", x_range=(0, 0.02), x_label="virtual seconds, 8 ranks, 1.12 MB")
+
+
+names = ("ring", "butterfly", "tree")
+explore(with_slow, link={"all alike": None, "2 → 3 slow": (2, 3), "3 → 2 slow": (3, 2)})
+
+# %%
+backward = network.with_slow_link(3, 2, factor=10)
+alike_s, backward_s = (virtual_s(ring, 8, N_BYTES, net) for net in (network, backward))
+guess_slow.compare(backward_s / alike_s)
+
+# %% tags=["how-we-know"]
+# How we know: who reaches the bound; ten times, once and never for the slow link
+reach = {P: lecture_05.busiest_nic(P).chart["said"] for P in (7, 8)}
+assert reach[7] == "The bound is reached by all-to-all, ring."
+assert reach[8] == "The bound is reached by all-to-all, halving-doubling, ring."
+for name in ("central", "direct", "halving_doubling", "ring"):
+    sent = run(ALLREDUCES[name], np.ones(800), workers=8, backend="simulated").trace.bytes_sent()
+    assert sum(sent) == 2 * 7 * 6_400
+    assert max(sent) == (7 if name == "central" else 7 / 4) * 6_400
+forward = network.with_slow_link(2, 3, factor=10)
+took = {f: [virtual_s(ALLREDUCES[f], 8, N_BYTES, n) for n in (network, forward, backward)]
+        for f in names}  # fmt: skip
+assert np.allclose(np.divide(took["ring"], took["ring"][0]), [1, 10, 1])
+assert took["butterfly"][1] == took["butterfly"][2] > 3 * took["butterfly"][0]
+assert len(set(took["tree"])) == 1
+upward = network.with_slow_link(1, 0, factor=10)
+slowed = {f: virtual_s(ALLREDUCES[f], 8, N_BYTES, upward) > 1.5 * took[f][0] for f in names}
+assert slowed == {"ring": False, "butterfly": True, "tree": True}
+assert [str(weigh(allreduce_ring, P, N_BYTES)) for P in (8, 32)] == [
+    "14 α + 7/4 nβ", "62 α + 31/16 nβ",
+]  # fmt: skip
 
 # %% [markdown]
-# The bytes are nearly constant: $\frac{2(P-1)}{P}\,n$ comes near $2n$. The latencies are not:
-# $2(P-1)\,\alpha$. For a small vector they are all there is.
+# A ring sends to the right only. A link that is slow in its direction slows all of it; slow in the
+# other direction, it costs nothing. The tree sends nothing between 2 and 3 and never notices.
 #
-# Now one slow cable, ten times as slow, between ranks 2 and 3 of 8. Before you run it: what does it
-# do to the ring when it is slow from 2 to 3, and what when it is slow from 3 to 2?
-
-# %% name="claim-3-28"
-slow = {link: network.with_slow_link(*link, factor=10) for link in ((2, 3), (3, 2))}
-print("ms          all alike   2 to 3 slow   3 to 2 slow")
-took = {}
-for name in ("ring", "butterfly", "tree"):
-    nets = (network, slow[2, 3], slow[3, 2])
-    took[name] = [virtual_s(ALLREDUCES[name], 8, N_BYTES, net) * 1e3 for net in nets]
-    print("{:10}{:11.3f}{:14.3f}{:14.3f}".format(name, *took[name]))
-growth = virtual_s(ALLREDUCES["ring"], 64, 8192) / virtual_s(ALLREDUCES["ring"], 8, 8192)
-assert np.isclose(took["ring"][1], 10 * took["ring"][0])
-assert took["ring"][2] == took["ring"][0]
-assert growth > 8
-
-# %% [markdown]
-# **The claim:** the ring's cost is constant, independent of the number of nodes, and determined by
-# the slowest connection alone.
+# *Try it:* add `"1 → 0 slow": (1, 0)` to the choices. Whom does it slow?
 #
-# **Verdict on 3.28: imprecise.** The blog post behind this sentence has a condition: *if you only
-# consider bandwidth and ignore latency* (Gibiansky 2017). The transcript lost it. The slowest
-# connection does set the pace, ten times slower here, but only one that the ring *uses*: it sends
-# to the right, so a cable that is slow to the left costs nothing. The tree has no message between 2
-# and 3 and never notices.
+# <details><summary>Answer</summary>
+#
+# Tree and butterfly, where 1 sends to 0. Not the ring.
+# </details>
+
+# %%
+claim("3.28")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When does the ring overtake the butterfly?
 #
-# With $P = 4$ the butterfly takes $2\alpha + 2n\beta$, the ring $6\alpha + \frac32 n\beta$. They
-# are equal where $4\alpha = \frac12 n\beta$:
+# With P = 4 the butterfly takes $2\alpha + 2n\beta$, the ring $6\alpha + \frac32 n\beta$. They
+# take equally long where $4\alpha = \frac12 n\beta$:
 #
 # $$n^* = \frac{8\,\alpha}{\beta}$$
 #
-# Our network has $\alpha = 20\,\mu s$ and $\beta = 0.8$ ns a byte. Predict the size, and do it for
-# $P = 8$ too: $3\alpha + 3n\beta$ against $14\alpha + \frac74 n\beta$.
+# Here α = 20 µs and β = 0.8 ns a byte.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 5 minutes</summary>
+#
+# Let them solve for n* on paper. In the picture start at 4 workers, 10 Gbit/s, then 1,024 workers:
+# the ring falls behind up to megabytes. Real processes can be left out.
+# </details>
 
 # %%
-guess_size = predict("P = 4: from how many bytes on is the ring quicker?", "bytes")
+guess_size = predict("P = 4: from how many bytes on is the ring faster?", "bytes")
 guess_size
 
 # %% name="crossover"
-few_rounds, few_bytes = ALLREDUCES["butterfly"], ALLREDUCES["ring"]
+nets = (networks.ethernet_1g, networks.ethernet_10g, networks.ethernet_100g)
+met = {}
 for P in (4, 8):
-    times = float(crossover("allreduce_butterfly", "allreduce_ring", P))
-    for net in (networks.ethernet_1g, networks.ethernet_10g, networks.ethernet_100g):
-        predicted = times * net.latency_s / net.beta_s_per_byte
-        found = overtaken_at(few_rounds, few_bytes, P, net)
-        print(f"P = {P}, {net.name:13}: predicted {times} α/β = {predicted:9,.0f} bytes", end=", ")
-        print(f"found {found:9,}")
-        assert 0 <= found - predicted <= 8 * P + 1e-6
-print(guess_size.compare(round(8 * network.latency_s / network.beta_s_per_byte, 3)))
+    times = crossover("allreduce_butterfly", "allreduce_ring", P)
+    for net in nets:
+        predicted = float(times) * net.latency_s / net.beta_s_per_byte
+        found = overtaken_at(butterfly, ring, P, net)
+        met[f"P = {P}, {net.name}"] = {"n* predicted, bytes": round(predicted), "n* found": found}
+table(met)
+
+# %%
+guess_size.compare(8 * network.latency_s / network.beta_s_per_byte)
 
 # %% [markdown]
-# The closed forms of `course_lib.costs` predict $8\alpha/\beta$ and $8.8\alpha/\beta$; the
-# simulator, halving an interval until it is one number a chunk, finds the same, whether the
-# messages at that size are small ones that leave at once or large ones that wait for their receive.
+# The search halves an interval until it is one number a chunk, and finds the formula's size.
 #
-# And on the real processes of this computer? First we measure their $\alpha$ and $\beta$: all four
-# swap vectors with a partner and add, as in a round of a butterfly, ten times in a row.
+# Now all sizes, each algorithm's time divided by the best one's, so that the best is at 1. Move
+# workers and networks: who is best for 1 KB, who for 100 MB, and where do they change places?
 
+# %% name="times-over-bytes"
+by_name = {"1 Gbit/s": nets[0], "10 Gbit/s": nets[1], "100 Gbit/s": nets[2], "ocean": networks.wan}
+many = knob([4, 8, 16, 32, 64, 128, 256, 512, 1024], start=8)
+explore(lecture_05.times_over_bytes, workers=many, network=knob(by_name, start=network))
 
-# %% tags=["nbval-ignore-output"]
-def ten_rounds(comm, x):
-    """Ten rounds of a butterfly, one after the other."""
-    total = x.copy()
-    for step in range(10):
-        partner = comm.rank ^ (1 + step % 2)
-        comm.sendrecv(x, dst=partner, src=partner, out=total, op="sum")
-
-
-sizes = [2**k for k in range(10, 22)]
-round_s = real_times(ten_rounds, sizes) / 10
-
-# %% tags=["nbval-ignore-output"]
-here = fit_line(list(zip(sizes, round_s, strict=True)))
-predicted = 8 * here.alpha_s / here.beta_s_per_byte
-print(f"α = {here.alpha_s * 1e6:.1f} µs, β = {here.beta_s_per_byte * 1e9:.3f} ns a byte")
-print(f"so the ring should overtake the butterfly at {predicted:,.0f} bytes")
-
-# %% tags=["nbval-ignore-output"]
-names = ("butterfly", "ring", "halving_doubling")
-took = {name: real_times(ALLREDUCES[name], sizes) for name in names}
-ahead = np.array(sizes)[took["ring"] < took["butterfly"]]
-print("the ring was quicker at", *(f"{n:,}" for n in ahead), "bytes")
-
-# %% tags=["nbval-ignore-output"]
-doublings = np.log2(sizes)
-ratios = {name: zip(doublings, took[name] / took["butterfly"], strict=True) for name in names}
-relative = {name: list(points) for name, points in ratios.items()}
-relative["predicted crossover"] = [(np.log2(predicted), 0.5), (np.log2(predicted), 1.5)]
-curve(relative, x_label="log2 of the bytes", y_label="time / butterfly's", title="4 processes")
+# %% tags=["how-we-know"]
+# How we know: n* to one number a chunk, earlier with γ; halving-doubling never behind the ring
+for row, P in zip(met.values(), (4, 4, 4, 8, 8, 8), strict=True):
+    assert 0 <= row["n* found"] - row["n* predicted, bytes"] <= 8 * P
+assert (crossover("allreduce_butterfly", "allreduce_ring", 4),
+        float(crossover("allreduce_butterfly", "allreduce_ring", 8))) == (8, 8.8)  # fmt: skip
+costs = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
+for gamma_s, is_ahead in ((0.0, False), (1e-9, True)):
+    at = dict(choose_allreduce(4, 160_000, **costs, gamma_s_per_byte=gamma_s).seconds)
+    assert (at["ring"] < at["butterfly"]) == is_ahead
+for n, best in ((1024, "central"), (16_384, "butterfly"), (131_072, "halving-doubling")):
+    of_all = {f: lecture_05.simulated_s(f, 8, n) for f in (*names, "central", "halving-doubling")}
+    assert min(of_all, key=of_all.get) == best
+for P in (2, 4, 8, 16):
+    for n in (256, 16_384, N_BYTES // 35 * 32):
+        behind = virtual_s(ALLREDUCES["halving_doubling"], P, n) / virtual_s(ring, P, n)
+        assert behind < 1 + 1e-9
 
 # %% [markdown]
-# Real measurements are rough: four workers share the cores and the caches of one computer with all
-# that runs there, and messages of different sizes go different ways, of which a straight line knows
-# nothing. Expect the order of magnitude from $\alpha$ and $\beta$, and perhaps more than one
-# crossing. What remains: with small vectors the rounds count, with large ones the bytes.
+# For one kilobyte even the server can be best: two latencies for any P. (What P − 1 messages cost
+# its processor is not in the model.) With 8 workers at 10 Gbit/s the butterfly follows; then, from
+# about 100 KB on, one that has yet to come.
+#
+# Additions cost nothing on this clock. With γ seconds a byte added (Thakur, Rabenseifner and Gropp
+# 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
+# smaller.
+#
+# Now real processes. We measure rounds of a butterfly on this computer, additions and all, fit α
+# and β, and predict n*:
+
+
+# %% tags=["nbval-ignore-output"] name="real-crossover"
+sizes = [2**k for k in range(11, 22)]
+here = fit_line(
+    list(zip(sizes, real_times(lecture_05.ten_rounds, sizes, repeats=15) / 10, strict=True))
+)
+n_star = 8 * here.alpha_s / here.beta_s_per_byte
+took = {name: real_times(ALLREDUCES[name], sizes, repeats=15) for name in ("butterfly", "ring")}
+chart(
+    {name: list(zip(sizes, took[name] / took["butterfly"], strict=True)) for name in took},
+    points={"n* from α and β": (n_star, 1.0)}, x_log=True, x_label="bytes",
+    y_label="time / butterfly's", title="4 real processes of this computer",
+    reference="butterfly",
+)  # fmt: skip
+
+# %% [markdown]
+# Expect more than one crossing. A straight line knows nothing of caches, of workers that share
+# cores, or of messages that take another way above 16 KB. Open MPI's built-in rules, therefore,
+# come from measurements.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## 6. Halving and doubling: few rounds *and* few bytes
+# ## Few rounds *and* few bytes
 #
-# Rabenseifner's algorithm (2004) swaps like a butterfly, but half of what is left each time: half
-# the vector with the first partner, a quarter with the next. Then each rank has $1/P$ of the sum,
-# and the same swaps backwards collect it. With $P = 4$: how many rounds, how many bytes?
+# *Halving and doubling* (Rabenseifner 2004) swaps like a butterfly, but half of what is left each
+# time: half the vector with the first partner, a quarter with the next. Then each rank has $1/P$ of
+# the sum, and the same swaps backwards collect it.
 
-# %%
-halving = both_worlds(ALLREDUCES["halving_doubling"], [1, 2, 3, 4], N_BYTES)
-sent = Fraction(halving.virtual.trace.bytes_sent()[0], N_BYTES)
-print(halving)
-print(f"{halving.virtual.trace.rounds()} rounds, every rank sends {sent} n;", end=" ")
-print(weigh(ALLREDUCES["halving_doubling"], 4, N_BYTES))
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 2 minutes</summary>
+#
+# Ask what a rank holds after each round: half, a quarter, then back. Then the question at the end,
+# and wait.
+# </details>
 
-# %%
-watch(ALLREDUCES["halving_doubling"], 4, "line", title="Halving and doubling")
+# %% name="halving-doubling"
+halving = watch_collective(ALLREDUCES["halving_doubling"], length=N_BYTES // 8)
+halving.player("line", moments=1, title="Halving and doubling")
 
 # %% [markdown]
-# $2 \log_2 P = 4$ rounds, and $\frac12 + \frac14 + \frac14 + \frac12 = \frac32$ vectors: a ring's
-# bytes in a logarithm of rounds, $4\alpha + \frac32 n\beta = 0.08 + 1.344 = 1.424$ ms. For powers
-# of two, on a network where any two ranks are connected alike, it beats the ring at every size.
-# Then why does anybody use a ring? Because not every network connects any two ranks alike.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## 7. Two levels: hosts
+# $2\log_2 P = 4$ rounds, $\frac12 + \frac14 + \frac14 + \frac12 = \frac32$ vectors: a ring's bytes
+# in a logarithm of rounds. For powers of two, on a switch, it is never slower than a ring. Then why
+# does anybody use a ring?
 #
-# Two hosts with four GPUs each: inside, NVLink; between them one cable, 360 times slower, which the
-# four share. Two levels: add up inside each host, let one of each host run a ring between the
-# hosts, tell the others.
+# ## Three networks
+#
+# Because not every network connects any two ranks alike. Hosts with four GPUs each: NVLink inside,
+# one link between, 360 times slower, which the four share. *Hierarchical* all-reduce: reduce inside
+# each host, all-reduce between one leader a host, broadcast inside.
 
-# %%
-inside, between = networks.nvlink_4, networks.ethernet_10g
-hosts = networks.two_level(inside, between, ranks_per_host=4)
-print(f"inside {inside.bandwidth_bytes_per_s / between.bandwidth_bytes_per_s:.0f} times as fast")
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 4 minutes</summary>
+#
+# Before the table: who wins where? Most expect hierarchical to win on hosts; halving-doubling is as
+# good, because near partners come first.
+# </details>
 
-
-# %%
-def two_level(comm, x):
-    """Two levels with four ranks a host."""
-    return ALLREDUCES["two_level"](comm, x, ranks_per_host=4)
-
-
-both_worlds(two_level, range(1, 9), N_BYTES)
-
-# %%
+# %% name="hierarchical"
+hosts = networks.two_level(networks.nvlink_4, networks.ethernet_10g, ranks_per_host=4)
+two_hosts = watch_collective(lecture_05.hierarchical, workers=8, network=hosts)
 groups = [range(4), range(4, 8)]
-watch(two_level, 8, "hosts", network=hosts, hosts=groups, title="Two levels: hosts first")
+two_hosts.player("hosts", hosts=groups, moments=1, title="Hierarchical: inside the hosts first")
 
 # %% [markdown]
-# Inside the hosts everything is over in an instant; what takes time is the cable. And there is a
-# third kind of network: computers with a cable to each of their two neighbours and no switch. A
-# message to somebody farther away passes everybody between. Which all-reduce suits which network?
+# A third network: a link to each neighbour and no switch. Messages to others are forwarded hop by
+# hop. Eight ranks, 1.12 MB:
 
 # %% name="three-networks"
-cabled = networks.ring(networks.ethernet_10g)
-schemes = {**ALLREDUCES, "two_level": two_level}
-print("milliseconds       any two alike    two hosts    cabled in a ring")
-for name in ("central", "butterfly", "halving_doubling", "two_level", "ring"):
-    taken = [virtual_s(schemes[name], 8, N_BYTES, net) * 1e3 for net in (network, hosts, cabled)]
-    print(f"{name:18} {taken[0]:12.3f} {taken[1]:12.3f} {taken[2]:14.3f}")
+nets = {"switch": network, "two hosts": hosts, "links in a circle": networks.ring(network)}
+names = ("central", "butterfly", "halving-doubling", "hierarchical", "ring")
+took = {
+    f: {k: lecture_05.simulated_s(f, 8, N_BYTES, net) for k, net in nets.items()} for f in names
+}
+best = [(2, "switch"), (2, "two hosts"), (4, "links in a circle")]
+table(took, units=dict.fromkeys(nets, "s"), told=best)
+
+# %% tags=["how-we-know"]
+# How we know: the marked ones are best, and by how much; 8 KB are another matter
+for row, column in best:
+    assert min(names, key=lambda f: took[f][column]) == names[row]
+assert np.allclose(list(took["ring"].values()), took["ring"]["switch"], rtol=1e-9)
+for net in nets.values():
+    of_8_kb = {f: lecture_05.simulated_s(f, 8, 8_000, net) for f in names}
+    assert min(of_8_kb, key=of_8_kb.get) == "butterfly"
+assert took["butterfly"]["two hosts"] > took["butterfly"]["switch"]
+assert took["hierarchical"]["two hosts"] < 0.6 * took["ring"]["two hosts"]
+assert str(weigh(ALLREDUCES["halving_doubling"], 4, N_BYTES)) == "4 α + 3/2 nβ"
+assert round(networks.nvlink_4.bandwidth_bytes_per_s / network.bandwidth_bytes_per_s) == 360
 
 # %% [markdown]
-# On hosts two levels halve the ring's time: $n$ instead of $\frac74 n$ bytes on the cable, each
-# way. The butterfly gets *slower*, although it has faster links now: in its last round all four
-# ranks of a host send whole vectors through one cable. Halving and doubling begins with near
-# partners, so that its large messages stay in the host: it is as good as two levels.
+# On hosts the butterfly gets *slower*, although it has faster links now: in its last round four
+# ranks send whole vectors through one link. Hierarchical sends n through it, the ring $\frac74 n$;
+# halving and doubling meets near partners first, so that its large messages stay inside.
 #
-# Cabled in a ring, the ring wins. It alone takes the same time on all three networks: nobody ever
-# talks to anybody but a neighbour. That is why it is used, and why an all-reduce is chosen for a
-# network, not once and for all.
+# In the circle the ring wins, and it takes the same time on all three networks: nobody talks to
+# anybody but a neighbour. *That* is why it is used for large vectors. For 8 KB the butterfly is
+# ahead on each of the three.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Does the order of adding matter?
+# ## 100 MB, and what the libraries do
 #
-# The transcript says what may be reduced: "commutative" operations, $a \circ b = b \circ a$. Is
-# that the right condition? Four ranks multiply a $2 \times 2$ matrix each, first round a ring, then
-# up a tree that keeps the ranks in order. Matrix products do *not* commute.
+# Real gradients are large. Eight ranks on a switch. The *double tree* (Sanders, Speck and Träff
+# 2009) lays two trees over the ranks, in which a leaf of one is an inner node of the other; each
+# adds up half of the vector, in segments, so that all levels work at once.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
+#
+# Show the last column only. The double tree's two rows are one algorithm with two sizes of segment.
+# </details>
 
-# %%
-def ring_product(comm, matrices):
-    """The ring's first half with products; every chunk is this rank's matrix at first."""
-    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    mine = [matrices[comm.rank]] * comm.size
-    for step in range(comm.size - 1):
-        incoming = (comm.rank - step - 1) % comm.size
-        arrived = comm.sendrecv(mine[(comm.rank - step) % comm.size], dst=right, src=left)
-        mine[incoming] = arrived @ mine[incoming]
-    return mine[(comm.rank + 1) % comm.size]  # the chunk that is complete
+# %% name="price-sheet"
+lecture_05.price_sheet([8_000, N_BYTES, 100_000_000], workers=8)
 
-
-# %%
-def ordered_tree_product(comm, matrices):
-    """Neighbouring blocks of ranks are multiplied, the lower ranks on the left."""
-    product, distance = matrices[comm.rank], 1
-    while distance < comm.size and comm.rank % (2 * distance) == 0:
-        product = product @ comm.recv(comm.rank + distance)
-        distance *= 2
-    if comm.rank > 0:
-        comm.send(product, comm.rank - distance)
-    return broadcast_tree(comm, product)
-
-
-# %% name="claim-3-23"
-matrices = rng.integers(-3, 4, size=(4, 2, 2))
-right = matrices[0] @ matrices[1] @ matrices[2] @ matrices[3]
-rings = run(ring_product, matrices, workers=4, backend="simulated").values
-trees = run(ordered_tree_product, matrices, workers=4, backend="simulated").values
-print("ring, right in chunk:", [(k + 1) % 4 for k in range(4) if (rings[k] == right).all()])
-print("ordered tree, right on rank:", [k for k in range(4) if (trees[k] == right).all()])
-one_by_one = ((1 + 2) / 2 + 3) / 2 / 2 + 4 / 2
-in_pairs = ((1 + 2) / 2 + (3 + 4) / 2) / 2
-print(f"halfway between: one by one {one_by_one}, in pairs {in_pairs}")
-assert sum((product == right).all() for product in rings) == 1
-assert all((product == right).all() for product in trees)
-assert one_by_one != in_pairs
+# %% tags=["how-we-know"]
+# How we know: what the double tree costs at 100 MB, in four segments a half and in 16 KB
+unit_s = 100_000_000 * network.beta_s_per_byte
+sheet = {name: lecture_05.simulated_s(name, 8, 100_000_000) / unit_s
+         for name in ("double tree", "double tree, 16 KB", "ring", "tree")}  # fmt: skip
+assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
+assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
+times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
+         for f in ("double tree, 16 KB", "ring")}  # fmt: skip
+grown_by = {f: large / small for f, (small, large) in times.items()}
+assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
 
 # %% [markdown]
-# **The claim:** an all-reduce takes a commutative, binary, element-wise operator; then its result
-# must be broadcast to all.
+# Our double tree in four large segments takes $4n\beta$, more than twice the ring: large messages
+# wait for their receive, and a parent serves one child after the other. In segments of 16 KB, which
+# leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8 KB
+# take twice as long on it, almost nine times as long on the ring. NCCL has it since version 2.4
+# (Jeaugey 2019).
 #
-# **Verdict on 3.23: imprecise.** What every algorithm needs is that brackets may move:
-# *associative*. "Halfway between $a$ and $b$" is commutative, but depends on the brackets. The
-# product is not commutative, and the ordered tree gets it right; the ring starts each chunk at
-# another rank, so only chunk 0 does: it needs both (Patarasuk and Yuan 2009). MPI always assumes
-# associativity, and asks whether an operator commutes. And the broadcast is one way among several:
-# butterfly and ring have none.
+# NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network), and
+# takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors,
+# halving-doubling for long ones (Thakur). Our `allreduce`:
+
+# %% name="what-allreduce-chooses"
+rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
+sizes = {"8 KB": 8_000, "800 KB": 800_000, "80 MB": 80_000_000}
+chosen = {
+    P: {size: choose_allreduce(P, n, **rates).name for size, n in sizes.items()}
+    for P in (4, 7, 512)
+}
+table({f"{P} workers": row for P, row in chosen.items()})
+
+# %% [markdown]
+# ## What may be reduced?
+#
+# Not only sums: MPI and NCCL offer a maximum, a product, or an operator of your own. It must be
+# *associative*, $(a \circ b) \circ c = a \circ (b \circ c)$; otherwise each algorithm finds
+# something else.
+
+# %%
+claim("3.23")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## And sums?
+# ## The game
 #
-# Whole numbers may be added in any order. Floating-point numbers may not, strictly: $(a+b)+c$ can
-# round differently. Eight ranks, eight algorithms: how many different results?
+# Eight cases, A to H: a network, P workers, n bytes. Choose an all-reduce for each. The best one
+# gives 100 points, one that takes twice as long 50. Add up your first answers: whoever always takes
+# the same one has fewer than 600; 700 are very good. (All-to-all is not offered: α and β do not say
+# what its P − 1 messages a round cost a processor.)
 
-
-# %%
-def own_row(comm, allreduce, rows):
-    """All-reduce this rank's row."""
-    return allreduce(comm, rows[comm.rank])
-
-
-# %%
-def results(rows):
-    """What each of the algorithms makes of the same rows."""
-    runs = [run(own_row, f, rows, workers=8, backend="simulated") for f in ALLREDUCES.values()]
-    return np.array([r.values[0] for r in runs])
-
-
-# %% name="order-of-additions"
-whole = results(rng.integers(-(10**9), 10**9, size=(8, 10_000)))
-x = rng.standard_normal((8, 10_000)).astype(np.float32)
-rounded = results(x)
-n_whole, n_rounded = (len({result.tobytes() for result in made}) for made in (whole, rounded))
-spread = np.ptp(rounded, axis=0)
-used = (spread / (2 * 7 * 2.0**-24 * np.abs(x).sum(axis=0))).max()
-print(f"different results: int64 {n_whole}, float32 {n_rounded}")
-print(f"all agree on {(spread == 0).mean():.0%} of the elements;", end=" ")
-print(f"largest difference: {used:.0%} of the bound 2(P-1)uΣ|x|")
-assert n_whole == 1 < n_rounded
-assert used < 1
-
-# %% [markdown]
-# One result in `int64`, to the last bit. In `float32` the difference between two orders is at most
-# $2(P-1)\,u \sum_i |x_i|$ with $u = 2^{-24}$ (Higham 1993), and it stays well below. Within *one*
-# run all ranks hold the same bits, whatever the algorithm: replicas that differ would drift apart.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Five hundred workers
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 3 minutes</summary>
 #
-# 512 virtual workers sum a vector of 4,096 bytes. The ring's chunk is a single number now. Predict
-# its time in milliseconds, from $2(P-1)$ rounds of 20 µs each. (The ring alone sends half a million
-# messages: the next cell works for some seconds.)
+# Two halves of the room, one answer each, alternating. C and G catch those who forget that 7 and 3
+# are no powers of two.
+# </details>
 
-# %%
-guess_ms = predict("512 workers, 4 KB: how long does the ring take?", "milliseconds")
-guess_ms
+# %% name="game"
+explore(lecture_05.play, case=list(lecture_05.CASES), answer=["?", *lecture_05.OFFERED])
 
-# %%
-names = ("central", "tree", "double_tree", "butterfly", "halving_doubling", "ring")
-virtual_ms = {name: virtual_s(ALLREDUCES[name], 512, 4096) * 1e3 for name in names}
-print(guess_ms.compare(round(virtual_ms["ring"], 3)))
-
-# %% name="thousand"
-alpha_beta = (network.latency_s, network.beta_s_per_byte)
-print("512 workers       4 KB: simulated    predicted    410 MB: predicted")
-for name, ms in virtual_ms.items():
-    small_s, large_s = (
-        predicted_s(f"allreduce_{name}", 512, n, *alpha_beta, item_bytes=8)
-        for n in (4096, 409_600_000)
-    )
-    told = "≤" if isinstance(small_s, AtMost) else " "  # is it an upper bound?
-    print(f"{name:18} {ms:12.3f} ms {told}{small_s * 1e3:8.3f} ms {told:>12}{large_s:6.2f} s")
-    assert "tree" in name or abs(ms / 1e3 / small_s - 1) < 1e-9
-
-# %% [markdown]
-# Half a million messages of 8 bytes: the ring spends 1,022 latencies, 20.4 ms, where the butterfly
-# spends nine, 0.2 ms. With a vector of 410 MB it is the other way round: 0.67 s against 2.95 s.
-# (The closed forms equal the simulator to the ninth digit; for the two kinds of trees they are
-# upper bounds, because some messages travel while others wait.) A central server would need more
-# than five minutes.
-#
-# Hence libraries have several algorithms and choose by size: MPICH takes the butterfly for short
-# vectors and Rabenseifner's for long ones (Thakur, Rabenseifner and Gropp 2005).
+# %% tags=["how-we-know"]
+# How we know: every case has one best answer, and no answer is best everywhere
+points = {c: {a: lecture_05.score(c, a) for a in lecture_05.OFFERED} for c in lecture_05.CASES}
+assert all(list(of_case.values()).count(100) == 1 for of_case in points.values())
+totals = {a: sum(of_case[a] for of_case in points.values()) for a in lecture_05.OFFERED}
+assert max(totals.values()) < 600
+assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code
@@ -784,18 +815,32 @@ for name, ms in virtual_ms.items():
 #
 # <details><summary>Answer</summary>
 #
-# $n^* = 8\alpha/\beta$ grows a hundredfold, because $\beta$ shrinks. More of your vectors are
-# "small" now: the butterfly, which has fewer latencies, gains more.
+# $n^* = 8\alpha/\beta$ grows a hundredfold, because β shrinks. More of your vectors are "small"
+# now: the butterfly, which has fewer latencies, gains more.
+# </details>
+
+# %% [markdown]
+# <details><summary>References</summary>
+#
+# Arnold, *Writing distributed applications with PyTorch*. Gibiansky 2017, *Bringing HPC techniques
+# to deep learning*. Graham and others 2016, *Scalable hierarchical aggregation protocol (SHArP)*.
+# Jeaugey 2019, *Massively scale your deep learning training with NCCL 2.4*; how NCCL chooses:
+# NVIDIA/nccl, issue 754. Patarasuk, Yuan 2009, *Bandwidth optimal all-reduce algorithms for
+# clusters of workstations*. Rabenseifner 2004, *Optimization of collective reduction operations*.
+# Sanders, Speck, Träff 2009, *Two-tree algorithms for full bandwidth broadcast, reduction and
+# scan*. Thakur, Rabenseifner, Gropp 2005, *Optimization of collective communication operations in
+# MPICH*.
 # </details>
 
 # %% [markdown]
 # ## What to remember
 #
-# - We wrote a tree, a butterfly and a ring with send and receive: 28 on all seven after 4 rounds,
-#   10 on all four after 2 swaps, and $\frac32 n$ sent by each rank of the ring.
-# - We predicted the size at which the ring overtakes the butterfly, $8\alpha/\beta$ with four
-#   ranks: 200,000 bytes, and found it there.
-# - We told two wrong rings from the right one by their bytes: $3n$ and $6n$ for the same sum.
+# - 28 on seven nodes after 4 rounds of a tree, 10 on four after 2 swaps, $\frac32 n$ sent by each
+#   rank of a ring of four. A right sum proves nothing about bytes: meter them.
+# - No end host can do with less than $\frac{2(P-1)}{P}\,n$; ring, all-to-all and halving-doubling
+#   reach it. Small vectors want few rounds: the ring overtakes at $n^* = 8\alpha/\beta$ with four.
+# - The network decides: hierarchical where hosts share a link, the ring where only neighbours are
+#   connected, trees or in-network reduction for thousands of ranks.
 #
-# Next: the exercise set 05, where you write them yourself. Lecture 06 hides the communication
-# behind the computation.
+# Next: the [exercises](../exercises/05_allreduce.ipynb), then [lecture
+# 06](06_overlap_and_scaling.ipynb). Before: [lecture 04](04_parameter_server.ipynb).

@@ -218,7 +218,7 @@ BAD_OUTPUTS = {
     "only HTML": (shown(text_html="<b>x</b>"), "needs text/plain"),
     "an address": (shown(text_plain="<object object at 0x7f2fb82ff0>"), "memory address"),
     "a path": (new_output("stream", name="stdout", text="in /home/me/x"), "names a folder"),
-    "too much": (new_output("stream", name="stdout", text="x" * 400_000), "more than 300,000"),
+    "too much": (new_output("stream", name="stdout", text="x" * 500_000), "more than 400,000"),
 }
 
 

@@ -211,6 +211,6 @@ def test_a_chart_writes_seconds_and_bytes_as_people_read_them():
     assert chart({"a": 0.00025}, unit="s").chart["bars"][0][2] == "250 µs"
     bars = chart({"a": float("inf"), "b": float("nan"), "c": 1.0}).chart["bars"]
     assert json.loads(json.dumps(bars, allow_nan=False)) == bars, "a page can hold it"
-    assert [bar[1:3] for bar in bars] == [[0.0, "inf"], [0.0, "nan"], [1.0, "1"]]
+    assert [bar[1:3] for bar in bars] == [[0.0, "inf"], [0.0, "?"], [1.0, "1"]]
     assert chart({"a": 2.0e6}, unit="bytes").chart["bars"][0][2] == "2 MB"
     assert isinstance(chart({"a": [(1, 2), (2, 3)]}, spread={"a": [[(1, 1), (2, 4)]]}), Chart)

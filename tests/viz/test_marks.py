@@ -40,6 +40,12 @@ def test_a_mark_stays_until_the_rank_notes_something_else():
     ]  # fmt: skip
 
 
+def test_the_sum_that_a_rank_holds_is_said_whatever_it_is():
+    marks, sayings = make_marks(noted((0, "holds", 28, 0.0), (1, "holds", 0, 1.0)), 1.0, 100)
+    assert sayings == [Saying("28", "holds 28"), Saying("0", "holds 0")]
+    assert marks == [Mark(0, 0, 0), Mark(1, 1, 1)]
+
+
 def test_words_no_numbers_and_small_ones_are_no_marks():
     trace = noted((0, "staleness", "old", 0.0), (1, "staleness", math.nan, 0.0), (2, "w", 3, 0.0))
     assert make_marks(trace, 1.0, 100) == ([], [])

@@ -1,11 +1,12 @@
 """The player in a real browser, on an exported page: no kernel, no network."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 import pytest
 
-from course_lib.trace.events import Compute, Message
+from course_lib.trace.events import Compute, Message, Note
 from course_lib.trace.replay import find_note
 from course_lib.trace.trace import Trace
 from course_lib.viz.animation.build_scene import make_scene
@@ -109,6 +110,15 @@ def test_what_was_noted_stands_beside_the_rank_and_on_its_lane(opened):
     scene = make_scene(trace, "star")
     n_marks = sum(mark.saying >= 0 for mark in scene.marks)
     assert page.locator(".lm-timeline .lm-mark").count() == n_marks > 3
+
+
+def test_the_sum_that_a_rank_holds_is_larger_than_other_notes(opened):
+    notes = [Note(0, "holds", 28, 0.0), Note(1, "staleness", 2, 0.0)]
+    page = opened(replace(map_reduce(4, 1), notes=notes), layout="star")
+    said = [page.locator(".lm-box").nth(rank).locator(".lm-said") for rank in (0, 1)]
+    assert [one.text_content() for one in said] == ["28", "2 old"]
+    large, small = (float(one.get_attribute("font-size")) for one in said)
+    assert large > 1.3 * small
 
 
 def test_a_token_is_drawn_where_it_is(opened):

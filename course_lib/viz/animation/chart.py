@@ -73,7 +73,7 @@ def chart(
     Parameters
     ----------
     data : dict of str to float, or dict of str to list of (float, float)
-        The bars' lengths, or the points of each curve.
+        The bars' lengths, NaN for one that is not told, or the points of each curve.
     x_label, y_label : str
         What the axes say, with their units.
     x_log, y_log : bool, default: False
@@ -200,6 +200,8 @@ def _range_of(values: Any, log: bool, from_zero: bool = False) -> tuple[float, f
 
 
 def _in_words(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "?"
     if unit == "s" and math.isfinite(value):
         return in_seconds(value)
     if unit == "bytes" and math.isfinite(value):

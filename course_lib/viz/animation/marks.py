@@ -1,4 +1,4 @@
-"""What ranks have noted of others: a gradient that was old, an update that was lost, or dropped."""
+"""What ranks have noted: a gradient that was old, an update that was lost, the sum they hold."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +33,7 @@ _SAYINGS = {
     "lost_update": ("{:g} lost", "has overwritten {:g} update{} of a parameter"),
     "lost_updates": ("{:g} lost", "has lost {:g} update{} in all"),
     "dropped": ("{:g} dropped", "has left out {:g} gradient{}"),
+    "holds": ("{:g}", "holds {:g}"),
 }
 
 
@@ -59,7 +60,7 @@ def make_marks(trace: "Trace", tick_s: float, most: int) -> tuple[list[Mark], li
     for note in trace.notes:
         if note.name in _SAYINGS and isinstance(note.value, int | float):
             told = said.setdefault((round(note.time_s / tick_s), note.rank), [])
-            if note.value >= 1:
+            if note.value >= 1 or note.name == "holds":
                 short, long = _SAYINGS[note.name]
                 s = "" if note.value == 1 else "s"
                 told.append(Saying(short.format(note.value), long.format(note.value, s)))

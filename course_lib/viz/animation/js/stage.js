@@ -175,11 +175,16 @@ function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
   const bar = draw("rect", { class: "lm-progress", x: -w / 2 + 3, y: h / 2 - 6 * Math.min(k, h / 30),
     height: 3 * Math.min(k, h / 30), width: 0 }, g);
   draw("path", { class: "lm-cross", d: `M${-w / 2} ${-h / 2}L${w / 2} ${h / 2}M${-w / 2} ${h / 2}L${w / 2} ${-h / 2}` }, g);
-  const mark = roomy && scene.marks.length ? draw("text", { class: "lm-note lm-said", y: h / 2 + 8 * k, "font-size": 12 * k }, g) : null;
+  const mark = roomy && scene.marks.length ? draw("text", { class: "lm-note lm-said" }, g) : null;
   let now = "";
   return ({ state, word: text, progress, cells, doing, said }) => {
     fill?.(cells);
-    if (mark) mark.textContent = scene.sayings[said]?.[0] ?? "";
+    if (mark) {
+      mark.textContent = scene.sayings[said]?.[0] ?? "";
+      const short = mark.textContent.length < 4; // a number is the story itself
+      mark.setAttribute("font-size", (short ? 17 : 12) * k);
+      mark.setAttribute("y", h / 2 + (short ? 7 : 8) * k);
+    }
     if (now !== state + text) {
       now = state + text;
       g.setAttribute("data-state", state);
