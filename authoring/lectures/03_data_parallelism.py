@@ -7,9 +7,9 @@
 # - name five bugs that break this, and find each by comparing a few numbers
 # - see whether a larger batch really trains in fewer steps, and not fall into the usual trap
 #
-# Part 1 takes 22 minutes, part 2 takes 26. Needs: 4 processes, no GPU. You should have met the
-# partial sums of [lecture 02](02_map_reduce.ipynb). Then: the
-# [exercises](../exercises/03_data_parallelism.ipynb), and [lecture
+# Part 1 takes 22 minutes, part 2 takes 26; plan twice that if you try everything. Needs: 4
+# processes, no GPU. You should have met the partial sums of [lecture 02](02_map_reduce.ipynb).
+# Then: the [exercises](../exercises/03_data_parallelism.ipynb), and [lecture
 # 04](04_parameter_server.ipynb), which puts a server in the middle.
 
 # %% tags=["set-up"]
@@ -65,21 +65,20 @@ def torch_mlp(w):
     return net
 
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# # Part 1 · The same steps on many machines
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the whole lecture</summary>
 #
-# <details><summary>For lecturers: part 1 in 22 minutes</summary>
-#
-# Run all cells before class: one minute. Collect answers to the title's question before anything
-# runs, and ask again at the end of the part. Task and scheme 10 minutes (let the class explain the
-# player's three phases), DDP 3 (show the table of words, then only the result), own rows 3, the
-# last bits 3, BatchNorm 3. With 40 minutes for the whole lecture leave out BatchNorm here, and
-# `nn.DataParallel` and the landscape in part 2.
+# Run all cells before class: one minute. Part 1 takes 22 minutes, part 2 takes 24. With 40 in all
+# leave out BatchNorm, `nn.DataParallel` and the landscape. Collect answers to the title's
+# question before anything runs, and ask again at the end of part 1.
 #
 # Common misconceptions: "each worker trains its own model"; "averaging is always right" (not for
 # unequal parts, not for Adam); "replicas find together again by themselves"; "eight GPUs need
 # eight times the learning rate".
 # </details>
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # Part 1 · The same steps on many machines
 #
 # Four sources describe this scheme, and they do not agree. One averages gradients, two add them
 # up. One says that the result is *identical*, one offers variants for which it is not. We run all
@@ -97,14 +96,33 @@ model.n_parameters, plan.steps_per_epoch(len(y)) * plan.epochs
 
 
 # %% [markdown]
-# 2,410 parameters, 22 steps.
+# 2,410 parameters, 22 steps. Five words that follow us through the course:
+#
+# | word | what it means |
+# |---|---|
+# | *worker* | a process that computes; often on a machine or GPU of its own |
+# | *rank* | a worker's number: 0, 1, 2, 3 |
+# | *replica* | a worker's copy of the model |
+# | *all-reduce* | every rank gives an array, every rank gets the sum of all |
+# | *virtual time* | the time that the simulator counts: what the run would take on its network |
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The scheme
 #
 # Every worker has the whole model and its own part of each batch. In a step it computes the
-# gradient over its part; an *all-reduce* adds the parts up, so that everybody has the gradient of
-# the whole batch (lecture 05 shows how); each takes the same step from the same place.
+# gradient over its part; an all-reduce adds the parts up, so that everybody has the gradient of
+# the whole batch (lecture 05 shows how); each takes the same step from the same place. Read the
+# four lines that count: `partial_gradient`, `allreduce`, `sgd.step`, and the `for` above them.
+# `comm.compute` and `comm.note` only write down what the pictures show.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the scheme, 10 minutes</summary>
+#
+# Show the table of words (left ours, right PyTorch's) before the vote. Most of a class vote for
+# some hundreds of the 2,410. Then the player: let the class name its three phases, and ask what
+# is sent before the first step, and to whom (a broadcast along a tree; the ring carries the
+# all-reduces).
+# </details>
 
 # %%
 source(data_parallel, part="for examples")
@@ -142,8 +160,9 @@ assert accuracy(serial.w) > 0.6
 
 # %% [markdown]
 # None: equal to the last digit or two of 16. The steps of many machines are the steps of one.
-# Watch two of these steps on four simulated workers: broadcast, compute, all-reduce on a ring,
-# step.
+# Watch two of these steps on four simulated workers; press *play*. First rank 0 broadcasts the
+# parameters along a tree, across the ring; then each computes; then the gradient travels round the
+# ring in quarters, twice; the sliver at the end of a step is the update.
 
 # %%
 two_steps = replace(plan, batch_size=704, epochs=1)
@@ -155,6 +174,14 @@ player(watched.trace, layout="ring", title="Data parallelism: two steps on four 
 #
 # `DistributedDataParallel` (DDP) over gloo, on four processes. Ours are the start of the processes,
 # the first parameters and `plan.shares`, which says whose images are whose; all else is PyTorch's.
+# (*gloo* is the library that carries PyTorch's messages between CPUs.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: DDP, 3 minutes</summary>
+#
+# Show that the loop is the one they know; the only new line is the class around `net`. Ask where
+# the all-reduce is: in `backward()`, as hooks. Do not explain the file store.
+# </details>
 
 
 # %%
@@ -182,6 +209,10 @@ with tempfile.TemporaryDirectory() as folder:
 assert max(difference(w, real.values[0].w) for w in theirs) < 1e-12
 assert difference(train(model, X, y, replace(plan, learning_rate=0.51)).w, theirs[0]) > 1e-3
 
+# %% [markdown]
+# **Change it and run it again.** Put `plan.learning_rate * 1.001` into `with_ddp`, and run the two
+# cells above once more. What becomes of the yes? How small a change does the comparison still see?
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Each rank loads only its own rows
 #
@@ -189,6 +220,14 @@ assert difference(train(model, X, y, replace(plan, learning_rate=0.51)).w, their
 # *loads* only what it needs. PyTorch's `DistributedSampler` says which: it shuffles all numbers
 # with a seed that everybody has (another order in each epoch), and rank r takes every P-th from
 # the r-th on.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: own rows, 3 minutes</summary>
+#
+# Draw eight numbers on the board: rank 0 of two takes 0, 2, 4, 6, rank 1 takes 1, 3, 5, 7. The
+# first batch of four is 0, 1, 2, 3: two from each. Ask what happens with seven numbers, before
+# the text answers.
+# </details>
 
 # %%
 folder = tempfile.mkdtemp()
@@ -252,6 +291,13 @@ assert difference(padded, alone) > 1e-6
 # (lecture 05), once with numbers of 16 digits, once of 7, and once with numbers that need no
 # rounding at all.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the last bits, 3 minutes</summary>
+#
+# Vote on "identical": to the bit, to 12 digits, only nearly. Have $(0.1 + 0.2) + 0.3$ and $0.1 +
+# (0.2 + 0.3)$ computed. The third row of the table shows that the algorithm is not to blame.
+# </details>
+
 # %% name="orders"
 kinds = {
     "float64": mlp(64, 32, 10),
@@ -286,6 +332,13 @@ claim("3.13")
 # part of the batch. Two small convolutional networks, four steps on four workers. Predict for each:
 # equal to one machine up to rounding, or not?
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: BatchNorm, 3 minutes</summary>
+#
+# Ask for the mean of [1, 3, 5, 7], then for the means of [1, 3] and [5, 7]: a worker subtracts the
+# mean of its own part. Leave out if there are only 40 minutes.
+# </details>
+
 # %% name="batch-norm"
 four_steps, few = replace(plan, epochs=1), (X[:512], y[:512])
 nets = {"without BatchNorm": conv_net(channels=2), "with": conv_net(channels=2, batch_norm=True)}
@@ -317,20 +370,20 @@ assert [round(100 * share) for share in read] == [91, 92]
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Five ways to break it, and how far it goes
 #
-# <details><summary>For lecturers: part 2 in 24 minutes</summary>
-#
-# Sum or mean 4 minutes (vote on the four bars before they are drawn), `nn.DataParallel` 2, the
-# forgotten broadcast 4 (vote: closer, farther, as far?), the diagnosis 6 (one case by all together,
-# then in pairs; at a rate of 0.1 let them find out that the bug *helps*), averages 4, the batch 6:
-# show the rule's curve first and ask whether they would buy the machines.
-# </details>
-#
 # ## Sum or mean?
 #
 # One source *averages* gradients, two *add them up*. Who is right depends on whose loss it is. A
 # worker may take the mean loss over its own 32 images; or there may be *one* loss, the mean over
 # all 128, in which each image counts $\frac1{128}$. Four combinations: which two are one machine's
 # step? Vote before you run it.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: sum or mean, 6 minutes</summary>
+#
+# Vote on the four bars before they are drawn. Someone will say that the factor 4 goes into the
+# learning rate: true for SGD, until the number of workers changes. `nn.DataParallel` takes 2 of
+# the 6 minutes; ask which link is full before the bytes are drawn.
+# </details>
 
 # %% name="sum-or-mean"
 w0, whole = model.initial(), model.gradient(model.initial(), (X[:128], y[:128]))[1]
@@ -390,13 +443,21 @@ claim("2.18")
 # This is the loop as one writes it first. Its last argument, `bug`, plants one of five bugs: one in
 # the first parameters (not shown), one in each of four lines.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the forgotten broadcast, 4 minutes</summary>
+#
+# Vote before the race: closer, farther, as far. Most say closer: "they get the same gradients".
+# Yes, and equal steps keep a distance. Press *play*; the lower panel is the answer.
+# </details>
+
 # %%
 source(lecture_03.broken, part="for batch")
 
 # %% [markdown]
 # The most treacherous one: `data_parallel` begins with a broadcast of rank 0's parameters. Suppose
 # we forget it, and every worker draws its own. From then on all add up their gradients and take the
-# same steps. How far apart are the replicas after 22 steps, if they begin at a distance of 1?
+# same steps. How far apart are the replicas after 22 steps, if they begin at a distance of 1? In
+# the picture below press *play*: above the losses, below how far the replicas lie apart.
 
 # %%
 far = predict("Distance of the replicas after 22 steps, at first 1?", "times the first distance")
@@ -435,6 +496,13 @@ assert last[None] < last["no broadcast"] < 0.9 * lecture_03.mean_loss(runs["no b
 # Five trainings, A to E, each with one of the five bugs. You see the loss (grey: as it should be)
 # and five numbers a rank, above them those of one machine. Look, decide, choose your answer. Then
 # move the rate to 0.1, and look at the loss of case E again.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: which bug, 6 minutes</summary>
+#
+# One case all together, then in pairs. Set the answer back to "?" before another case. At a rate
+# of 0.1 let them find out that the bug of case E *helps*.
+# </details>
 
 
 # %%
@@ -489,7 +557,15 @@ assert "sum for mean" not in shown[0.1]
 # Another way to synchronise: every worker steps alone k times, then all set their parameters to
 # the mean (*parameter averaging*; *local SGD*, Stich 2019). A linear regression with two parameters
 # shows it: 64 points of a wave, and each of 4 workers keeps 16 neighbours. Their own best lines
-# point in four directions.
+# point in four directions. In the landscape each dot is a replica, and the black ring is their
+# mean.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: averages, 4 minutes</summary>
+#
+# Play k = 1, 8, 48 in this order, and ask before each: where does the ring end? Leave the
+# landscape out if there are only 40 minutes; the four bars below are the surprise.
+# </details>
 
 
 # %%
@@ -535,12 +611,12 @@ assert losses_at[1] <= losses_at[4] < losses_at[48]
 
 # %% [markdown]
 # With k = 1 the dots part by one step and meet at once: from one place, the mean of the steps is
-# the step along the mean gradient. That holds with momentum too: each worker's velocity is a *sum*
-# of gradients, and the mean of sums is the sum of means. It does not hold for Adam, which divides
-# by a root of squares. With larger k each replica runs towards its own minimum before they meet:
-# another algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at the end:
-# *one-shot* averaging. How good is that for a network? Four workers with 352 images each, ten
-# epochs alone, then one mean; once they begin alike, once each from its own first parameters.
+# the step along the mean gradient. With momentum, too: a velocity is a *sum* of gradients, and the
+# mean of sums is the sum of means. Not with Adam, which divides by a root of squares. With larger k
+# each replica runs towards its own minimum before they meet: another algorithm, which sends
+# $\frac1k$ of the messages. With k = 48 they meet once, at the end: *one-shot* averaging. How good
+# is that for a network? Four workers with 352 images each, ten epochs alone, then one mean; once
+# they begin alike, once each from its own first parameters.
 
 # %% name="one-shot"
 ten = Plan(learning_rate=0.5, batch_size=32, epochs=10)
@@ -576,6 +652,13 @@ claim("2.11")
 # rate. We count *steps* until the loss on the test images is below 0.5. First as one is told to:
 # the rate is 0.1 at a batch of 32, and scaled from there.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the batch, 6 minutes</summary>
+#
+# Show the rule's bars first, and ask whether they would buy the machines. Then move the slider of
+# the second picture slowly from 32 to 1,408: the lowest point hardly moves to the right.
+# </details>
+
 # %% name="scaling"
 batches, train_set = (8, 32, 96, 352, 1408), (X, y)
 test_set = digits.X_test, digits.y_test
@@ -603,7 +686,8 @@ explore(lambda batch: lecture_03.rates_chart(sweep[batch], batch), batch=knob(ba
 
 # %% [markdown]
 # The rule wants 6.3. The best rate hardly moves: 0.4 for 8 images, 0.57 for 32, about 1 for all
-# larger ones, and at 1.6 most runs of every batch size fail. Now each batch at its own best:
+# larger ones, and at 1.6 most runs of every batch size fail. Now each batch at its own best.
+# (**Change it and run it again:** ask for a loss of 0.4 in `steps_of`. Is the curve still flat?)
 
 # %% name="tuned"
 tuned = {B: min(of_rate.values(), key=np.median) for B, of_rate in sweep.items()}
@@ -631,7 +715,7 @@ assert sum(failed.values()) >= 3
 # stop to save steps. The rule had looked perfect because its baseline was untuned: Shallue and
 # others (2019) find this in many papers.
 #
-# So the honest price of three machines with 32 images each: 35 steps in place of 48, and 96/32 ·
+# So the price of three machines with 32 images each: 35 steps in place of 48, and 96/32 ·
 # 35/48 = 2.2 times as many epochs. Whether that is faster depends on what a step costs: lecture 06.
 
 # %%
@@ -650,8 +734,9 @@ claim("3.10")
 # <details><summary>Answer</summary>
 #
 # The batch is four times as large, an epoch has a quarter of the steps. Do not trust a rule: *tune*
-# the rate for the new batch, with a warm-up, and compare with the old batch at *its* best rate, in
-# epochs and in seconds. Past the critical batch size the best rate hardly grows.
+# the rate for the new batch (a *warm-up*, a small rate for the first steps, helps), and compare
+# with the old batch at *its* best rate, in epochs and in seconds. Past the critical batch size the
+# best rate hardly grows.
 # </details>
 
 # %% [markdown]

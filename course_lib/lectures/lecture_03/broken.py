@@ -200,7 +200,8 @@ def diagnose(case: str, answer: str, runs: Mapping[str | None, Any], alone: Any)
     bug, usual = CASES[case], "as it should be"
     said = "Which bug is it? Choose your answer."
     if answer != "?":
-        said = f"Yes: {SIGNS[bug]}." if answer == bug else f"No: with that, {SIGNS[answer]}."
+        right = answer == bug
+        said = f"Yes: {SIGNS[bug]}." if right else f"Not case {case}: with that, {SIGNS[answer]}."
     curves = {usual: mean_loss(runs[None]), f"case {case}": mean_loss(runs[bug])}
     seen = checksums(runs[bug].values, alone.values[0])
     return chart(
@@ -210,6 +211,17 @@ def diagnose(case: str, answer: str, runs: Mapping[str | None, Any], alone: Any)
 
 
 def mean_loss(made: Any) -> list[tuple[float, float]]:
-    """Return the mean of the ranks' losses, step by step."""
+    """Average the ranks' losses, step by step.
+
+    Parameters
+    ----------
+    made : Result
+        A run of ``broken``.
+
+    Returns
+    -------
+    list of (float, float)
+        The number of each update, from 1, and the mean of the ranks' losses before it.
+    """
     losses = np.mean([one.losses for one in made.values], axis=0)
     return [(float(step), float(loss)) for step, loss in enumerate(losses, start=1)]
