@@ -396,15 +396,6 @@ steps = {
 }
 chart(steps, x_label="length of the step, one machine's = 1", x_range=(0, 4.4))
 
-# %% tags=["how-we-know"]
-# How we know: which two are one machine's gradient, in every parameter
-fits = [
-    (loss, how.__name__) for loss, part in parts.items() for how in (np.sum, np.mean)
-    if difference(how(part, axis=0), whole) < 1e-12
-]  # fmt: skip
-assert fits == [("own losses", "mean"), ("one loss", "sum")]
-assert [round(step, 9) for step in steps.values()] == [4, 1, 1, 0.25]
-
 # %% [markdown]
 # With one loss the sum, with own losses the mean. `nn.DataParallel`, PyTorch's first class for
 # this, has one loss: it scatters the batch from the first device, gathers the *outputs* there and
@@ -430,7 +421,13 @@ sent = {name: r.trace.bytes_sent()[0] for name, r in made.items()}
 chart(sent, unit="bytes", x_label="sent by rank 0 in 22 steps")
 
 # %% tags=["how-we-know"]
-# How we know: both are one machine's model, and how much more the first device sends
+# How we know: which two are one machine's gradient; what the first device sends more than a rank
+fits = [
+    (loss, how.__name__) for loss, part in parts.items() for how in (np.sum, np.mean)
+    if difference(how(part, axis=0), whole) < 1e-12
+]  # fmt: skip
+assert fits == [("own losses", "mean"), ("one loss", "sum")]
+assert [round(step, 9) for step in steps.values()] == [4, 1, 1, 0.25]
 assert all(difference(r.values[0].w, serial.w) < 1e-12 for r in made.values())
 assert 3.5 < sent["nn_data_parallel"] / sent["data_parallel"] < 4
 
@@ -762,6 +759,16 @@ claim("3.10")
 # </details>
 
 # %% [markdown]
+# <details><summary>References</summary>
+#
+# P. Goyal and others, "Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour",
+# 2017 · S. Li and others, "PyTorch Distributed: Experiences on Accelerating Data Parallel
+# Training", VLDB 2020 · S. McCandlish and others, "An Empirical Model of Large-Batch Training",
+# 2018 · C. Shallue and others, "Measuring the Effects of Data Parallelism on Neural Network
+# Training", JMLR 2019 · S. Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019.
+# </details>
+
+# %% [markdown]
 # ## What to remember
 #
 # - One network on 1, 2, 4 and 32 workers, 22 steps: equal to one machine to 1e-12, with a quarter
@@ -769,12 +776,6 @@ claim("3.10")
 # - Five bugs: four are found by comparing ranks, one by comparing with one machine. The loss proves
 #   nothing.
 # - A larger batch saves steps up to the critical batch size. Compare each batch at its best rate.
-#
-# References: P. Goyal and others, "Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour",
-# 2017 · S. Li and others, "PyTorch Distributed: Experiences on Accelerating Data Parallel
-# Training", VLDB 2020 · S. McCandlish and others, "An Empirical Model of Large-Batch Training",
-# 2018 · C. Shallue and others, "Measuring the Effects of Data Parallelism on Neural Network
-# Training", JMLR 2019 · S. Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019.
 #
 # Next: the [exercises](../exercises/03_data_parallelism.ipynb), then
 # [lecture 04](04_parameter_server.ipynb). Before: [lecture 02](02_map_reduce.ipynb).
