@@ -157,7 +157,10 @@ def test_the_command_prints_them_on_real_processes(words, capsys):
             "--scheme split_weights --model alexnet --workers 11 --backend simulated",
             "one of the 10 outputs of fc8 at least: use 10 ranks at most; --model deep_mlp can be",
         ),
-        ("--scheme data_parallel --splits 2", "--splits is for --scheme hybrid, not data_parallel"),
+        (
+            "--scheme data_parallel --splits 2",
+            "--splits is for --scheme distbelief or hybrid, not data_parallel",
+        ),
     ],
 )
 def test_what_cannot_be_divided_is_refused_before_anything_is_started(words, told, capsys):
