@@ -79,12 +79,12 @@ def serve(
     losses = []
     for _ in plan.shares(n_examples):
         for dst in workers:
-            comm.send(kept, dst)
+            comm.send(kept, dst, tag="parameters")
         comm.note("loss_partial", 0.0)  # it computes nothing of the loss
         losses.append(0.0)
         total = kept * 0
         for src in workers:  # in another order than other servers, in the same in every run
-            total += comm.recv(src)
+            total += comm.recv(src, tag="gradient")
         norm = norm_of_all(plan, total, partial(add_up, comm, servers)) if own else None
         with comm.compute("update", flops=2.0 * len(kept)):
             sgd.step(total, norm)
@@ -109,14 +109,14 @@ def work(
     losses = []
     for examples, weight in plan.shares(len(y), number, n_workers):
         for src in servers:
-            unpack(comm.recv(src), shards[src], w)
+            unpack(comm.recv(src, tag="parameters"), shards[src], w)
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):
             loss, grad = partial_gradient(model, w, batch, weight)
         comm.note("loss_partial", loss)
         losses.append(loss)
         for dst in servers:
-            comm.send(pack(grad, shards[dst]), dst)
+            comm.send(pack(grad, shards[dst]), dst, tag="gradient")
     share_out(comm, shards, w)
     return Training(w, losses)
 

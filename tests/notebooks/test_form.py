@@ -11,6 +11,7 @@ SECOND_EDITION = (
     "01_gradient_descent",
     "02_map_reduce",
     "03_data_parallelism",
+    "04_parameter_server",
     "05_allreduce",
 )
 """The lectures that are held to the form, by the names of their scripts."""
