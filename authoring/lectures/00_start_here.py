@@ -7,10 +7,10 @@
 # - say what a message costs on your computer, and predict what it costs elsewhere
 # - recognise a crash and a deadlock, find out who waits for whom, and fix both
 #
-# 30 minutes; the first surprise comes within five. Needs: 4 processes, no GPU, no network. Nothing
-# comes before this lecture. Then: the [exercises](../exercises/00_start_here.ipynb), and [lecture
-# 01](01_gradient_descent.ipynb), what training does before it is distributed. If a cell fails here
-# that should not, run the doctor at the end.
+# Part 1 takes 20 minutes, part 2 takes 14; the first surprise comes within five. Needs: 4
+# processes, no GPU, no network. Nothing comes before this lecture. Then: the
+# [exercises](../exercises/00_start_here.ipynb), and [lecture 01](01_gradient_descent.ipynb), what
+# training does before it is distributed. If a cell fails unexpectedly, run the doctor at the end.
 
 # %% tags=["set-up"]
 # Set-up: imports; nothing here is random, so no seed is needed
@@ -28,13 +28,14 @@ from course_lib.costs import fit_line
 from course_lib.lectures import lecture_00
 from course_lib.measure import message_times
 from course_lib.viz import claim, explore, knob, player, predict, timeline
+from course_lib.words.units import in_seconds
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture</summary>
 #
-# Run all cells before class: less than a minute; four cells fail on purpose. It is 30 minutes of
-# reading and trying, 45 with a class. With less, leave out MPI, the explorer of the relay, and the
-# crash.
+# Run all cells before class: less than a minute; three cells fail on purpose. Part 1 takes 24
+# minutes with a class, part 2 takes 20. With 40 in all, leave out "Why several?" and the relay's
+# explorer.
 #
 # Ask who has several computers at hand; then run the first cell on a laptop. Common misconceptions:
 # "workers are threads and see my variables" (they are processes with their own memory); "a send
@@ -189,11 +190,13 @@ real = run(relay, workers=4)
 guess_number.compare(real.values[0][0])
 
 # %% [markdown]
-# Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4. Watch the four messages: what you see is a
-# record of this run, nothing else. Press *play*, or use the space bar and the arrow keys.
+# Rank 1 doubles the 1, rank 2 the 2, rank 3 the 4. Watch the four messages. What you see is the
+# record of this run, nothing else; beside a rank stands the number that it has received. Press
+# *play*, or use the space bar and the arrow keys.
 
 # %% tags=["nbval-ignore-output"]
-player(real.trace, layout="ring", title="A number on four real processes", even_steps=True)
+watched = lecture_00.with_received(real)
+player(watched, layout="ring", title="Four real processes", even_steps=True)
 
 # %% [markdown]
 # A hatched bar is a rank that waits. Only the worker that has the number can do something; the
@@ -210,11 +213,11 @@ player(real.trace, layout="ring", title="A number on four real processes", even_
 #
 # | here | `torch.distributed` | MPI (`mpi4py`) |
 # |---|---|---|
-# | `run(fn, workers=4)` | `torchrun`, `init_process_group` | `mpiexec -n 4 python …` |
+# | `run(fn, workers=4)` | `torchrun`, `init_process_group` | `mpiexec -n 4 …` |
 # | `comm.rank`, `comm.size` | `get_rank()`, `get_world_size()` | `Get_rank()`, `Get_size()` |
 # | `comm.send(x, dst=1)` | `send(x, dst=1)` | `Send(x, dest=1)` |
 # | `x = comm.recv(src=0)` | `recv(x, src=0)` | `Recv(x, source=0)` |
-# | `comm.sendrecv(x, dst, src)` | `batch_isend_irecv([…])` | `Sendrecv(x, dest, …)` |
+# | `comm.sendrecv(x, 1, 0)` | `batch_isend_irecv([…])` | `Sendrecv(x, 1, …)` |
 # | `comm.barrier()` | `barrier()` | `Barrier()` |
 # | `allreduce(comm, x)` | `all_reduce(x)` | `Allreduce(x, total)` |
 #
@@ -244,9 +247,10 @@ def relay_in_torch(rank, size):
 
 # %%
 def with_gloo(comm, fn, store, patience_s):
-    """Let these processes find each other through a file, and call ``fn`` on each."""
-    who = {"rank": comm.rank, "world_size": comm.size, "timeout": timedelta(seconds=patience_s)}
-    dist.init_process_group("gloo", f"file://{store}", **who)
+    """Let processes find each other through a file, then call ``fn`` on each."""
+    who = {"rank": comm.rank, "world_size": comm.size}
+    patience = timedelta(seconds=patience_s)
+    dist.init_process_group("gloo", f"file://{store}", patience, **who)
     value = fn(dist.get_rank(), dist.get_world_size())
     dist.destroy_process_group()
     return value
@@ -254,12 +258,12 @@ def with_gloo(comm, fn, store, patience_s):
 
 # %% name="rosetta"
 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-    theirs = run(with_gloo, relay_in_torch, f"{folder}/store", 60, workers=4).values
-{"PyTorch's numbers are ours, on every rank": theirs == [number[0] for number in real.values]}
+    gloo = run(with_gloo, relay_in_torch, f"{folder}/store", 60, workers=4)
+{"ours": [number.item() for number in real.values], "PyTorch's": gloo.values}
 
 # %% tags=["how-we-know"]
 # How we know: the numbers by rank, the messages; and our own relay over gloo gives the same
-assert [number[0] for number in real.values] == [8, 1, 2, 4]
+assert gloo.values == [number.item() for number in real.values] == [8, 1, 2, 4]
 assert (real.trace.n_messages, real.trace.n_bytes) == (4, 4 * 8)
 over_gloo = run(relay, workers=4, backend="torch")
 assert over_gloo.values == real.values
@@ -289,8 +293,9 @@ guess_ratio = predict("How many times as long does it take?", "times")
 guess_ratio
 
 # %% tags=["nbval-ignore-output"]
-points = message_times((8, 100, 1_000, 8_000, 16_000, 32_000, 125_000, 1_000_000, 8_000_000))
-shortest = {size: min(time for n, time in points if n == size) for size, _ in points}
+sizes = 8, 104, 1_000, 8_000, 16_000, 32_000, 128_000, 1_000_000, 8_000_000
+points = message_times(sizes)  # bytes and seconds, five points of each size
+shortest = {size: min(t for n, t in points if n == size) for size in sizes}
 guess_ratio.compare(round(shortest[8_000] / shortest[8], 1))
 
 # %% [markdown]
@@ -307,7 +312,7 @@ def through_the_points(alpha_us, bandwidth):
 
 
 alphas = knob([1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100], label="α", unit="µs")
-bandwidths = knob([0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20], label="bandwidth", unit="GB/s")
+bandwidths = knob([0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30], label="1/β", unit="GB/s")
 explore(through_the_points, alpha_us=alphas, bandwidth=bandwidths)
 
 # %% [markdown]
@@ -317,17 +322,17 @@ explore(through_the_points, alpha_us=alphas, bandwidth=bandwidths)
 
 # %% tags=["nbval-ignore-output"] name="kept"
 mine, where = lecture_00.keep(fit_line(points))
-(where, f"α = {mine.latency_s * 1e6:.1f} µs", f"{mine.bandwidth_bytes_per_s / 1e9:.1f} GB/s")
+where
 
 # %% [markdown]
 # With α and β we can say what any message costs, also where nobody lets us measure. The others are
 # what standards and makers say. ▸ marks where the latency is more than half of the price.
 
 # %% tags=["nbval-ignore-output"]
-known = [networks.ethernet_1g, networks.ethernet_10g, networks.infiniband_ndr, networks.wan]
+known = networks.ethernet_1g, networks.ethernet_10g, networks.infiniband_ndr
 contents = {"a number, 8 B": 8, "a small model, 19 kB": 19_280}
 contents |= {"ResNet-50, 102 MB": 102_000_000, "GPT-3, 350 GB": 350_000_000_000}
-lecture_00.message_prices([mine, *known], contents)
+lecture_00.message_prices([mine, *known, networks.wan], contents)
 
 # %% tags=["how-we-know"]
 # How we know: what is kept is what was fitted; and the stated numbers are those of the text
@@ -360,7 +365,7 @@ assert (lecture_00.STATED.latency_s, round(1e-9 / 3e-10, 1)) == (10e-6, 3.3)
 # </details>
 
 # %%
-guess_ms = predict("A thousand workers, a thousand hops: how many milliseconds?", "milliseconds")
+guess_ms = predict("How long do a thousand hops take?", "milliseconds")
 guess_ms
 
 # %%
@@ -368,18 +373,18 @@ thousand = run(relay, workers=1000, backend="simulated")
 guess_ms.compare(round(thousand.elapsed_s * 1e3, 4))
 
 # %%
-links = {"10 Gbit/s": networks.ethernet_10g, "InfiniBand": networks.infiniband_ndr}
-links |= {"this computer": mine, "New York to Paris": networks.wan}
+links = {"10 Gbit/s": networks.ethernet_10g, "this computer": mine}
+links |= {"InfiniBand": networks.infiniband_ndr, "New York to Paris": networks.wan}
 
 
 def relay_on(workers, network):
     """The relay, in virtual time."""
-    result = run(relay, workers=workers, backend="simulated", network=network)
-    title = f"{workers} hops: {result.elapsed_s * 1e6:,.1f} µs"
-    return player(result.trace, layout="ring", title=title)
+    made = run(relay, workers=workers, backend="simulated", network=network)
+    title = f"{workers} hops: {in_seconds(made.elapsed_s)}"
+    return player(lecture_00.with_received(made), layout="ring", title=title)
 
 
-explore(relay_on, workers=knob([2, 4, 8, 16, 32], start=4), network=links)
+explore(relay_on, workers=knob([2, 4, 8, 16], start=4), network=links)
 
 # %% tags=["how-we-know"]
 # How we know: P hops are P (α + 8 β), the values are those of the processes, and messages the same
@@ -391,8 +396,8 @@ for network in links.values():
 assert abs(thousand.elapsed_s / (1000 * 20.0064e-6) - 1) < 1e-9
 simulated = run(relay, workers=4, backend="simulated")
 assert simulated.values == real.values
-sent = [sorted((m.src, m.dst, m.n_bytes) for m in r.trace.messages) for r in (simulated, real)]
-assert sent[0] == sent[1]
+sent = {tuple(sorted(m[:2] for m in made.trace.messages)) for made in (simulated, real)}
+assert sent == {((0, 1), (1, 2), (2, 3), (3, 0))}
 
 # %% [markdown]
 # Real processes tell the truth about this computer. The simulator tells us about computers that we
@@ -428,8 +433,12 @@ def average_of_shard(comm, numbers):
 
 run(average_of_shard, [3, 1, 4], workers=4)
 
+# %%
+lengths = [len([3, 1, 4][rank::4]) for rank in range(4)]
+guess_rank.compare(lengths.index(0))
+
 # %% [markdown]
-# Rank 3: three numbers for four workers, so its shard is empty, and it divides by the length. Read
+# Three numbers for four workers: the shard of rank 3 is empty, and it divides by the length. Read
 # the error from the top. It names the *rank*, the *cell and line*, and the reason. The last lines
 # say what became of the others. No process is left behind.
 #
@@ -454,8 +463,8 @@ parts, round(total / count, 4)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A hang
 #
-# Now every rank gives its own number to the right, all at the same time. Each receives from the
-# left, then sends to the right. How many of the four ranks get a number?
+# Now every rank hands its numbers to the right, all at the same time. Each receives from the left,
+# then sends to the right. How many of the four ranks receive anything?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: a hang, 10 minutes</summary>
@@ -468,11 +477,11 @@ parts, round(total / count, 4)
 # </details>
 
 # %%
-guess_ranks = predict("How many of the four ranks get a number?", "ranks")
+guess_ranks = predict("How many of the four ranks receive anything?", "ranks")
 guess_ranks
 
 # %% [markdown]
-# First as others know it. In PyTorch with gloo, and with a patience of three seconds:
+# First as others know it: in PyTorch, with gloo, whose patience we set to three seconds.
 
 
 # %% tags=["raises-exception", "nbval-ignore-output"] name="hang-as-others-know-it"
@@ -487,9 +496,9 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
     run(with_gloo, receive_first_in_torch, f"{folder}/store", 3, workers=4)
 
 # %% [markdown]
-# Three seconds of silence, and then "timed out waiting": that a receive has waited, not for whom,
-# nor why. The three seconds are ours. By default gloo waits 30 minutes, and NCCL, which carries
-# messages between GPUs, waits 10. Now the same here:
+# Three seconds of silence, and then: a receive has "timed out waiting". Who waited for whom, and
+# why, is left to you. By default gloo waits 30 minutes, and NCCL, which carries messages between
+# GPUs, waits 10. Now the same here:
 
 
 # %% tags=["raises-exception", "nbval-ignore-output"] name="planted-deadlock"
@@ -504,10 +513,19 @@ def receive_first(comm, x):
 run(receive_first, np.ones(1), workers=4)
 
 # %% [markdown]
-# None of them: rank 0 waits for 3, which waits for 2, which waits for 1, which waits for 0. This
-# *wait-for cycle* is a *deadlock*. Each would send, but only after its receive returns. These were
-# real processes: our launcher sees what each of them is blocked on, and aborts the run once all
-# are.
+# These were real processes. Our launcher sees what each of them is blocked on, and aborts the run
+# once all are. The simulator finds it, too, and the error is an object that can be asked:
+
+# %% name="who-waits-for-whom"
+try:
+    run(receive_first, np.ones(1), workers=4, backend="simulated")
+except DeadlockError as error:
+    hung = error
+guess_ranks.compare(hung.trace.n_messages)
+
+# %% [markdown]
+# Rank 0 waits for 3, which waits for 2, which waits for 1, which waits for 0: `hung.cycle`. Such a
+# *wait-for cycle* is a *deadlock*. Each would send, but only after its receive returns.
 #
 # What if everybody sends first? Or receives and sends at the same time, `sendrecv`? Choose, and
 # then make the message larger:
@@ -528,23 +546,17 @@ def both_at_once(comm, x):
 
 
 # %% name="hidden-deadlock"
-orders = {"send first": send_first, "receive first": receive_first, "sendrecv": both_at_once}
-sizes = knob([8, 1000, 8_000, 16_384, 16_392, 80_000], label="n", unit="bytes")
-
-
-def attempt(order, n):
-    """A simulated run, to its end or until no rank can go on."""
-    return lecture_00.attempt(order, np.ones(n // 8))
-
-
-explore(attempt, order=orders, n=sizes)
+orders = {"send first": send_first, "receive first": receive_first}
+orders |= {"sendrecv": both_at_once}
+bytes_each = knob([8, 1000, 8_000, 16_384, 16_392, 80_000], label="n", unit="bytes")
+explore(lecture_00.attempt, order=orders, n_bytes=bytes_each)
 
 # %% tags=["how-we-know"]
 # How we know: who deadlocks at which size, in the simulator, and on real processes
 for n_bytes in (8, 16_384, 16_392, 80_000):
-    x = np.ones(n_bytes // 8)
-    hangs = [lecture_00.attempt(fn, x).title.startswith("deadlock") for fn in orders.values()]
-    assert hangs == [n_bytes > 16_384, True, False]
+    said = [lecture_00.attempt(fn, n_bytes).title for fn in orders.values()]
+    assert ["deadlock" in title for title in said] == [n_bytes > 16_384, True, False]
+assert hung.cycle == [0, 3, 2, 1]
 for fn, n, circle in ((receive_first, 1, [0, 3, 2, 1]), (send_first, 2049, [0, 1, 2, 3])):
     found = []
     try:
@@ -564,20 +576,27 @@ assert [int(x[0]) for x in shifted.values] == [3, 0, 1, 2]
 # larger model. `rendezvous=True` makes it show at every size.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Same bytes, a quarter of the time
+# ## One after the other, or all at once
 #
-# `sendrecv` sends four messages, as many as the relay. Which takes longer? Press play: both runs
-# share one clock.
+# The relay and `sendrecv` both send four messages of 8 bytes. How many times as long does the relay
+# take?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: same bytes, 1 minute</summary>
+# <details><summary>For lecturers: one after the other, 2 minutes</summary>
 #
-# Let them say the ratio before you press play: 4. With P workers it is P. Bytes do not decide, the
-# longest chain of messages that wait for each other does.
+# "The same: as many bytes" is the wrong answer to wait for. With P workers it is P times. Bytes do
+# not decide here; the longest chain of messages that wait for each other does.
 # </details>
 
 # %%
+guess_times = predict("How many times as long does the relay take?", "times")
+guess_times
+
+# %%
 at_once = run(both_at_once, np.ones(1), workers=4, backend="simulated")
+guess_times.compare(round(simulated.elapsed_s / at_once.elapsed_s, 6))
+
+# %%
 timeline({"relay": simulated.trace, "sendrecv": at_once.trace})
 
 # %% tags=["how-we-know"]
@@ -587,8 +606,8 @@ assert at_once.trace.n_bytes == simulated.trace.n_bytes
 assert abs(simulated.elapsed_s / at_once.elapsed_s - 4) < 1e-9
 
 # %% [markdown]
-# The relay takes four hops, one after the other; `sendrecv` takes one. *Who waits for whom*
-# decides, and most of this course is about that.
+# Same bytes, a quarter of the time: the relay takes four hops, one after the other, and `sendrecv`
+# takes one. *Who waits for whom* decides, and most of this course is about that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What comes next

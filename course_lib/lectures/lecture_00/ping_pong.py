@@ -8,7 +8,7 @@ from course_lib.viz import Chart, Table, chart, table
 
 __all__ = ["line_over_points", "message_prices"]
 
-_MARGIN = 4.0  # how far, as a factor, the axis goes beyond what was measured
+_Y_RANGE = (0.5, 20_000.0)  # microseconds: wide enough for every computer, so that it stands still
 
 
 def line_over_points(
@@ -28,25 +28,27 @@ def line_over_points(
     Returns
     -------
     Chart
-        Medians of each size, every measurement behind them, and the line; both axes logarithmic,
-        and the same for all lines. Below it, how far the line is off.
+        Medians of each size over single measurements, and the line; both axes logarithmic, and the
+        same for all lines. Below it, how far the line is off.
     """
     by_size: dict[int, list[float]] = {}
     for n_bytes, seconds in points:
         by_size.setdefault(n_bytes, []).append(seconds * 1e6)
-    medians = [(n, statistics.median(times)) for n, times in by_size.items()]
-    line = [(n, (alpha_s + n / bytes_per_s) * 1e6) for n in by_size]
-    most = max(max(a / b, b / a) for (_, a), (_, b) in zip(medians, line, strict=True))
-    every = [one for times in by_size.values() for one in times]
-    repeats = min(map(len, by_size.values()))
+    medians = {n: statistics.median(times) for n, times in by_size.items()}
+    line = {n: (alpha_s + n / bytes_per_s) * 1e6 for n in by_size}
+    most = max(max(medians[n] / line[n], line[n] / medians[n]) for n in by_size)
+    repeats = range(min(map(len, by_size.values())))
     return chart(
-        {"measured": medians, "α + β n": line},
-        spread={"measured": [[(n, by_size[n][k]) for n in by_size] for k in range(repeats)]},
-        x_label="n, bytes of a message (log)", y_label="µs (log)", x_log=True, y_log=True,
-        y_range=(min(every) / _MARGIN, max(every) * _MARGIN),
-        x_ticks=[8, 100, 1_000, 10_000, 100_000, 1_000_000],
-        said=f"The line is off by a factor of {most:.1f} where it is worst.",
+        {"measured": _in_kb(medians), "α + β n": _in_kb(line)},
+        spread={"measured": [_in_kb({n: by_size[n][k] for n in by_size}) for k in repeats]},
+        x_label="n, kB of a message (log)", y_label="time of a message, µs (log)",
+        x_log=True, y_log=True, y_range=_Y_RANGE, x_ticks=[0.01, 0.1, 1, 10, 100, 1_000],
+        said=f"Where it is worst, the line is off by a factor of {most:.1f}.",
     )  # fmt: skip
+
+
+def _in_kb(by_size: Mapping[int, float]) -> list[tuple[float, float]]:
+    return [(n / 1000, value) for n, value in by_size.items()]
 
 
 def message_prices(networks: Sequence[Network], messages: Mapping[str, int]) -> Table:
@@ -67,10 +69,10 @@ def message_prices(networks: Sequence[Network], messages: Mapping[str, int]) -> 
     rows, told = {}, []
     for r, network in enumerate(networks):
         alpha_s, bandwidth = network.latency_s, network.bandwidth_bytes_per_s
-        row = {"α": alpha_s, "1/β, GB/s": float(f"{bandwidth / 1e9:.3g}")}
+        row = {"1/β": float(f"{bandwidth / 1e9:.3g}")}
         for name, n_bytes in messages.items():
             row[name] = alpha_s + n_bytes / bandwidth
             if alpha_s > row[name] / 2:
                 told.append((r, name))
         rows[network.name] = row
-    return table(rows, units=dict.fromkeys(["α", *messages], "s"), told=told)
+    return table(rows, units={"1/β": "GB/s", **dict.fromkeys(messages, "s")}, told=told)

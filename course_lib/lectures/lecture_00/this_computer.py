@@ -13,6 +13,7 @@ from course_lib.comm.rates import USUAL
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.costs.fit import Line
+from course_lib.words.units import in_seconds
 
 __all__ = ["STATED", "keep", "this_computer"]
 
@@ -43,8 +44,10 @@ def keep(line: Line, folder: Path | None = None) -> tuple[Network, str]:
     network : Network
         "this computer", with what was measured; the speed of computing is assumed, as in presets.
     said : str
-        Where it is kept, or that it is not: outside of a workbook, or where nothing can be written.
+        Both numbers, and where they are kept; or that they are not: outside of a workbook, or where
+        nothing can be written.
     """
+    network = _network(line.alpha_s, line.beta_s_per_byte)
     workbook = _workbook(folder)
     if workbook is None:
         said = "not kept: this notebook is not in a workbook"
@@ -55,7 +58,10 @@ def keep(line: Line, folder: Path | None = None) -> tuple[Network, str]:
             said = f"kept in {_FOLDER}/{_FILE}"
         except OSError as error:
             said = f"not kept: {error.strerror}"
-    return _network(line.alpha_s, line.beta_s_per_byte), said
+    both = (
+        f"α = {in_seconds(network.latency_s)}, 1/β = {network.bandwidth_bytes_per_s / 1e9:.3g} GB/s"
+    )
+    return network, f"{both}; {said}"
 
 
 def this_computer(folder: Path | None = None) -> Network:
