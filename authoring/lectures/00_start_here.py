@@ -325,14 +325,14 @@ mine, where = lecture_00.keep(fit_line(points))
 where
 
 # %% [markdown]
-# With α and β we can say what any message costs, also where nobody lets us measure. The others are
-# what standards and makers say. ▸ marks where the latency is more than half of the price.
+# With α and β we can say what any message costs, also where we cannot measure: the other networks
+# are what standards and makers say (`wan` is from New York to Paris). 8 bytes are a number, 19 kB a
+# small model, 102 MB ResNet-50, 350 GB GPT-3. ▸ marks where the latency is more than half.
 
 # %% tags=["nbval-ignore-output"]
 known = networks.ethernet_1g, networks.ethernet_10g, networks.infiniband_ndr
-contents = {"a number, 8 B": 8, "a small model, 19 kB": 19_280}
-contents |= {"ResNet-50, 102 MB": 102_000_000, "GPT-3, 350 GB": 350_000_000_000}
-lecture_00.message_prices([mine, *known, networks.wan], contents)
+n_bytes = {"8 B": 8, "19 kB": 19_280, "102 MB": 102_000_000, "350 GB": 350_000_000_000}
+lecture_00.message_prices([mine, *known, networks.wan], n_bytes)
 
 # %% tags=["how-we-know"]
 # How we know: what is kept is what was fitted; and the stated numbers are those of the text

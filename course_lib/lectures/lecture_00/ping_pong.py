@@ -69,10 +69,10 @@ def message_prices(networks: Sequence[Network], messages: Mapping[str, int]) -> 
     rows, told = {}, []
     for r, network in enumerate(networks):
         alpha_s, bandwidth = network.latency_s, network.bandwidth_bytes_per_s
-        row = {"1/β": float(f"{bandwidth / 1e9:.3g}")}
+        row = {"1/β, GB/s": float(f"{bandwidth / 1e9:.3g}")}
         for name, n_bytes in messages.items():
             row[name] = alpha_s + n_bytes / bandwidth
             if alpha_s > row[name] / 2:
                 told.append((r, name))
         rows[network.name] = row
-    return table(rows, units={"1/β": "GB/s", **dict.fromkeys(messages, "s")}, told=told)
+    return table(rows, units=dict.fromkeys(messages, "s"), told=told)
