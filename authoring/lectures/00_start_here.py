@@ -573,11 +573,11 @@ assert [int(x[0]) for x in shifted.values] == [3, 0, 1, 2]
 
 # %% [markdown]
 # Sending first works, with 16,384 bytes. With 16,392 it hangs: the same cycle, the other way round.
-# A small message is sent *eagerly*: it is copied, and `send` returns. For a large one the copy would
-# cost too much, and `send` waits until its receive is posted: *rendezvous*. (Hence the jump beyond
-# 16 kB that many computers show in the ping-pong.) The deadlock was there all the time, hidden by
-# small messages, until somebody used a larger model. `run(..., rendezvous=True)` shows it at every
-# size.
+# A small message is sent *eagerly*: it is copied, and `send` returns. For a large one the copy
+# would cost too much, and `send` waits until its receive is posted: *rendezvous*. (Hence the jump
+# beyond 16 kB that many computers show in the ping-pong.) The deadlock was there all the time,
+# hidden by small messages, until somebody used a larger model. `run(..., rendezvous=True)` shows it
+# at every size.
 #
 # **Change it and run it again.** Add a fourth order: rank 0 sends first, all others receive first.
 # Does it hang? How long does it take, compared with `sendrecv`?
