@@ -321,8 +321,9 @@ explore(through_the_points, alpha_us=alphas, bandwidth=bandwidths)
 # 3.3 GB/s.
 
 # %% tags=["nbval-ignore-output"] name="kept"
-mine, where = lecture_00.keep(fit_line(points))
-where
+mine, said = lecture_00.keep(fit_line(points))
+alpha_s, bytes_per_s = mine.latency_s, mine.bandwidth_bytes_per_s
+lecture_00.line_over_points(points, alpha_s, bytes_per_s, title=said)
 
 # %% [markdown]
 # With α and β we can say what any message costs, also where we cannot measure: the other networks

@@ -12,7 +12,7 @@ _Y_RANGE = (0.5, 20_000.0)  # microseconds: wide enough for every computer, so t
 
 
 def line_over_points(
-    points: Sequence[tuple[int, float]], alpha_s: float, bytes_per_s: float
+    points: Sequence[tuple[int, float]], alpha_s: float, bytes_per_s: float, title: str = ""
 ) -> Chart:
     """Draw measured times of messages and the line that two numbers give.
 
@@ -23,7 +23,9 @@ def line_over_points(
     alpha_s : float
         The line at no bytes, in seconds.
     bytes_per_s : float
-        1 / beta: its slope.
+        1 / beta, beta being its slope.
+    title : str, default: ""
+        What stands above it.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def line_over_points(
         spread={"measured": [_in_kb({n: by_size[n][k] for n in by_size}) for k in repeats]},
         x_label="n, kB of a message (log)", y_label="time of a message, µs (log)",
         x_log=True, y_log=True, y_range=_Y_RANGE, x_ticks=[0.01, 0.1, 1, 10, 100, 1_000],
-        said=f"Where it is worst, the line is off by a factor of {most:.1f}.",
+        title=title, said=f"Where it is worst, the line is off by a factor of {most:.1f}.",
     )  # fmt: skip
 
 
