@@ -8,6 +8,7 @@ from authoring.form import form_of, problems_of_form, report
 from authoring.scripts import Cell
 
 SECOND_EDITION = (
+    "00_start_here",
     "01_gradient_descent",
     "02_map_reduce",
     "03_data_parallelism",

@@ -83,7 +83,7 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
 function makeHead(over, top, low, k) {
   over.replaceChildren();
   over.setAttribute("width", 14 * k);
-  over.setAttribute("height", Math.max(0, low));  // nothing has a height before it is laid out
+  over.setAttribute("height", Math.max(low, 0));  // below 0 while it is hidden
   draw("path", { d: `M${7 * k} ${top}V${low}` }, over);
   draw("path", { class: "lm-grip", d: `M${k} 0h${12 * k}l${-6 * k} ${9 * k}z` }, over);
   return (x) => { over.style.transform = `translateX(${(x - 7 * k).toFixed(1)}px)`; };
