@@ -54,8 +54,8 @@ ALEXNET = {
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 40 minutes</summary>
 #
-# Run all cells before class: less than a minute. Part 1 is 20 minutes, part 2 is 20. If a
-# discussion runs long, leave out the Rosetta box and "How many servers".
+# Run all cells before class (half a minute). Part 1 is 20 minutes, part 2 is 20. To be
+# shorter, leave out the Rosetta box and "How many servers".
 #
 # Before anything runs: let one student be the server, and five others hand over slips of paper. The
 # queue forms by itself; that is *incast*, and the picture that carries both parts.

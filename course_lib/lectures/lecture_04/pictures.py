@@ -253,8 +253,14 @@ def best_number(model: StandIn, computers: int, examples: int, network: Network)
 
     Parameters
     ----------
-    model, computers, examples, network
-        As there.
+    model : StandIn
+        What is trained.
+    computers : int
+        Servers and workers together.
+    examples : int
+        How many examples a worker takes in a step.
+    network : Network
+        What connects them.
 
     Returns
     -------
