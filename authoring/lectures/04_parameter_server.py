@@ -628,8 +628,8 @@ for examples in (1, 2, 8, 32):
 # distributed deep networks*. Graham 1969, *Bounds on multiprocessing timing anomalies*. Li and
 # others 2014, *Scaling distributed machine learning with the parameter server*. Murray 2016,
 # *Announcing TensorFlow 0.8*. Rajbhandari and others 2020, *ZeRO: memory optimizations toward
-# training trillion parameter models*. Sergeev, Del Balso 2018, *Horovod: fast and easy distributed
-# deep learning in TensorFlow*. Vogels 2016, *MXNet: deep learning framework of choice at AWS*.
+# training trillion parameter models*. Sergeev, Del Balso 2018, *Horovod*, arXiv:1802.05799.
+# Vogels 2016, *MXNet: deep learning framework of choice at AWS*.
 # </details>
 
 # %% [markdown]

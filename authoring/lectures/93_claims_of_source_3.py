@@ -622,8 +622,8 @@ with warnings.catch_warnings(action="ignore"):  # "past the edge of stability": 
         found[name] = {each: loss_after(*way, each, epochs=4) for each in settings}
 alone, stale = found.values()
 best, best_stale = min(alone, key=alone.get), min(stale, key=stale.get)
-longer = loss_after(downpour, 5, best_stale, epochs=16)
 assert stale[best] > 2 * stale[best_stale]
+longer = loss_after(downpour, 5, best_stale, epochs=16)
 assert stale[best_stale] > 1.2 * alone[best] > 1.2 * longer
 rows = {
     f"rate {each[0]}, momentum {each[1]}": {name: round(of[each], 2) for name, of in found.items()}

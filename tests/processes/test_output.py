@@ -75,6 +75,23 @@ def test_output_travels_as_records_where_there_are_no_pipes_for_it(
         assert lines[-2:] == [f"[rank {rank}] err", f"[rank {rank}] no end"]
 
 
+def test_what_a_rank_printed_before_it_failed_is_shown_however_slow_the_output(
+    start_method, capsys
+):
+    def work(comm):
+        class Slow:
+            def flush(self):
+                time.sleep(0.5)
+                os.write(1, b"last words\n")
+
+        sys.stdout = Slow()
+        raise ValueError("planned")
+
+    with pytest.raises(RunError, match="planned"):
+        run(work, workers=1, start_method=start_method)
+    assert capsys.readouterr().out == "[rank 0] last words\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no device that is always full")
 def test_output_for_which_there_is_no_room_is_told(monkeypatch, start_method):
     full = Path("/dev/full").open("w")  # noqa: SIM115 - closing it fails

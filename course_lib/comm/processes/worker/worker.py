@@ -10,7 +10,6 @@ import pickle
 import sys
 import time
 from contextlib import suppress
-from typing import Any
 
 from course_lib.comm.ambient.generators import seed_generators
 from course_lib.comm.collective_order import Sites
@@ -56,13 +55,15 @@ def work(setup: Setup) -> None:
     sites = Sites()
     line = ControlLine(setup.pipes, progress, sites)
     pump = None if setup.pipes.outputs else Pump(line)
-    _live(setup, transport, progress, line, sites)
-    _end_children()
+    record = _live(setup, transport, progress, line, sites)
+    # What it has printed goes before the report: one that has failed may be ended right after it.
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the learner may have closed or replaced it
             stream.flush()
     if pump is not None:
         pump.finish()
+    line.report(record)
+    _end_children()
     # At once, with no atexit handlers or threads to wait for: all that matters has been reported.
     os._exit(0)
 
@@ -77,7 +78,7 @@ def _end_children() -> None:
 
 def _live(
     setup: Setup, transport: Transport, progress: Flows, line: ControlLine, sites: Sites
-) -> None:
+) -> Done | Failed:
     context: RankContext | None = None
     origin_s = time.perf_counter()
 
@@ -117,12 +118,12 @@ def _live(
                 os._exit(0)
         progress.wait_for_all(flow)
         ended_s = context.clock()
-        record: Any = done(context, pack_value(value, setup.rank), ended_s)
+        report = done(context, pack_value(value, setup.rank), ended_s)
         progress.finish()
     except BaseException as error:  # sys.exit and the like are failures too
         line.error = error
-        record = failed(error)
-    line.report(record)
+        return failed(error)
+    return report
 
 
 def done(context: RankContext, value: bytes, ended_s: float) -> Done:
