@@ -11,7 +11,7 @@ from authoring.scripts import COLLAPSED, Cell
 
 __all__ = ["Form", "Measures", "form_of", "problems_of_form", "report"]
 
-MOVING = frozenset({"player", "landscape", "race", "timeline"})
+MOVING = frozenset({"player", "landscape", "race", "timeline", "gantt"})
 """What a playhead moves; stills and charts do not count."""
 
 WORDS_A_MINUTE, LINES_A_MINUTE = 170, 15

@@ -27,6 +27,7 @@ from course_lib.comm.errors import RunError
 from course_lib.comm.simulated.faults import Crash, Faults
 from course_lib.data.diabetes import load_diabetes
 from course_lib.data.digits import load_digits
+from course_lib.lectures import lecture_06
 from course_lib.measure import one_step
 from course_lib.models.landscape import gradient_spread
 from course_lib.models.linear_regression import LinearRegression
@@ -628,6 +629,30 @@ table(rows)
 # **Verdict on 2.18: imprecise.** It adds up gradients; nothing has been updated yet. The sum is
 # right because there is one loss over the gathered outputs, a mean over the whole batch; where
 # every replica has a loss of its own, the mean is.
+
+# %% [markdown]
+# ## 2.19
+#
+# Distributed training comes with overheads of synchronisation and transfer; use it when the
+# improvement outweighs them, which depends on the size of the network and the hardware. Six cases,
+# a ring: is a step of two workers shorter than one worker's, as $Bc > 2n\beta + 4\alpha$ says?
+
+# %% name="claim-2-19"
+cases = {}
+for name, (sizes, batch, gbit, rate) in lecture_06.CASES.items():
+    there = {"batch": batch, "network": lecture_06.switch(gbit, flops_per_s=rate)}
+    one_s, two_s = (one_step(data_parallel, sizes, workers=P, **there).seconds for P in (1, 2))
+    step = lecture_06.priced(sizes, batch, gbit, rate)
+    saved_s = batch * step.example_s - 2 * step.n_bytes * step.beta_s_per_byte
+    cases[name] = {"two workers, % of one's time": round(100 * two_s / one_s)}
+    assert (two_s < one_s) == (saved_s > 4 * step.alpha_s)
+faster = [each for each in cases.values() if max(each.values()) < 100]
+assert 0 < len(faster) < len(cases)
+table(cases)
+
+# %% [markdown]
+# **Verdict on 2.19: right.** And on the batch: the same digits pay with 1,024 examples and do not
+# with 64; the same ResNet-50 pays on ten gigabits and does not on one (Ben-Nun and Hoefler 2019).
 
 # %% [markdown]
 # ## 2.20

@@ -1,9 +1,10 @@
 """What a training step takes on N workers, and how many of them are worth having.
 
-A step is computing and an all-reduce. More workers have fewer examples each, and more to tell each
-other: ``T(N) = ceil(B / N) c + T_allreduce(N)`` for B examples of c seconds.
+A step is computing and an all-reduce. More workers have fewer examples each, and a longer
+all-reduce: ``T(N) = ceil(B / N) c + T_allreduce(N)`` for B examples of c seconds.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -167,6 +168,41 @@ class Step:
         if len(sizes) == 0:
             raise ValueError("sizes must name one number of workers or more, got none")
         return min(sizes, key=lambda workers: (self.time_s(workers), workers))
+
+    def smooth_best(self) -> float | None:
+        """Return where the time is least if examples could be cut to pieces, for a ring.
+
+        ``T(N) = B c / N + 2 (N - 1) alpha + 2 (N - 1) / N n beta`` is least at ``N* = sqrt((B c - 2
+        n beta) / (2 alpha))``: the bytes' share grows as ``-1 / N`` does, so it counts against the
+        computing. N workers are faster than one if ``B c > 2 n beta + 2 N alpha``.
+
+        Returns
+        -------
+        float or None
+            ``N*``, infinite without latency; None if ``B c <= 2 n beta``, where no number of
+            workers is faster than one.
+
+        Raises
+        ------
+        ValueError
+            If the all-reduce is no ring, or some of it is hidden.
+
+        Examples
+        --------
+        >>> step = Step(batch=1024, example_s=1e-3, n_bytes=10**8, alpha_s=2e-5,
+        ...             beta_s_per_byte=8e-10)
+        >>> round(step.smooth_best(), 1)  # sqrt(1.024 / 4e-5) would be 160
+        147.0
+        """
+        if self.collective != "allreduce_ring" or self.hideable:
+            raise ValueError(
+                "collective and hideable must be 'allreduce_ring' and 0 for this formula, got "
+                f"{self.collective!r} and {self.hideable}"
+            )
+        saved_s = self.batch * self.example_s - 2 * self.n_bytes * self.beta_s_per_byte
+        if saved_s <= 0:
+            return None
+        return math.sqrt(saved_s / (2 * self.alpha_s)) if self.alpha_s else math.inf
 
     def breaks_even_at(self) -> int | None:
         """Return from how many workers on the step is shorter than on one.

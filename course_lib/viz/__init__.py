@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from course_lib.viz.animation.chart import Chart, chart
     from course_lib.viz.animation.explore import Explore, explore
+    from course_lib.viz.animation.gantt import gantt
     from course_lib.viz.animation.knobs import knob
     from course_lib.viz.animation.landscape import Landscape, landscape
     from course_lib.viz.animation.message_player import Player, player
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from course_lib.viz.animation.race import Race, race
     from course_lib.viz.charts.bar_charts import bars
     from course_lib.viz.charts.curves import loss_curve
-    from course_lib.viz.charts.gantt import draw_gantt
     from course_lib.viz.charts.maps import contours
     from course_lib.viz.charts.placed_graph import draw_placed_graph
     from course_lib.viz.charts.times import draw_times
@@ -43,13 +43,13 @@ __all__ = [
     "claim",
     "contours",
     "curve",
-    "draw_gantt",
     "draw_placed_graph",
     "draw_times",
     "draw_wait_graph",
     "explore",
     "export_page",
     "filmstrip",
+    "gantt",
     "knob",
     "landscape",
     "loss_curve",
@@ -76,7 +76,7 @@ _HOME = {
     "claim": "claims",
     "contours": "charts.maps",
     "curve": "stills.stills",
-    "draw_gantt": "charts.gantt",
+    "gantt": "animation.gantt",
     "draw_placed_graph": "charts.placed_graph",
     "draw_times": "charts.times",
     "draw_wait_graph": "charts.wait_graph",

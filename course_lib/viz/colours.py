@@ -23,10 +23,11 @@ PASSES = (
     ("#8795a2", BLACK_INK),
     ("#b7bfc7", BLACK_INK),
     ("#e7e9ec", BLACK_INK),
+    ("#E69F00", BLACK_INK),
 )
-"""The fills of compute spans, each with the ink on it: forward, backward, and of a backward pass
-in two halves the inputs' gradient and the weights' gradient. They differ in lightness, not in hue:
-hues are for messages."""
+"""The fills of spans, each with the ink on it: forward, backward, and of a backward pass in two
+halves the inputs' gradient and the weights' gradient; last an all-reduce, in a Gantt chart. Passes
+differ in lightness, not in hue: hues are for what travels."""
 
 
 _DASHES = ("-", "--", ":")

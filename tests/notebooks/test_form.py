@@ -14,6 +14,7 @@ SECOND_EDITION = (
     "03_data_parallelism",
     "04_parameter_server",
     "05_allreduce",
+    "06_overlap_and_scaling",
 )
 """The lectures that are held to the form, by the names of their scripts."""
 

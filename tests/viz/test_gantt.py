@@ -1,10 +1,13 @@
-"""Computing above, exchanging below."""
+"""Computing above, communication below, as a timeline that moves."""
 
 import pytest
 
 from course_lib.trace.events import Collective, Compute
 from course_lib.trace.trace import Trace
-from course_lib.viz import draw_gantt
+from course_lib.viz import gantt, timeline
+from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.gantt import _lanes_of
+from course_lib.viz.animation.snapshot import what_is_where
 
 TRACE = Trace(
     "simulated", "virtual", 2,
@@ -20,37 +23,59 @@ TRACE = Trace(
 )  # fmt: skip
 
 
-def bars(figure):
-    """List start, end, height of the middle and text of each bar."""
-    (axes,) = figure.axes
-    texts = [text.get_text() for text in axes.texts]
-    return [
-        (bar.get_x(), bar.get_x() + bar.get_width(), bar.get_y() + bar.get_height() / 2, text)
-        for bar, text in zip(axes.patches, texts, strict=False)
+def lanes(labels=()):
+    """List lane, label, start and end of what is drawn."""
+    drawn = _lanes_of(TRACE, 0, "a run", labels).computes
+    return [(span.rank, span.label, span.start_s, span.end_s) for span in drawn]
+
+
+def test_time_begins_with_the_first_computing_and_what_overlaps_has_a_lane_of_its_own():
+    assert lanes(["L2", "L1"]) == [
+        (0, "forward L1", 0.0, 1.0),
+        (0, "backward L1", 1.0, 3.0),
+        (1, "all-reduce L2", 2.0, 4.0),
+        (2, "all-reduce L1", 3.0, 5.0),
     ]
 
 
-def test_time_begins_with_the_first_computing_and_what_overlaps_is_lower():
-    found = bars(draw_gantt({"a run": TRACE}, {"a run": ["L2", "L1"]}))
-    assert [bar[:2] for bar in found] == [(0, 1), (1, 3), (2, 4), (3, 5)]
-    assert found[2][2] < found[3][2], "the second exchange begins before the first has ended"
-    assert [bar[3] for bar in found] == ["forward L1", "backward L1", "L2", "L1"]
-
-
 def test_without_labels_collectives_have_their_names():
-    found = bars(draw_gantt({"a run": TRACE}))
-    assert [bar[3] for bar in found[2:]] == ["allreduce_ring"] * 2
+    assert [label for lane, label, *_ in lanes() if lane] == ["all-reduce allreduce_ring"] * 2
 
 
-def test_the_end_of_each_run_is_told():
-    (axes,) = draw_gantt({"one": TRACE, "other": TRACE}).axes
-    assert [text.get_text() for text in axes.texts].count("5 s") == 2
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == ["one: computes", "exchanges", "other: computes", "exchanges"]
+def test_lanes_have_names_and_runs_share_them():
+    alone = Trace("simulated", "virtual", 1, computes=TRACE.computes[:2])
+    picture = gantt({"one": TRACE, "other": alone}, title="Both")
+    assert picture.names == ["one", "other"]
+    lanes_of_both = [scene["roles"] for scene in picture.scenes]
+    assert lanes_of_both == [["computes", "network", "network 2"]] * 2
+    assert picture.still().startswith(b"\x89PNG")
 
 
-def test_there_must_be_a_run_and_a_rank_that_computes():
-    with pytest.raises(ValueError, match="got none"):
-        draw_gantt({})
-    with pytest.raises(ValueError, match="got 3 in the run 'a run'"):
-        draw_gantt({"a run": TRACE}, rank=3)
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_caption_says_what_all_lanes_do_here_and_in_the_browser(browser, tmp_path):
+    picture = gantt({"": TRACE}, {"": ["L2", "L1"]})
+    lanes = _lanes_of(TRACE, 0, "", ["L2", "L1"])
+    scene = make_scene(lanes, "line", roles={0: "computes", 1: "network", 2: "network 2"})
+    said = [what_is_where(scene, s).caption for s in (0.5, 2.5, 5.0)]
+    assert said == [
+        "computes: forward L1", "computes: backward L1; network: all-reduce L2", "the run is over"
+    ]  # fmt: skip
+    page = browser.new_page()
+    page.goto(picture.save(tmp_path / "gantt.html").as_uri())
+    page.wait_for_selector(".lm-timelines")
+    seek = "document.querySelector('.lm-timelines').transport.seekFraction"
+    for seconds, sentence in zip((0.5, 2.5, 5.0), said, strict=True):
+        page.evaluate(f"{seek}({seconds / 5})")
+        assert page.inner_text(".lm-caption > div") == sentence
+    assert "messages" not in page.inner_text(".lm-timelines")
+    page.close()
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(ValueError, match="traces must be 1 to 4"):
+        gantt({})
+    with pytest.raises(ValueError, match="rank must be one that computes, got 3 in the run"):
+        gantt({"a run": TRACE}, rank=3)
+    with pytest.raises(ValueError, match="roles must name ranks from 0 to 1, got 2"):
+        timeline(TRACE, roles={2: "server"})

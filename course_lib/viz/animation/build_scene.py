@@ -27,7 +27,7 @@ __all__ = ["check_size", "make_scene"]
 _MOST_RANKS = 128
 _TICK_DIGITS = 7
 _LEAST_S = 1e-300  # a tick of a shorter run would be 0
-_FILLS = {"backward": 1, "input gradient": 2, "weight gradient": 3}
+_FILLS = {"backward": 1, "input gradient": 2, "weight gradient": 3, "all-reduce": 4}
 _LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
 
 

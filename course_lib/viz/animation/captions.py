@@ -51,6 +51,8 @@ def caption(scene: Scene, tick: float, workers: "list[Worker]", tokens: "list[To
     str
         Parts joined by semicolons.
     """
+    if not scene.messages and all(scene.roles):
+        return _say_plan(scene, tick, workers)
     failed = [f"rank {rank} has failed ({kind})" for rank, kind in down(scene, tick).items()]
     if tick >= scene.end:
         return "; ".join([f"the run is over: {scene.total}", *failed])
@@ -62,6 +64,15 @@ def caption(scene: Scene, tick: float, workers: "list[Worker]", tokens: "list[To
         parts += _doing(scene, kind, [worker for worker in workers if worker.state == kind])
     parts += _noted(scene, workers)
     return "; ".join([*parts, *failed]) or "no rank computes, sends or waits"
+
+
+def _say_plan(scene: Scene, tick: float, workers: "list[Worker]") -> str:
+    """Say what is done on lanes that all have names of their own, as in a Gantt chart."""
+    if tick >= scene.end:
+        return "the run is over"
+    busy = [worker for worker in workers if worker.state == "compute"]
+    said = [f"{scene.roles[worker.rank]}: {scene.doings[worker.doing].word}" for worker in busy]
+    return "; ".join(said) or "nothing goes on"
 
 
 def _moving(moving: "list[Token]", drawn: str) -> list[str]:

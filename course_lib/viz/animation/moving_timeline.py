@@ -24,6 +24,8 @@ class Timeline(Picture):
     ----------
     traces : dict of str to Trace
         The runs by name; the name of a single one may be empty.
+    roles : dict of int to str or None, default: None
+        What lanes are called.
     **traits
         The attributes.
 
@@ -47,11 +49,15 @@ class Timeline(Picture):
     large = traitlets.Bool(False).tag(sync=True)
     critical_path = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(self, traces: Mapping[str, Trace], **traits: Any) -> None:
+    def __init__(
+        self, traces: Mapping[str, Trace], roles: dict[int, str] | None = None, **traits: Any
+    ) -> None:
         most = _MOST_EVENTS // len(traces)
-        scenes = [make_scene(trace, "line", max_events=most) for trace in traces.values()]
+        scenes = [
+            make_scene(trace, "line", roles=roles, max_events=most) for trace in traces.values()
+        ]
         super().__init__(scenes=[scene.to_json() for scene in scenes], names=list(traces), **traits)
-        self._traces = dict(traces)
+        self._traces, self._roles = dict(traces), roles
 
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
@@ -65,14 +71,16 @@ class Timeline(Picture):
         from course_lib.viz.stills.stills import timeline_still
 
         figure = timeline_still(
-            self._traces, title=self.title or None, critical_path=self.critical_path
-        )
+            self._traces, title=self.title or None, critical_path=self.critical_path,
+            roles=self._roles,
+        )  # fmt: skip
         return figure.to_png()
 
 
 def timeline(
     *traces: Trace | Mapping[str, Trace],
     title: str | None = None,
+    roles: dict[int, str] | None = None,
     critical_path: bool = False,
     even_steps: bool = False,
     large: bool = False,
@@ -89,6 +97,8 @@ def timeline(
         What happened: one run, up to four, or up to four with names.
     title : str or None, default: None
         What stands above it.
+    roles : dict of int to str or None, default: None
+        What lanes are called instead of "rank 0", by rank: ``{0: "server"}``; ten letters or so.
     critical_path : bool, default: False
         Begin with the chain of messages marked that the run had to wait for. A switch changes it.
     even_steps : bool, default: False
@@ -105,7 +115,8 @@ def timeline(
     Raises
     ------
     TypeError, ValueError
-        If there is no trace, there are more than four, or one is none.
+        If there is no trace, there are more than four, or one is none; if a rank in ``roles`` is
+        not in all of them.
 
     Notes
     -----
@@ -126,8 +137,9 @@ def timeline(
     if even_steps and len(named) > 1:
         raise ValueError("even_steps is for one run: several share an axis that is to scale")
     return Timeline(
-        named, title=title or "", critical_path=critical_path, even_steps=even_steps, large=large
-    )
+        named, roles, title=title or "", critical_path=critical_path, even_steps=even_steps,
+        large=large,
+    )  # fmt: skip
 
 
 def _by_name(traces: tuple[Trace | Mapping[str, Trace], ...]) -> dict[str, Trace]:

@@ -56,7 +56,7 @@ class Doing(NamedTuple):
     """A way to spend time: ``kind`` is "compute" or "wait"; a short word and two phrases for it.
 
     ``fill`` tells the passes of training apart: 0 forward and all that is none of them, 1 backward,
-    2 the inputs' gradient, 3 the weights' gradient.
+    2 the inputs' gradient, 3 the weights' gradient; 4 is an all-reduce, in a Gantt chart.
     """
 
     kind: str

@@ -22,6 +22,7 @@ __all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", 
 INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
 _DPI = 100
 _DASHES = ("-", "--", ":")
+_PASS_NAMES = ("forward", "backward", "input gradient", "weight gradient", "all-reduce")
 
 
 class Still(Figure):
@@ -117,7 +118,7 @@ def draw_timeline(
         axes.plot(x, rank, "x", color="#D55E00", markeredgewidth=2, zorder=5, clip_on=False)
     every = 1 if n <= 20 else 8
     size = 8.5 if n <= 8 else 7
-    axes.set_yticks(range(0, n, every), [_lane_name(rank, n) for rank in range(0, n, every)])
+    axes.set_yticks(range(0, n, every), [_lane_name(scene, rank) for rank in range(0, n, every)])
     axes.tick_params(length=2.5, labelsize=size, colors=INK)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(f"{scene.clock} {unit}", fontsize=8.5, color=INK, labelpad=2)
@@ -134,8 +135,8 @@ def draw_timeline(
                   fontsize=8, fontweight="bold", ha="center", va="bottom", color=INK)  # fmt: skip
 
 
-def _lane_name(rank: int, size: int) -> str:
-    return f"rank {rank}" if size <= 20 else str(rank)
+def _lane_name(scene: Scene, rank: int) -> str:
+    return scene.roles[rank] or (f"rank {rank}" if scene.size <= 20 else str(rank))
 
 
 def _lanes(axes: Axes, scene: Scene, scale: float, whole: float, *, named: bool) -> None:
@@ -174,7 +175,7 @@ def _lanes(axes: Axes, scene: Scene, scale: float, whole: float, *, named: bool)
 
 def _name_passes(axes: Axes, shown: Sequence[bool]) -> None:
     """Say above the lanes, at the right, which fill is which pass."""
-    names = zip(PASSES, ("forward", "backward", "input gradient", "weight gradient"), strict=True)
+    names = zip(PASSES, _PASS_NAMES, strict=True)
     patches = [
         Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name)
         for ((colour, _), name), is_there in zip(names, shown, strict=True)

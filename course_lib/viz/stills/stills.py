@@ -34,6 +34,7 @@ def timeline_still(
     *,
     title: str | None = None,
     critical_path: bool = False,
+    roles: dict[int, str] | None = None,
 ) -> Still:
     """Draw what every rank did when: a lane a rank, a line a message; several runs on one axis.
 
@@ -45,6 +46,8 @@ def timeline_still(
         What stands above it; None says of one run how many messages and bytes there were.
     critical_path : bool, default: False
         Whether to mark the chain of messages that the run had to wait for.
+    roles : dict of int to str or None, default: None
+        What lanes are called instead of "rank 0", by rank.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def timeline_still(
     """
     named = dict(traces) if isinstance(traces, Mapping) else {"": traces}
     scenes = [
-        make_scene(trace, "line", critical=critical_path, max_events=_MOST_EVENTS)
+        make_scene(trace, "line", roles=roles, critical=critical_path, max_events=_MOST_EVENTS)
         for trace in named.values()
     ]
     whole_s = max(scene.end_s for scene in scenes)
@@ -77,8 +80,11 @@ def timeline_still(
         if critical_path:
             draw_critical_path(axes, scene, unit_s)
         note = f"{scene.total}; {scene.thinned}" if scene.thinned else scene.total
+        if not scene.messages:  # somebody's computing alone
+            note = ""
         clock = f", {scene.clock} time" if mixed else ""
-        said = f"{name}{clock}: {note}" if name else title or note
+        named_note = f"{name}{clock}: {note}" if note else f"{name}{clock}"
+        said = named_note if name else title or note
         axes.set_title(said, fontsize=9, loc="left")
         if mixed:
             axes.set_xlabel(unit)

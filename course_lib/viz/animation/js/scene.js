@@ -79,6 +79,7 @@ function down(scene, tick) {
 const words = (tag) => tag === null ? "" : typeof tag === "number" ? `chunk ${tag}` : tag;
 
 function caption(scene, tick, { workers, tokens }) {
+  if (!scene.messages.length && scene.roles.every((role) => role)) return sayPlan(scene, tick, workers);
   const failed = [...down(scene, tick)].map(([rank, kind]) => `rank ${rank} has failed (${kind})`);
   if (tick >= scene.end) return [`the run is over: ${scene.total}`, ...failed].join("; ");
   const parts = [], count = (state) => tokens.filter((t) => t.state === state);
@@ -104,6 +105,13 @@ function caption(scene, tick, { workers, tokens }) {
   if (lost) parts.push(lost === 1 ? "1 message is never received" : `${lost} messages are never received`);
   for (const kind of ["compute", "wait"]) parts.push(...doing(scene, kind, workers));
   return [...parts, ...noted(scene, workers), ...failed].join("; ") || "no rank computes, sends or waits";
+}
+
+// What is done on lanes that all have names of their own, as in a Gantt chart.
+function sayPlan(scene, tick, workers) {
+  if (tick >= scene.end) return "the run is over";
+  const busy = workers.filter((w) => w.state === "compute");
+  return busy.map((w) => `${scene.roles[w.rank]}: ${scene.doings[w.doing][1]}`).join("; ") || "nothing goes on";
 }
 
 // What ranks have noted of old, lost and dropped updates.

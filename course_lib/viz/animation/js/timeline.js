@@ -28,13 +28,14 @@ function niceTimes(scene, whole) {
 function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, whole = scene.end, named = true) {
   svg.replaceChildren();
   const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
-  const left = 46 * k, right = width - 100 * k, foot = top + n * lane;
+  const longest = Math.max(7, ...scene.roles.map((role) => role.length));
+  const left = 6.6 * longest * k, right = width - 100 * k, foot = top + n * lane;
   const graph = curves.length ? 90 * k : 0, low = foot + (named ? 26 : 6) * k + graph, height = low + (graph ? 6 : 2) * k;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const x = (tick) => left + mapping.to(tick) * (right - left), y = (rank) => top + (rank + 0.5) * lane;
   const text = (value, attributes, name = "lm-tick") => draw("text", { class: name, "font-size": font, ...attributes }, svg, value);
-  const waits = [], fills = [[], [], [], []], bar = 0.62 * lane, names = [], busy = scene.shares.some(([share]) => share > 0);
+  const waits = [], fills = [[], [], [], [], []], bar = 0.62 * lane, names = [], busy = scene.shares.some(([share]) => share > 0);
   for (const s of scene.spans) {
     const [kind, word, , , fill] = scene.doings[s.doing], a = x(s.start), wide = x(s.end) - a;
     (kind === "wait" ? waits : fills[fill]).push(`M${a.toFixed(1)} ${y(s.rank) - bar / 2}h${wide.toFixed(1)}v${bar}h${-wide.toFixed(1)}z`);
@@ -43,7 +44,7 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
   for (let rank = 0; rank < n; rank++) {
     draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${x(scene.end)}` }, svg);
     if (n > 20 && rank % Math.max(8, Math.ceil(n / 16))) continue;
-    text(n > 20 || lane < 20 ? rank : `rank ${rank}`, { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": n > 20 ? Math.min(font, 10 * k) : Math.min(font, lane * 0.8) });
+    text(scene.roles[rank] || (n > 20 || lane < 20 ? rank : `rank ${rank}`), { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": n > 20 ? Math.min(font, 10 * k) : Math.min(font, lane * 0.8) });
     if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": Math.min(font, lane * 0.8) });
   }
   draw("path", { class: "lm-wait", d: waits.join(""), ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
@@ -164,5 +165,7 @@ function detail(scene, tick, rank, unit, near) {
     return `rank ${m.src} to rank ${m.dst}${name ? `: ${name}` : ""}, ${scene.sizes[m.size][0]}; sent at ${unit(m.posted)}, took ${unit(m.arrived - m.posted)}`;
   }
   const s = scene.spans.find((s) => s.rank === rank && s.start <= tick && tick < s.end);
-  return s ? `rank ${rank} ${scene.doings[s.doing][2]}; from ${unit(s.start)}, for ${unit(s.end - s.start)}` : "";
+  if (!s) return "";
+  const [, word, one] = scene.doings[s.doing], role = scene.roles[rank];
+  return `${role ? `${role}: ${word}` : `rank ${rank} ${one}`}; from ${unit(s.start)}, for ${unit(s.end - s.start)}`;
 }

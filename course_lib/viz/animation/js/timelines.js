@@ -3,6 +3,7 @@
 function renderTimeline({ model, el }) {
   const scenes = model.get("scenes").map(unpack), names = model.get("names"), title = model.get("title");
   const longest = scenes.reduce((a, b) => b.end * b.tick > a.end * a.tick ? b : a), alone = scenes.length === 1;
+  const total = (scene) => scene.messages.length ? `; ${scene.total}` : "";
   const totals = scenes.map((scene, i) => (names[i] ? `${names[i]}: ` : "") + scene.total).join("; ");
   const { root, hatch } = makeRoot(el, "timelines", `timeline: ${title || totals}`);
   if (title) html("div", { class: "lm-title" }, root, title);
@@ -12,7 +13,7 @@ function renderTimeline({ model, el }) {
   const lanes = scenes.map((scene, i) => {
     const head = html("div", { class: "lm-run" }, track);
     if (names[i]) html("span", { class: "lm-run-name" }, head, names[i]);
-    html("span", { class: "lm-run-total" }, head, `${took(scene.end * scene.tick)}${clock ? "" : ` ${scene.clock}`}; ${scene.total}`);
+    html("span", { class: "lm-run-total" }, head, `${took(scene.end * scene.tick)}${clock ? "" : ` ${scene.clock}`}${total(scene)}`);
     return draw("svg", { class: "lm-timeline", width: "100%", role: "img", "aria-label": `timeline of ${names[i] || "the run"}: ${scene.total}` }, track);
   });
   const future = html("div", { class: "lm-future" }, track), over = draw("svg", { class: "lm-head", "aria-hidden": "true" }, track);
@@ -89,8 +90,8 @@ function drawKeys(keys, scenes, hatch) {
     box.append(text);
   };
   const doings = scenes.flatMap((scene) => scene.spans.map((s) => scene.doings[s.doing]));
-  const fills = [0, 1, 2, 3].filter((fill) => doings.some(([kind, , , , of]) => kind === "compute" && (of ?? 0) === fill));
-  const words = fills.some((fill) => fill) ? ["forward", "backward", "input gradient", "weight gradient"] : ["computes"];
+  const fills = [0, 1, 2, 3, 4].filter((fill) => doings.some(([kind, , , , of]) => kind === "compute" && (of ?? 0) === fill));
+  const words = fills.some((fill) => fill) ? ["forward", "backward", "input gradient", "weight gradient", "all-reduce"] : ["computes"];
   for (const fill of fills) key(words[fill], (svg) => draw("rect", { class: "lm-compute", "data-fill": fill, x: 1, y: 1, width: 22, height: 12 }, svg));
   if (doings.some(([kind]) => kind === "wait")) key("waits", (svg) => draw("rect", { x: 1, y: 1, width: 22, height: 12, fill: `url(#${hatch})` }, svg));
   if (scenes.some((scene) => scene.faults.length)) key("fails", (svg) => draw("path", { class: "lm-fault", d: "M6 1l12 12m0 -12l-12 12" }, svg));
