@@ -280,8 +280,9 @@ assert all(np.array_equal(np.concatenate(rows), np.load(path)) for rows in same)
 
 # %% [markdown]
 # All four: a slice of a NumPy array is a *view*, and keeps the whole array alive for as long as
-# somebody has the slice. With `deal_rows` one machine must be able to hold everything, and
-# $3 \times 100 \times 88 = 26{,}400$ bytes are sent, once. With `read_own` nobody ever holds
+# somebody has the slice. With `deal_rows` one machine must be able to hold everything, once:
+# `scatter` gives rank 0 a copy of its part, too, so that the table can go. $3 \times 100 \times 88
+# = 26{,}400$ bytes are sent. With `read_own` nobody ever holds
 # everything and nothing is sent, but all must reach the file (`mmap_mode` reads from the disk only
 # what is indexed, and `np.array` copies it). From here on every worker has its own rows, its
 # *shard*, and no others.
@@ -289,8 +290,9 @@ assert all(np.array_equal(np.concatenate(rows), np.load(path)) for rows in same)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Map: four machines, four sums
 #
-# Each machine has the whole model, eleven numbers, and 100 rows. It computes its part of the sum,
-# which the notes call $temp_j$:
+# *MapReduce* (Dean and Ghemawat 2004) has two steps: *map* turns each machine's own rows into
+# something small, *reduce* combines what all of them found. Here each machine has the whole model,
+# eleven numbers, and 100 rows. Its map is its part of the sum, which the notes call $temp_j$:
 #
 # $$temp^1_j = \sum_{i=1}^{100} \bigl(h_\theta(x^{(i)}) - y^{(i)}\bigr)\,x^{(i)}_j
 # \qquad\dots\qquad temp^4_j = \sum_{i=301}^{400} \dots$$
@@ -334,9 +336,10 @@ claim("0.6")
 # ## Reduce, update, broadcast
 #
 # In the notes one more machine combines the gradients, calculates the new weights and updates the
-# model on all machines. We let rank 0 be that *combiner*; it works on its own 100 rows as well.
-# This is what every rank runs in every step. (`tag` is a label; `comm.compute` puts the work on the
-# timeline, and `flops` are its price on the simulator's clock.)
+# model on all machines. We let rank 0 be that *combiner*; it works on its own 100 rows as well. (In
+# MapReduce's own words it is the *reducer*.) This is what every rank runs in every step.
+# `recv(..., out=total, op="sum")` adds what comes to `total`; `tag` is a label; `comm.compute` puts
+# the work on the timeline, and `flops` are its price on the simulator's clock.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: reduce, update, broadcast, 4 minutes</summary>
@@ -468,8 +471,8 @@ def fit_line(comm, file, cuts, send):
 
 # %% [markdown]
 # Rank 0 gets the first `rows` of the file, the three others get equal parts of the rest. One dot is
-# the training with sums, the other one with means. It begins with 10 rows on rank 0: the ten
-# mildest cases.
+# the training with sums, the other one with means; "× 4" says that four ranks are in one place. It
+# begins with 10 rows on rank 0: the ten mildest cases. First predict; then press *play*.
 
 # %%
 guess_rows = predict("At how many rows on rank 0 do both dots end in one place?", "rows")
@@ -529,7 +532,8 @@ assert [round(ends[rows]["means sent"][0]) for rows in (10, 100, 310)] == [134, 
 # $$T = 2\alpha + 2(P-1)\,n\beta$$
 #
 # For 2,048 parameters ($n$ = 16,384 bytes) and four workers that is $40 + 78.6 = 118.6\,\mu s$.
-# The simulator says 119.1: the rest is the update. Now *one parameter more*.
+# The simulator says 119.1: the rest is the update. Now *one parameter more*: 16,392 bytes. (Lecture
+# 00 had a limit at 16 KB. What changed there, for the sender?)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price of a step, 8 minutes</summary>
@@ -579,8 +583,9 @@ def posted_first(comm, size):
 
 
 # %% [markdown]
-# Three runs on one axis; orange lines are partial sums, blue ones models. Move the playhead, and
-# follow rank 3: when does its sum arrive at rank 0?
+# Three runs on one axis; orange lines are partial sums, blue ones models. A line begins where
+# `send` is called, even if the message may not leave yet; so look at its end. Move the playhead,
+# and follow rank 3: when does its sum arrive at rank 0?
 
 # %%
 posted = run(posted_first, 2049, workers=4, backend="simulated")
@@ -757,12 +762,15 @@ lecture_02.shuffles_chart({P: [above_best(P, order) for order in orders] for P i
 # %% tags=["how-we-know"]
 # How we know: this file, other shuffles, and where the average *is* the optimum
 as_it_is = np.arange(400)
-assert [round(above_best(P, as_it_is), 1) for P in (2, 20)] == [0.3, 5.5]
-assert round(above_best(36, as_it_is)) == 1334
+medians = {P: np.median([above_best(P, order) for order in orders]) for P in (2, 20, 36)}
+assert medians[2] < 0.1
+assert [round(medians[20]), round(medians[36], -2)] == [6, 3800]
 others = [rng.permutation(400) for _ in range(30)]
 assert min(above_best(36, order) for order in others) > 50
 assert np.median([above_best(36, order) for order in others]) > 500
-assert max(above_best(36, order) for order in others) > 13_340
+assert max(above_best(36, order) for order in others) > 10 * np.median(
+    [above_best(36, order) for order in others]
+)
 assert max(above_best(4, order) for order in others) < 2
 for w in run(train, 100, workers=36, backend="simulated").values:
     assert np.abs(w - one_machine.w).max() / np.abs(one_machine.w).max() < 1e-12
@@ -771,11 +779,11 @@ parts = [model.optimum((X[part], on_a_plane[part])) for part in np.split(as_it_i
 assert np.allclose(np.mean(parts, axis=0), one_machine.w)
 
 # %% [markdown]
-# In our file the average is 0.3 % above the best with 200 rows a machine, 5.5 % with 20, and
-# **1,334 %** with 11. In some other shuffles it is ten times as much: 11 rows determine 11
-# parameters, and each machine fits the noise of its own. Gradient sums do not care: 36 machines
-# find one machine's model. (Averaging again and again while training is another scheme: lecture
-# 03.)
+# With 200 rows a machine the average is hardly above the best; with 20 rows, on 20 machines, it is
+# 6 % above, and with 11 rows **3,800 %**, in the median. Single shuffles (thin) lie ten times
+# higher or lower. 11 rows determine 11 parameters, and each machine fits the noise of its own.
+# Gradient sums do not care: 36 machines find one machine's model. (Averaging again and again while
+# training is another scheme: lecture 03.)
 
 # %%
 claim("4.2")
@@ -814,7 +822,7 @@ claim("4.2")
 # <details><summary>Answer</summary>
 #
 # MapReduce: its sums do not care about the size of a shard. A single row does not determine eleven
-# parameters, so there is no best model of a shard to average.
+# parameters: infinitely many models fit it, so there is no *single* best one to average.
 # </details>
 
 # %% [markdown]

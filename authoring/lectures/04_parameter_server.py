@@ -58,7 +58,8 @@ ALEXNET = {
 # shorter, leave out the Rosetta box and "How many servers".
 #
 # Before anything runs: let one student be the server, and five others hand over slips of paper. The
-# queue forms by itself; that is *incast*, and the picture that carries both parts.
+# queue forms by itself (if all come at once: *incast*); it is the picture that carries both parts.
+# "large" under a picture makes it legible from the last row. Run "On this computer" live.
 #
 # Common misconceptions: "synchronous means at the same time" (it means waiting for all); "a server
 # is 40 % efficient" (which server, on which network?); "ten shards are ten times as fast" (only
@@ -97,8 +98,9 @@ source(work, part="for examples")
 
 # %% [markdown]
 # It trains what one process trains, to 1e-12 (see "How we know"). So the question is the price.
-# Watch two steps; press *play*. Four workers finish together and push at the same moment. Their
-# gradients queue at the server's *NIC*, its plug to the network: *incast*.
+# Watch two steps; press *play*. Four models go out one after another, so the workers finish one
+# after another, and each push waits until the server asks for it. All eight vectors pass one *NIC*,
+# the server's plug to the network. (Had all four come at once, they would queue there: *incast*.)
 
 # %%
 brief = replace(plan, batch_size=32, epochs=1)
@@ -122,6 +124,14 @@ assert np.mean(model.predict(served[0].w, digits.X_test) == digits.y_test) > 0.9
 # P workers, n bytes of parameters. With a *dedicated* server, which only serves, and four workers:
 # how many vectors of n bytes pass through the server's NIC in a step, in and out together?
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the NIC, 3 minutes</summary>
+#
+# Vote before the table: 4, 5, 8 or 10 vectors? Most forget one direction. Then drag the slider from
+# 2 to 16 and say only one sentence: the server's bar grows with the workers, the ring's stops at
+# two. The bar in the middle is the promise of part 2.
+# </details>
+
 # %%
 paper = StandIn.of({name: n // 1000 for name, n in ALEXNET.items()}, flops_per_example=4.3e6)
 n_bytes = 8 * paper.n_parameters  # 487,688
@@ -142,8 +152,9 @@ guess_vectors.compare((step.into[0] + step.out[0]) / n_bytes)
 # %% [markdown]
 # 2P: four gradients in, four models out. A server need not be dedicated: it may be a worker as
 # well, on rank 0. Then 2(P − 1) vectors pass its NIC. Compare it with a *ring* (lecture 05), in
-# which every NIC sends and receives $\frac{2(P-1)}{P}$ vectors at the same time. Move the slider:
-# for how long is the busiest NIC occupied? (No latency here, and computing takes no time.)
+# which every NIC sends and receives $\frac{2(P-1)}{P}$ vectors at the same time. Move the slider
+# (from here on P counts all ranks): for how long is the busiest NIC occupied? (No latency here, and
+# computing takes no time.)
 
 # %%
 free = replace(networks.ethernet_10g, latency_s=0.0, flops_per_s=1e18)
@@ -165,8 +176,8 @@ for P in (2, 4, 8, 16):
     assert np.isclose(vectors["a shard on every rank"], 2 * (P - 1) / P, rtol=1e-2)
 
 # %% [markdown]
-# Twice the ranks, twice the time at the server; next to nothing more on the ring. With eight ranks
-# it is 14 vectors against 1.75. (The bar in the middle is part 2's.)
+# From 4 to 8 to 16 ranks the server's time a little more than doubles; next to nothing is added on
+# the ring. With eight ranks it is 14 vectors against 1.75. (The bar in the middle is part 2's.)
 
 # %%
 claim("1.10")
@@ -181,9 +192,9 @@ claim("1.10")
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: how long, 5 minutes</summary>
 #
-# Let them find the two candidates: rank 4, which is fetched last, and rank 1, whose gradient waits
-# for three others. Only then switch on the critical path. The formula on the next slide should be
-# dictated by the class.
+# Let them find the two candidates: rank 4, which is fetched last, and rank 1, after whose gradient
+# three more must come in. Only then switch on the critical path. The formula on the next slide
+# should be dictated by the class.
 # </details>
 
 # %%
@@ -282,9 +293,9 @@ claim("1.12")
 # ## And on this computer?
 #
 # Inside one computer there is no NIC: a message is a copy in memory. So we put a narrow link in
-# front of each real process: a *token bucket* that lets 100 MB/s through, each way, and makes
-# whoever wants more sleep. The model has 2 MB, so a vector takes 20 ms. Before you run it: how do
-# the two curves go on from 2 to 8 workers?
+# front of each real process: it lets 100 MB/s through, each way, and makes whoever wants more sleep
+# (a *token bucket* that never saves up a burst). The model has 2 MB, so a vector takes 20 ms.
+# Before you run it: how do the two curves go on from 2 to 8 workers?
 
 # %%
 source(lecture_04.TokenBucket.take)
@@ -300,6 +311,11 @@ chart(measured, x_label="workers, real processes", y_label="ms a step", y_range=
 # server's step grows with the workers, 40 ms for each of them at least. The ring's stays below 2
 # vectors, 40 ms, plus what your cores need to serve eight processes. **Change it and run it
 # again:** take the link away (`bytes_per_s=1e12`). Who is faster then, and why?
+#
+# <details><summary>Answer</summary>
+#
+# Often the server: both copy the same bytes through one memory, and the ring has more messages,
+# each with a switch from one process to another. </details>
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: on this computer, 4 minutes</summary>
@@ -316,9 +332,16 @@ chart(measured, x_label="workers, real processes", y_label="ms a step", y_range=
 #
 # DistBelief (Dean and others 2012) cut the model up: S servers, each with a *shard* of the
 # parameters. A worker fetches all shards, each from its server, and pushes the parts of its
-# gradient to them. Press *play* with one server, then with two, then with six: where do messages
-# queue?
+# gradient to them. Press *play* with one server, then with two, then with three: for whom do the
+# workers wait?
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: ten servers, 3 minutes</summary>
+#
+# Play with one server, then with three. With one, six workers wait for the same rank; with three,
+# each of them talks to all three servers and the waiting shrinks. Let them compute the answer to
+# the question: a tenth of n, ten times.
+# </details>
 
 # %%
 def with_servers(S):
@@ -330,7 +353,7 @@ def with_servers(S):
     return player(made.trace, places=lecture_04.rows_of(S, 6), roles=roles, moments=1)
 
 
-explore(with_servers, S=knob([1, 2, 3, 6], label="servers"))
+explore(with_servers, S=knob([1, 2, 3], label="servers"))
 
 # %% [markdown]
 # Ten workers and ten shards of equal length: how many bytes come into one server's NIC in a step?
@@ -405,6 +428,13 @@ chart(took, x_label="shards", x_ticks=shards, y_label="ms a step", y_range=(0, 1
 # Every rank gets its shard of the summed gradient (*reduce-scatter*), steps it, and gets the other
 # shards (*all-gather*):
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: as many shards as workers, 3 minutes</summary>
+#
+# The sentence to close with: an all-reduce is P servers with a shard each. Those who know ZeRO will
+# ask: yes, this is its stage 1. Show of the code the two collectives and the line between them.
+# </details>
+
 # %%
 source(sharded_data_parallel, part="for examples")
 
@@ -452,6 +482,12 @@ claim("1.11")
 # PyTorch's words for one server: `broadcast` what it has, `reduce` what the workers have. Five real
 # processes over gloo, the same batches. (`comm` only starts them and says who is who.)
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: torch.distributed, 1 minute</summary>
+#
+# Show the three calls (broadcast, reduce, step) and the result below; no more. Students who use
+# PyTorch recognise DDP's counterpart: there is no server in it.
+# </details>
 
 # %%
 def torch_server(comm, store):
@@ -484,6 +520,14 @@ apart = max(np.abs(w - value.w).max() for w, value in zip(theirs, ours, strict=T
 # Now one worker is half as fast, a *straggler*. Two loops of a server: the first waits for all
 # gradients of the step, the second answers whoever comes. (Lecture 11 is about the second.)
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: synchronous, asynchronous, 3 minutes</summary>
+#
+# Show the two loops side by side and ask which line differs: from whom the server receives. Then
+# the two timelines: above, three workers wait for the straggler; below, nobody does. Leave
+# staleness to lecture 11.
+# </details>
+
 # %%
 source(lecture_04.waits_for_all, part="for _")
 
@@ -504,13 +548,13 @@ timeline({"waits for all": by_step.trace, "answers each": at_will.trace})
 # %% name="simultaneous"
 alike = {
     "waits for all, a straggler": (lecture_04.waits_for_all, slow),
-    "answers each, all alike": (lecture_04.answers_each, free),
+    "answers each, all alike": (lecture_04.answers_each, ethernet),
 }
 made = {
     name: run(server, steps, workers=4, backend="simulated", network=network)
     for name, (server, network) in alike.items()
 }
-right = run(lecture_04.waits_for_all, steps, workers=4, backend="simulated", network=free)
+right = run(lecture_04.waits_for_all, steps, workers=4, backend="simulated", network=ethernet)
 table({
     name: {"first pushes lie apart, ms": round(lecture_04.spread_ms(each), 2),
            "the synchronous model": bool(np.array_equal(each.values[0], right.values[0]))}
@@ -575,6 +619,13 @@ assert round(harmonic[-1][1], 1) == 7.5
 # Move the slider: the more a worker computes, the fewer servers it needs. **Change it and run it
 # again:** put `networks.ethernet_100g` in its place.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: how many servers, 2 minutes</summary>
+#
+# Drag the slider from 1 to 32 examples and watch the best number fall. The formula's ratio S/P does
+# not know how many computers there are. Can be left out.
+# </details>
+
 # %%
 explore(lambda examples: lecture_04.best_number(paper, 12, examples, ethernet),
         examples=knob([1, 2, 8, 32], label="examples a worker", start=2))  # fmt: skip
@@ -608,7 +659,8 @@ for examples in (1, 2, 8, 32):
 # <details><summary>Answer</summary>
 #
 # Below one half the server's NIC never rests: the step takes $2Pn\beta$. Faster workers wait
-# longer, nothing else. Twice the bandwidth nearly halves the step. (So would a second server.)
+# longer, nothing else. Twice the bandwidth makes the step 1.6 to 1.8 times as fast: then computing
+# is the longer chain. (A second server does as much.)
 # </details>
 
 # %% [markdown]
@@ -635,8 +687,8 @@ for examples in (1, 2, 8, 32):
 # %% [markdown]
 # ## What to remember
 #
-# - A server's NIC carries 2P vectors a step, a ring's $\frac{2(P-1)}{P}$; a step is the longer of
-#   two chains.
+# - A server's NIC is occupied for 2P vectors a step, a ring's for $\frac{2(P-1)}{P}$; a step is the
+#   longer of two chains.
 # - "40 to 50 %" belongs to a model, a batch, a network and a number of workers. Below one half the
 #   server's NIC never rests.
 # - With a shard on every rank, servers *are* an all-reduce. Synchronous means waiting for all, not

@@ -109,8 +109,8 @@ direct.player("ring", moments=1, title="All-to-all: every chunk has an owner")
 # %% [markdown]
 # Again $2(P-1)$ vectors in all, but every NIC sends $\frac{2(P-1)}{P} = \frac32$ of them instead of
 # one NIC three. That should take $\frac32 n\beta$; it takes $2n\beta$. Two timelines: above,
-# everybody sends to one partner at a time; below, the run that you have seen. Look for what is
-# late.
+# everybody sends to one partner at a time; below, the run that you have seen. Drag slowly through
+# the lower one: to whom do the other three send first, and in which order do their lines end?
 
 # %% name="in-turn"
 x = np.ones(N_BYTES // 8)
@@ -135,10 +135,10 @@ for name in ("central", "direct", "butterfly", "ring"):
     assert (made.sums, made.same_messages) == ([10], True)
 
 # %% [markdown]
-# Below, rank 0 is the first to be ready to receive, so all others send to rank 0 first: three
-# chunks queue at one NIC (*incast*), and what is meant for idle NICs waits behind them
-# (*head-of-line blocking*). That is the order of our sends, not the algorithm: in turn, or in
-# messages of 16 KB, the same bytes take $\frac32 n\beta$.
+# Below, rank 0 happens to be the first that is ready to receive, so all others send to rank 0
+# first: three chunks queue at one NIC (*incast*), and what is meant for idle NICs waits behind them
+# (*head-of-line blocking*). That is chance, not the algorithm: in turn, or in messages of 16 KB,
+# the same bytes take $\frac32 n\beta$.
 #
 # So the load is balanced. But $2P(P-1)$ messages are many: two million with a thousand workers. Can
 # fewer do it?
@@ -230,8 +230,8 @@ claim("3.25")
 # ## Butterfly: swap with a partner
 #
 # In a tree most ranks wait most of the time. In a *butterfly* (recursive doubling) all work in
-# every round: 0 swaps with 1 and 2 with 3, and both add; then 0 swaps with 2 and 1 with 3. Partners
-# differ in one bit of their number: `^` flips it.
+# every round: 0 swaps with 1 and 2 with 3, and both add. Then each swaps what it has with a partner
+# farther away. Partners differ in one bit of their number: `^` flips it.
 
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -275,6 +275,9 @@ guess_swaps.compare(four.rounds())
 #
 # 20. There is a third exchange, at distance 3, and it adds a sum of all four to a sum of all four.
 # </details>
+#
+# What if there are 3 or 7 ranks? Then the library's butterfly first *folds* those above the power
+# of two into a partner each, and gives them the total at the end: two rounds more.
 #
 # The transcript counts three steps, and shows why one must say what is counted:
 
@@ -356,7 +359,7 @@ def with_torch(comm, store, rows):
     rank, P = comm.rank, comm.size
     total, theirs = torch.tensor(rows[rank]), torch.tensor(rows[rank])
     dist.init_process_group("gloo", f"file://{store}", rank=rank, world_size=P)
-    chunks = total.chunk(P)
+    chunks = total.tensor_split(P)
     for step in range(2 * (P - 1)):
         outgoing, mine = chunks[(rank - step) % P], chunks[(rank - step - 1) % P]
         sending, arrived = dist.isend(outgoing, (rank + 1) % P), torch.empty_like(mine)
@@ -391,8 +394,8 @@ assert 0 < np.abs(rows[0] + rows[1] + rows[2] + rows[3] - ours[0]).max() < 1e-12
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: 2 minutes</summary>
 #
-# The most useful slide for those who write such code. Answer: 15, P - 1. Ask first: what would your
-# unit test compare?
+# The most useful slide for those who write such code. Ask first: what would your unit test compare?
+# Then: how many vectors does each of 16 ranks send? 15, that is P - 1.
 # </details>
 
 # %%
@@ -454,8 +457,8 @@ explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8), title=title
 # sends half of them.
 #
 # One word matters: *end hosts*. Where the switch itself adds up (*in-network reduction*, NVIDIA's
-# SHARP; Graham and others 2016), a host sends its vector once and receives the sum once: n, little
-# more than half of the bound.
+# SHARP; Graham and others 2016), a host sends its vector once and receives the sum once: n, with
+# many ranks little more than half of the bound.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One slow link
@@ -470,7 +473,7 @@ explore(lecture_05.busiest_nic, workers=knob(range(2, 17), start=8), title=title
 # </details>
 
 # %%
-guess_slow = predict("3 → 2 is ten times as slow. The ring takes how many times as long?", "times")
+guess_slow = predict("3 → 2 is ten times as slow. How long does the ring take?", "times as long")
 guess_slow
 
 
@@ -565,7 +568,9 @@ guess_size.compare(8 * network.latency_s / network.beta_s_per_byte)
 # The search halves an interval until it is one number a chunk, and finds the formula's size.
 #
 # Now all sizes, each algorithm's time divided by the best one's, so that the best is at 1. Move
-# workers and networks: who is best for 1 KB, who for 100 MB, and where do they change places?
+# workers and networks: who is best for 1 KB, who for 100 MB, and where do they change places? (Of a
+# tree the formula is an upper bound, "at most". All-to-all is left out: α and β do not say what its
+# P − 1 messages a round cost a processor.)
 
 # %% name="times-over-bytes"
 by_name = {"1 Gbit/s": nets[0], "10 Gbit/s": nets[1], "100 Gbit/s": nets[2], "ocean": networks.wan}
@@ -593,7 +598,7 @@ for P in (2, 4, 8, 16):
 # %% [markdown]
 # For one kilobyte even the server can be best: two latencies for any P. (What P − 1 messages cost
 # its processor is not in the model.) With 8 workers at 10 Gbit/s the butterfly follows; then, from
-# about 100 KB on, one that has yet to come.
+# about 60 KB on, one that has yet to come: halving-doubling.
 #
 # Additions cost nothing on this clock. With γ seconds a byte added (Thakur, Rabenseifner and Gropp
 # 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
@@ -736,7 +741,7 @@ assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
 #
 # NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network), and
 # takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors,
-# halving-doubling for long ones (Thakur). Our `allreduce`:
+# halving-doubling for long ones (Thakur). Our `allreduce`, which leaves all-to-all out, too:
 
 # %% name="what-allreduce-chooses"
 rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
@@ -750,9 +755,10 @@ table({f"{P} workers": row for P, row in chosen.items()})
 # %% [markdown]
 # ## What may be reduced?
 #
-# Not only sums: MPI and NCCL offer a maximum, a product, or an operator of your own. It must be
-# *associative*, $(a \circ b) \circ c = a \circ (b \circ c)$; otherwise each algorithm finds
-# something else.
+# Not only sums: MPI and NCCL offer a maximum or a product, MPI also an operator of your own. It
+# must be *associative*, $(a \circ b) \circ c = a \circ (b \circ c)$, and for a ring commutative as
+# well; otherwise each algorithm finds something else. (Sums of floating-point numbers are so but
+# for their last digits.)
 
 # %%
 claim("3.23")
@@ -762,8 +768,7 @@ claim("3.23")
 #
 # Eight cases, A to H: a network, P workers, n bytes. Choose an all-reduce for each. The best one
 # gives 100 points, one that takes twice as long 50. Add up your first answers: whoever always takes
-# the same one has fewer than 600; 700 are very good. (All-to-all is not offered: α and β do not say
-# what its P − 1 messages a round cost a processor.)
+# the same one has fewer than 600; 700 are very good. (All-to-all is not offered.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: 3 minutes</summary>
@@ -840,7 +845,7 @@ assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
 # - No end host can do with less than $\frac{2(P-1)}{P}\,n$; ring, all-to-all and halving-doubling
 #   reach it. Small vectors want few rounds: the ring overtakes at $n^* = 8\alpha/\beta$ with four.
 # - The network decides: hierarchical where hosts share a link, the ring where only neighbours are
-#   connected, trees or in-network reduction for thousands of ranks.
+#   connected, few rounds or in-network reduction for hundreds of ranks.
 #
 # Next: the [exercises](../exercises/05_allreduce.ipynb), then [lecture
 # 06](06_overlap_and_scaling.ipynb). Before: [lecture 04](04_parameter_server.ipynb).

@@ -28,6 +28,7 @@ from course_lib.lectures.lecture_06 import efficiency, in_order, in_turn, planne
 from course_lib.measure import dry_run, one_step
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
+from course_lib.models.stand_in import StandIn
 from course_lib.schemes import data_parallel, layerwise
 from course_lib.schemes.priority import priority
 from course_lib.training import Plan
@@ -137,9 +138,12 @@ guess_ms.compare(round(1e3 * overlapped.seconds, 3))
 # Press *play*. The upper run sends everything at the end, the lower one layer by layer.
 
 # %%
-ways = {"at the end": data_parallel, "layer by layer": in_turn}
-traces = {name: dry_run(scheme, three, 4, 4, fast).trace for name, scheme in ways.items()}
-labels = {"at the end": ["all"], "layer by layer": ["L3", "L2", "L1"]}
+buckets = {"at the end": math.inf, "layer by layer": 0}  # bytes
+traces = {
+    when: dry_run(in_turn, three, 4, 4, fast, bucket_bytes=n_bytes).trace
+    for when, n_bytes in buckets.items()
+}
+labels = {"at the end": ["of all layers"], "layer by layer": ["L3", "L2", "L1"]}
 gantt(traces, labels, title="Rank 0 of four, a ring")
 
 # %% [markdown]
@@ -168,15 +172,17 @@ assert np.abs(by_layer - at_once).max() < 1e-12 * np.abs(at_once).max()
 # %% [markdown]
 # Our source tells it of Intel's Caffe, with a *server*: L2's gradient goes to the server while L1
 # is still back-propagated, and comes back as a sum. Play both: first the server (on rank 0), then
-# the ring. Whose links carry L2 while L1 is computed?
+# the ring. Where is L2 when L1 is done?
 
 # %%
+alike = StandIn.of({"L1": 250_000, "L2": 250_000, "L3": 250_000}, flops_per_example=9e9)
 central = partial(in_turn, allreduce=ALLREDUCES["central"])
-through_server = dry_run(central, three, 4, 4, fast).trace
+through_server = lecture_06.one_step_of(central, alike, fast)
 player(through_server, "star", roles={0: "server"}, title="Layer by layer through a server")
 
 # %%
-player(traces["layer by layer"], "ring", title="Layer by layer around a ring")
+around = lecture_06.one_step_of(in_turn, alike, fast)
+player(around, "ring", title="Layer by layer around a ring")
 
 # %%
 claim("3.21")

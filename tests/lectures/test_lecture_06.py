@@ -10,6 +10,7 @@ from course_lib import networks
 from course_lib.lectures import lecture_06
 from course_lib.measure import one_step
 from course_lib.models.published import PUBLISHED, LayerSize
+from course_lib.models.stand_in import StandIn
 from course_lib.schemes import data_parallel
 
 THREE = [LayerSize(name, 500_000, flops=3e9) for name in ("L1", "L2", "L3")]
@@ -106,3 +107,13 @@ def test_what_is_possible():
     assert lecture_06.possible(1.6)[1] == 1.0, "at most two thirds of the computing hide it"
     assert lecture_06.REPORTED["Berkeley"].efficiency == pytest.approx(0.367, abs=1e-3)
     assert set(PUBLISHED) >= set(lecture_06.SHOWN)
+
+
+def test_a_step_begins_where_the_first_worker_computes():
+    alike = StandIn.of({"L1": 250_000, "L2": 250_000, "L3": 250_000}, flops_per_example=9e9)
+    trace = lecture_06.one_step_of(lecture_06.in_turn, alike, FAST)
+    assert min(span.start_s for span in trace.computes) == 0
+    assert trace.n_messages == 3 * 4 * 6
+    assert {message.n_bytes for message in trace.messages} == {500_000}
+    whole_s = lecture_06.step_s(THREE, 4, 1, FAST, 0)
+    assert trace.end_s == pytest.approx(whole_s, rel=0.06), "and the update"

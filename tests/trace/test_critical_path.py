@@ -8,7 +8,7 @@ import pytest
 
 from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allreduce_ring, broadcast_tree
-from course_lib.trace.critical_path import critical_path
+from course_lib.trace.critical_path import critical_path, hops
 from course_lib.trace.trace import Trace
 
 
@@ -170,3 +170,36 @@ def test_real_processes_note_who_waited_for_what_was_posted():
 
 def test_an_empty_run_has_none():
     assert critical_path(Trace("simulated", "virtual", 3)) == []
+
+
+def served(comm, compute_s, n):
+    """A server hands out a vector and takes one from each worker, in the order of their ranks."""
+    if comm.rank == 0:
+        for dst in range(1, comm.size):
+            comm.send(np.zeros(n), dst)
+        for src in range(1, comm.size):
+            comm.recv(src)
+        return
+    w = comm.recv(0)
+    with comm.compute("gradient", flops=1e10 * compute_s.get(comm.rank, 1e-3)):
+        pass
+    comm.send(w, 0)
+
+
+@pytest.mark.parametrize("n", [1000, 4000], ids=["eager", "rendezvous"])
+def test_it_goes_through_the_rank_whose_haste_would_shorten_the_run(n):
+    def end_s(compute_s):
+        return run(served, compute_s, n, workers=5, backend="simulated").elapsed_s
+
+    trace = run(served, {}, n, workers=5, backend="simulated").trace
+    faster = {rank: end_s({}) - end_s({rank: 0.99e-3}) for rank in range(1, 5)}
+    decisive = [rank for rank, saved_s in faster.items() if saved_s > 1e-9]
+    held = [hop for hop in hops(trace) if hop.held_by != hop.message.src]
+    if n == 4000:  # the pushes wait for the server, which waits for rank 1
+        assert decisive == [1]
+        assert way(trace) == [(0, 1), (1, 0), (2, 0), (3, 0), (4, 0)]
+        assert [(hop.message.src, hop.held_by) for hop in held] == [(2, 0), (3, 0), (4, 0)]
+        assert all(hop.start_s > hop.message.posted_s for hop in held)
+    else:  # they pass each other by, and are in the server's memory when it asks
+        assert held == []
+        assert way(trace)[-1] == (4, 0)

@@ -61,7 +61,8 @@ def test_the_caption_is_one_sentence_on_what_happens(time_s, sentence):
 def test_many_messages_are_counted_and_four_of_them_named():
     caption = what_is_where(make_scene(ring(16)), 1e-6).caption
     assert caption == (
-        "16 messages are on their way: 0 to 1 (chunk 0), 1 to 2 (chunk 1), 2 to 3 (chunk 2), "
+        "16 messages are between send and arrival: "
+        "0 to 1 (chunk 0), 1 to 2 (chunk 1), 2 to 3 (chunk 2), "
         "3 to 4 (chunk 3) and 12 more; 16 ranks wait"
     )
 

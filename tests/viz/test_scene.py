@@ -192,3 +192,21 @@ def test_units_are_chosen_for_reading():
     assert [in_bytes(n) for n in sizes] == [
         "0 B", "999 B", "1 KB", "16.4 KB", "999 KB", "1 MB", "5 MB", "2 GB",
     ]  # fmt: skip
+
+
+def test_gradients_and_parameters_have_one_colour_each_in_all_pictures():
+    def talk(comm, tags):
+        for tag in tags:
+            if comm.rank == 0:
+                comm.send(np.ones(2), 1, tag=tag)
+            else:
+                comm.recv(0, tag=tag)
+
+    def colours(*tags):
+        trace = run(talk, tags, workers=2, backend="simulated").trace
+        return {label.tag: label.colour for label in make_scene(trace).labels}
+
+    assert colours("parameters", "gradient") == {"parameters": 1, "gradient": 0}
+    assert colours("gradient", "parameters", "norm") == {"gradient": 0, "parameters": 1, "norm": 2}
+    assert colours("temp", "model") == {"temp": 0, "model": 1}
+    assert colours("over", "again") == {"over": 0, "again": 1}

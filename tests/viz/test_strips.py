@@ -52,7 +52,8 @@ def test_a_cell_fills_in_the_moment_in_which_its_message_is_received():
 def test_captions_tell_how_many_contributions_a_message_carries():
     scene = scene_of(watched())
     assert what_is_where(scene, steps(scene)[1]).caption == (
-        "4 messages are on their way, each with 2 of 4 contributions: 0 to 1 (chunk 3), "
+        "4 messages are between send and arrival, each with 2 of 4 contributions: "
+        "0 to 1 (chunk 3), "
         "1 to 2 (chunk 0), 2 to 3 (chunk 1), 3 to 0 (chunk 2); 4 ranks wait"
     )
     two = scene_of(watched(size=2))

@@ -66,7 +66,7 @@ def test_one_playhead_runs_through_both_and_each_says_what_happens(page):
     page.evaluate(f"{ROOT}.transport.seekFraction({past})")
     first, second = page.locator(".lm-caption > div").all_inner_texts()
     assert first == "short: the run is over: 24 messages, 393 KB"
-    assert second.startswith("long: 4 messages are on their way")
+    assert second.startswith("long: 4 messages are between send and arrival")
     assert page.locator(".lm-head").count() == 1
     lanes = page.locator(".lm-timeline").all()
     head = page.locator(".lm-head").bounding_box()

@@ -41,6 +41,7 @@ def shuffles_chart(above: Mapping[int, Sequence[float]]) -> Chart:
     -------
     Chart
         The median of the shuffles over thin curves of each; the vertical axis is logarithmic.
+        Below, three medians.
     """
     name = f"median of {len(next(iter(above.values())))} shuffles"
     median = [(float(P), float(np.median(found))) for P, found in above.items()]
@@ -51,4 +52,8 @@ def shuffles_chart(above: Mapping[int, Sequence[float]]) -> Chart:
     return chart(
         {name: median}, spread={name: each}, y_log=True, y_range=(0.01, 9e4), x_ticks=list(above),
         x_label="machines", y_label="loss above the best, in %",
+        said="Medians: " + ", ".join(
+            f"{float(f'{percent:.2g}'):,g} % with {P:g} machines"
+            for P, percent in (median[0], median[len(median) // 2], median[-1])
+        ),
     )  # fmt: skip

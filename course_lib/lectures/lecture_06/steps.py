@@ -16,8 +16,10 @@ from course_lib.measure import dry_run, one_step
 from course_lib.measure.dry_runs import GRADIENT_BYTES
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
+from course_lib.models.stand_in import StandIn
 from course_lib.schemes import layerwise_bucketed
 from course_lib.schemes.priority import order_of_need, priority
+from course_lib.trace.trace import Trace
 from course_lib.training import Plan
 from course_lib.viz import Chart, Timeline, chart, gantt
 
@@ -29,6 +31,7 @@ __all__ = [
     "in_order",
     "in_turn",
     "networks_chart",
+    "one_step_of",
     "planned",
     "real_steps",
     "step_s",
@@ -201,7 +204,7 @@ def bucket_chart(name: str, latency_us: float, gbit: float = 10, workers: int = 
     alone_ms = 1e3 * 32 * flops / GPU_FLOPS_PER_S
     return chart(
         {"a step": took, "computing alone": [(tried[0], alone_ms), (tried[-1], alone_ms)]},
-        x_log=True, x_range=(0.1, 110), y_range=(0, 500), x_ticks=(0.1, 1, 10, 100),
+        x_log=True, x_range=(0.1, 110), y_range=(0, 400), x_ticks=(0.1, 1, 10, 100),
         x_label="bucket, MB", y_label="ms a step", reference="computing alone",
         points={f"{best_mb:.3g} MB": (best_mb, best_ms)},
         said=f"Best are buckets of {best_mb:.3g} MB: {best_ms:.0f} ms. With 0.1 MB "
@@ -268,6 +271,41 @@ def in_order(
         runs[told] = dry_run(scheme, sizes, workers, workers, network, steps=2).trace
         labels[told] = names[::-1] if scheme is in_turn else order.split(", ")
     return gantt(runs, labels, title=f"Two steps; the order is {order}")
+
+
+def one_step_of(scheme: Any, model: StandIn, network: Network, workers: int = 4) -> Trace:
+    """Simulate a step with one example each, and leave out what comes before it.
+
+    Parameters
+    ----------
+    scheme : callable
+        How to train.
+    model : StandIn
+        What is trained.
+    network : Network
+        What connects the workers.
+    workers : int, default: 4
+        How many there are.
+
+    Returns
+    -------
+    Trace
+        It begins where the first worker computes: the parameters have been handed out.
+    """
+    trace = dry_run(scheme, model, workers, workers, network).trace
+    origin_s = min(span.start_s for span in trace.computes)
+
+    def later(event: Any, *times: str) -> Any:
+        found = {name: getattr(event, name) for name in times}
+        return event._replace(**{n: s if s is None else s - origin_s for n, s in found.items()})
+
+    return Trace(
+        trace.backend, trace.clock, trace.size,
+        [later(message, "posted_s", "sent_s", "arrived_s", "received_s")
+         for message in trace.messages if message.posted_s >= origin_s],
+        [later(span, "start_s", "end_s") for span in trace.computes],
+        [later(wait, "start_s", "end_s") for wait in trace.waits if wait.start_s >= origin_s],
+    )  # fmt: skip
 
 
 def real_steps(workers: Sequence[int] = (2, 4)) -> Chart:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from course_lib.trace.critical_path import critical_path
+from course_lib.trace.critical_path import hops
 from course_lib.trace.events import NO_RECORD
 from course_lib.viz.animation.buffers import make_strips
 from course_lib.viz.animation.choosing import choose_layout, find_parents
@@ -28,6 +28,8 @@ _MOST_RANKS = 128
 _TICK_DIGITS = 7
 _LEAST_S = 1e-300  # a tick of a shorter run would be 0
 _FILLS = {"backward": 1, "input gradient": 2, "weight gradient": 3, "all-reduce": 4}
+_COLOUR_OF = {"gradient": 0, "temp": 0, "slope": 0, "parameters": 1, "model": 1}
+"""What means the same has the same colour in all pictures; other labels by their appearance."""
 _LOOKED_AT = 6  # times as many events as are drawn; of the rest of a huge trace only totals
 
 
@@ -112,8 +114,8 @@ def make_scene(
         marks=marks,
         sayings=sayings,
         critical=[
-            (m.src, m.dst, round(m.posted_s / tick_s), round((m.received_s or 0.0) / tick_s))
-            for m in (critical_path(trace) if critical else [])
+            (m.src, m.dst, round(start_s / tick_s), round((m.received_s or 0.0) / tick_s), held_by)
+            for m, start_s, held_by in (hops(trace) if critical else [])
         ],
         hosts=on_hosts,
         shares=_shares(trace),
@@ -191,7 +193,10 @@ def _tick(end_s: float) -> float:
 def _labels(trace: "Trace") -> list[Label]:
     tags = list(dict.fromkeys(message.tag for message in trace.messages))
     names = [tag for tag in tags if isinstance(tag, str)]
-    colours = {name: number for number, name in enumerate(names)}
+    colours = {name: _COLOUR_OF[name] for name in names if name in _COLOUR_OF}
+    first = len({*_COLOUR_OF.values()}) if colours else 0
+    others = (name for name in names if name not in _COLOUR_OF)
+    colours |= {name: number for number, name in enumerate(others, start=first)}
     return [
         Label(tag, (tag if isinstance(tag, int) else colours.get(tag or "", 1)) % len(OKABE_ITO))
         for tag in tags
@@ -253,11 +258,11 @@ def _waits(verb: str, peer: int | None) -> Doing:
         return Doing("wait", "waits", f"waits {what}", f"wait {what}")
     if peer is None:
         return Doing("wait", "waits", "waits for anybody", "wait for anybody")
-    if verb in ("send", "isend"):
-        goal = f"for rank {peer} to receive"
-    else:
-        goal = f"for rank {peer}"
-    return Doing("wait", f"waits for {peer}", f"waits {goal}", f"wait {goal}")
+    word, goal = f"waits for {peer}", f"for rank {peer}"
+    if verb in ("send", "isend"):  # eager, the sender only sends; else it waits for the receive
+        goal += " to receive"
+        return Doing("wait", word, f"sends, or waits {goal}", f"send, or wait {goal}")
+    return Doing("wait", word, f"waits {goal}", f"wait {goal}")
 
 
 def _faults(trace: "Trace", tick_s: float) -> list[tuple[int, int, str]]:

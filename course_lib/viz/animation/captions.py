@@ -84,7 +84,7 @@ def _moving(moving: "list[Token]", drawn: str) -> list[str]:
         f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
     )
     more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
-    return [f"{drawn}{len(moving)} messages are on their way{each}: {listed}{more}"]
+    return [f"{drawn}{len(moving)} messages are between send and arrival{each}: {listed}{more}"]
 
 
 def _named(token: "Token") -> str:

@@ -122,8 +122,9 @@ class Scene:
         What ranks noted of updates that were old, lost or dropped, in order of time.
     sayings : list of Saying
         What the marks say.
-    critical : list of (int, int, int, int)
-        The critical path: messages as sender, receiver, and the ticks of posting and receiving.
+    critical : list of (int, int, int, int, int)
+        The critical path: messages as sender, receiver, the ticks at which they could leave and
+        were received, and the rank that they waited for until then.
     hosts : list of list of int
         The ranks of each host, if they are shown.
     shares : list of (float, float)
@@ -154,7 +155,7 @@ class Scene:
     loads: list[tuple[str, str]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     sayings: list[Saying] = field(default_factory=list)
-    critical: list[tuple[int, int, int, int]] = field(default_factory=list)
+    critical: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     hosts: list[list[int]] = field(default_factory=list)
     shares: list[tuple[float, float]] = field(default_factory=list)
     total: str = ""

@@ -235,8 +235,8 @@ def draw_critical_path(axes: Axes, scene: Scene, unit_s: float) -> None:
     """
     scale = scene.tick_s / unit_s
     path: list[tuple[float, float]] = []
-    for src, dst, posted, received in scene.critical:
-        path += [(posted * scale, src), (received * scale, dst)]
+    for src, dst, start, received, held_by in scene.critical:
+        path += [(start * scale, held_by), (start * scale, src), (received * scale, dst)]
     if path:
         path = [(0.0, path[0][1]), *path]
         axes.plot(*zip(*path, strict=True), color=INK, linewidth=2.2, zorder=4)

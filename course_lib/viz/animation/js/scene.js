@@ -97,7 +97,7 @@ function caption(scene, tick, { workers, tokens }) {
       .map((m) => `${m.src} to ${m.dst}${m.text ? ` (${m.text})` : ""}`).join(", ");
     const more = moving.length > 4 ? ` and ${moving.length - 4} more` : "";
     const drawn = scene.thinned ? "of those drawn, " : "";
-    parts.push(`${drawn}${moving.length} messages are on their way${each}: ${listed}${more}`);
+    parts.push(`${drawn}${moving.length} messages are between send and arrival${each}: ${listed}${more}`);
   }
   const n = count("arrived").length, lost = count("lost").length;
   if (n) parts.push(n === 1 ? "1 message has arrived and is not yet received"

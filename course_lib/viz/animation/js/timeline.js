@@ -28,8 +28,7 @@ function niceTimes(scene, whole) {
 function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, whole = scene.end, named = true) {
   svg.replaceChildren();
   const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
-  const longest = Math.max(7, ...scene.roles.map((role) => role.length));
-  const left = 6.6 * longest * k, right = width - 100 * k, foot = top + n * lane;
+  const left = Math.max(46, ...scene.roles.map((role) => 7 * role.length + 8)) * k, right = width - 100 * k, foot = top + n * lane;
   const graph = curves.length ? 90 * k : 0, low = foot + (named ? 26 : 6) * k + graph, height = low + (graph ? 6 : 2) * k;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
@@ -121,8 +120,8 @@ function drawMarks(svg, scene, x, y, bar, k, right) {
 
 // The chain of messages that the run had to wait for, and the rank's time between two of them.
 function drawCritical(svg, scene, x, y) {
-  const way = scene.critical.map(([src, dst, posted, received], i) =>
-    `${i ? "L" : `M${x(0)} ${y(src)}L`}${x(posted).toFixed(1)} ${y(src)}L${x(received).toFixed(1)} ${y(dst)}`);
+  const way = scene.critical.map(([src, dst, start, received, by], i) =>
+    `${i ? "L" : `M${x(0)} ${y(by)}L`}${x(start).toFixed(1)} ${y(by)}V${y(src)}L${x(received).toFixed(1)} ${y(dst)}`);
   const [, last, , end] = scene.critical.at(-1) ?? [];
   const rest = scene.spans.filter((s) => s.rank === last && s.end > end && scene.doings[s.doing][0] === "compute").at(-1);
   draw("path", { class: "lm-critical", d: way.join("") + (rest ? `H${x(rest.end).toFixed(1)}` : "") }, svg);
