@@ -33,6 +33,30 @@ def missed(comm, verb):
     return "nothing"
 
 
+def test_a_posted_message_to_or_from_it_raises_and_the_rank_goes_on(world):
+    def work(comm, what):
+        if comm.rank == 1:
+            return None
+        if comm.rank == 2:
+            with comm.compute("long", flops=1e12):  # a hundred virtual seconds
+                time.sleep(0.3)
+            return comm.recv(0)[0] if what == "send" else comm.send(np.array([7.0]), 0)
+        with comm.compute("until rank 1 has returned", flops=1e7):
+            time.sleep(0.1)
+        told = []
+        for posted in (comm.irecv(1), comm.irecv(1), comm.isend(LARGE, 1)):
+            try:
+                posted.wait()
+            except PeerFinishedError as error:
+                told.append(error.peer)
+        start_s = comm.clock()
+        found = comm.recv(2)[0] if what == "recv" else comm.send(LARGE + 9, 2)
+        return told, found, comm.clock() - start_s > 0.15
+
+    assert world(work, "recv", workers=3).values == [([1, 1, 1], 7.0, True), None, None]
+    assert world(work, "send", workers=3).values == [([1, 1, 1], None, True), None, 9.0]
+
+
 @pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
 def test_every_verb_raises_and_the_rank_goes_on(world):
     def work(comm):

@@ -11,8 +11,10 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 pytestmark = pytest.mark.slow
 
@@ -103,6 +105,51 @@ def test_a_block_around_a_message_is_its_ranks_alone(both_worlds):
         assert other == one
     inside, outside = one[0][:1], one[1][:1]
     assert inside[0] != outside[0]
+
+
+def in_modes(comm, length):
+    """Send and meet inside modes that count, inside fake tensors, and inside transforms."""
+
+    class Calls(TorchFunctionMode):
+        n = 0
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            self.n += 1
+            return func(*args, **(kwargs or {}))
+
+    class Operations(TorchDispatchMode):
+        n = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.n += 1
+            return func(*args, **(kwargs or {}))
+
+    def talk():
+        other = 1 - comm.rank
+        sent, got = comm.isend(np.ones(length), other), comm.irecv(other)
+        sent.wait()
+        comm.barrier()
+        return comm.sendrecv(got.wait(), other, other).sum()
+
+    def square(x):
+        return (x**2).sum() * float(talk())
+
+    with Calls() as calls, Operations() as operations:
+        talk()
+    with FakeTensorMode():
+        total = float(talk())
+    slope = torch.func.grad(square)(torch.ones(2)).tolist()
+    return calls.n, operations.n, total, slope, torch.func.functionalize(square)(slope_at).item()
+
+
+slope_at = torch.ones(1)
+
+
+@pytest.mark.parametrize("length", [3, 5000], ids=["small", "large"])
+def test_modes_and_transforms_see_nothing_of_a_message(both_worlds, length):
+    for world in both_worlds:
+        of_each = world(in_modes, length, workers=2).values
+        assert of_each == [(0, 0, length, [2.0 * length] * 2, length)] * 2
 
 
 def draw(comm, seeds):

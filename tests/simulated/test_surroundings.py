@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.attention
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -85,6 +86,13 @@ def umask():
     return mask
 
 
+@pytest.fixture(autouse=True, scope="module")
+def precisions_of_cudnn_are_said():
+    """Have them said: what they are before anybody says it cannot be had again, not from torch."""
+    for what in ("conv", "rnn"):
+        torch._C._set_fp32_precision_setter("cuda", what, "tf32")
+
+
 def two_ways():
     torch.set_float32_matmul_precision("medium")
     torch.backends.cuda.matmul.fp32_precision = "ieee"
@@ -131,6 +139,21 @@ def current_loop():
 
 def doubled(module, args, output):
     return 2 * output
+
+
+def note_step(optimizer, args, kwargs):
+    noted_steps.append(1)
+
+
+noted_steps = []
+
+
+def steps_noted():
+    noted_steps.clear()
+    w = torch.nn.Parameter(torch.ones(1))
+    w.grad = torch.ones(1)
+    torch.optim.SGD([w], lr=0.1).step()
+    return len(noted_steps)
 
 
 def forward():
@@ -227,6 +250,9 @@ CHANGES = {
     ),
     "hooks of all modules": (
         lambda: torch.nn.modules.module.register_module_forward_hook(doubled), forward
+    ),
+    "hooks of all optimizers": (
+        lambda: register_optimizer_step_post_hook(note_step), steps_noted
     ),
     "who hears of collections": (
         lambda: gc.callbacks.append(trace_nothing), lambda: list(map(name_of, gc.callbacks))
@@ -473,6 +499,9 @@ OTHER_CHANGES = {
     ),
     "whether warnings are logged": (
         lambda: logging.captureWarnings(True), lambda: logging._warnings_showwarning is None
+    ),
+    "variables of the environment as bytes": (
+        lambda: os.environb.__setitem__(b"LOCAL_RANK", b"0"), lambda: os.environ.get("LOCAL_RANK")
     ),
     "bits of another kind": (
         lambda: np.random.set_bit_generator(np.random.SFC64(1)),

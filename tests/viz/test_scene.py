@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from course_lib import run
 from course_lib.trace.events import Message, Wait
 from course_lib.trace.trace import Trace
 from course_lib.viz.animation.build_scene import make_scene

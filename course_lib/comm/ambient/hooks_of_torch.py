@@ -1,4 +1,4 @@
-"""Hooks of all modules of torch: ``torch.nn.modules.module.register_module_forward_hook`` etc."""
+"""Hooks of all modules and optimizers of torch: ``register_module_forward_hook`` and the like."""
 
 from collections import OrderedDict
 from typing import Any
@@ -6,23 +6,31 @@ from typing import Any
 from course_lib.comm.ambient.entries import Entry
 from course_lib.comm.ambient.notes import NOTED, NotingDict
 
-__all__ = ["ModuleHooks"]
+__all__ = ["GlobalHooks"]
 
 
-class ModuleHooks(Entry):
-    """Every ``_global_*`` variable there: dicts of hooks, and whether those of backward are full.
+class GlobalHooks(Entry):
+    """Every ``_global_*`` variable of a module of torch: dicts of hooks, and what goes with them.
 
     A hook is removed from the very dict that it was put into. So everybody has dicts of their own,
     and what changes hands is those, not what is in them.
+
+    Parameters
+    ----------
+    whose : str
+        Whose hooks they are, ``"modules"``.
+    module : module
+        ``torch.nn.modules.module`` or ``torch.optim.optimizer``.
     """
 
-    def __init__(self, torch: Any) -> None:
+    def __init__(self, whose: str, module: Any) -> None:
+        question = f"hooks_of_{whose}_are_usual"
         super().__init__(
-            "hooks of all modules", "rank", "hooks_of_modules_are_usual()",
-            {"hooks_of_modules_are_usual": self._are_usual, "noted": NOTED},
+            f"hooks of all {whose}", "rank", f"{question}()",
+            {question: self._are_usual, "noted": NOTED},
         )  # fmt: skip
         self.fast = "not noted.changed"
-        self._variables = vars(torch.nn.modules.module)
+        self._variables = vars(module)
         now = {k: v for k, v in self._variables.items() if k.startswith("_global_")}
         self._dicts = [name for name, value in now.items() if isinstance(value, OrderedDict)]
         self._others = dict.fromkeys(now.keys() - set(self._dicts))  # None in a new process

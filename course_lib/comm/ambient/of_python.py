@@ -236,14 +236,20 @@ class Environment(Entry):
     def begin(self) -> None:
         """Note changes from now on."""
         self._data.follow()
-        self._variables._data = self._data
+        self._let_both_use(self._data)
 
     def end(self, callers: None) -> None:  # noqa: ARG002 - it has never been put aside
         """Undo what ranks have changed, and note no more."""
         self.put_aside()
-        self._variables._data = self._callers
+        self._let_both_use(self._callers)
         if time.tzname is not self._zone_names:
             _set_time_zone()
+
+    def _let_both_use(self, data: dict[Any, Any]) -> None:
+        """Have ``os.environ`` use this dict and, where there is one, ``os.environb``."""
+        self._variables._data = data
+        if os.supports_bytes_environ:
+            vars(os.environb)["_data"] = data
 
     def end_in_copy(self, callers: None) -> None:
         """Undo it, in the one thread that there is."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from course_lib.comm.ambient.entries import Entry, Setting, function_of
 from course_lib.comm.ambient.generators import TorchGenerator
-from course_lib.comm.ambient.hooks_of_torch import ModuleHooks
+from course_lib.comm.ambient.hooks_of_torch import GlobalHooks
 from course_lib.comm.ambient.modes_of_torch import Autocast, Gradients, InferenceMode, Snapshot
 from course_lib.comm.ambient.noted import Called
 from course_lib.comm.ambient.notes import NOTED, noting
@@ -67,7 +67,8 @@ def of_torch(torch: Any, n_threads: int | None = None) -> list[Entry]:
         ),
         PrintOptions(torch._tensor_str.PRINT_OPTS),
         Switches(torch),
-        ModuleHooks(torch),
+        GlobalHooks("modules", torch.nn.modules.module),
+        GlobalHooks("optimizers", sys.modules["torch.optim.optimizer"]),
         TorchGenerator(torch),
         # No value depends on it, and hardly anybody sets it but as a part of what stands above.
         Setting(

@@ -286,6 +286,10 @@ class Flow(greenlet):  # type: ignore[misc]
     def give_up(self, error: RunError, now_s: float) -> None:
         """Settle all open parts with an error that the verb raises; another flow may call this."""
         self.error = error
+        self.settle(now_s)
+
+    def settle(self, now_s: float) -> None:
+        """Settle all open parts. Another flow may call this, or this one, which then goes on."""
         self.open_parts = 0
         if now_s > self.done_s:
             self.done_s = now_s

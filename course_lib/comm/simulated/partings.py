@@ -115,7 +115,7 @@ def _look(world: "EventLoop", flow: Flow, returned: set[int], now_s: float) -> N
         flow.awaits.waiters.clear()
         flow.awaits.withdraw(error, now_s)
         for waiter in waiters:  # it raises the posted message's error
-            waiter.wake(now_s)
+            waiter.settle(now_s)
         return
     if flow.verb not in GROUP_VERBS:
         _withdraw(flow)

@@ -16,6 +16,7 @@ from course_lib.comm import buffers, messages
 from course_lib.comm.messages import OPS, Array
 from course_lib.comm.processes.memory import unexpected
 from course_lib.comm.tensors import plain_tensor
+from course_lib.comm.torch_backend.plain import plainly
 
 __all__ = [
     "BFLOAT16", "Data", "OnDevice", "check_out", "empty", "flat_bytes", "overlap", "store",
@@ -101,6 +102,7 @@ def empty(dtype: str, shape: tuple[int, ...], device: str) -> OnDevice:
     return OnDevice(torch.empty(shape, dtype=kind, device=device))
 
 
+@plainly
 def flat_bytes(data: Data) -> torch.Tensor:
     """View an array as bytes where its elements lie in one run, else copy it."""
     if isinstance(data, OnDevice):
@@ -111,6 +113,7 @@ def flat_bytes(data: Data) -> torch.Tensor:
     return torch.from_numpy(unexpected.flat_bytes(contiguous))
 
 
+@plainly
 def store(out: Data, op: str | None, message: Data) -> None:
     """Put a message into ``out``, or combine it with what is there."""
     if isinstance(out, OnDevice) or isinstance(message, OnDevice) or out.dtype == BFLOAT16:

@@ -20,6 +20,7 @@ import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
+from course_lib.comm.torch_backend.plain import plainly
 
 __all__ = ["TIMEOUT", "Groups", "join", "meet", "own_device"]
 
@@ -114,6 +115,7 @@ class Groups:
         self._posting = threading.Lock()
         self._on_the_way: deque[tuple[Any, torch.Tensor]] = deque()
 
+    @plainly
     def post(self, packet: bytearray, dst: int) -> None:
         """Send a packet. Its receiver takes it whatever it does, so that this does not block.
 
@@ -161,12 +163,14 @@ class Groups:
             for group in (self._own, *self._up_and_down):
                 dist.destroy_process_group(group)
 
+    @plainly
     def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
         """Begin to send what has been asked for."""
         if on_device:
             return self._up_and_down[dst > self._rank].send([payload], dst, 0)
         return self._own.send([payload], dst, _tag(number))
 
+    @plainly
     def receive(self, room: torch.Tensor, src: int, number: int, *, on_device: bool) -> Any:
         """Begin to receive what has been asked for."""
         if on_device:

@@ -11,6 +11,7 @@ from course_lib.comm.processes.memory.transfers import Wanted
 from course_lib.comm.processes.memory.unexpected import new_array
 from course_lib.comm.torch_backend.arrays import Data, empty, flat_bytes, store
 from course_lib.comm.torch_backend.packets import Packet, pack
+from course_lib.comm.torch_backend.plain import plainly
 
 if TYPE_CHECKING:
     from course_lib.comm.torch_backend.communicator import TorchCommunicator
@@ -40,6 +41,7 @@ class Sending:
         Their sending, once the receiver has asked for them.
     """
 
+    @plainly
     def __init__(self, dst: int, data: Data, packet: Packet) -> None:
         self.dst = dst
         self.number = packet.number
@@ -108,6 +110,7 @@ class Receiving:
         """Whether its sender waits to be asked for the rest."""
         return self.waited and self.work is None
 
+    @plainly
     def open(self, packet: Packet) -> None:
         """Compare what the sender wrote with what is wanted, and make room."""
         assert packet.sent is not None, "a message says what it is"
