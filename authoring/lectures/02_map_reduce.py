@@ -530,10 +530,6 @@ assert [round(ends[rows]["means sent"][0]) for rows in (10, 100, 310)] == [134, 
 # the combiner's NIC, one after another. The same on the way out:
 #
 # $$T = 2\alpha + 2(P-1)\,n\beta$$
-#
-# For 2,048 parameters ($n$ = 16,384 bytes) and four workers that is $40 + 78.6 = 118.6\,\mu s$.
-# The simulator says 119.1: the rest is the update. Now *one parameter more*: 16,392 bytes. (Lecture
-# 00 had a limit at 16 KB. What changed there, for the sender?)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price of a step, 8 minutes</summary>
@@ -542,6 +538,11 @@ assert [round(ends[rows]["means sent"][0]) for rows in (10, 100, 310)] == [134, 
 # everybody predicts 119. Then the timelines: press play, stop at 66 µs, where rank 2 is heard only
 # now. At the end drag to 32 workers.
 # </details>
+
+# %% [markdown]
+# For 2,048 parameters ($n$ = 16,384 bytes) and four workers that is $40 + 78.6 = 118.6\,\mu s$.
+# The simulator says 119.1: the rest is the update. Now *one parameter more*: 16,392 bytes. (Lecture
+# 00 had a limit at 16 KB. What changed there, for the sender?)
 
 
 # %%

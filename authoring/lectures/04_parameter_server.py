@@ -54,16 +54,16 @@ ALEXNET = {
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 40 minutes</summary>
 #
-# Run all cells before class (half a minute). Part 1 is 20 minutes, part 2 is 20. To be
-# shorter, leave out the Rosetta box and "How many servers".
+# Run all cells before class. Part 1 is 20 minutes, part 2 is 20. To be shorter, leave out the
+# Rosetta box and "How many servers".
 #
-# Before anything runs: let one student be the server, and five others hand over slips of paper. The
-# queue forms by itself (if all come at once: *incast*); it is the picture that carries both parts.
-# "large" under a picture makes it legible from the last row. Run "On this computer" live.
+# First let one student be the server, and five others hand over slips of paper. The queue forms by
+# itself (if all come at once: *incast*), and carries both parts. "large" under a picture makes it
+# legible from the last row. Run "On this computer" live.
 #
 # Common misconceptions: "synchronous means at the same time" (it means waiting for all); "a server
-# is 40 % efficient" (which server, on which network?); "ten shards are ten times as fast" (only
-# until the workers' own NICs are full); "shards are equal because their number of layers is".
+# is 40 % efficient" (which one?); "ten shards are ten times as fast" (until the workers' NICs are
+# full).
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -28,6 +28,8 @@ from course_lib.comm.pickling import dumps, load_here
 __all__ = ["Failure", "to_error"]
 
 _LONGEST_TEXT = 2_000
+_MOST_TOLD = 5
+"""How many causes of an exception, and exceptions of a group."""
 _T = TypeVar("_T")
 
 
@@ -47,6 +49,8 @@ class Failure:
         When, on the run's clock.
     original : bytes or None
         The pickled exception, where it survived a round trip.
+    also : str
+        Its notes, what is in it if it is a group, and its causes, in lines.
     """
 
     rank: int
@@ -55,6 +59,7 @@ class Failure:
     frames: tuple[Frame, ...]
     time_s: float
     original: bytes | None = None
+    also: str = ""
 
     @classmethod
     def of(
@@ -89,6 +94,7 @@ class Failure:
             frames=frames,
             time_s=time_s,
             original=_safe_pickle(error, patience_s),
+            also=_also_said(error, patience_s),
         )
 
 
@@ -152,6 +158,7 @@ def _raised(
     if failure.frames:
         message += f"\n\nTraceback of rank {failure.rank} (most recent call last):\n"
         message += f"{render(failure.frames)}\n{summary}"
+    message += failure.also
     if failure.original is None:
         message += "\n(The exception object itself could not travel; this is its text.)"
     return WorkerError(message, rank=failure.rank, consequences=consequences, original=original)
@@ -164,6 +171,34 @@ def _safe_text(error: BaseException, patience_s: float | None) -> str:
         return _shorten(str(error.args[0]) if error.args else "")
     text = _attempt(lambda: str(error), patience_s)
     return "<unprintable>" if text is None else _shorten(text)
+
+
+def _also_said(error: BaseException, patience_s: float | None) -> str:
+    """Say what an exception carries besides its text: notes, what is in a group, its causes."""
+    if isinstance(error, RunError | SystemExit):
+        return ""
+    lines = [str(note) for note in getattr(error, "__notes__", ())]
+    if isinstance(error, BaseExceptionGroup):
+        lines += [f"in it: {_in_a_line(one, patience_s)}" for one in error.exceptions[:_MOST_TOLD]]
+    told: set[int] = {id(error)}
+    while len(told) <= _MOST_TOLD:
+        cause = error.__cause__
+        how = "caused by" if cause is not None else "while handling"
+        if cause is None and not error.__suppress_context__:
+            cause = error.__context__
+        if cause is None or id(cause) in told:
+            break
+        lines.append(f"{how} {_in_a_line(cause, patience_s)}")
+        told.add(id(cause))
+        error = cause
+    return "".join(f"\n  {_shorten(line)}" for line in lines)
+
+
+def _in_a_line(error: BaseException, patience_s: float | None) -> str:
+    frames = frames_of(error.__traceback__)
+    where = f", at {place(user_frame(frames))}" if frames else ""
+    text = _safe_text(error, patience_s)
+    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
 
 
 def _shorten(text: str) -> str:

@@ -30,9 +30,10 @@ In a run with ``survive=True``, ``downpour`` (where pushes are not answered with
 ``asynchronous_averaging``, ``bounded_staleness``, ``staleness_aware`` and ``backup_workers`` go on
 without the replicas that are lost, and with those that are started again. What a lost replica had
 under way is dealt again when all else is, and no update is made twice (``backup_workers`` drops it,
-as what comes late). ``downpour`` with ``keep`` also goes on when a server is lost and started
-again: from its last checkpoint, and the server notes how many updates were lost since. Without
-that, a training ends when its server is lost. Other schemes end when a rank is lost, in every run.
+as what comes late, and goes on while no more than ``backups`` workers are lost for good).
+``downpour`` with ``keep`` also goes on when a server is lost and started again: from its last
+checkpoint, and the server notes how many updates were lost since. Without that, a training ends
+when its server is lost. Other schemes end when a rank is lost, in every run.
 
     comm : Communicator
         The group of ranks.

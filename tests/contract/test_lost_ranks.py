@@ -11,7 +11,7 @@ import pytest
 from course_lib import Lost, RankLost, Trace, run
 from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
-from course_lib.comm.errors import DeadlockError, PeerFinishedError, WorkerError
+from course_lib.comm.errors import DeadlockError, PeerFinishedError, RunError, WorkerError
 from course_lib.comm.result import WORKER_VARIABLE
 from course_lib.viz import player, to_html
 from tests.worlds import World
@@ -460,3 +460,18 @@ def test_every_world_says_that_nobody_has_been_started_again():
 def test_what_makes_no_sense_is_refused_by_name(options, error, text):
     with pytest.raises(error, match=text):
         run(print, **options)
+
+
+def test_when_nobody_survives_the_error_says_how_each_was_lost(surviving):
+    def work(comm):
+        with comm.compute("so that rank 0 is lost first", flops=comm.rank * 1e9):
+            time.sleep(0.1 * comm.rank if WORKER_VARIABLE in os.environ else 0)
+        raise Planned(f"reason {comm.rank}")
+
+    with pytest.raises(RunError) as caught:
+        surviving(work, workers=3)
+    assert "rank 0 failed" in str(caught.value)
+    assert "reason 0" in str(caught.value)
+    lines = caught.value.consequences
+    assert [line[:13] for line in lines] == ["rank 1 failed", "rank 2 failed"]
+    assert ["reason 1" in lines[0], "reason 2" in lines[1]] == [True, True]

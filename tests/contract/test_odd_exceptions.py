@@ -46,3 +46,41 @@ def test_it_is_told_at_once_with_its_name(world, odd, told):
     with pytest.raises(WorkerError, match=r"rank 1 failed at") as caught:
         world(work, time_limit_s=20)
     assert told in str(caught.value)
+
+
+def raise_with_a_cause():
+    try:
+        {}["the key"]
+    except KeyError as error:
+        raise ValueError("no such thing") from error
+
+
+def raise_while_handling():
+    try:
+        {}["the key"]
+    except KeyError:
+        raise ValueError("no such thing")  # noqa: B904 - this is what it is about
+
+
+def raise_with_notes():
+    error = ExceptionGroup("two of them", [ValueError("one"), TypeError("two")])
+    error.add_note("look at the second")
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("odd", "lines"),
+    [
+        (raise_with_a_cause, ["  caused by KeyError: 'the key', at test_odd_exceptions.py, line "]),
+        (raise_while_handling, ["  while handling KeyError: 'the key', at test_odd_exceptions"]),
+        (
+            raise_with_notes,
+            ["  look at the second", "  in it: ValueError: one", "  in it: TypeError: two"],
+        ),
+    ],
+)
+def test_what_it_carries_besides_its_text_is_told_once(world, odd, lines):
+    with pytest.raises(WorkerError) as caught:
+        world(lambda _: odd(), workers=1)
+    text = str(caught.value)
+    assert [text.count(line) for line in lines] == [1] * len(lines)

@@ -56,7 +56,7 @@ def test_an_attempt_is_played_to_its_end_or_to_the_waits_in_which_it_hangs():
     assert hung.title == "deadlock: 0 → 1 → 2 → 3 → 0, each waits for the next"
     assert "0 messages" in repr(hung)
     waiting = [doing[2] for doing in hung.scene["doings"]]
-    assert waiting == [f"waits for rank {rank} to receive" for rank in (1, 2, 3, 0)]
+    assert waiting == [f"sends, or waits for rank {rank} to receive" for rank in (1, 2, 3, 0)]
     assert hung.scene["faults"] == [], "no rank has failed"
 
 

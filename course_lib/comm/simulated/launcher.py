@@ -127,7 +127,10 @@ def _run(
         well = Watchdog(time_limit_s, world.close, is_over, interrupts).call(world.run)
         if world.failure is not None:
             error = to_error(world.failure)
-            error.consequences = tuple(describe.others(world, _named(world, error)))
+            if world.losses is None:
+                error.consequences = tuple(describe.others(world, _named(world, error)))
+            else:  # nobody has survived
+                error.consequences = world.losses.others(world.failure.rank)
         elif not well:
             error = explain.stuck(world)
     except TimeIsUp as time_is_up:

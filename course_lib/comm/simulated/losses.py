@@ -140,6 +140,10 @@ class Losses:
         elif not world.flows:
             world.failure = self._first  # nobody has survived
 
+    def others(self, first: int) -> tuple[str, ...]:
+        """Return a line for each lost rank but the first one, by rank."""
+        return tuple(reason for rank, reason in sorted(self.reasons.items()) if rank != first)
+
     def _note(self, rank: int, reason: str, now_s: float) -> None:
         self.reasons[rank] = reason
         self.happened.append(Fault(rank, LOST, reason, now_s))

@@ -135,7 +135,7 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
     if board is None:
         return None
     if supervisor.losses is not None and supervisor.losses.everybody_is_lost:
-        return supervisor.losses.error
+        return supervisor.losses.whole_story()
     if ending is Ending.FAILURE:
         return explain.explain_failure(supervisor.workers, board, supervisor.origin_s)
     if ending is Ending.DEADLOCK:

@@ -80,6 +80,13 @@ class Losses:
         """Whether no rank lives, or will, or has returned."""
         return len(self.gone) == len(self._workers)
 
+    def whole_story(self) -> RunError | None:
+        """Return the first loss as an error, with a line for each of the others."""
+        if self.error is not None:
+            others = (why for rank, why in sorted(self.reasons.items()) if rank != self.error.rank)
+            self.error.consequences = tuple(others)
+        return self.error
+
     def close(self) -> None:
         """Let go of the shared memory."""
         self._roll.close()
