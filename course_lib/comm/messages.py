@@ -199,6 +199,11 @@ def to_numpy(array: Any, argument: str = "array") -> tuple[NDArray[Any], str]:
             f"{argument} has dtype {array.dtype}, which cannot travel as plain bytes; allowed are "
             "bool, int, uint, float, complex, datetime64, timedelta64 and fixed-length strings"
         )
+    if not array.dtype.itemsize:
+        raise TypeError(
+            f"{argument} has dtype {array.dtype}, strings of length 0, which NumPy does not keep "
+            f"when it makes an array; send {argument}.astype({array.dtype.kind + '1'!r})"
+        )
     return array, kind
 
 

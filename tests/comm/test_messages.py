@@ -23,6 +23,8 @@ SENT = Envelope(tag=3, dtype="<f8", shape=(2,), kind="numpy")
     [
         (np.array([None]), "dtype object"),
         (np.zeros(2, dtype=[("a", int)]), "cannot travel as plain bytes"),
+        (np.zeros(2, dtype=[("a", "U0")])["a"], r"strings of length 0, .*astype\('U1'\)"),
+        (np.zeros(2, dtype=[("a", "S0")])["a"], r"strings of length 0, .*astype\('S1'\)"),
         (np.ma.masked_array([1], [True]), "masked array"),
         ([1, 2], "got list; np.asarray"),
         (3.0, "got float"),
