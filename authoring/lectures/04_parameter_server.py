@@ -343,6 +343,7 @@ chart(measured, x_label="workers, real processes", y_label="ms a step", y_range=
 # the question: a tenth of n, ten times.
 # </details>
 
+
 # %%
 def with_servers(S):
     """A step of six workers, with S servers above them."""
@@ -488,6 +489,7 @@ claim("1.11")
 # Show the three calls (broadcast, reduce, step) and the result below; no more. Students who use
 # PyTorch recognise DDP's counterpart: there is no server in it.
 # </details>
+
 
 # %%
 def torch_server(comm, store):
