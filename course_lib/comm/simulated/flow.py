@@ -291,8 +291,7 @@ class Flow(greenlet):  # type: ignore[misc]
     def settle(self, now_s: float) -> None:
         """Settle all open parts. Another flow may call this, or this one, which then goes on."""
         self.open_parts = 0
-        if now_s > self.done_s:
-            self.done_s = now_s
+        self.done_s = max(self.done_s, now_s)
         if self is not getcurrent():
             heappush(self.heap, (self.done_s, self.rank, self.number, self))
 

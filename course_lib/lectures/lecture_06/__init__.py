@@ -9,6 +9,7 @@ from course_lib.lectures.lecture_06.history import (
     possible,
     ratio,
 )
+from course_lib.lectures.lecture_06.orders import in_order, one_step_of, planned
 from course_lib.lectures.lecture_06.scaling import (
     CASES,
     efficiency_chart,
@@ -21,11 +22,8 @@ from course_lib.lectures.lecture_06.steps import (
     SHOWN,
     bucket_chart,
     efficiency,
-    in_order,
     in_turn,
     networks_chart,
-    one_step_of,
-    planned,
     real_steps,
     step_s,
     switch,

@@ -166,9 +166,11 @@ def possible(r: float) -> tuple[float, float]:
 
     Returns
     -------
-    at_the_end, overlapped : float
-        Efficiencies: with one all-reduce after the computing, and with one that begins with the
-        backward pass, two thirds of the computing, and hides under it.
+    at_the_end : float
+        Its efficiency with one all-reduce after the computing.
+    overlapped : float
+        And with one that begins with the backward pass, two thirds of the computing, and hides
+        under it.
 
     Examples
     --------

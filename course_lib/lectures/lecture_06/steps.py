@@ -12,27 +12,22 @@ from course_lib.comm.simulated import networks
 from course_lib.comm.simulated.networks import Network
 from course_lib.costs import predicted_s
 from course_lib.data.digits import load_digits
-from course_lib.measure import dry_run, one_step
+from course_lib.measure import one_step
 from course_lib.measure.dry_runs import GRADIENT_BYTES
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
-from course_lib.models.stand_in import StandIn
 from course_lib.schemes import layerwise_bucketed
-from course_lib.schemes.priority import order_of_need, priority
-from course_lib.trace.trace import Trace
 from course_lib.training import Plan
-from course_lib.viz import Chart, Timeline, chart, gantt
+from course_lib.viz import Chart, chart
 
 __all__ = [
+    "BACKWARD",
     "GPU_FLOPS_PER_S",
     "SHOWN",
     "bucket_chart",
     "efficiency",
-    "in_order",
     "in_turn",
     "networks_chart",
-    "one_step_of",
-    "planned",
     "real_steps",
     "step_s",
     "switch",
@@ -44,7 +39,8 @@ GPU_FLOPS_PER_S = 4e12
 SHOWN = ("GoogLeNet", "ResNet-50", "VGG-16", "AlexNet")
 """The published networks that the lecture compares."""
 
-_BACKWARD = 2 / 3  # of a step's flops: two products of three
+BACKWARD = 2 / 3
+"""The backward pass' part of a step's flops: two products of three."""
 
 in_turn = partial(layerwise_bucketed, bucket_bytes=0)
 """The scheme in which each layer's gradient leaves alone, one all-reduce after the other."""
@@ -109,10 +105,10 @@ def step_s(
     """
     example_s = each / float(np.max(network.flops_per_s))
     alpha_beta = network.latency_s, network.beta_s_per_byte
-    ready_s = (1 - _BACKWARD) * example_s * sum(size.flops for size in sizes)
+    ready_s = (1 - BACKWARD) * example_s * sum(size.flops for size in sizes)
     done_s, gathered = 0.0, 0
     for number in reversed(range(len(sizes))):
-        ready_s += _BACKWARD * example_s * sizes[number].flops
+        ready_s += BACKWARD * example_s * sizes[number].flops
         gathered += GRADIENT_BYTES * sizes[number].n_parameters
         if gathered >= bucket_bytes or number == 0:
             allreduce_s = predicted_s("allreduce_ring", workers, gathered, *alpha_beta)
@@ -209,102 +205,6 @@ def bucket_chart(name: str, latency_us: float, gbit: float = 10, workers: int = 
         points={f"{best_mb:.3g} MB": (best_mb, best_ms)},
         said=f"Best are buckets of {best_mb:.3g} MB: {best_ms:.0f} ms. With 0.1 MB "
         f"{took[0][1]:.0f} ms, with all {whole:.0f} MB in one {took[-1][1]:.0f} ms.",
-    )  # fmt: skip
-
-
-def planned(sizes: Sequence[LayerSize], workers: int, each: int, network: Network) -> list[int]:
-    """Plan the order of all-reduces from what back-propagation and a ring will take.
-
-    Parameters
-    ----------
-    sizes : sequence of LayerSize
-        The network's layers.
-    workers, each : int
-        How many workers, and how many examples each of them has.
-    network : Network
-        What connects them.
-
-    Returns
-    -------
-    list of int
-        The layers' numbers, see ``course_lib.schemes.priority.order_of_need``.
-    """
-    rate = float(np.max(network.flops_per_s))
-    back_s = [_BACKWARD * each * size.flops / rate for size in sizes]
-    ready_s = np.cumsum(back_s[::-1])[::-1]
-    alpha_beta = network.latency_s, network.beta_s_per_byte
-    ring_s = [
-        predicted_s("allreduce_ring", workers, GRADIENT_BYTES * size.n_parameters, *alpha_beta)
-        for size in sizes
-    ]
-    return order_of_need([float(s) for s in ready_s], ring_s)
-
-
-def in_order(
-    sizes: Sequence[LayerSize], network: Network, order: str, workers: int = 4
-) -> Timeline:
-    """Simulate two steps in which the next forward pass waits for one layer at a time.
-
-    Parameters
-    ----------
-    sizes : sequence of LayerSize
-        The network's layers.
-    network : Network
-        What connects the workers.
-    order : str
-        The layers' names in the order of their all-reduces, as in ``"L3, L1, L2"``.
-    workers : int, default: 4
-        How many there are, with one example each.
-
-    Returns
-    -------
-    Timeline
-        Rank 0's Gantt chart; above it the scheme that waits for all layers.
-    """
-    names = [size.name for size in sizes]
-    numbers = [names.index(name) for name in order.split(", ")]
-    schemes = {"waits for all": in_turn, "by need": partial(priority, order=numbers)}
-    runs, labels = {}, {}
-    for name, scheme in schemes.items():
-        took_s = one_step(scheme, sizes, workers=workers, network=network).seconds
-        told = f"{name}: {1e3 * took_s:.4g} ms a step"
-        runs[told] = dry_run(scheme, sizes, workers, workers, network, steps=2).trace
-        labels[told] = names[::-1] if scheme is in_turn else order.split(", ")
-    return gantt(runs, labels, title=f"Two steps; the order is {order}")
-
-
-def one_step_of(scheme: Any, model: StandIn, network: Network, workers: int = 4) -> Trace:
-    """Simulate a step with one example each, and leave out what comes before it.
-
-    Parameters
-    ----------
-    scheme : callable
-        How to train.
-    model : StandIn
-        What is trained.
-    network : Network
-        What connects the workers.
-    workers : int, default: 4
-        How many there are.
-
-    Returns
-    -------
-    Trace
-        It begins where the first worker computes: the parameters have been handed out.
-    """
-    trace = dry_run(scheme, model, workers, workers, network).trace
-    origin_s = min(span.start_s for span in trace.computes)
-
-    def later(event: Any, *times: str) -> Any:
-        found = {name: getattr(event, name) for name in times}
-        return event._replace(**{n: s if s is None else s - origin_s for n, s in found.items()})
-
-    return Trace(
-        trace.backend, trace.clock, trace.size,
-        [later(message, "posted_s", "sent_s", "arrived_s", "received_s")
-         for message in trace.messages if message.posted_s >= origin_s],
-        [later(span, "start_s", "end_s") for span in trace.computes],
-        [later(wait, "start_s", "end_s") for wait in trace.waits if wait.start_s >= origin_s],
     )  # fmt: skip
 
 
