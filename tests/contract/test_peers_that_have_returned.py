@@ -1,10 +1,12 @@
 """A rank that waits for one that has returned is told so in its verb, and may go on."""
 
 import time
+from itertools import product
 
 import numpy as np
 import pytest
 
+from course_lib import run
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.errors import PeerFinishedError, UnreceivedMessagesWarning
 
@@ -55,6 +57,52 @@ def test_a_posted_message_to_or_from_it_raises_and_the_rank_goes_on(world):
 
     assert world(work, "recv", workers=3).values == [([1, 1, 1], 7.0, True), None, None]
     assert world(work, "send", workers=3).values == [([1, 1, 1], None, True), None, 9.0]
+
+
+WAITS = np.arange(3000.0)
+ONES = {  # what rank 0 does with rank 1, which has returned, and whether that raises
+    "i": (lambda comm: comm.irecv(1), False), "r": (lambda comm: comm.recv(1), True),
+    "s": (lambda comm: comm.isend(SMALL, 1), False), "x": (lambda comm: comm.send(SMALL, 1), False),
+    "S": (lambda comm: comm.isend(WAITS, 1), False), "X": (lambda comm: comm.send(WAITS, 1), True),
+}  # fmt: skip
+
+
+def try_all(comm, order):
+    """Do that in an order, then wait for what was posted; say what raises. Rank 2 lives on."""
+    if comm.rank:
+        return None if comm.rank == 1 else comm.recv(0)[0]
+    told, posted = [], []
+    for name in order:
+        try:
+            posted.append(ONES[name][0](comm))
+            told.append(False)
+        except PeerFinishedError:
+            told.append(True)
+    for each in filter(None, posted):
+        try:
+            each.wait()
+            told.append(False)
+        except PeerFinishedError:
+            told.append(True)
+    comm.send(SMALL, 2)
+    return told
+
+
+def expected(order):
+    return [ONES[name][1] for name in order] + [name in "iS" for name in order if name in "isS"]
+
+
+@pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
+@pytest.mark.parametrize("order", ["iisS", "Sx", "SxXXs", "SxSsX", "rsSi", "xXsSxi"])
+def test_what_is_small_is_lost_and_all_else_raises_in_any_order(world, order):
+    assert world(try_all, order, workers=3).values == [expected(order), None, SMALL[0]]
+
+
+@pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")
+def test_so_it_is_in_every_order_of_three():
+    for order in product(ONES, repeat=3):
+        values = run(try_all, order, workers=3, backend="simulated").values
+        assert values == [expected(order), None, SMALL[0]], order
 
 
 @pytest.mark.filterwarnings("ignore::course_lib.comm.errors.UnreceivedMessagesWarning")

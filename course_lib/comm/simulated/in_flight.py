@@ -13,10 +13,24 @@ if TYPE_CHECKING:
     from course_lib.comm.simulated.messaging import MessagingCommunicator
     from course_lib.comm.simulated.posted import Posted
 
-__all__ = ["ANY", "InFlight"]
+__all__ = ["ANY", "InFlight", "Nobody"]
 
 ANY = -1
 """In place of a source: whoever comes first."""
+
+
+class Nobody:
+    """In place of a poster that no longer waits for its message to leave."""
+
+    def __init__(self) -> None:
+        self.open_parts = 1
+        self.done_s = 0.0
+        self.sends_to: int | None = None
+
+    def wake(self, done_s: float) -> None:
+        """Settle a part, for which nobody waits."""
+        self.done_s = max(self.done_s, done_s)
+        self.open_parts -= 1
 
 
 class InFlight:
@@ -37,7 +51,7 @@ class InFlight:
     )  # fmt: skip
     fate: "Fate"
     trouble: Exception | None
-    poster: "Flow | Posted[Any]"
+    poster: "Flow | Posted[Any] | Nobody"
 
     def __init__(
         self, data: NDArray[Any], sent: Envelope, sender: "MessagingCommunicator", posted_s: float

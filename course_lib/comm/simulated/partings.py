@@ -17,7 +17,7 @@ from course_lib.comm.meetings import repeated
 from course_lib.comm.simulated import describe
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.groups import Group, Meeting
-from course_lib.comm.simulated.in_flight import ANY
+from course_lib.comm.simulated.in_flight import ANY, InFlight, Nobody
 from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.wait_graph import GROUP_VERBS, quoted
 
@@ -117,6 +117,10 @@ def _look(world: "EventLoop", flow: Flow, returned: set[int], now_s: float) -> N
         for waiter in waiters:  # it raises the posted message's error
             waiter.settle(now_s)
         return
+    if flow.verb == "send" and (small := _small_one_of(flow)) is not None:
+        small.poster, flow.sends_to = Nobody(), None  # it may be sent, and is lost
+        flow.settle(now_s)
+        return
     if flow.verb not in GROUP_VERBS:
         _withdraw(flow)
         flow.give_up(error, now_s)
@@ -153,7 +157,16 @@ def _lies_there(flow: Flow) -> bool:
     assert flow.sends is not None
     messages = flow.comm.peers[flow.sends].inbox.get(flow.comm.rank, ())
     poster = flow if flow.awaits is None else flow.awaits
-    return any(each.poster is poster and each.arrived_s == math.inf for each in messages)
+    waiting = (m for m in messages if m.arrived_s == math.inf and not m.queued)
+    return any(message.poster is poster for message in waiting)
+
+
+def _small_one_of(flow: Flow) -> InFlight | None:
+    """Find the small message that it sends, which lies behind a large one that nobody receives."""
+    assert flow.sends is not None
+    messages = flow.comm.peers[flow.sends].inbox[flow.comm.rank]
+    message = next(m for m in messages if m.poster is flow and m.arrived_s == math.inf)
+    return message if message.data.nbytes <= flow.world.eager_bytes else None
 
 
 def _withdraw(flow: Flow) -> None:
