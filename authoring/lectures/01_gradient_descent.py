@@ -245,6 +245,7 @@ def width(batch):
 
 
 assert all(1.7 < width(batch) / width(4 * batch) < 2.5 for batch in (1, 4, 16))
+assert round(width(64) / width(256)) == 3
 assert width(400) < 1e-9
 network = mlp(64, 32, 10)
 of_network, _ = gradient_spread(network, network.initial(), (digits.X_train, digits.y_train))
@@ -257,8 +258,8 @@ for place, low, high in ((0 * best, 0.95, 1), (0.75 * best, 0.55, 0.75), (0.95 *
 # The error of a batch's gradient is $\sigma/\sqrt B$, where $\sigma^2$ is the variance of single
 # gradients: four times the work, half the error. Far from the minimum all patients agree: at the
 # start the gradient of at least 95 % of them leads downhill for all, and one is enough. Near the
-# minimum they pull to all sides, about half of them uphill: noise is all that is left. (With all
-# 400 there is none: a batch has no patient twice.)
+# minimum they pull to all sides, about half of them uphill: noise is all that is left. (A batch has
+# no patient twice: so from 64 to 256 of the 400 it falls to a third, and with all there is none.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two valleys
@@ -682,7 +683,7 @@ explore(sent, weights=knob(counts, start=4096), batch=knob(counts, start=256))
 # %% [markdown]
 # ## What to remember
 #
-# - A rate up to two over the largest curvature leads down. Beside a saddle, 10,000 times closer
+# - A rate below two over the largest curvature leads down. Beside a saddle, 10,000 times closer
 #   costs 51 steps more.
 # - Four times the batch halves the noise. The fastest batch is near $\sqrt{a\,B_\text{noise}/b}$.
 # - Cut by rows, gradients travel; cut by columns, predictions; whole trainings need no message.

@@ -769,9 +769,9 @@ assert [round(medians[20]), round(medians[36], -2)] == [6, 3800]
 others = [rng.permutation(400) for _ in range(30)]
 assert min(above_best(36, order) for order in others) > 50
 assert np.median([above_best(36, order) for order in others]) > 500
-assert max(above_best(36, order) for order in others) > 10 * np.median(
-    [above_best(36, order) for order in others]
-)
+of_36 = [above_best(36, order) for order in orders]
+assert round(medians[36] / min(of_36), -1) == 40
+assert round(max(of_36) / medians[36], -1) == 100
 assert max(above_best(4, order) for order in others) < 2
 for w in run(train, 100, workers=36, backend="simulated").values:
     assert np.abs(w - one_machine.w).max() / np.abs(one_machine.w).max() < 1e-12
@@ -781,10 +781,10 @@ assert np.allclose(np.mean(parts, axis=0), one_machine.w)
 
 # %% [markdown]
 # With 200 rows a machine the average is hardly above the best; with 20 rows, on 20 machines, it is
-# 6 % above, and with 11 rows **3,800 %**, in the median. Single shuffles (thin) lie ten times
-# higher or lower. 11 rows determine 11 parameters, and each machine fits the noise of its own.
-# Gradient sums do not care: 36 machines find one machine's model. (Averaging again and again while
-# training is another scheme: lecture 03.)
+# 6 % above, and with 11 rows **3,800 %**, in the median. Single shuffles (thin): up to forty times
+# less or a hundred times more. 11 rows determine 11 parameters, and each machine fits the noise of
+# its own. Gradient sums do not care: 36 machines find one machine's model. (Averaging again and
+# again while training is another scheme: lecture 03.)
 
 # %%
 claim("4.2")

@@ -482,10 +482,11 @@ assert last[None] < last["no broadcast"] < 0.9 * lecture_03.mean_loss(runs["no b
 
 # %% [markdown]
 # As far as at the start, for ever: equal steps leave differences as they are. Each replica moves
-# along a gradient that was computed at four other places. The loss still *falls*, only slower. What
-# gives the bug away for certain is one number a rank, the sum of its parameters, a *checksum*: one
-# could have known before the first step. (Engineers print a hash of the bytes; two models may have
-# equal sums by chance.) DDP broadcasts when it is made (Li and others 2020).
+# along a gradient that was computed at four places, of which one is its own. The loss still
+# *falls*, only slower. What gives the bug away for certain is one number a rank, the sum of its
+# parameters, a *checksum*: one could have known before the first step. (Engineers print a hash of
+# the bytes; two models may have equal sums by chance.) DDP broadcasts when it is made (Li and
+# others 2020).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which bug is it?
@@ -543,8 +544,8 @@ assert "sum for mean" not in shown[0.1]
 
 # %% [markdown]
 # At a rate of 0.5 two of the five show in the loss: the forgotten broadcast, and the sum for the
-# mean, which takes steps four times too long. At 0.1 that bug is the *best* of all curves: a rate
-# of 0.4 was what this network wanted. So the loss is no proof. Four bugs are found when *ranks are
+# mean, which takes steps four times too long. At 0.1 that bug is the *best* of all curves: 0.4 is a
+# better rate for this network. So the loss is no proof. Four bugs are found when *ranks are
 # compared*: parameters at first and at last, the number of images, the sum of their numbers. The
 # fifth is alike on all ranks; it shows when the first step is compared with *one machine's*.
 
@@ -683,7 +684,7 @@ explore(lambda batch: lecture_03.rates_chart(sweep[batch], batch), batch=knob(ba
 
 # %% [markdown]
 # The rule wants 6.3. The best rate hardly moves: 0.4 for 8 images, 0.57 for 32, about 1 for all
-# larger ones, and at 1.6 most runs of every batch size fail. Now each batch at its own best.
+# larger ones, and at 1.6 many runs fail. Now each batch at its own best.
 # (**Change it and run it again:** ask for a loss of 0.4 in `steps_of`. Is the curve still flat?)
 
 # %% name="tuned"

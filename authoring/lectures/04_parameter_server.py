@@ -308,9 +308,10 @@ chart(measured, x_label="workers, real processes", y_label="ms a step", y_range=
 
 # %% [markdown]
 # Measured on the computer that ran this; yours shows other numbers and the same picture. The
-# server's step grows with the workers, 40 ms for each of them at least. The ring's stays below 2
-# vectors, 40 ms, plus what your cores need to serve eight processes. **Change it and run it
-# again:** take the link away (`bytes_per_s=1e12`). Who is faster then, and why?
+# server's step grows with the workers, 40 ms for each of them at least. The ring's links need less
+# than 2 vectors, 40 ms; what comes on top is your cores' work, with eight processes on two cores
+# more than that again. **Change it and run it again:** take the link away (`bytes_per_s=1e12`). Who
+# is faster then, and why?
 #
 # <details><summary>Answer</summary>
 #
@@ -404,9 +405,9 @@ explore(lambda net, rule: lecture_04.fullest_shard(rules[rule], models[net]),
 
 # %% [markdown]
 # One layer, *fc6*, holds 62 % of AlexNet's parameters. While layers stay whole no rule can do
-# better: the hash is as good as the table. Equal blocks are another matter: by hash one shard gets
-# five of 24 blocks, by the table three. (Greedy is never more than $\frac43$ of the best: Graham
-# 1969.) The cure for *fc6* is to cut it.
+# better. This hash happens to be as good as the table; every other hash would put some layer to it.
+# Equal blocks are another matter: by hash one shard gets five of 24 blocks, by the table three.
+# (Greedy is never more than $\frac43$ of the best: Graham 1969.) The cure for *fc6* is to cut it.
 
 # %% name="one-to-ten"
 shards = range(1, 11)
@@ -612,7 +613,7 @@ assert round(harmonic[-1][1], 1) == 7.5
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How many servers for how many workers?
 #
-# One source leaves it open. Of twelve computers S serve, $P = 12 - S$ work. A step takes about
+# One source leaves it open. Of twelve computers S serve, $P = 12 - S$ work. A step takes at most
 # $T_c + 2\frac{P}{S}n\beta$ while $S \le P$. The most gradients a second are
 #
 # $$\frac{P}{T_c + 2\frac{P}{S}n\beta} = \frac{1}{\frac{T_c}{P} + \frac{2n\beta}{S}}
@@ -660,10 +661,9 @@ for examples in (1, 2, 8, 32):
 #
 # <details><summary>Answer</summary>
 #
-# Below one half the server's NIC never rests: the step takes $2Pn\beta$. Faster workers wait
-# longer, nothing else. Twice the bandwidth makes the step 1.6 to 1.8 times as fast: then computing
-# is the longer chain. (A second server does as much.)
-# </details>
+# 30 % is below $\frac{P-1}{2P}$, so the server's NIC never rests: the step takes $2Pn\beta$. Faster
+# workers wait longer, nothing else. Twice the bandwidth makes the step 1.6 to 1.8 times as fast:
+# then computing is the longer chain. (A second server does as much.) </details>
 
 # %% [markdown]
 # **Question 3.** "We went from 1 to 10 shards by layer name, and the busiest server has only 1.6
@@ -691,8 +691,8 @@ for examples in (1, 2, 8, 32):
 #
 # - A server's NIC is occupied for 2P vectors a step, a ring's for $\frac{2(P-1)}{P}$; a step is the
 #   longer of two chains.
-# - "40 to 50 %" belongs to a model, a batch, a network and a number of workers. Below one half the
-#   server's NIC never rests.
+# - "40 to 50 %" belongs to a model, a batch, a network and a number of workers. Below
+#   $\frac{P-1}{2P}$ the server's NIC never rests.
 # - With a shard on every rank, servers *are* an all-reduce. Synchronous means waiting for all, not
 #   the same moment.
 #

@@ -830,12 +830,11 @@ assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
 # Arnold, *Writing distributed applications with PyTorch*. Gibiansky 2017, *Bringing HPC techniques
 # to deep learning*. Graham and others 2016, *Scalable hierarchical aggregation protocol (SHArP)*.
 # Jeaugey 2019, *Massively scale your deep learning training with NCCL 2.4*; how NCCL chooses:
-# NVIDIA/nccl, issue 754. Patarasuk, Yuan 2009, *Bandwidth optimal all-reduce algorithms for
-# clusters of workstations*. Rabenseifner 2004, *Optimization of collective reduction operations*.
-# Sanders, Speck, Träff 2009, *Two-tree algorithms for full bandwidth broadcast, reduction and
-# scan*. Thakur, Rabenseifner, Gropp 2005, *Optimization of collective communication operations in
-# MPICH*.
-# </details>
+# NVIDIA/nccl, issues 457 and 754. Patarasuk, Yuan 2009, *Bandwidth optimal all-reduce algorithms
+# for clusters of workstations*. Rabenseifner 2004, *Optimization of collective reduction
+# operations*. Sanders, Speck, Träff 2009, *Two-tree algorithms for full bandwidth broadcast,
+# reduction and scan*. Thakur, Rabenseifner, Gropp 2005, *Optimization of collective communication
+# operations in MPICH*. </details>
 
 # %% [markdown]
 # ## What to remember

@@ -100,9 +100,10 @@ explore(lecture_06.networks_chart, gbit=knob([1, 10, 25, 100], label="bandwidth"
 claim("3.8")
 
 # %% [markdown]
-# AlexNet has less than half of VGG-16's parameters, and is far worse. Its parameters sit in three
-# fully connected layers, which use each of them once for an example; a convolution uses its own
-# hundreds to thousands of times.
+# AlexNet has less than half of VGG-16's parameters, and is far worse. In both, nine parameters of
+# ten sit in fully connected layers, which use each of them once for an example; a convolution uses
+# its own at every place of the picture, hundreds of times and more. VGG-16 has 23 times the work in
+# convolutions to make up for it.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Send the last layer first
@@ -214,7 +215,7 @@ explore(lecture_06.bucket_chart, name=knob(["GoogLeNet", "ResNet-50"], label="ne
 # %% [markdown]
 # Small buckets: latency. All in one: nothing is hidden. In between lies the best, a compromise of
 # two wastes. PyTorch's DDP takes 25 MB unless you pass `bucket_cap_mb` (Li and others 2020). It
-# suits larger networks and smaller latencies than these.
+# suits larger networks, and links on which a latency costs more bytes than here.
 
 # %% tags=["how-we-know"]
 # How we know: the priced step is the simulated one, in buckets and without
@@ -271,8 +272,9 @@ lecture_06.real_steps()
 # %% [markdown]
 # Run it again: the ratio moves, to either side of 1. When we repeated it, no gain stood out from
 # the noise. To copy and add up is work for the same cores that compute the gradients. Overlap needs
-# separate hardware: a NIC with DMA, or a GPU's copy engines. What this computer can show is that
-# the scheme is right: the same weights, whatever happens first.
+# something that would otherwise be idle: a NIC with DMA, spare cores, or a few of a GPU's
+# multiprocessors, on which NCCL adds up. What this computer can show is that the scheme is right:
+# the same weights, whatever happens first.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Scaling
@@ -295,8 +297,8 @@ lecture_06.real_steps()
 # <details><summary>For lecturers: how many workers, 6 minutes</summary>
 #
 # Let the class say which term wins at both ends before the formula appears. Most votes for the best
-# number are 16 or 1,024. Then move the batch: four times the batch, twice the workers. Ask who
-# would pay for the last doubling: the efficiency stands below the picture.
+# number are 16 or 1,024. Then move the batch: the formula's number (below the picture) goes from
+# 188 to 391. Ask who would pay for the last doubling: the efficiency stands there, too.
 # </details>
 
 # %%
@@ -370,7 +372,7 @@ assert [round(seconds, 2) for seconds in told] == [6.28, 0.16]
 # *Strong scaling*: the same batch on more workers; efficiency falls, because each computes less.
 # *Weak scaling*: 64 examples for each worker, however many; the batch grows. Choose, and read off
 # two things: for which numbers of workers is a server "40 to 50 % efficient", as one of our sources
-# has it? And where does the ring's curve stop falling, and why?
+# has it? And where does the ring's curve flatten, and why?
 
 # %%
 explore(lecture_06.efficiency_chart,
@@ -380,8 +382,9 @@ explore(lecture_06.efficiency_chart,
 # %% [markdown]
 # In weak scaling at ten gigabits the server is there with four workers, and with no other number in
 # the picture. The ring's bytes approach $2n\beta$, so its curve flattens, until latency takes over
-# from some hundred workers on. Under the backward pass it stays at 1 as long as communication takes
-# at most two thirds of the computing. An efficiency without its number of workers says nothing.
+# from some hundred workers on. "At best" means: all of it hides under the backward pass, and its
+# latency is paid once. Layers that leave one by one pay it each. An efficiency without its number
+# of workers says nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 1,024 nodes with one example, or 16 with 64?
@@ -395,7 +398,8 @@ guess_share = predict("1,024 nodes with one example: which part is computing?", 
 guess_share
 
 # %%
-halving = partial(data_parallel, allreduce=ALLREDUCES["halving_doubling"])
+swapping = ALLREDUCES["halving_doubling"]
+halving = partial(in_turn, bucket_bytes=math.inf, allreduce=swapping)
 crowd = efficiency(halving, whole, workers=1024, each=1, network=cluster)
 guess_share.compare(round(100 * crowd, 1))
 
@@ -410,18 +414,21 @@ claim("3.20")
 
 # %% [markdown]
 # Two things to add. 1,024 nodes are faster all the same, about twice as fast; it is their idle GPUs
-# that are unreasonable. And the border moves with the network: on ten-gigabit Ethernet a ring hides
-# under the backward pass with up to 16 nodes, on one gigabit with up to 2, on a hundred with up to
-# 128.
+# that are unreasonable. And the border moves with the network. Of powers of two, 2 nodes hide all
+# layers but the first on one gigabit, 16 on ten, 32 on a hundred. (By bytes alone it would be 128
+# there: but each layer pays 254 latencies.)
 
 # %% tags=["how-we-know"]
 # How we know: twice as fast; where the all-reduce hides, on three networks
 sixteen = efficiency(in_turn, resnet, 16, 64, cluster)
 assert crowd < 0.04 < 0.99 < sixteen
 assert 1.8 < (64 / sixteen) / (1 / crowd) < 2.8
-for gbit, most in ((1, 2), (10, 16), (100, 128)):
-    step = lecture_06.priced(resnet, 1024, gbit, hideable=2 / 3)
-    assert max(P for P in (2**k for k in range(11)) if step.efficiency(P) > 0.999) == most
+compute_s = 1024 * ten.example_s
+for gbit, most, by_bytes in ((1, 2, 2), (10, 16, 16), (100, 32, 128)):
+    net, step = lecture_06.switch(gbit), lecture_06.priced(resnet, 1024, gbit, hideable=2 / 3)
+    there = {P: step_s(resnet, P, 1024 // P, net, 0) for P in (2**k for k in range(11))}
+    assert max(P for P, took_s in there.items() if compute_s / P / took_s > 0.99) == most
+    assert max(P for P in there if step.efficiency(P) > 0.999) == by_bytes
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The history, as efficiencies
@@ -433,7 +440,8 @@ for gbit, most in ((1, 2), (10, 16), (100, 128)):
 # Reported are network, workers and speed-up (the crosses' height). What a device really computes
 # and what its network carries are *our assumptions*: the thin lines go from half to twice the
 # bandwidth. This is a fit, not a measurement. Between the curves data parallelism explains a
-# report.
+# report. (Facebook's is relative to 8 GPUs. How Amazon added up was not published; we assume within
+# each host first.)
 
 # %%
 table({
@@ -448,15 +456,17 @@ lecture_06.history_chart()
 # <details><summary>For lecturers: the history, 4 minutes</summary>
 #
 # Ask what a point left of both curves means: faster than data parallelism can be on that network,
-# or a wrong assumption. Intel's is such a case, and both are true: they split the fully connected
-# layers in another way, and 8 GB/s instead of 7 would explain the report as well.
+# or a wrong assumption. Intel's and Google's are such cases, and either may be true: Intel split
+# the fully connected layers in another way; 8 GB/s instead of 7 would explain the report as well.
 # </details>
 
 # %%
 claim("3.16")
 
 # %% [markdown]
-# "Near-linear" is in the title of the Berkeley paper: 37 %. Whole vectors on a tree of seven levels
+# Intel's and Google's crosses lie left of both curves: their networks were faster than we assume,
+# or it was not data parallelism alone. "Near-linear" is in the title of the Berkeley paper: 37 %.
+# Whole vectors on a tree of seven levels
 # are expensive, and a reader of lecture 05 knows what to do about it. One thing no network
 # explains: that Facebook's batch of 8,192 still learns (lecture 03 has the warm-up).
 
@@ -486,15 +496,15 @@ assert explained[0] < 0.68 < 0.70 < explained[1]
 # </details>
 
 # %% [markdown]
-# **Question 2.** Your step takes 100 ms, 40 of them are communication after the computing. You buy
-# a network of twice the bandwidth. How much faster do you train, and what if you had bought GPUs of
-# twice the speed?
+# **Question 2.** Your step takes 100 ms, 40 of them are communication after the computing; nothing
+# overlaps, and latencies are negligible. You buy a network of twice the bandwidth. How much faster
+# do you train, and what if you had bought GPUs of twice the speed?
 #
 # <details><summary>Answer</summary>
 #
-# 60 + 20 = 80 ms, against 30 + 40 = 70 ms, if nothing was hidden before that shorter computing
-# would uncover. But the second purchase has brought the efficiency from 60 % down to 43 %: faster
-# GPUs turn the same network into the bottleneck.
+# 60 + 20 = 80 ms, 1.25 times as fast, against 30 + 40 = 70 ms, 1.43 times. But the second purchase
+# has brought the efficiency from 60 % down to 43 %: faster GPUs turn the same network into the
+# bottleneck. (With overlap it can be the other way round: what was hidden would be uncovered.)
 # </details>
 
 # %% [markdown]

@@ -1,15 +1,15 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
-# # 93 · Appendix: claims of source 3, one by one
+# # 93 · Appendix: the claims of source 3, one by one
 #
 # The source: the transcript of a video lecture on multi-node training with Intel's Caffe, not
 # published.
 #
-# For each sentence that no lecture tests in its own text: the sentence, an experiment with its
+# For every sentence that can be tested: the sentence, an experiment with its
 # assertion, the verdict (right, imprecise, wrong) and why. Reasons and citations are rows of the
 # claims ledger, `docs/claims.json`. When the course's tests run this notebook, they also run every
 # experiment with a planted fault, and the assertion must fail.
 #
-# Nothing here is needed for the lectures. Most runs are simulated, in virtual time; 30 seconds.
+# Nothing here is needed for the lectures. Most runs are simulated, in virtual time; 45 seconds.
 
 # %%
 import math

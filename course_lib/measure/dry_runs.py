@@ -1,4 +1,4 @@
-"""Rehearse a training in virtual time: nothing is trained, but everything takes its time.
+"""Run a training dry, in virtual time: nothing is trained, but everything takes its time.
 
 The scheme is the real one, and so are its messages. Of a network that is known by its sizes only a
 stand-in is trained: its arithmetic is time that passes, and its gradient a short vector on
