@@ -25,7 +25,8 @@ from course_lib.schemes import parameter_server
 from course_lib.training import Plan
 from course_lib.words.whole import whole
 
-__all__ = ["GRADIENT_BYTES", "Scheme", "Sizes", "dedicated_servers", "dry_run", "shortened"]
+__all__ = ["GRADIENT_BYTES", "Scheme", "Sizes", "dedicated_servers", "dry_run", "shortened",
+           "with_bandwidth"]  # fmt: skip
 
 Scheme = Callable[..., Any]
 """A scheme of ``course_lib.schemes``: it takes comm, a model, X, y and a plan."""
@@ -154,12 +155,30 @@ class Shortened:
 
     def network(self, network: Network) -> Network:
         """Return a network on which the short vector takes as long as the whole one."""
-        topology = network.topology
-        if isinstance(topology, TwoLevel):
-            slower = topology.bandwidth_bytes_per_s * self.factor
-            topology = replace(topology, bandwidth_bytes_per_s=slower)
-        bandwidth = network.bandwidth_bytes_per_s * self.factor
-        return replace(network, bandwidth_bytes_per_s=bandwidth, topology=topology)
+        return with_bandwidth(network, self.factor)
+
+
+def with_bandwidth(network: Network, factor: float) -> Network:
+    """Multiply all bandwidths of a network, those between its hosts, too.
+
+    Parameters
+    ----------
+    network : Network
+        Which.
+    factor : float
+        By what.
+
+    Returns
+    -------
+    Network
+        With the same latencies, computing as fast.
+    """
+    topology = network.topology
+    if isinstance(topology, TwoLevel):
+        between = topology.bandwidth_bytes_per_s * factor
+        topology = replace(topology, bandwidth_bytes_per_s=between)
+    bandwidth = network.bandwidth_bytes_per_s * factor
+    return replace(network, bandwidth_bytes_per_s=bandwidth, topology=topology)
 
 
 def shortened(sizes: Sizes, parts: int) -> Shortened:

@@ -1,7 +1,6 @@
 """Published speed-ups as efficiencies, beside what computing over communication allows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,8 +11,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.simulated import networks
 from course_lib.comm.simulated.networks import Network
-from course_lib.comm.simulated.topologies import TwoLevel
-from course_lib.measure.dry_runs import GRADIENT_BYTES
+from course_lib.measure.dry_runs import GRADIENT_BYTES, with_bandwidth
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.viz import Chart, chart
 
@@ -57,10 +55,6 @@ class Reported(NamedTuple):
     source: str = ""
 
 
-def _hosts(ranks: int, inside: Network, between: Network) -> Network:
-    return networks.two_level(inside, between, ranks)
-
-
 REPORTED = {
     "Berkeley": Reported(
         47 / 128, 128, 8, PUBLISHED["GoogLeNet"],
@@ -79,15 +73,15 @@ REPORTED = {
     ),
     "Amazon": Reported(
         109 / 128, 128, 32, _INCEPTION_V3,
-        _hosts(16, networks.Network("PCIe", 15e-6, 10e9, flops_per_s=1.3e12),
-               networks.Network("20 Gbit/s", 20e-6, 2.5e9, 1)),
+        networks.two_level(networks.Network("PCIe", 15e-6, 10e9, flops_per_s=1.3e12),
+                           networks.Network("20 Gbit/s", 20e-6, 2.5e9, 1), 16),
         partial(ALLREDUCES["two_level"], ranks_per_host=16),
         source="Vogels 2016 (MXNet): 109 times on 128 GPUs",
     ),
     "Facebook": Reported(
         0.9, 256, 32, PUBLISHED["ResNet-50"],
-        _hosts(8, networks.Network("inside", 15e-6, 20e9, flops_per_s=4e12),
-               networks.Network("50 Gbit/s", 5e-6, 6.25e9, 1)),
+        networks.two_level(networks.Network("inside", 15e-6, 20e9, flops_per_s=4e12),
+                           networks.Network("50 Gbit/s", 5e-6, 6.25e9, 1), 8),
         ALLREDUCES["halving_doubling"],
         source="Goyal and others 2017: about 90 % from 8 to 256 GPUs",
     ),
@@ -119,7 +113,7 @@ def allreduce_s(training: Reported, factor: float = 1.0) -> float:
     slower = factor * short.nbytes / n_bytes
     made = run(
         _in_place, training.allreduce, len(short), workers=training.workers, backend="simulated",
-        network=_scaled(training.network, slower), rendezvous=True, trace=False,
+        network=with_bandwidth(training.network, slower), rendezvous=True, trace=False,
     )  # fmt: skip
     return made.elapsed_s
 
@@ -127,14 +121,6 @@ def allreduce_s(training: Reported, factor: float = 1.0) -> float:
 def _in_place(comm: Communicator, allreduce: Callable[..., Any], length: int) -> None:
     x = np.zeros(length)
     allreduce(comm, x, out=x)
-
-
-def _scaled(network: Network, factor: float) -> Network:
-    """Multiply all bandwidths."""
-    topology, bandwidth = network.topology, factor * network.bandwidth_bytes_per_s
-    if isinstance(topology, TwoLevel):
-        topology = replace(topology, bandwidth_bytes_per_s=factor * topology.bandwidth_bytes_per_s)
-    return replace(network, bandwidth_bytes_per_s=bandwidth, topology=topology)
 
 
 def ratio(training: Reported, factor: float = 1.0) -> float:
@@ -194,8 +180,9 @@ def history_chart() -> Chart:
     curves = {name: [(r, possible(r)[k]) for r in ratios] for k, name in enumerate(names)}
     points, bands = {}, []
     for name, training in REPORTED.items():
-        points[name] = (ratio(training), training.efficiency)
-        bands.append([(ratio(training, factor), training.efficiency) for factor in BAND])
+        band = [(ratio(training, factor), training.efficiency) for factor in BAND]
+        points[name] = band[BAND.index(1.0)]
+        bands.append(band)
     return chart(
         curves, spread={names[0]: bands}, points=points, y_range=(0, 1),
         x_log=True, x_range=(0.1, 12), x_ticks=(0.1, 0.2, 0.5, 1, 2, 5, 10),

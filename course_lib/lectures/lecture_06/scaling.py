@@ -1,11 +1,11 @@
 """How many workers: strong and weak scaling of one network, as pictures."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from course_lib.costs import predicted_s
 from course_lib.costs.scaling import Step
-from course_lib.lectures.lecture_06.steps import GPU_FLOPS_PER_S
+from course_lib.lectures.lecture_06.steps import GPU_FLOPS_PER_S, switch
 from course_lib.measure.dry_runs import GRADIENT_BYTES
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.viz import Chart, chart
@@ -14,7 +14,6 @@ __all__ = ["CASES", "efficiency_chart", "priced", "step_chart", "worth"]
 
 _POWERS = [2**k for k in range(11)]
 _RESNET = PUBLISHED["ResNet-50"]
-_LATENCY_S = 20e-6
 _SMALL = (LayerSize("all", 64 * 32 + 32 + 32 * 10 + 10, flops=6.0 * (64 * 32 + 32 * 10)),)
 
 CASES: Mapping[str, tuple[Any, int, float, float]] = {
@@ -52,8 +51,11 @@ def priced(
         Its price for any number of workers.
     """
     n_parameters, flops = parameters_and_flops(tuple(sizes))
-    n_bytes, beta = GRADIENT_BYTES * n_parameters, 8e-9 / gbit
-    return Step(batch, flops / flops_per_s, n_bytes, _LATENCY_S, beta, hideable=hideable)
+    net = switch(gbit, flops_per_s=flops_per_s)
+    return Step(
+        batch, flops / flops_per_s, GRADIENT_BYTES * n_parameters, net.latency_s,
+        net.beta_s_per_byte, hideable=hideable,
+    )  # fmt: skip
 
 
 def step_chart(gbit: float, batch: int) -> Chart:
@@ -113,12 +115,9 @@ def efficiency_chart(kind: str, gbit: float) -> Chart:
     ):  # fmt: skip
         curve = curves.setdefault(name, [])
         for P in _POWERS:
-            compute_s = whole.example_s * (64 if kind.startswith("weak") else 1024 / P)
-            allreduce_s = predicted_s(
-                collective, P, whole.n_bytes, whole.alpha_s, whole.beta_s_per_byte
-            )
-            took_s = compute_s + max(0.0, allreduce_s - hideable * compute_s)
-            curve.append((float(P), compute_s / took_s))
+            batch = 64 * P if kind.startswith("weak") else 1024
+            step = replace(whole, batch=batch, collective=collective, hideable=hideable)
+            curve.append((float(P), float(step.efficiency(P))))
     return chart(
         curves, x_log=True, x_ticks=_POWERS, y_range=(0, 1), x_label="workers",
         y_label="efficiency", band=(0.4, 0.5, "40 to 50 %"),
