@@ -20,6 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from course_lib.train.errors import CheckpointError
 
 __all__ = ["LOCK", "Claim", "check_claim"]
@@ -30,6 +32,8 @@ _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A folder may come from anybody: no link in it is followed, no pipe waited for."""
 _FAR = 2**30
 """Windows forbids others to read what is locked: so a byte is locked that is never written."""
+_SIGNED_WITHIN_S = 1.0
+"""Locked comes before signed: for so long, whoever comes in between waits for the new name."""
 
 
 class Claim:
@@ -88,7 +92,7 @@ class Claim:
                 if not _is_ours(os.fstat(handle)):
                     raise CheckpointError(_no_lock(self._file))
                 if not _lock(handle):
-                    raise CheckpointError(_in_use(self._folder))
+                    raise CheckpointError(_in_use(self._folder, _holder(self._folder)))
                 if not _is_signed_or_empty(handle):
                     raise CheckpointError(_no_lock(self._file))
                 with suppress(FileNotFoundError):
@@ -127,8 +131,9 @@ def check_claim(folder: Path, token: str) -> None:
     CheckpointError
         If the folder is another training's now.
     """
-    if token and _owner(folder).get("token", token) != token:
-        raise CheckpointError(f"{_in_use(folder)}; this one has kept nothing more")
+    owner = _owner(folder)
+    if token and owner.get("token", token) != token:
+        raise CheckpointError(f"{_in_use(folder, owner)}; this one has kept nothing more")
 
 
 def _lock(handle: int) -> bool:
@@ -174,8 +179,7 @@ def _no_lock(file: Path) -> str:
     )
 
 
-def _in_use(folder: Path) -> str:
-    owner = _owner(folder)
+def _in_use(folder: Path, owner: dict[str, Any]) -> str:
     who = "another training"
     if owner:
         where = "" if owner["computer"] == socket.gethostname() else f" on {owner['computer']}"
@@ -183,6 +187,18 @@ def _in_use(folder: Path) -> str:
     return (
         f"{folder} is in use: {who}; wait until that has ended, or end it, or name another folder"
     )
+
+
+def _holder(folder: Path) -> dict[str, Any]:
+    """Read who has locked a folder: not who had it before, and was killed; empty if unknown."""
+    until_s = time.monotonic() + _SIGNED_WITHIN_S
+    while time.monotonic() < until_s:
+        owner = _owner(folder)
+        is_here = owner.get("computer") == socket.gethostname()
+        if owner and not (is_here and not psutil.pid_exists(owner["process"])):
+            return owner
+        time.sleep(0.01)
+    return {}
 
 
 def _owner(folder: Path) -> dict[str, Any]:

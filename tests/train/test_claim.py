@@ -68,6 +68,37 @@ def test_a_second_claim_is_refused_and_says_who_has_the_folder_and_since_when(tm
 
 
 @pytest.mark.slow
+def test_who_has_locked_a_folder_is_named_and_not_who_was_killed_before(tmp_path, monkeypatch):
+    leave = "import os, sys; from pathlib import Path; from course_lib.train.claim import Claim; "
+    killed = subprocess.Popen(
+        [sys.executable, "-c", leave + "Claim(Path(sys.argv[1])); os._exit(0)", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    assert killed.wait(timeout=PATIENCE_S) == 0
+    assert json.loads((tmp_path / LOCK).read_bytes())["process"] == killed.pid
+    is_locked, has_slept, sign = threading.Event(), threading.Event(), Claim._sign
+
+    def sign_late(claim, handle):
+        is_locked.set()
+        has_slept.wait(0.3)
+        sign(claim, handle)
+
+    monkeypatch.setattr(Claim, "_sign", sign_late)
+    made = []
+    slow = threading.Thread(target=lambda: made.append(Claim(tmp_path)))
+    slow.start()
+    assert is_locked.wait(PATIENCE_S)
+    with pytest.raises(CheckpointError, match=f"in use: process {os.getpid()} has"):
+        Claim(tmp_path)
+    slow.join()
+    monkeypatch.setattr(claims, "_SIGNED_WITHIN_S", 0.1)
+    (tmp_path / LOCK).write_bytes(b"")
+    with pytest.raises(CheckpointError, match="in use: another training"):
+        Claim(tmp_path)
+    made[0].release()
+
+
+@pytest.mark.slow
 @posix_only
 def test_a_stopped_program_has_the_folder_and_a_killed_one_has_not_though_its_child_lives(
     holder, tmp_path

@@ -328,11 +328,21 @@ def test_two_views_share_their_time_and_one_can_be_taken_away(opened):
 
 
 def make_narrow(page):
-    """Make the window narrow, and wait until the picture is."""
+    """Make the window narrow, and wait until the picture is, and is not drawn once more.
+
+    A scroll bar may come or go with the new picture, and changes the width again. Playwright asks
+    for nodes first and for their places in a second message, when they may have been replaced.
+    """
     wide = page.locator(".lm-stage").bounding_box()["width"]
     page.set_viewport_size({"width": 600, "height": 800})
     page.wait_for_function(
-        "(wide) => document.querySelector('.lm-stage').getBoundingClientRect().width < wide - 300",
+        """(wide) => {
+          const stage = document.querySelector(".lm-stage");
+          const isNarrow = stage.getBoundingClientRect().width < wide - 300;
+          const sameFor = window.lastStage === stage.firstElementChild ? window.sameFor + 1 : 0;
+          Object.assign(window, { lastStage: stage.firstElementChild, sameFor });
+          return isNarrow && sameFor >= 5;
+        }""",
         arg=wide,
     )
 
