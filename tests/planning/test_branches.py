@@ -117,7 +117,7 @@ def test_twenty_steps_are_those_of_the_unsplit_net(world):
     ranks=st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
     left=st.lists(st.integers(1, 9), min_size=1, max_size=3),
     right=st.lists(st.integers(1, 9), min_size=1, max_size=3),
-    batch_size=st.integers(1, 30),
+    batch_size=st.sampled_from([9, 13, 20, 30]),  # of 40 examples: at the end 4, 1, all, 10
 )
 @settings(max_examples=25, deadline=None)
 @pytest.mark.slow

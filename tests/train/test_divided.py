@@ -150,6 +150,11 @@ def test_the_command_prints_them_on_real_processes(words, capsys):
         ),
         ("--scheme hybrid --join late --model alexnet", "--join knows all_at_once, by_turns, by"),
         (
+            "--scheme hybrid --join by_turns --model deep_mlp",
+            "join must be all_at_once for a model without convolutions, got by_turns; --model "
+            "alexnet can be",
+        ),
+        (
             "--scheme split_weights --model deep_mlp --workers 33 --backend simulated",
             "each of 33 ranks must have one of the 32 outputs of fc1 at least: use 32 ranks at",
         ),
