@@ -110,7 +110,9 @@ def two_agents(tmp_path):
         ("left", 60, r"WorkerKilled rank 3 has ended before its function had returned"),
         ("stopped", 60, r"WorkerStalled rank 3 has been stopped for 5 seconds"),
         pytest.param(  # the same agents once more: the soak plays it
-            "stopped", 2, r"LaunchTimeout .*rank \d still waits in .* when the time limit passes",
+            "stopped",
+            2,
+            r"LaunchTimeout .*rank \d still waits in .* when the time limit passes",
             marks=pytest.mark.soak,
         ),
     ],
