@@ -143,7 +143,9 @@ def _parser() -> Parser:
     add("--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
-    add("--model", metavar="NAME", help=f"{', '.join(MODELS)}; {MODEL} if left out")
+    add("--model", metavar="NAME",
+        help=f"{', '.join(MODELS)}; {MODEL} if left out, or the first that the scheme can train",
+    )  # fmt: skip
     add("--data", metavar="NAME", help="; ".join(
         f"{name}: {', '.join(kind.data)}" for name, kind in MODELS.items())
     )  # fmt: skip
