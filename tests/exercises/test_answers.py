@@ -102,7 +102,7 @@ def test_right_answer_is_accepted_for_many_seeds(path: Path) -> None:
 
 
 def test_no_two_sets_have_a_task_of_the_same_name() -> None:
-    names = Counter(name for tasks in checks._SETS.values() for name in tasks)
+    names = Counter(name for tasks in checks.SETS.values() for name in tasks)
     assert [name for name, times in names.items() if times > 1] == []
 
 
