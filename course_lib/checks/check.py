@@ -58,8 +58,18 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
     Report
         The verdict with the first failing case. Nothing is raised for a wrong answer, an
         exception, a deadlock, an exit or an endless loop in ``fn``.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C; a notebook shows a sentence, without our own lines.
     """
-    report = _report(task, fn, secrets)
+    try:
+        report = _report(task, fn, secrets)
+    except KeyboardInterrupt as interrupt:
+        text = f"KeyboardInterrupt: the check of {task.name} was stopped before its verdict"
+        vars(interrupt)["_render_traceback_"] = lambda: [text]
+        raise
     if not callable(fn):
         return report
     return replace(report, cell=cell_of(fn), newer_cell=newer_cell(fn))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.checks.plain import Tuple, Unusable, plain
+from course_lib.checks.plain import Unusable, plain
 
 __all__ = ["Difference", "difference", "differing_bits", "first_difference", "show"]
 
@@ -134,48 +134,30 @@ def first_difference(
     return None
 
 
-def show(value: Any, digits: int = 6) -> str:
-    """Write a plain value in one short line, its numbers with so many digits."""
+def show(value: Any) -> str:
+    """Write a plain value in one short line."""
     if isinstance(value, np.ndarray):
         if value.size > 8:
-            head = ", ".join(show(item, digits) for item in value.ravel()[:4].tolist())
+            head = ", ".join(show(item) for item in value.ravel()[:4].tolist())
             return f"[{head}, ...] of shape {value.shape}, {value.dtype}"
-        return f"{_nested(value.tolist(), digits)} ({value.dtype})"
+        return f"{_nested(value.tolist())} ({value.dtype})"
     if isinstance(value, Unusable):
         return value.kind
     if isinstance(value, list | dict):
-        return _nested(value, digits)
-    return _number(value, digits) if isinstance(value, float) else repr(value)
+        return _nested(value)
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
-def _number(value: float, digits: int) -> str:
-    """Write a float so that it is seen to be one: 100.0, not 100."""
-    text = f"{value:.{digits}g}"
-    return f"{text}.0" if text.lstrip("-").isdecimal() else text
-
-
-def _nested(value: Any, digits: int) -> str:
+def _nested(value: Any) -> str:
     if isinstance(value, list):
-        left, right = "()" if isinstance(value, Tuple) else "[]"
-        lone = "," if isinstance(value, Tuple) and len(value) == 1 else ""
-        return left + ", ".join(_nested(item, digits) for item in value) + lone + right
+        return "[" + ", ".join(_nested(item) for item in value) + "]"
     if isinstance(value, dict):
-        items = (f"{key}: {_nested(item, digits)}" for key, item in value.items())
-        return "{" + ", ".join(items) + "}"
-    return show(value, digits)
-
-
-def _both(expected: Any, got: Any) -> tuple[str, str]:
-    """Write both sides with as many digits as they need to be told apart."""
-    for digits in (6, 9, 12, 17):
-        texts = show(expected, digits), show(got, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
+        return "{" + ", ".join(f"{key}: {_nested(item)}" for key, item in value.items()) + "}"
+    return show(value)
 
 
 def _differs(expected: Any, got: Any, sentence: str, where: str = "the value") -> Difference:
-    return Difference(sentence, *_both(expected, got), where)
+    return Difference(sentence, show(expected), show(got), where)
 
 
 def _compare_items(
@@ -235,8 +217,9 @@ def _compare_arrays(
     right, given = expected[index].item(), got[index].item()
     where = f"element {index[0] if len(index) == 1 else index}" if index else "the value"
     more = f" ({int(wrong.sum())} of {wrong.size} elements are wrong)" if wrong.size > 1 else ""
-    wanted, seen = _both(right, given)
-    return _differs(expected, got, f"{where} should be {wanted}, got {seen}{more}", where)
+    return _differs(
+        expected, got, f"{where} should be {show(right)}, got {show(given)}{more}", where
+    )
 
 
 def _wrong_elements(
@@ -272,8 +255,7 @@ def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Diffe
         as_arrays = np.array(expected, dtype=np.float64), np.array(got, dtype=np.float64)
         wrong = bool(_wrong_elements(*as_arrays, n_terms, scale))
     if wrong:
-        wanted_text, given_text = _both(expected, got)
-        return _differs(expected, got, f"should be {wanted_text}, got {given_text}")
+        return _differs(expected, got, f"should be {show(expected)}, got {show(got)}")
     return None
 
 
@@ -285,8 +267,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool | int | float | str):
         return f"{show(value)} ({type(value).__name__})"
     if isinstance(value, list | dict):
-        kind = "tuple" if isinstance(value, Tuple) else type(value).__name__
-        return f"a {kind} of {len(value)}"
+        return f"a {type(value).__name__} of {len(value)}"
     if value.kind.isidentifier():
         return f"a value of type {value.kind}"
     return f"{'an' if value.kind.startswith('array') else 'a'} {value.kind}"

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TENSOR", "Tuple", "Unusable", "plain"]
+__all__ = ["TENSOR", "Unusable", "plain"]
 
 TENSOR = "torch tensor"
 """What the sentences call one: a result should be NumPy's."""
@@ -22,10 +22,6 @@ _MOST_ITEMS = 100_000
 _MOST_CHARACTERS = 100_000
 _DEEPEST = 20
 _LONGEST_INT_BITS = 1_000  # a longer one has no float to be compared with
-
-
-class Tuple(list[Any]):
-    """A list that was a tuple: it counts as one, and is written as what it was."""
 
 
 class Unusable(NamedTuple):
@@ -50,9 +46,8 @@ def plain(value: Any) -> Any:
     -------
     object
         Base ``numpy.ndarray`` for arrays and NumPy scalars (the latter of shape ``()``), ``bool``,
-        ``int``, ``float``, ``str`` or None, lists and dicts of these (a tuple is a ``Tuple``),
-        or ``Unusable``. A value that holds itself, or is far larger than any result, is
-        ``Unusable`` as a whole.
+        ``int``, ``float``, ``str`` or None, lists and dicts of these, or ``Unusable``. A value that
+        holds itself, or is far larger than any result, is ``Unusable`` as a whole.
     """
     try:
         return _Copier().copy(value)
@@ -101,7 +96,6 @@ class _Copier:
             copied: Any = {str(self.copy(key)): self.copy(item) for key, item in base.items(value)}
         else:
             copied = [self.copy(item) for item in base.__iter__(value)]
-            copied = Tuple(copied) if isinstance(value, tuple | Tuple) else copied
         self._open.pop()
         return copied
 

@@ -55,7 +55,7 @@ def quiet_sentence(error: BaseException, frames: TracebackType | None = None) ->
             names.append(frames.tb_frame.f_code.co_name)
             frames = frames.tb_next
     name = names[-1] if names else "the function"
-    return f"{name} is not written yet. Once its check passes, run this cell."
+    return f"{name} is not written yet. Once its check passes, run this cell again."
 
 
 def _tell(

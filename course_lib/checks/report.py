@@ -1,5 +1,6 @@
 """What a check gives back: the verdict, the first failing case, a hint and the price, drawn."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,11 @@ PASSED, FAILED, UNWRITTEN = "passed", "failed", "not written yet"
 _LONGEST, _WIDTH = 1_200, 96
 _MOST_LINES, _MOST_TOLD, _MOST_PRINTED, _LAST_LINES = 30, 16, 5, 3
 _LONGEST_PERIOD = 8  # lines: four functions that call each other
+_JARGON = "'SimulatedCommunicator' object"  # what Python says has no such attribute
+_ONE = re.compile(
+    r"(?<![\d.,])1 ((?:round |random )?"
+    r"(?:row|layer|trip|number|step|feature|worker|example|server|message|byte|shard))s\b"
+)
 _COUNTED = 10  # of a long text, only the beginning may be there
 
 # The classes of coloured text output follow the theme, and bring no style sheet of their own.
@@ -114,7 +120,8 @@ class Report:
             return f"{self.name}: not written yet. {self.title}"
         if self.status == PASSED:
             return f"{self.name}: right, in all {self.n_cases} cases."
-        return f"{self.name}: not right yet. {self.fault.says if self.fault else ''}"
+        says = self.fault.says.replace(_JARGON, "comm") if self.fault else ""
+        return f"{self.name}: not right yet. {says}"
 
     def _facts(self) -> list[tuple[str, str]]:
         """List what else is known, by its name; each in a few lines."""
@@ -122,7 +129,7 @@ class Report:
         if self.fault is not None:
             fault = self.fault
             rank = "" if fault.rank is None else str(fault.rank)
-            facts += [("case", self.case), ("when", fault.step), ("rank", rank)]
+            facts += [("case", _ONE.sub(r"1 \1", self.case)), ("when", fault.step), ("rank", rank)]
             facts += [("expected", fault.expected), ("got", fault.got)]
             is_drawn = self.other is not None and self.trace is not None and self.trace.messages
             facts += [("differs", self.other.says if is_drawn and self.other else "")]

@@ -36,7 +36,6 @@ CASE_LIMIT_S = 3.0
 
 _MOST_EVENTS = 20_000  # a solution makes a thousand at most, and all of them are drawn
 _LATEST_START_S = 1e-3
-_COMM = "'SimulatedCommunicator' object"  # as Python calls it where it has no such attribute
 _IDLE = 0.1  # a computer may be so busy that a loop gets no more than a fifth of it
 _MOST_WORK = 1_000_000
 
@@ -203,7 +202,7 @@ def mishap_of(error: RunError) -> Mishap:
     """Write down a failed run, without the frames that only called the learner's function."""
     original = "" if error.original is None else type(error.original).__name__
     text = _told_once(str(error.args[0])) if isinstance(error, WorkerError) else str(error)
-    text = _OUR_FRAMES.sub("", text).replace(_COMM, "comm")
+    text = _OUR_FRAMES.sub("", text)
     waiting = (error.graph, error.cycles) if isinstance(error, DeadlockError) else ([], [])
     return Mishap(type(error).__name__, text, original, error.rank, False, *waiting)
 
