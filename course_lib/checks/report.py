@@ -13,19 +13,20 @@ from course_lib.checks.sandbox import Mishap
 from course_lib.checks.steps import Step, excerpt
 from course_lib.checks.task import Price
 from course_lib.trace.trace import Trace
+from course_lib.words.repeats import repeats
 
 __all__ = ["PriceRow", "Report", "price_rows"]
 
 PASSED, FAILED, UNWRITTEN = "passed", "failed", "not written yet"
 _LONGEST, _WIDTH = 1_200, 96
 _MOST_LINES, _MOST_TOLD, _MOST_PRINTED, _LAST_LINES = 30, 16, 5, 3
-_LONGEST_PERIOD = 8  # lines: four functions that call each other
+_LONGEST_PERIOD = 8  # lines
 _JARGON = "'SimulatedCommunicator' object"  # what Python says has no such attribute
 _ONE = re.compile(
     r"(?<![\d.,])1 ((?:round |random )?"
     r"(?:row|layer|trip|number|step|feature|worker|example|server|message|byte|shard))s\b"
 )
-_COUNTED = 10  # of a long text, only the beginning may be there
+_MORE = re.compile(r"\.\.\. ([\d,]+) more lines")
 
 # The classes of coloured text output follow the theme, and bring no style sheet of their own.
 _TONES = {
@@ -131,8 +132,8 @@ class Report:
             rank = "" if fault.rank is None else str(fault.rank)
             facts += [("case", _ONE.sub(r"1 \1", self.case)), ("when", fault.step), ("rank", rank)]
             facts += [("expected", fault.expected), ("got", fault.got)]
-            is_drawn = self.other is not None and self.trace is not None and self.trace.messages
-            facts += [("differs", self.other.says if is_drawn and self.other else "")]
+            if self.other and self.trace and self.trace.messages:
+                facts += [("differs", f"{self.other.says} (the picture begins there)")]
             printed = few(self.printed.rstrip().splitlines(), _MOST_PRINTED)
             facts += [("printed", "\n".join(printed)), ("hint", fault.hint.text)]
         return [(name, text) for name, text in facts if text]
@@ -240,27 +241,21 @@ def few(lines: list[str], most: int) -> list[str]:
         return lines
     head = max(1, most - 1 - _LAST_LINES)
     tail = max(0, most - 1 - head)
-    left_out = len(lines) - head - tail
-    return [*lines[:head], f"... {left_out:,} more lines", *lines[len(lines) - tail :]]
+    cut = lines[head : len(lines) - tail]
+    counted = [int(more[1].replace(",", "")) - 1 for more in map(_MORE.fullmatch, cut) if more]
+    left_out = f"... {len(cut) + sum(counted):,} more lines"
+    return [*lines[:head], left_out, *lines[len(lines) - tail :]]
 
 
 def _without_repeats(lines: list[str]) -> list[str]:
-    """Say in a line how often some lines come again, as those of a function that calls itself."""
+    """Say in a line how often some lines come again, as those of a loop that prints."""
     kept: list[str] = []
-    at = 0
-    while at < len(lines):
-        for period in range(1, _LONGEST_PERIOD + 1):
-            block, times = lines[at : at + period], 1
-            while lines[at + times * period : at + (times + 1) * period] == block:
-                times += 1
-            if times > 2 and any(block):
-                often = f"{times - 1} times" if times <= _COUNTED else "many times"
-                kept += [*block, f"  ... and the same again, {often}"]
-                at += times * period
-                break
-        else:
-            kept.append(lines[at])
-            at += 1
+    for block, times in repeats(lines, longest=_LONGEST_PERIOD):
+        kept += block
+        if times > 1 and any(block):
+            kept.append(f"  ... and the same again, {times - 1:,} times")
+        elif times > 1:
+            kept += block * (times - 1)
     return kept
 
 
@@ -268,7 +263,7 @@ def _flowing(text: str) -> str:
     """Let the window break a sentence between words; what has lines of its own keeps them."""
     if "\n" not in text:
         return escape(_cut(text))
-    return f"</p>{_as_it_is(escape(_cut(chr(10).join(few(text.splitlines(), _MOST_TOLD)))))}<p>"
+    return f"</p>{_as_it_is(escape(_wrapped(text)))}<p>"
 
 
 def _as_it_is(html: str) -> str:

@@ -109,15 +109,18 @@ def _others(
         elif weights and not _same(weights[number], right_weights[number]):
             yield Step(time_s, f"{which} carries other numbers than in a right run")
     if len(sent) > len(known):
-        most = f"{len(known):,} in a right run" if known else "in a right run it never does"
-        says = f"rank {src} sends to rank {dst}{' once more' * bool(known)}: {most}"
+        says = f"rank {src} sends to rank {dst}; in a right run it never does"
+        if known:
+            says = f"rank {src} sends more to rank {dst} than the {_n(known)} of a right run"
         yield Step(sent[len(known)][0], says)
     elif len(known) > len(sent):
-        again = (
-            "a message" if not sent else f"no more than {len(sent):,} of {len(known):,} messages"
-        )
-        says = f"in a right run rank {src} sends {again} to rank {dst} here"
+        count = _n(sent) if sent else "nothing"
+        says = f"rank {src} sends {count} to rank {dst}, in a right run {_n(known)}"
         yield Step(known[len(sent)][0], says)
+
+
+def _n(messages: list[tuple[float, int]]) -> str:
+    return "1 message" if len(messages) == 1 else f"{len(messages):,} messages"
 
 
 def _same(one: Weight, two: Weight) -> bool:

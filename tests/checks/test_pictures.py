@@ -1,6 +1,7 @@
 """What is drawn under a failing check, and that a report stays short whatever the function did."""
 
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_picture_begins_at_the_first_message_that_goes_the_wrong_way() -> None:
         return comm.sendrecv(x, dst=(comm.rank - 1) % comm.size, src=(comm.rank + 1) % comm.size)
 
     report = checks.shift_right(shift_right)
-    assert "differs   in a right run rank 0 sends a message to rank 1 here" in repr(report)
+    assert "differs   rank 0 sends nothing to rank 1, in a right run 1 message" in repr(report)
 
 
 def test_wrong_result_of_right_messages_is_played_from_the_beginning() -> None:
@@ -153,7 +154,7 @@ def test_endless_exchange_is_drawn_in_part_and_told_in_few_lines() -> None:
     assert player._trace.n_messages == 200
     assert "(200 of " in player.title
     assert len(repr(report).splitlines()) <= MOST_LINES
-    assert "rank 0 sends to rank 1 once more: 1 in a right run" in repr(report)
+    assert "rank 0 sends more to rank 1 than the 1 message of a right run" in repr(report)
 
 
 def test_an_excerpt_begins_a_little_before_the_moment_asked_for() -> None:
@@ -188,7 +189,7 @@ def test_flood_of_prints_is_cut_and_other_programs_are_not_heard(
     report = checks.pass_around(pass_around)
     assert "printed   line 0\n" in repr(report)
     assert "line 999\n" in repr(report), "the last lines are there, too"
-    assert "more lines" in repr(report)
+    assert re.search(r"\.\.\. [37],99\d more lines", repr(report)), "of a thousand of each rank"
     assert len(repr(report).splitlines()) <= MOST_LINES
     assert "flood" not in "".join(capfd.readouterr()) + repr(report)
 
