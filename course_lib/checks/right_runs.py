@@ -67,7 +67,20 @@ def first_other_step(task: Task, case: Case, seen: Observation) -> Step | None:
 
 
 def right_run(task: Task, case: Case) -> Observation:
-    """Run what is right over one case of a task that is in ``RIGHT``."""
+    """Run what is right over one case.
+
+    Parameters
+    ----------
+    task : Task
+        One that is in ``RIGHT``.
+    case : Case
+        What to run.
+
+    Returns
+    -------
+    Observation
+        What was seen.
+    """
     return observe(pack_call(RIGHT[task.name], ()), task, case, limit_s=1.0)
 
 
@@ -80,7 +93,7 @@ def _chosen(trace: Trace) -> list[Collective]:
     return list(first.values())
 
 
-def pass_around(comm: Communicator, x: Any) -> Any:
+def _pass_around(comm: Communicator, x: Any) -> Any:
     """Add up on a message that goes round."""
     if comm.size == 1:
         return x.copy()
@@ -93,14 +106,14 @@ def pass_around(comm: Communicator, x: Any) -> Any:
     return total
 
 
-def shift_right(comm: Communicator, x: Any) -> Any:
+def _shift_right(comm: Communicator, x: Any) -> Any:
     """Send to the right and receive from the left."""
     if comm.size == 1:
         return x.copy()
     return comm.sendrecv(x, dst=(comm.rank + 1) % comm.size, src=(comm.rank - 1) % comm.size)
 
 
-def map_reduce(comm: Communicator, X: Any, y: Any, learning_rate: float, steps: int) -> Any:
+def _map_reduce(comm: Communicator, X: Any, y: Any, learning_rate: float, steps: int) -> Any:
     """Sum over this rank's rows, and let rank 0 combine."""
     rows = split_evenly(len(y), comm.size)[comm.rank]
     model = LinearRegression(n_features=X.shape[1])
@@ -111,13 +124,13 @@ def map_reduce(comm: Communicator, X: Any, y: Any, learning_rate: float, steps: 
     return w
 
 
-def weighted_mean(comm: Communicator, grad: Any, n_examples: int) -> Any:
+def _weighted_mean(comm: Communicator, grad: Any, n_examples: int) -> Any:
     """Add up the counts, then the gradients by their counts."""
     total = allreduce_ring(comm, np.array([float(n_examples)]))
     return allreduce_ring(comm, n_examples * grad) / total
 
 
-def data_parallel(
+def _data_parallel(
     comm: Communicator, model: Any, w: Any, X: Any, y: Any, learning_rate: float, batch_size: int
 ) -> Any:
     """Broadcast the model, then add up each batch's gradient."""
@@ -133,7 +146,7 @@ def data_parallel(
     return w
 
 
-def average_every(
+def _average_every(
     comm: Communicator, model: Any, w: Any, X_local: Any, y_local: Any, learning_rate: float,
     every: int,
 ) -> Any:  # fmt: skip
@@ -146,7 +159,7 @@ def average_every(
     return w
 
 
-def parameter_server(
+def _parameter_server(
     comm: Communicator, w: Any, gradient: Any, learning_rate: float, steps: int
 ) -> Any:
     """Rank 0 keeps the model, the others compute gradients."""
@@ -165,7 +178,7 @@ def parameter_server(
     return w
 
 
-def exchange_layerwise(
+def _exchange_layerwise(
     comm: Communicator,
     backward: Callable[[Communicator], Iterator[tuple[int, Any]]],
     allreduce: Callable[..., Any],
@@ -176,11 +189,11 @@ def exchange_layerwise(
 
 
 RIGHT: dict[str, Callable[..., Any]] = {
-    fn.__name__: fn
+    fn.__name__.removeprefix("_"): fn
     for fn in (
-        pass_around, shift_right, combine, map_reduce, weighted_mean, data_parallel,
-        average_every, parameter_server, allreduce_tree, allreduce_butterfly, reduce_scatter_ring,
-        allreduce_ring, exchange_layerwise,
+        _pass_around, _shift_right, combine, _map_reduce, _weighted_mean, _data_parallel,
+        _average_every, _parameter_server, allreduce_tree, allreduce_butterfly,
+        reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
     )
 }  # fmt: skip
 """By the name of the task."""

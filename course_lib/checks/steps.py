@@ -58,10 +58,14 @@ def first_other_message(
 
     Parameters
     ----------
-    trace, right : Trace
-        Of both runs.
-    weights, right_weights : dict
-        What their messages carried.
+    trace : Trace
+        The run.
+    weights : dict
+        What its messages carried.
+    right : Trace
+        A right run.
+    right_weights : dict
+        What the messages of that carried.
 
     Returns
     -------

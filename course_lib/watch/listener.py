@@ -3,16 +3,41 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.messages import Envelope
 from course_lib.comm.pending import Pending
 
-__all__ = ["Keep", "listen"]
+__all__ = ["Keep", "Sent", "keeper", "listen"]
 
 Keep = Callable[[str, int, NDArray[Any]], None]
 """Takes the communicator's name, the receiver (a rank of the whole run) and the array."""
+
+
+Sent = dict[tuple[str, int], list[NDArray[Any]]]
+"""What a rank sent, in order: by communicator and receiver (a rank of the whole run)."""
+
+
+def keeper(sent: Sent) -> Keep:
+    """Make a keeper that copies all it hears of.
+
+    Parameters
+    ----------
+    sent : dict
+        Where the copies are kept.
+
+    Returns
+    -------
+    callable
+        For ``listen``.
+    """
+
+    def keep(name: str, dst: int, data: NDArray[Any]) -> None:
+        sent.setdefault((name, dst), []).append(np.array(data))
+
+    return keep
 
 
 def listen(comm: Communicator, keep: Keep) -> None:

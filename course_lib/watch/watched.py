@@ -17,7 +17,7 @@ from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.trace import Trace
-from course_lib.watch.listener import listen
+from course_lib.watch.listener import Sent, keeper, listen
 from course_lib.watch.reading import Piece, marks, read
 from course_lib.words.split import split_evenly
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Watched", "watch_collective"]
 
 _BRINGS = ("all", "own", "root")
-
-Sent = dict[tuple[str, int], list[NDArray[Any]]]
-"""What a rank sent, in order: by communicator and receiver (a rank of the whole run)."""
 
 
 @dataclass(frozen=True)
@@ -197,11 +194,7 @@ def _listened(
     args: tuple[Any, ...],
 ) -> tuple[Any, Sent]:
     sent: Sent = {}
-
-    def keep(name: str, dst: int, data: NDArray[Any]) -> None:
-        sent.setdefault((name, dst), []).append(np.array(data))
-
-    listen(comm, keep)
+    listen(comm, keeper(sent))
     return fn(comm, inputs[comm.rank], *args), sent
 
 
