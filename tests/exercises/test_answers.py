@@ -80,6 +80,7 @@ def test_wrong_answer_is_rejected_with_the_right_hint(path: Path) -> None:
     report = getattr(checks, path.parent.name)(load(path))
     assert report.status == "failed", report
     assert report.hint_id == header(path, "hint"), report
+    assert len(repr(report).splitlines()) <= 30
     assert report.fault is not None
     assert report.fault.says
     assert report.fault.hint.text
