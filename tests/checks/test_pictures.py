@@ -215,7 +215,7 @@ def test_report_names_the_cell_of_the_function_and_a_later_one_that_failed(
     assert "in cell In[2]; cell In[3], run later, ended in an error" in told
     assert "this is the old one" in told
     shell.run_cell("def hello(comm):\n    raise NotImplementedError", store_history=True)
-    assert repr(checks.hello(shell.user_ns["hello"])).endswith(str(checks.hello.__doc__)[-10:])
+    assert "defined" not in repr(checks.hello(shell.user_ns["hello"])), "nobody need ask"
 
 
 def test_line_of_a_float32_and_of_a_large_price_do_not_run_together() -> None:
