@@ -21,7 +21,7 @@ from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown
 from course_lib.train.row import Row
 from course_lib.train.table import EpochTable
-from course_lib.train.worker import TrainingTask, work
+from course_lib.train.worker import TrainingTask, past_edge_of, work
 
 __all__ = ["main"]
 
@@ -54,6 +54,8 @@ def _train(asked: Arguments, words: list[str]) -> int:
     task, kind = asked.task, asked.task.kind
     table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
     if is_first:
+        if told := past_edge_of(task, asked.workers):
+            tell(f"warning: {told}")
         lines = [_title(asked), *_choice(asked), *_begun(asked), table.head]
         lines += map(table.line, asked.kept)
         for line in lines:
@@ -72,9 +74,10 @@ def _train(asked: Arguments, words: list[str]) -> int:
     except (KeyboardInterrupt, RunError) as error:  # told to every rank
         is_stopped = isinstance(error, KeyboardInterrupt)
         if is_first:
-            # What is wrong with the folder is told in a sentence; where in our code does not help.
+            # These say what is wrong in a sentence; where in our code does not help.
             original = getattr(error, "original", None)
-            why = original if isinstance(original, CheckpointError) else error
+            is_told = isinstance(original, CheckpointError | FloatingPointError)
+            why = original if is_told else error
             tell("stopped" if is_stopped else str(why))
             tell(_what_is_kept(task, words))
         return 130 if is_stopped else 1

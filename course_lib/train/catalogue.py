@@ -59,15 +59,9 @@ def _of_first(states: Sequence[Sequence[State]], **_: Any) -> Array:
 
 
 def _priority(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    order: Callable[[int], list[int]],
-    allreduce: Callable[..., Array],
-    optimizer: Optimizer,
-) -> Training:
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    order: Callable[[int], list[int]], allreduce: Callable[..., Array], optimizer: Optimizer,
+) -> Training:  # fmt: skip
     return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce, optimizer)
 
 
@@ -201,16 +195,22 @@ SCHEMES = {
         ("n_fetch", "n_push", "warm_start"),
         servers=1,
         settles=False,
+        edge="stale",
         usual_plan=slower_without_momentum,
     ),
     "staleness_aware": Scheme(
-        staleness_aware, servers=1, settles=False, usual_plan=slower_without_momentum
+        staleness_aware,
+        servers=1,
+        settles=False,
+        edge="by staleness",
+        usual_plan=slower_without_momentum,
     ),
     "bounded_staleness": Scheme(
         bounded_staleness,
         ("bound",),
         servers=1,
         settles=False,
+        edge="stale",
         usual_plan=slower_without_momentum,
     ),
     "backup_workers": Scheme(backup_workers, ("backups",), servers=1, settles=False),
