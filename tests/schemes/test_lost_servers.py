@@ -175,6 +175,27 @@ def test_without_a_checkpoint_the_run_ends_in_words(victim, restart):
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_server_that_had_written_nothing_begins_anew_whatever_an_earlier_run_has_left(
+    victim, tmp_path
+):
+    model = CountsInEach(2)
+    scheme = partial(
+        downpour, shards=shards_evenly(model.n_parameters, 2), keep=KeepShards(tmp_path)
+    )
+    X = np.arange(N_BATCHES)[:, None].repeat(model.n_parameters - 1, axis=1)
+    for crashes in ([], [Crash(victim, 0.0, 1e-6)]):
+        with warnings.catch_warnings(action="ignore"):
+            result = simulated(
+                scheme, model, X, np.zeros(N_BATCHES), CALM, workers=4, survive=True,
+                faults=Faults(crashes),
+            )  # fmt: skip
+        check_history(result, 2)
+        assert lost_of(result.trace, victim) == 0
+    left = (tmp_path / f"shard_{victim}.log").read_text().splitlines()
+    assert len(left) == len(set(left))  # the earlier run's lots are not there, too
+
+
 class DiesInStep(SGD):
     """An optimizer in whose step a server's first life ends, by a kill."""
 
