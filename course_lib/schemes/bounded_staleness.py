@@ -90,7 +90,7 @@ def serve(
             sgd.step(message, norm=0.0)  # replicas have clipped
         if model.n_parameters == 2:
             comm.note("w", w)  # a point that can be drawn
-        version += 1
+        version += 1  # who is answered from here on has read this update, too
         if replicas.deal(src) >= len(lots) and src in clocks:
             del clocks[src]  # it has no work left: nobody waits for it
             answer_who_may_read(version)

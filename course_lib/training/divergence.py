@@ -105,7 +105,7 @@ def past_edge(model: Model, X: Array, plan: Plan, replicas: int, edge: str = "st
     str
         A sentence that says where the edge is; nothing if the rate is not past it.
     """
-    if not isinstance(model, LinearRegression) or plan.momentum:
+    if type(model) is not LinearRegression or plan.momentum:
         return ""
     rows = np.column_stack([np.ones(len(X)), X])
     curvature = float(np.linalg.eigvalsh(rows.T @ rows / len(X))[-1])
