@@ -42,7 +42,7 @@ from course_lib.train import divided, outputs, sparing
 from course_lib.train.auto import AUTO
 from course_lib.train.entries import Option, Scheme
 from course_lib.train.states import State
-from course_lib.train.usual_plans import faster, slower_without_momentum, without_momentum
+from course_lib.train.usual_plans import averaged, slower_without_momentum, stale, without_momentum
 from course_lib.training import Optimizer, Plan, Training
 from course_lib.training.checking import LOCKS
 from course_lib.training.shards import shards_evenly
@@ -196,14 +196,14 @@ SCHEMES = {
         servers=1,
         settles=False,
         edge="stale",
-        usual_plan=slower_without_momentum,
+        usual_plan=stale,
     ),
     "staleness_aware": Scheme(
         staleness_aware,
         servers=1,
         settles=False,
         edge="by staleness",
-        usual_plan=slower_without_momentum,
+        usual_plan=stale,
     ),
     "bounded_staleness": Scheme(
         bounded_staleness,
@@ -211,11 +211,11 @@ SCHEMES = {
         servers=1,
         settles=False,
         edge="stale",
-        usual_plan=slower_without_momentum,
+        usual_plan=stale,
     ),
     "backup_workers": Scheme(backup_workers, ("backups",), servers=1, settles=False),
     "asynchronous_averaging": Scheme(
-        asynchronous_averaging, ("every",), servers=1, settles=False, usual_plan=faster
+        asynchronous_averaging, ("every",), servers=1, settles=False, usual_plan=averaged
     ),
     "distbelief": Scheme(
         divided.distbelief,
