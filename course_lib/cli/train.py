@@ -16,6 +16,7 @@ from course_lib.console.options import is_first_program
 from course_lib.console.outputs import say, tell
 from course_lib.costs.choice import choose_allreduce
 from course_lib.train.auto import is_auto
+from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import read_index
 from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown
@@ -87,7 +88,10 @@ def _train(asked: Arguments, words: list[str]) -> int:
 def _keep(asked: Arguments, result: Result) -> int:
     """Say what is kept and where; return the status: 1 if the trace is not where it should be."""
     if asked.task.keeping.folder is not None:
-        say(f"checkpoint kept in {asked.task.keeping.folder}")
+        told = f"checkpoint kept in {asked.task.keeping.folder}"
+        if not SCHEMES[asked.task.scheme].settles:
+            told += ": the server's state, without what was on its way to it"
+        say(told)
     if asked.trace is None:
         return 0
     return write("the trace", "trace written to", asked.trace, result.trace.to_json().encode())

@@ -106,6 +106,15 @@ def test_a_training_that_diverges_ends_in_a_sentence_when_it_is_seen(scheme, whe
     assert len(found.out.splitlines()) < 5  # no row of 50
 
 
+def test_what_a_checkpoint_keeps_where_nobody_waits_is_said(tmp_path, capsys):
+    for scheme, told in (("downpour", ": the server's state"), ("local_sgd", "\n")):
+        folder = tmp_path / scheme
+        folder.mkdir()
+        words = f"--scheme {scheme} --model linear --epochs 1 --backend simulated"
+        assert main([*words.split(), "--checkpoint", str(folder)]) == 0
+        assert f"checkpoint kept in {folder}{told}" in capsys.readouterr().out
+
+
 def numbers(words):
     task = read_arguments(f"--scheme {words} --backend simulated".split()).task
     return task.plan.learning_rate, task.plan.momentum, task.optimizer
