@@ -44,6 +44,7 @@ ATTRIBUTES = {
     "rates": "",
     "name": 'Which communicator this is, `"world"` for the one that `run` hands out.',
     "incarnation": "",
+    "run_name": "",
     "survives": "",
     "device": "",
 }
