@@ -23,6 +23,7 @@ from course_lib import networks, run
 from course_lib.collectives import allreduce_central, scatter
 from course_lib.data.diabetes import load_diabetes
 from course_lib.lectures import lecture_02
+from course_lib.lectures.price_sheet import prices_so_far
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.schemes import gradient_descent
 from course_lib.schemes.map_reduce import combine
@@ -662,6 +663,14 @@ assert carried[0] == 15 * carried[1]
 # size, nearly ten times the time. A billion parameters would spend 38 seconds a step on the wire.
 # All of it passes the combiner's NIC, $2(P-1)\,n$ bytes a step, $P-1$ times what any other NIC
 # carries. Such a machine got a name: the *parameter server* (lecture 04). Lecture 05 does without.
+#
+# And on your computer? A *price sheet*, to which each lecture adds its schemes: four workers with 1
+# MB each. Count the latencies and the vectors; multiply with the α and β that you measured in
+# lecture 00 (without them, with 10 µs and 3.3 GB/s); then look at what real processes took. (They
+# also add up, and share cores: neither is in α and β.)
+
+# %% tags=["nbval-ignore-output"] name="price-sheet"
+prices_so_far(lecture=2)
 
 # %%
 claim("0.8")
@@ -834,8 +843,7 @@ claim("4.2")
 # "What Every Computer Scientist Should Know About Floating-Point Arithmetic", ACM Computing Surveys
 # 1991. M. Li and others, "Scaling Distributed Machine Learning with the Parameter Server", OSDI
 # 2014.
-
-# %% [markdown]
+#
 # ## What to remember
 #
 # - A gradient is a sum over rows: four machines with 100 rows each train one machine's model, to
