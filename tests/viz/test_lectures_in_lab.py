@@ -50,6 +50,7 @@ _MOVE_SLIDERS = """() => document.querySelectorAll(".lm-explore").forEach((explo
 })"""
 _ANSWERED = """() => [...document.querySelectorAll(".lm-explore")]
   .every((root) => !root.explore.isWaiting())"""
+_NAMELESS = '.lm-root [role=img]:not([aria-label]), .lm-root [aria-label=""]'
 _SAVE_PAGES = """\
 from course_lib.viz.animation.picture import Picture as _Picture
 for _number, _shown in list(Out.items()):
@@ -86,7 +87,7 @@ def open_and_run(browser, lab, notebook, name, then=lambda page: None):
         page.evaluate(_MOVE_SLIDERS)
         page.wait_for_function(_ANSWERED, timeout=60_000)
         assert page.locator(".lm-error:not([hidden])").all_inner_texts() == []
-        assert page.locator('.lm-root [role=img]:not([aria-label]), [aria-label=""]').count() == 0
+        assert page.locator(_NAMELESS).count() == 0
         then(page)
     assert complaints == []
 
