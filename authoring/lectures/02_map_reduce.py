@@ -603,6 +603,12 @@ for P in (2, 4, 8, 16, 32):
 assert 39e-6 < above.elapsed_s - at_limit.elapsed_s < 41e-6
 assert abs(posted.elapsed_s - at_limit.elapsed_s) < 1e-6
 assert all(np.allclose(a, b) for a, b in zip(posted.values, above.values, strict=True))
+for P in (2, 4, 8, 16, 32):
+    times_s = [
+        run(step, size, workers=P, backend="simulated").elapsed_s for size in (2048, 2049, 4097)
+    ]
+    assert abs(times_s[1] - times_s[0] - (P - 2) * 20e-6) < 1e-6
+    assert abs((times_s[2] - times_s[1]) / 16_384 / (2 * (P - 1) * 0.8e-9) - 1) < 0.02
 
 # %% [markdown]
 # By rendezvous the combiner receives one sum, *then* posts the next receive: three latencies in a
@@ -613,15 +619,6 @@ assert all(np.allclose(a, b) for a, b in zip(posted.values, above.values, strict
 
 # %%
 explore(lambda workers: lecture_02.step_chart(step, workers), workers=[4, 2, 8, 16, 32])
-
-# %% tags=["how-we-know"]
-# How we know: the jump is P − 2 latencies, and the slope 2(P − 1) β
-for P in (2, 4, 8, 16, 32):
-    times_s = [
-        run(step, size, workers=P, backend="simulated").elapsed_s for size in (2048, 2049, 4097)
-    ]
-    assert abs(times_s[1] - times_s[0] - (P - 2) * 20e-6) < 1e-6
-    assert abs((times_s[2] - times_s[1]) / 16_384 / (2 * (P - 1) * 0.8e-9) - 1) < 0.02
 
 # %% [markdown]
 # The jump is $(P-2)\,\alpha$, 40 µs for 4 workers and 600 µs for 32; the slope is $2(P-1)\,\beta$.
@@ -664,10 +661,8 @@ assert carried[0] == 15 * carried[1]
 # All of it passes the combiner's NIC, $2(P-1)\,n$ bytes a step, $P-1$ times what any other NIC
 # carries. Such a machine got a name: the *parameter server* (lecture 04). Lecture 05 does without.
 #
-# And on your computer? A *price sheet*, to which each lecture adds its schemes: four workers with 1
-# MB each. Count the latencies and the vectors; multiply with the α and β that you measured in
-# lecture 00 (without them, with 10 µs and 3.3 GB/s); then look at what real processes took. (They
-# also add up, and share cores: neither is in α and β.)
+# The *price sheet*, to which each lecture adds a line: four workers, 1 MB each, by your α and β of
+# lecture 00 (else 10 µs, 3.3 GB/s), and on real processes, which share cores.
 
 # %% tags=["nbval-ignore-output"] name="price-sheet"
 prices_so_far(lecture=2)
@@ -843,7 +838,8 @@ claim("4.2")
 # "What Every Computer Scientist Should Know About Floating-Point Arithmetic", ACM Computing Surveys
 # 1991. M. Li and others, "Scaling Distributed Machine Learning with the Parameter Server", OSDI
 # 2014.
-#
+
+# %% [markdown]
 # ## What to remember
 #
 # - A gradient is a sum over rows: four machines with 100 rows each train one machine's model, to

@@ -606,9 +606,8 @@ for P in (2, 4, 8, 16):
 # 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
 # smaller.
 #
-# Now real processes. The α and β that you measured in lecture 00 (without them, stated ones) give
-# an n*. They know of no additions, and of no four processes at once. So we measure rounds of a
-# butterfly on this computer, additions and all, fit α and β again, and predict n* once more:
+# Now real processes: n* by the α and β of lecture 00 (else stated ones), and by those that we fit
+# to rounds of a butterfly on this computer, additions and all.
 
 
 # %% tags=["nbval-ignore-output"] name="real-crossover"
@@ -725,30 +724,16 @@ assert round(networks.nvlink_4.bandwidth_bytes_per_s / network.bandwidth_bytes_p
 # %% name="price-sheet"
 lecture_05.price_sheet([8_000, N_BYTES, 100_000_000], workers=8)
 
-# %% tags=["how-we-know"]
-# How we know: what the double tree costs at 100 MB, in four segments a half and in 16 KB
-unit_s = 100_000_000 * network.beta_s_per_byte
-sheet = {name: lecture_05.simulated_s(name, 8, 100_000_000) / unit_s
-         for name in ("double tree", "double tree, 16 KB", "ring", "tree")}  # fmt: skip
-assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
-assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
-times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
-         for f in ("double tree, 16 KB", "ring")}  # fmt: skip
-grown_by = {f: large / small for f, (small, large) in times.items()}
-assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
-
 # %% [markdown]
-# Our double tree in four large segments takes $4n\beta$, more than twice the ring: large messages
-# wait for their receive, and a parent serves one child after the other. In segments of 16 KB, which
-# leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8 KB
-# take twice as long on it, almost nine times as long on the ring. NCCL has it since version 2.4
-# (Jeaugey 2019).
+# Our double tree in four large segments takes $4n\beta$, twice the ring: large messages wait for
+# their receive, and a parent serves one child after the other. In segments of 16 KB, which leave at
+# once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8 KB take twice
+# as long on it, almost nine times as long on the ring. NCCL has it since version 2.4 (Jeaugey
+# 2019).
 #
-# NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network), and
-# takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors,
-# halving-doubling for long ones (Thakur). Our `allreduce` chooses as the first table says; it
-# leaves all-to-all out, too. The second table is the price sheet so far: four workers, 1 MB each,
-# by your α and β. Predict first: which are best by the formula, and which on real processes?
+# NCCL predicts the time of each of its algorithms (ring, tree, in-network), and takes the best;
+# `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors, halving-doubling for
+# long ones (Thakur). Our `allreduce`, without all-to-all, and the price sheet by your α and β:
 
 # %% name="what-allreduce-chooses"
 rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
@@ -797,6 +782,15 @@ assert all(list(of_case.values()).count(100) == 1 for of_case in points.values()
 totals = {a: sum(of_case[a] for of_case in points.values()) for a in lecture_05.OFFERED}
 assert max(totals.values()) < 600
 assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
+unit_s = 100_000_000 * network.beta_s_per_byte
+sheet = {name: lecture_05.simulated_s(name, 8, 100_000_000) / unit_s
+         for name in ("double tree", "double tree, 16 KB", "ring", "tree")}  # fmt: skip
+assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
+assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
+times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
+         for f in ("double tree, 16 KB", "ring")}  # fmt: skip
+grown_by = {f: large / small for f, (small, large) in times.items()}
+assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code
@@ -845,7 +839,8 @@ assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
 # operations*. Sanders, Speck, Träff 2009, *Two-tree algorithms for full bandwidth broadcast,
 # reduction and scan*. Thakur, Rabenseifner, Gropp 2005, *Optimization of collective communication
 # operations in MPICH*. </details>
-#
+
+# %% [markdown]
 # ## What to remember
 #
 # - 28 on seven nodes after 4 rounds of a tree, 10 on four after 2 swaps, $\frac32 n$ sent by each
