@@ -725,11 +725,11 @@ assert round(networks.nvlink_4.bandwidth_bytes_per_s / network.bandwidth_bytes_p
 lecture_05.price_sheet([8_000, N_BYTES, 100_000_000], workers=8)
 
 # %% [markdown]
-# Our double tree in four large segments takes $4n\beta$, twice the ring: large messages wait for
-# their receive, and a parent serves one child after the other. In segments of 16 KB, which leave at
-# once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8 KB take twice
-# as long on it, almost nine times as long on the ring. NCCL has it since version 2.4 (Jeaugey
-# 2019).
+# Our double tree in four large segments takes $4n\beta$, over twice the ring: large messages wait
+# for their receive, and a parent serves one child after the other. In segments of 16 KB, which
+# leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8
+# KB take twice as long on it, almost nine times as long on the ring. NCCL has it since version 2.4
+# (Jeaugey 2019).
 #
 # NCCL predicts the time of each of its algorithms (ring, tree, in-network), and takes the best;
 # `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors, halving-doubling for
