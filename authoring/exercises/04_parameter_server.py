@@ -117,7 +117,7 @@ print("predicted for a step:", predict_nic(1000, 3, 1)["one_server"] / 8000)
 #
 # **Spec:** `w = w - learning_rate * sum(gradient_r(w) for all workers r)`, `steps` times; the same
 # bits on every rank. **Budget:** W(2 · steps + 1) messages as long as `w`, in 2 · steps + 1 rounds.
-# Only `send`, `recv`, `recv_any` and `sendrecv`. Two ranks at least.
+# Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`. Two ranks at least.
 
 
 # %% tags=["exercise"] name="parameter-server"

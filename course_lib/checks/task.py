@@ -10,7 +10,7 @@ import numpy as np
 from course_lib.checks.comparator import Difference, first_difference
 from course_lib.trace.trace import Trace
 
-__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task"]
+__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task", "listed"]
 
 ALL_SIZES = (4, 1, 2, 3, 5, 7, 8)
 """The numbers of workers that a check tries; 4 first, because its pictures are the clearest."""
@@ -78,6 +78,8 @@ class Case:
         Whether ranks begin at random times, so that messages arrive in another order.
     network : object
         The simulator's network, None for its own.
+    faults : object
+        What goes wrong on it, None for nothing.
     alone : bool
         Whether the function is called once, by nobody in particular: it needs no workers.
     settings : mapping
@@ -91,6 +93,7 @@ class Case:
     rendezvous: bool = False
     stagger: bool = False
     network: Any = None
+    faults: Any = None
     alone: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -104,6 +107,12 @@ class Case:
         workers = "" if self.alone else workers
         parts = [workers, self.label, "every send waits for its receive" * self.rendezvous]
         return ", ".join(part for part in parts if part)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names one after the other: ``send, recv and sendrecv``; ``rank and size`` for none."""
+    *others, last = names or ("rank", "size")
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 class Task(ABC):
@@ -120,7 +129,8 @@ class Task(ABC):
     takes : tuple of str
         The names of the arguments of the learner's function, without the communicator.
     verbs : tuple of str
-        The methods of the communicator that a solution may use.
+        The methods of the communicator that a solution may use to reach others, none of them where
+        it does not talk; all where it may call collectives.
     may_use_collectives : bool
         Whether a solution may call the library's collectives.
     forbidden : tuple of str
@@ -187,6 +197,10 @@ class Task(ABC):
     def budget(self, case: Case) -> Price:
         """Say what a solution may cost."""
         return self.price(case)
+
+    def least(self, case: Case) -> Price | None:
+        """Say what a solution costs at least, where it is a measurement; else None."""
+        return None
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the learner's function on one rank."""

@@ -26,7 +26,7 @@ class GradientStep(Task):
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with three rows that can be computed by hand."""
         yield Case(1, "3 rows, 1 feature", alone=True, settings={"n_rows": 3, "n_features": 1})
-        for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 10), (3, 1)]):
+        for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 17), (3, 1)]):
             yield Case(
                 1, f"{n_rows} rows, {n_features} features", seed=secret + number,
                 alone=True, settings={"n_rows": n_rows, "n_features": n_features},
@@ -40,7 +40,7 @@ class GradientStep(Task):
             return np.array([1.0, 2.0]), X, y, 0.25
         rng = case.rng(rank, call)
         w = rng.normal(size=n_features + 1)
-        return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 0.9))
+        return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 1.9))
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the function: it needs no communicator."""

@@ -1,11 +1,12 @@
 """One epoch of data-parallel training, as one machine would do it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference, differing_bits
+from course_lib.checks.lecture_03.counting import EXAMPLES, Counting, not_shared
 from course_lib.checks.lecture_03.data import (
     left_out,
     most,
@@ -15,6 +16,7 @@ from course_lib.checks.lecture_03.data import (
 )
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
+from course_lib.trace.trace import Trace
 from course_lib.training.shards import split_evenly
 
 Batches = list[list[slice]]
@@ -62,6 +64,14 @@ class DataParallel(Task):
         X, y = random_examples(shared, n_rows, 3)
         rate = float(shared.uniform(0.05, 0.2))
         return LinearRegression(3), case.rng(rank, call).normal(size=4), X, y, rate, batch_size
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Hand in a model that counts, and note what it has counted."""
+        model, *others = arguments
+        counting = Counting(model)
+        value = fn(comm, counting, *others)
+        comm.note(EXAMPLES, counting.counted())
+        return value
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Train on one machine."""
@@ -155,7 +165,11 @@ class DataParallel(Task):
                 "a batch may be smaller than P, and some rank has no example then: its gradient is "
                 "zeros",
             )
-        return left_out(kind)
+        return left_out(kind, text)
+
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Count the examples that each rank computed on."""
+        return not_shared(trace, case.settings["batch_size"], case.settings["n_rows"] * case.calls)
 
     def _lengths(self, case: Case) -> tuple[int, ...]:
         n_steps: int = -(-case.settings["n_rows"] // case.settings["batch_size"])
