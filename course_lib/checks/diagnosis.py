@@ -76,6 +76,8 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
     says = mishap.text
     if hint.id == "library-answer":
         says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
+    elif hint.id == "other-verb":
+        says = says.splitlines()[0].replace("OtherVerbError: ", "")
     elif hint.id == "arguments":
         says = says.splitlines()[0].partition("TypeError: ")[2]
     elif hint.id == "too-slow":
@@ -220,7 +222,7 @@ def _is_call_of_the_task(task: Task, mishap: Mishap) -> bool:
     """Tell whether the function could not even be called: the line is the check's own."""
     called = re.search(r"failed at (\w+)\.py, line \d+: TypeError: ", mishap.text)
     return (
-        bool(called)
+        called is not None
         and called[1] in ("task", "prediction", task.name)
         and ("argument" in mishap.text.partition("\n")[0])
     )

@@ -101,6 +101,9 @@ class PredictTask(Task):
                 return Hint("not-a-number", f"one number for {name}, neither text nor list")
             if isinstance(given, float) and isinstance(right[name], int) and given == right[name]:
                 return Hint("float", FLOAT)
+            exact = right[name]
+            if isinstance(exact, float) and given != exact and given in _rounded(exact):
+                return Hint("rounded", f"this is {name} rounded: the exact number is asked for")
             for hint_id, text, number in alternatives:
                 if is_number(given, number):
                     return Hint(hint_id, text)
@@ -116,6 +119,10 @@ def plain_number(value: Any) -> Any:
 def short(number: float) -> float:
     """Keep three digits, so that a case can be computed again from what is printed of it."""
     return float(f"{number:.3g}")
+
+
+def _rounded(number: float) -> tuple[float, ...]:
+    return tuple(f(number) for f in (math.floor, math.ceil)) if abs(number) >= 2 else ()
 
 
 def is_number(got: Any, number: float) -> bool:

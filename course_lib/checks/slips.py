@@ -14,6 +14,13 @@ from course_lib.checks.task import Case, Hint, Task
 __all__ = ["slip", "who_waits"]
 
 _NUMBERS = "comm.rank and comm.size are numbers, not functions: leave out the brackets"
+_ARGUMENTS = {
+    "send": "comm.send(array, dst) takes what to send, then to whom; comm.recv(src) takes from "
+    "whom, and returns what arrives",
+    "sendrecv": "comm.sendrecv(array, dst, src) takes what to send, to whom, and from whom to "
+    "receive; it returns what arrives",
+    "recv_any": "comm.recv_any() takes nothing, and returns two values: src, array",
+}
 _VERB = re.compile(r"\bCommunicator\.(\w+)\(\)")
 _FREE = ("rank", "size", "clock", "compute", "note", "rng")
 
@@ -95,8 +102,10 @@ def _call(it: _Failure) -> Hint | None:
     if verb and (
         "missing" in it.about or "positional argument" in it.about or "multiple" in it.about
     ):
-        return Hint("verb-arguments", "comm.send(array, dst) takes what to send, then to whom; "
-                    "comm.recv(src) takes from whom, and returns what arrives")  # fmt: skip
+        return Hint("verb-arguments", _ARGUMENTS.get(verb[1], _ARGUMENTS["send"]))
+    if "concatenate str" in it.about or "must be str" in it.about:
+        return Hint("text-and-number", "a text and a number do not add up: an f-string puts a "
+                    'number into a text, f"rank {comm.rank}"')  # fmt: skip
     if "array must be a NumPy array" in it.about:
         given = it.about.rpartition("got ")[2].partition(";")[0]
         return Hint("not-an-array", "what travels is an array, and it comes before the rank: "

@@ -10,11 +10,14 @@ import numpy as np
 from course_lib.checks.comparator import Difference, difference, first_difference
 from course_lib.checks.cost import too_cheap, too_expensive
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
-from course_lib.checks.plain import TENSOR
+from course_lib.checks.plain import TENSOR, Unusable
 from course_lib.checks.sandbox import Observation
 from course_lib.checks.task import Case, Given, Hint, Task
 
 __all__ = ["judge"]
+
+
+_PROMISES = ("Pending", "Received", "Started")
 
 
 def judge(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
@@ -146,6 +149,9 @@ def _general_hint(
     value = got[wrong.rank or 0]
     if value is None:
         return Hint("returns-none", "does every path through the function end in a return?")
+    if isinstance(value, Unusable) and value.kind in _PROMISES:
+        return Hint("did-not-wait", "irecv, isend and start return at once, with a promise: its "
+                    "wait() returns what is asked for")  # fmt: skip
     if "dtype" in wrong.says and "shape" not in wrong.says:
         return Hint("dtype", "keep the dtype of the data: what does each operation turn it into?")
     if "shape" in wrong.says or "NumPy array" in wrong.says:
@@ -182,13 +188,18 @@ def _shape_hint(expected: Any, got: Any) -> Hint:
     text = "print the shape that each line makes, and compare with the docstring"
     if isinstance(got, list):
         text = "a list stands where an array should: np.array(...) makes one of it"
-    elif isinstance(got, int | float):
+    elif isinstance(got, int | float) or given == ():
         text = "this is one number where an array should be: was summed over all of it, or over "
         text += "the wrong axis?"
     elif len(given) == len(wanted) + 1 and 1 in given and got.size == expected.size:
         axis = given.index(1)
         text = f"{given} is a table with one {('row', 'column')[axis > 0]}: take it out with "
         text += f"{('result[0]', 'result[:, 0]')[axis > 0]}, and look which line put it in"
+    elif len(given) == len(wanted) == 1:
+        text = (
+            f"{given[0]} numbers, and {wanted[0]} are asked for: over which axis was added up? A "
+        )
+        text += "(n, d) table times a (n,) row pairs columns; X * error[:, None] pairs rows"
     elif len(given) == 2 and len(wanted) == 1:
         text = f"{given} is a table where one row should be: does a (n, 1) meet a (n,) somewhere, "
         text += "as in y[:, None]? NumPy makes a table of these"

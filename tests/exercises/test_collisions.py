@@ -22,6 +22,7 @@ TWO_IN_ONE = {
     ("sgd_epoch", "sum-and-rest", "sum"),  # of two mistakes, one is told first
     ("map_reduce", "one-step-less", "no-step"),  # of one step; the text has both
     ("hidden_seconds", "one-by-one", "none"),  # the text is the same
+    ("gradient_step", "one-for-all-features", "not-all-divided"),  # of one feature
 }
 """Task, mistake, and the hint that is right for it as well, in a case in which it shows first."""
 

@@ -42,7 +42,7 @@ class PingPong(Task):
             latency_s, bandwidth = 10 ** rng.uniform(-6, -3), 10 ** rng.uniform(6, 10)
             n_bytes, n_trips = int(rng.integers(2, 100_000)), int(rng.integers(2, 20))
             late = number == 6
-            late_s = rng.uniform(1, 9, size=2 * n_trips + 2) * latency_s * late
+            late_s = (rng.uniform(1, 9, size=2 * n_trips + 2) * latency_s * late).tolist()
             yield Case(
                 2 + number % 3, f"{n_bytes:,} bytes, {n_trips} round trips, another network"
                 + ", on which each message is late by chance" * late, calls=2 - late,

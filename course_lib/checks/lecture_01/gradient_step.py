@@ -36,7 +36,7 @@ class GradientStep(Task):
         """Make w, X, y and a learning rate."""
         n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
         if case.seed == 0:
-            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 6.0])
+            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 3.0])
             return np.array([1.0, 2.0]), X, y, 0.25
         rng = case.rng(rank, call)
         w = rng.normal(size=n_features + 1)
@@ -65,7 +65,8 @@ class GradientStep(Task):
         """Recognise the usual ones."""
         w, X, y, rate = arguments[0]
         rows = design(X)
-        right = gradient_sum(w, X, y) / len(y)
+        right, error = gradient_sum(w, X, y) / len(y), rows @ w - y
+        ones_last = np.column_stack([X, np.ones(len(X))])
         for hint_id, text, value in (
             ("climbs", "this goes uphill: subtract the gradient, and mind the sign of the error",
              w + rate * right),
@@ -81,6 +82,19 @@ class GradientStep(Task):
              w - rate * np.concatenate([[0.0], right[1:]])),
             ("no-intercept", "w[0] is the intercept: it belongs to every prediction",
              w - rate * rows.T @ (X @ w[1:] - y) / len(y)),
+            ("not-all-divided", "the mean is over the rows for every parameter: divide the sums of "
+             "the features, too", w - rate * np.concatenate([right[:1], right[1:] * len(y)])),
+            ("not-all-divided", "the intercept's gradient is a mean, too: the mean of the errors",
+             w - rate * np.concatenate([right[:1] * len(y), right[1:]])),
+            ("one-for-all-features", "each feature has a gradient of its own: take the mean over "
+             "the rows only, X.T @ error / len(y)",
+             w - rate * np.concatenate([right[:1], np.full(len(w) - 1, right[1:].mean())])),
+            ("one-for-all-features", "each feature has a gradient of its own: add up the rows "
+             "only, X.T @ error / len(y)",
+             w - rate * np.concatenate([right[:1], np.full(len(w) - 1, (X.T @ error).mean())])),
+            *(("intercept-last", "w[0] is the intercept: the column of ones stands before X",
+               w - rate * np.roll(ones_last.T @ (ones_last @ order - y) / len(y), shift))
+              for order, shift in ((w, 0), (np.roll(w, -1), 0), (w, 1))),
             ("divides-by-parameters", "the mean is over the rows, not over the parameters",
              w - rate * right * len(y) / len(w)),
             ("not-moved", "w is where it was: where is the step?", w),

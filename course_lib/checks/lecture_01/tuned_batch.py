@@ -39,9 +39,8 @@ class TunedBatch(Task):
             ((6, 5, 3), ""), ((5, 4, 7), ""), ((1, 3, 3), ""),
         ]):  # fmt: skip
             sizes = "1 batch size" if shape[0] == 1 else f"{shape[0]} batch sizes"
-            label = f"{sizes}, several rates, {shape[2]} seeds" + f", the {edge} rate best" * bool(
-                edge
-            )
+            label = f"{sizes}, several rates, {shape[2]} seeds"
+            label += f", the {edge} rate best" * bool(edge)
             yield Case(1, label, seed=secret + number, calls=1, alone=True,
                        settings={"shape": shape, "edge": edge})  # fmt: skip
 
@@ -52,7 +51,7 @@ class TunedBatch(Task):
             return _BY_HAND.copy(), sizes, rates, 200, 2
         rng, shape = case.rng(rank, call), case.settings["shape"]
         drawn = min((_drawn(rng, shape) for _ in range(_DRAWS)), key=_right_by_luck)
-        return _cut(*drawn, case.settings["edge"])
+        return _cut(drawn, case.settings["edge"])
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the function: it needs no communicator."""
@@ -127,10 +126,10 @@ def _wrong(
     for name, value in (("min", steps.min(axis=2)), ("max", steps.max(axis=2))):
         yield (f"{name}-of-seeds", "the luckiest seed (or the unluckiest) is no comparison: take "
                "the median", _best(value, *given))  # fmt: skip
-    size, rate = np.unravel_index(int(needed.argmin()), needed.shape)
-    time_us = float(needed[size, rate] * each_us[size, 0])
+    fewest, its_rate = map(int, np.unravel_index(int(needed.argmin()), needed.shape))
+    time_us = float(needed[fewest, its_rate] * each_us[fewest, 0])
     yield ("fewest-steps", "these are the fewest steps; a step with more examples takes longer: "
-           "compare times", _told(int(size), int(rate), time_us, sizes, rates))  # fmt: skip
+           "compare times", _told(fewest, its_rate, time_us, sizes, rates))  # fmt: skip
     yield ("no-overhead", "each step has its overhead, step_us, too",
            _best(needed, sizes, rates, 0, example_us))  # fmt: skip
     yield ("no-examples", "a step takes example_us for each of its examples, too",
@@ -147,10 +146,9 @@ def _right_by_luck(given: tuple[Any, ...]) -> int:
     return sum(value == right for _, _, value in _wrong(*given))
 
 
-def _cut(
-    steps: Any, sizes: Any, rates: Any, step_us: int, example_us: int, edge: str
-) -> tuple[Any, ...]:
+def _cut(drawn: tuple[Any, ...], edge: str) -> tuple[Any, ...]:
     """Leave out the rates beyond the best one, so that it is the first or the last."""
+    steps, sizes, rates, step_us, example_us = drawn
     best = rates.tolist().index(_answer(steps, sizes, rates, step_us, example_us)["best_rate"])
     kept = {"first": slice(best, None), "last": slice(best + 1), "": slice(None)}[edge]
     return steps[:, kept].copy(), sizes, rates[kept].copy(), step_us, example_us

@@ -62,7 +62,8 @@ class MapReduce(Task):
         """Compare with one process; where the data tell whose rows are in it, look at these."""
         if "told" not in case.settings:
             return super().compare(case, arguments, got)
-        n_rows, used = len(arguments[0][1]), _rows_used(arguments, got[0])
+        n_rows, shape = len(arguments[0][1]), (arguments[0][0].shape[1] + 1,)
+        used = _rows_used(arguments, got[0]) if _is_model(got[0], shape) else None
         if used is None or max(used) <= n_rows // 2:
             return None
         says = f"by rank, {', '.join(map(str, used))} of {n_rows} rows were used"
@@ -147,9 +148,16 @@ def _descend(
     return w
 
 
+def _is_model(value: Any, shape: tuple[int, ...]) -> bool:
+    """Tell whether it has the form of a model; what it should be, the cases before have judged."""
+    return isinstance(value, np.ndarray) and value.shape == shape and value.dtype == np.float64
+
+
 def _rows_used(arguments: Given, w: Any) -> list[int] | None:
     """Decode how many rows each rank summed over: a step from zeros adds up what it predicts."""
     _, y, rate, _ = arguments[0]
+    if not np.isfinite(w[0]):
+        return None
     total = round(float(w[0]) * len(y) / rate - float(np.sum(y - 1.0)))
     used = []
     for _ in arguments:

@@ -138,6 +138,14 @@ class DataParallel(Task):
              "shares out all of them", trained(alike, "weighed", cut)),
             ("first-part", "all ranks take the part of rank 0: the others' examples are missing",
              trained(alike, "mean", [[parts[0]] * size for parts in batches])),
+            ("same-batch", "every step takes the first batch again: the part is one of *this* "
+             "batch, which begins at start", trained(alike, "mean", batches[:1] * len(batches))),
+            ("same-batch", "every step takes the first batch again: the part is one of *this* "
+             "batch, which begins at start", trained(alike, "weighed", batches[:1] * len(batches))),
+            *(("shards-first", "the table was shared out first, and each share cut into batches: "
+               "batch 0 is the first batch_size rows, of which each rank takes its part",
+               trained(alike, kind, _shards_first(len(y), batch_size, size)))
+              for kind in ("weighed", "mean")),
             ("one-step-only", "only the first batch was used",
              trained(alike, "weighed", batches[:1])),
             ("not-updated", "these are the first parameters: no step was taken", alike),
@@ -195,6 +203,15 @@ def _parts(n_rows: int, batch_size: int, size: int) -> Batches:
         parts = split_evenly(min(batch_size, n_rows - start), size)
         batches.append([slice(start + part.start, start + part.stop) for part in parts])
     return batches
+
+
+def _shards_first(n_rows: int, batch_size: int, size: int) -> Batches:
+    """Cut each rank's share of the table into its parts of batches."""
+    shares, each = split_evenly(n_rows, size), max(1, batch_size // size)
+    return [
+        [slice(min(s.start + at, s.stop), min(s.start + at + each, s.stop)) for s in shares]
+        for at in range(0, shares[0].stop - shares[0].start, each)
+    ]
 
 
 def _cut(parts: list[slice], size: int) -> list[slice]:

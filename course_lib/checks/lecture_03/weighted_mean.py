@@ -96,6 +96,10 @@ class WeightedMean(Task):
                 "divides-by-own", "divide by the number of all examples, not of this rank's",
                 [weighted / n for n in counts],
             )  # fmt: skip
+            yield Mistake(
+                "divides-by-own", "P times this rank's number is not the number of all: the parts "
+                "differ; all-reduce the numbers, too", [weighted / n / size for n in counts],
+            )  # fmt: skip
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

@@ -74,24 +74,17 @@ class PredictStep(PredictTask):
         right = max(computing_s, nic_s) + update_s
         wrong = [
             ("no-update", "the update is missing: nothing is fetched before it", right - update_s),
-            ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
-             computing_s + update_s),
-            ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
-             nic_s + update_s),
-            ("one-chain", "this is the shorter of the two chains",
-             min(computing_s, nic_s) + update_s),
+            *(("one-chain", "only one of the two chains: the step lasts as long as the longer one",
+               chain_s + update_s) for chain_s in (computing_s, nic_s)),
             ("both-chains", "both chains were added up: they run side by side, and the step lasts "
              "as long as the longer one", computing_s + nic_s + update_s),
             ("one-missing", "the last worker's gradient is pushed after all W fetches, so W + 1 "
              "messages are on its chain: all W fetches, and its own push",
              max(computing_s - latency_s - on_nic_s, nic_s) + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
-             "gradient do not add up", gradient_s + 2 * workers * on_nic_s + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
-             "gradient do not add up", gradient_s + nic_s + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
-             "gradient do not add up",
-             gradient_s + 2 * workers * (latency_s + on_nic_s) + update_s),
+            *(("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
+               "gradient do not add up", gradient_s + on_the_way_s + update_s)
+              for on_the_way_s in (2 * workers * on_nic_s, nic_s,
+                                   2 * workers * (latency_s + on_nic_s))),
             ("one-worker", "the pushes go through the server's NIC one after the other: W of them",
              gradient_s + 2 * (latency_s + on_nic_s) + update_s),
             ("no-latency", "the latencies are missing",

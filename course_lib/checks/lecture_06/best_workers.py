@@ -70,6 +70,9 @@ class BestWorkers(ChoiceTask):
             ("one-half", "a ring has two halves: 2 (N - 1) steps with a chunk each",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + _ring_s(n, n_bytes, alpha, beta) / 2)),
+            ("N-steps", "a ring takes N - 1 steps in each half, not N",
+             _least(batch, lambda n: -(-batch // n) * example_s
+                    + 2 * n * (alpha + n_bytes / n * beta))),
             ("whole-vectors", "a ring's steps carry chunks of n_bytes / N, not n_bytes",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + 2 * (n - 1) * (alpha + n_bytes * beta))),

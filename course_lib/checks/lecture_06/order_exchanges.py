@@ -15,7 +15,8 @@ from course_lib.checks.task import Case, Given, Hint, Price, Task
 Times = tuple[float, ...]
 
 _CLOSE = 1e-9
-_TRIED_MS = (
+_Times = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+_TRIED_MS: tuple[_Times, ...] = (
     ((6, 4, 2), (5, 5, 5), (1, 1, 1)),  # the lecture's: L1 overtakes L2
     ((6, 4, 2), (3, 3, 3), (4, 4, 4)),
     ((5, 4, 3), (2, 2, 9), (6, 6, 1)),  # it pays to wait for the first layer
@@ -192,11 +193,12 @@ def _wrong_end(order: Any, seconds: Any, times: tuple[Times, ...]) -> Hint:
                 "over; a layer when its exchange and the layer before are over")  # fmt: skip
 
 
-def _drawn(rng: np.random.Generator, n_layers: int) -> tuple[tuple[int, ...], ...]:
+def _drawn(rng: np.random.Generator, n_layers: int) -> _Times:
     back = rng.integers(1, 6, size=n_layers)
     ready = np.cumsum(back[::-1])[::-1]
     exchange, forward = rng.integers(1, 12, size=n_layers), rng.integers(1, 5, size=n_layers)
-    return tuple(tuple(int(ms) for ms in row) for row in (ready, exchange, forward))
+    rows = (tuple(int(ms) for ms in row) for row in (ready, exchange, forward))
+    return next(rows), next(rows), next(rows)
 
 
 def _tells_apart(times_ms: Sequence[Sequence[float]]) -> bool:

@@ -16,6 +16,10 @@ from course_lib.comm.pending import Pending
 from course_lib.comm.simulated.networks import Network
 
 _FLOPS_PER_S = 1e12
+_NOTHING_HIDES = (
+    "this hides nothing: smaller buckets leave as soon as they are full, while the backward pass "
+    "goes on, and not all of their exchange comes after it"
+)
 
 
 class PredictBucket(ChoiceTask):
@@ -97,18 +101,29 @@ class PredictBucket(ChoiceTask):
              with_ring(lambda n: 2 * (size - 1) * (alpha + n * beta))),
             ("side-by-side", "the network carries one bucket at a time: the next one waits",
              _least(n_layers, side_by_side)),
+            *(("all-layers", _NOTHING_HIDES, _least(n_layers, late))
+              for late in _at_the_end(n_layers, layer_bytes, backward_s, ring_s)),
             ("last-bucket", "the last bucket may have fewer layers than the others, and be faster",
              _least(n_layers, lambda layers: _in_turn([layers] * -(-n_layers // layers),
                                                       layer_bytes, backward_s, ring_s))),
             ("one-layer", "a bucket of one layer wastes latencies: compare the times",
              _at(1, right)),
-            ("all-layers", "one bucket for all hides nothing; smaller ones leave while the "
-             "backward pass goes on, and not all of their exchange comes after it",
-             _at(n_layers, right)),
+            ("all-layers", _NOTHING_HIDES, _at(n_layers, right)),
             ("last-bucket", "a number that does not divide n_layers will do as well: the last "
              "bucket has the layers that are left",
              _at(min((k for k in range(1, n_layers + 1) if n_layers % k == 0), key=right), right)),
         ]  # fmt: skip
+
+
+def _at_the_end(
+    n_layers: int, layer_bytes: int, backward_s: float, ring_s: Callable[[float], float]
+) -> tuple[Callable[[int], float], Callable[[int], float]]:
+    """Put all buckets after the backward pass; in the second, the last one is full as well."""
+    all_s = n_layers * backward_s
+    return (
+        lambda layers: all_s + sum(ring_s(k * layer_bytes) for k in _buckets(n_layers, layers)),
+        lambda layers: all_s + -(-n_layers // layers) * ring_s(layers * layer_bytes),
+    )
 
 
 def step_on_paper(
