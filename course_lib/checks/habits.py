@@ -34,8 +34,8 @@ class _Habits:
 
     Attributes
     ----------
-    takes, reads : frozenset of str
-        Its arguments, and all names that it reads.
+    takes, reads, asks : frozenset of str
+        Its arguments, all names that it reads, and all attributes.
     mailboxes : tuple of str
         Names from outside that it fills.
     dropped, received : tuple of str
@@ -46,6 +46,7 @@ class _Habits:
 
     takes: frozenset[str]
     reads: frozenset[str]
+    asks: frozenset[str]
     mailboxes: tuple[str, ...]
     dropped: tuple[str, ...]
     received: tuple[str, ...]
@@ -82,6 +83,8 @@ def _hint(task: Task, fault: Diagnosis, habits: _Habits) -> Hint | None:
     if task.talks and general and habits.reads & _THREADS:
         return Hint("thread", "a rank is one thread of one process: leave threads out; a started "
                     "one may not use comm")  # fmt: skip
+    if fault.hint.id == "one-worker" and "size" not in habits.asks:
+        return Hint("fixed-size", "the function never asks comm.size: there may be 1 worker or 8")
     if task.talks and general and habits.mailboxes:
         name = habits.mailboxes[0]
         return Hint(
@@ -132,6 +135,7 @@ def _habits(fn: Callable[..., Any]) -> _Habits | None:
     statements = [node.value for node in nodes if isinstance(node, ast.Expr)]
     return _Habits(
         frozenset(takes), frozenset(node.id for node in names if isinstance(node.ctx, ast.Load)),
+        frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute)),
         tuple(filled), tuple(_short(value) for value in statements if _is_dropped(value)),
         tuple(_short(value) for value in statements if _is_received(value)),
         any(node.id == "print" for node in names),

@@ -91,6 +91,9 @@ def sit(
         Whether a case that seems wrong was the reason to stop.
     """
     sys.addaudithook(_refuse_forks)
+    threading.excepthook = lambda _: (
+        None
+    )  # what a thread of the function's dies of is not the fault
     _limit(limits.more_bytes)
     with forbidding(task.forbidden, task.forbidden_functions, task.enough):
         originals = Originals()

@@ -166,6 +166,12 @@ def _shapes(it: _Failure) -> Hint | None:
     if "could not be broadcast" in it.about:
         return Hint("broadcast", "element by element works for equal shapes only: print the shape "
                     "of both, and compare with the docstring")  # fmt: skip
+    if "same number of dimensions" in it.about:
+        return Hint("joining", "a table and a row do not join: np.column_stack puts a row beside a "
+                    "table as a column, np.concatenate wants equally many dimensions")  # fmt: skip
+    if not it.task.talks and ("inhomogeneous" in it.about or "with a sequence" in it.about):
+        return Hint("joining", "a number and an array make no array: np.concatenate([[number], "
+                    "array]) joins them")  # fmt: skip
     if "need at least one array" in it.about:
         return Hint("nothing-to-join", "there is nothing to join: some part is empty, here or on "
                     "this rank")  # fmt: skip

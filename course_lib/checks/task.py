@@ -1,5 +1,6 @@
 """What a task says about itself: its cases, the right answers, the price, the hints."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,11 @@ from course_lib.checks.comparator import Difference, first_difference
 from course_lib.trace.trace import Trace
 
 __all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task", "listed"]
+
+_ONE = re.compile(
+    r"(?<![\d,.])1 ((?:random |round )?"
+    r"(?:row|layer|example|step|feature|trip|number|parameter|part|shard))s\b"
+)
 
 ALL_SIZES = (4, 1, 2, 3, 5, 7, 8)
 """The numbers of workers that a check tries; 4 first, because its pictures are the clearest."""
@@ -106,7 +112,7 @@ class Case:
         workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
         workers = "" if self.alone else workers
         parts = [workers, self.label, "every send waits for its receive" * self.rendezvous]
-        return ", ".join(part for part in parts if part)
+        return _ONE.sub(r"1 \1", ", ".join(part for part in parts if part))
 
 
 def listed(names: Sequence[str]) -> str:

@@ -183,8 +183,8 @@ def _general_hint(
 
 def _shape_hint(expected: Any, got: Any) -> Hint:
     """Say what is strange about a shape."""
-    wanted = expected.shape if isinstance(expected, np.ndarray) else ()
-    given = got.shape if isinstance(got, np.ndarray) else ()
+    wanted: tuple[int, ...] = expected.shape if isinstance(expected, np.ndarray) else ()
+    given: tuple[int, ...] = got.shape if isinstance(got, np.ndarray) else ()
     text = "print the shape that each line makes, and compare with the docstring"
     if isinstance(got, list):
         text = "a list stands where an array should: np.array(...) makes one of it"
@@ -199,7 +199,7 @@ def _shape_hint(expected: Any, got: Any) -> Hint:
         text = (
             f"{given[0]} numbers, and {wanted[0]} are asked for: over which axis was added up? A "
         )
-        text += "(n, d) table times a (n,) row pairs columns; X * error[:, None] pairs rows"
+        text += "(n, d) table times an (n,) array pairs columns; table * array[:, None] pairs rows"
     elif len(given) == 2 and len(wanted) == 1:
         text = f"{given} is a table where one row should be: does a (n, 1) meet a (n,) somewhere, "
         text += "as in y[:, None]? NumPy makes a table of these"

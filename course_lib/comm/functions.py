@@ -1,6 +1,7 @@
 """Whether a function can be called by a worker: asked before anything is started."""
 
 import inspect
+from reprlib import repr as shorten
 from typing import Any
 
 __all__ = ["check_function"]
@@ -25,7 +26,8 @@ def check_function(fn: Any, args: tuple[Any, ...], first: str = "comm") -> None:
     """
     if not callable(fn):
         raise TypeError(
-            f"fn must be a function that takes a communicator, got {fn!r} ({type(fn).__name__}); "
+            f"fn must be a function that takes a communicator, got {shorten(fn)} "
+            f"({type(fn).__name__}); "
             "pass the function itself, without calling it"
         )
     kind = inspect.unwrap(fn)

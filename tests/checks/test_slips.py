@@ -162,7 +162,7 @@ def test_function_without_a_text_is_judged_as_before() -> None:
         (np.ones((1, 2)), "a table with one row"),
         (np.ones((2, 1)), "a table with one column"),
         (np.ones((2, 3)), "y[:, None]"),
-        (np.ones(3), "X * error[:, None]"),
+        (np.ones(3), "table * array[:, None]"),
         ([1.0, 2.0], "np.array(...)"),
         (3.0, "one number where an array should be"),
     ],
@@ -242,3 +242,16 @@ def test_what_a_check_demands_is_written_in_the_task(name: str) -> None:
 def test_right_answer_is_right_twenty_times_in_a_row(path: Any) -> None:
     for _ in range(20):
         assert check(task_of(path.parent.name), load(path)).passed
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ("1 rows, 1 steps, random", "1 row, 1 step, random"),
+        ("21 rows, 1,001 layers", "21 rows, 1,001 layers"),
+        ("1 random numbers each", "1 random number each"),
+        ("1 round trips", "1 round trip"),
+    ],
+)
+def test_one_of_a_kind_is_told_in_the_singular(label: str, told: str) -> None:
+    assert str(Case(1, label, alone=True)) == told

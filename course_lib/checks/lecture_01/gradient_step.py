@@ -95,6 +95,8 @@ class GradientStep(Task):
             *(("intercept-last", "w[0] is the intercept: the column of ones stands before X",
                w - rate * np.roll(ones_last.T @ (ones_last @ order - y) / len(y), shift))
               for order, shift in ((w, 0), (np.roll(w, -1), 0), (w, 1))),
+            ("one-by-one", "this is one step a row: take one with the mean over all rows",
+             _row_by_row(w, X, y, rate)),
             ("divides-by-parameters", "the mean is over the rows, not over the parameters",
              w - rate * right * len(y) / len(w)),
             ("not-moved", "w is where it was: where is the step?", w),
@@ -109,6 +111,12 @@ class GradientStep(Task):
         if isinstance(got[0], np.ndarray) and got[0].shape == arguments[0][1].shape[1:]:
             return Hint("no-intercept", "d features and the intercept: d + 1 numbers")
         return None
+
+
+def _row_by_row(w: Any, X: Any, y: Any, rate: float) -> Any:
+    for row in range(len(y)):
+        w = w - rate * gradient_sum(w, X[row : row + 1], y[row : row + 1])
+    return w
 
 
 TASK = GradientStep()

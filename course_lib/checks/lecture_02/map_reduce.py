@@ -190,6 +190,11 @@ def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
         "send sums, and divide once by the number of all rows",
         mean_of_means,
     )
+    yield (
+        "sum-of-means",
+        "the means of the parts were added up: send sums, and divide once by all rows",
+        lambda w, X, y: size * mean_of_means(w, X, y),
+    )
     yield "not-divided", "learning rate times the mean: divide by all rows", divided_by(1)
     yield "divides-by-ranks", "divide by the number of rows, not of ranks", divided_by(size)
     for n in {parts[0].stop - parts[0].start, max(1, n_rows // size)}:
