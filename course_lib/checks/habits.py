@@ -83,7 +83,7 @@ def _hint(task: Task, fault: Diagnosis, habits: _Habits) -> Hint | None:
     if task.talks and general and habits.reads & _THREADS:
         return Hint("thread", "a rank is one thread of one process: leave threads out; a started "
                     "one may not use comm")  # fmt: skip
-    if fault.hint.id == "one-worker" and "size" not in habits.asks:
+    if task.talks and fault.hint.id == "one-worker" and "size" not in habits.asks:
         return Hint("fixed-size", "the function never asks comm.size: there may be 1 worker or 8")
     if task.talks and general and habits.mailboxes:
         name = habits.mailboxes[0]

@@ -76,6 +76,7 @@ def misled(task: Any, secret: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_usual_mistake_is_told_from_the_others_where_it_shows_first(name: str) -> None:
     assert misled(task_of(name), secret=1) == []

@@ -49,8 +49,12 @@ class DiagnoseCurve(Task):
             )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
-        """Train with the mistake, and on one machine."""
-        return _curves(case.rng(rank, call), **case.settings)
+        """Train with the mistake, and on one machine; draw again where it does not show."""
+        rng, planted = case.rng(rank, call), case.settings
+        while True:
+            curves = _curves(rng, **planted)
+            if _shows(*curves, planted["wrong"], planted["special"]):
+                return curves
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the function: it needs no communicator."""
@@ -120,6 +124,20 @@ def _curves(
         losses.append(_losses(w, X, y))
         alone.append(_losses(one[None], X, y)[0])
     return np.array(losses), np.array(alone)
+
+
+def _shows(losses: Any, alone: Any, wrong: str, special: str) -> bool:
+    """Tell whether the mistake is to be seen, by far more than rounding."""
+    if wrong == "fine":
+        return bool(np.allclose(losses, alone[:, None], rtol=1e-12, atol=0))
+    if wrong in ("no broadcast", "no all-reduce"):
+        apart = np.ptp(losses, axis=1) > 1e-12 * losses[:, 0]
+        return bool(apart[-1] and apart[0] == (wrong == "no broadcast"))
+    change, right = losses[1, 0] - losses[0, 0], alone[1] - alone[0]
+    further = bool(abs(change) > 1.2 * abs(right))
+    nearer = bool(abs(right) > 1.2 * abs(change))
+    climbs = "climbs" not in special or change > 0
+    return (further if wrong == "sum for mean" else nearer) and climbs
 
 
 def _losses(w: Any, X: Any, y: Any) -> list[float]:
