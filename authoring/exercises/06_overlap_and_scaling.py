@@ -9,6 +9,9 @@
 # - find the order of exchanges after which the next forward pass ends soonest
 #
 # Six tasks, about two hours and a quarter in all.
+#
+# Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Then: lecture 07, which is not
+# written yet.
 
 # %%
 import itertools
@@ -31,7 +34,8 @@ from course_lib.schemes.priority import priority
 # Predict how long a step takes, with overlap and without. *Difficulty 1 of 3, 20 minutes.*
 #
 # A step goes forward through all layers, then back through them, the last one first. Each layer's
-# gradient is exchanged. The network carries one exchange at a time.
+# gradient is summed over the workers: one *exchange*, an all-reduce. The network carries one at a
+# time.
 #
 # **Spec:** `"after"`: all exchanges after all computing. `"overlapped"`: an exchange begins when
 # its layer's backward is done *and* the exchange before it is over. Both in seconds, from the start
@@ -305,7 +309,7 @@ for exchange in (slow_exchange, exchange_layerwise):
 #
 # Find the number of workers with the shortest step. *Difficulty 2 of 3, 20 minutes.*
 #
-# A batch is shared out, as evenly as whole examples allow; the worker with the most examples sets
+# A batch is partitioned, as evenly as whole examples allow; the worker with the most examples sets
 # the pace. Then a ring adds up a gradient of n bytes: 2(N − 1) steps, and in each a latency and a
 # chunk of n/N bytes.
 #
@@ -564,3 +568,10 @@ for order in ([3, 2, 1, 0], [0, 1, 2, 3], chosen["order"]):
 # soon. An exchange is not interrupted: cutting the long one into pieces would cure that, as
 # ByteScheduler does.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Lecture 07 is not written yet. Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb).
+# Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell,
+# and `python -m course_lib progress` in a terminal.
