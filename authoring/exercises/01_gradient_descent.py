@@ -562,8 +562,9 @@ mine = np.array([
     [[run(steps_of, int(b), float(r), s, workers=1, backend="simulated").values[0] for s in (0, 1)]
      for r in mine_rates] for b in mine_sizes
 ])  # fmt: skip
+chosen = tuned_batch(mine, mine_sizes, mine_rates, 200, 2)
 print(np.median(mine, axis=2))
-print(tuned_batch(mine, mine_sizes, mine_rates, 200, 2))
+print(chosen)
 
 # %% [markdown]
 # **Without code.** A paper compares its method, tuned over 40 settings, with an older one at the
