@@ -27,7 +27,8 @@ from course_lib.viz import player
 #
 # Let every worker say who it is. *Difficulty 1 of 3, 5 minutes.*
 #
-# **Spec:** `f"rank {r} of {P}"` for rank `r` of `P` workers. **Budget:** no messages.
+# **Spec:** `f"rank {r} of {P}"` for rank `r` of `P` workers. **Budget:** no messages. Of `comm`,
+# only `rank` and `size`.
 
 
 # %% tags=["exercise"] name="hello"
@@ -90,8 +91,8 @@ run(hello, workers=4).values
 # The last rank sends to rank 0, which then holds the sum of all.
 #
 # **Spec:** rank `r > 0` returns `sum(x[0] ... x[r])`, rank 0 returns `sum(x[0] ... x[P-1])`.
-# **Budget:** one message from each rank, of the size of `x`; none with one worker. Only `send` and
-# `recv`.
+# **Budget:** one message from each rank, of the size of `x`; none with one worker. Of `comm`, only
+# `send` and `recv`.
 
 
 # %% tags=["exercise"] name="pass-around"
@@ -182,7 +183,8 @@ checks.shift_right(monday)
 # messages of any size.
 #
 # **Spec:** rank `r` returns the `x` of rank `(r - 1) % P`. **Budget:** one message from each
-# rank, of the size of `x`.
+# rank, of the size of `x`. Of `comm`, only `send`, `recv`, `recv_any`, `sendrecv`, `isend` and
+# `irecv`.
 
 
 # %% tags=["exercise"] name="shift-right"
@@ -254,9 +256,10 @@ def large(comm):
 # The clocks of two computers do not agree, so nobody can measure one message alone. Send it to and
 # fro, look twice at the *same* clock, and divide.
 #
-# **Spec:** `latency_s + n_bytes / bandwidth_bytes_per_s` of the network that the check simulates, a
-# new one each time. **Budget:** `2 * n_trips` messages of `n_bytes` (one round trip more to warm up
-# is allowed). The time comes from `comm.clock()`.
+# **Spec:** the mean over all messages. On most networks that the check simulates each takes
+# `latency_s + n_bytes / bandwidth_bytes_per_s`; on one, some come later than others. **Budget:**
+# `2 * n_trips` messages of `n_bytes`, no fewer (one round trip more to warm up is allowed). Of
+# `comm`, only `send` and `recv`; the time comes from `comm.clock()`.
 
 
 # %% tags=["exercise"] name="ping-pong"
@@ -268,7 +271,7 @@ def ping_pong(comm, n_bytes, n_trips):
     comm : Communicator
         Two workers or more; only ranks 0 and 1 take part.
     n_bytes : int
-        The size of the message, in bytes.
+        The size of each message, there and back, in bytes.
     n_trips : int
         How many times it goes to rank 1 and back.
 

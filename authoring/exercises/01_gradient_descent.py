@@ -5,10 +5,10 @@
 #
 # - write mini-batch SGD so that its steps do not depend on the batch size, and find two bugs in it
 # - estimate from single gradients how large a batch is worth having
-# - predict the batch size with the shortest time to a loss, and measure it
+# - predict the batch size with the shortest time to a loss, and measure it; compare sizes fairly
 #
-# Five tasks, about an hour in all. Each can be solved in one process; after tasks 2 and 3 your
-# function also runs on four workers, after the others on one.
+# Six tasks, about an hour and a quarter in all. Each can be solved in one process; after tasks 2
+# and 3 your function also runs on four workers, after the others on one.
 #
 # Before: [lecture 01](../notebooks/01_gradient_descent.ipynb). Then: [lecture
 # 02](../notebooks/02_map_reduce.ipynb), where four workers compute one gradient.
@@ -117,7 +117,8 @@ print(f"loss {run(hundred_steps, workers=1, time_limit_s=20).values[0]:.1f}")
 # *Difficulty 1 of 3, 10 minutes.*
 #
 # **Spec:** the numbers 0 to `n_examples - 1` in random order, cut into arrays of `batch_size`; the
-# last array has those that are left. A second call with the same generator gives another order.
+# last array has those that are left. All orders are equally likely, and a second call with the same
+# generator gives another one.
 # **Budget:** no messages; without `course_lib.data`.
 
 
@@ -462,6 +463,118 @@ for size, each_us in zip(sizes, took_us, strict=True):
 #
 # Up. The overhead `step_us` grows, and each example costs only a quarter as much, because four work
 # at once. Both make $\sqrt{aC/b}$ larger: data parallelism wants large batches.
+# </details>
+
+# %% [markdown]
+# ## 6 · Find the bug: tune before you compare
+#
+# Choose the fastest batch size, each at its own best rate. *Difficulty 2 of 3, 15 minutes.*
+#
+# A colleague wants to know which batch size reaches a loss first. She tries three sizes, at her
+# usual rate of 0.1, and tells you that 4 images are best. Then she shows you the whole table.
+
+# %% name="her-table"
+sizes, rates = np.array([4, 32, 256]), np.array([0.1, 0.2, 0.4, 0.8])
+steps = np.array([
+    [[310, 300, 280], [200, 180, 240], [np.inf, 150, np.inf], [np.inf, np.inf, np.inf]],
+    [[240, 250, 230], [130, 140, 120], [60, 70, 400], [80, 90, 106]],
+    [[220, 225, 215], [115, 120, 110], [60, 62, 58], [40, 45, 38]],
+])  # fmt: skip
+step_us = 200 + 2 * sizes
+for rate, needed in zip(rates, np.median(steps, axis=2).T, strict=True):
+    print(f"rate {rate}: milliseconds", *(f"{ms:6.1f}" for ms in needed * step_us / 1e3))
+
+# %% [markdown]
+# In her table are the steps until the loss was reached: for each size and rate three seeds, and
+# `inf` where it was not reached. A step takes `step_us`, and `example_us` for each of its examples.
+#
+# **Spec:** of a size and a rate, the *median* over the seeds counts; of a size, the rate with the
+# fewest steps. The best size is the one with the shortest time. If its rate is the first or the
+# last of `rates`, a better one may lie beyond, and the comparison is not finished. **Budget:** no
+# messages.
+
+
+# %% tags=["exercise"] name="tuned-batch"
+def tuned_batch(steps, sizes, rates, step_us, example_us):
+    """Choose the batch size that reaches a loss first, each at its best learning rate.
+
+    Parameters
+    ----------
+    steps : numpy.ndarray, shape (len(sizes), len(rates), seeds)
+        The steps until the loss was reached; ``inf`` where it was not.
+    sizes : numpy.ndarray of int
+        The batch sizes.
+    rates : numpy.ndarray of float
+        The learning rates, in ascending order.
+    step_us, example_us : int
+        What a step takes whatever its size, and what each example adds, in microseconds.
+
+    Returns
+    -------
+    dict
+        ``"best_size"``, an int; ``"best_rate"``, its rate; ``"time_us"`` with both, in
+        microseconds; ``"rate_at_edge"``: True if that rate is the first or the last of ``rates``.
+    """
+    # BEGIN SOLUTION
+    needed = np.median(steps, axis=2)
+    at = needed.argmin(axis=1)
+    times_us = needed.min(axis=1) * (step_us + example_us * sizes)
+    best = times_us.argmin()
+    return {
+        "best_size": int(sizes[best]),
+        "best_rate": float(rates[at[best]]),
+        "time_us": float(times_us[best]),
+        "rate_at_edge": bool(at[best] in (0, len(rates) - 1)),
+    }
+    # END SOLUTION
+
+
+# %% tags=["check"]
+checks.tuned_batch(tuned_batch)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# One axis after the other: the seeds go first, then the rates, then the sizes. What is compared at
+# each, and by which rule?
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# `np.median(steps, axis=2)` has a row for each size. `.argmin(axis=1)` says in which column each
+# row is smallest, `.min(axis=1)` how small. Multiply that with `step_us + example_us * sizes`: then
+# one `argmin` is left.
+# </details>
+#
+# Now measure such a table yourself: two sizes, four rates, two seeds.
+
+
+# %% tags=["raises-exception"]
+def steps_of(comm, size, rate, seed):
+    """Steps to a loss of 0.5 on the digits; infinitely many where eight epochs do not reach it."""
+    plan = Plan(learning_rate=rate, batch_size=size, epochs=8, seed=seed)
+    found = steps_to_loss(mlp(64, 32, 10), digits.X_train, digits.y_train, plan, 0.5, 2)
+    return np.inf if found is None else found
+
+
+mine_sizes, mine_rates = np.array([8, 64]), np.array([0.1, 0.3, 0.9, 2.7])
+mine = np.array([
+    [[run(steps_of, int(b), float(r), s, workers=1, backend="simulated").values[0] for s in (0, 1)]
+     for r in mine_rates] for b in mine_sizes
+])  # fmt: skip
+chosen = tuned_batch(mine, mine_sizes, mine_rates, 200, 2)
+print(np.median(mine, axis=2))
+print(chosen)
+
+# %% [markdown]
+# **Without code.** A paper compares its method, tuned over 40 settings, with an older one at the
+# settings of its authors, on other data. What do you conclude from a difference of 10 %?
+#
+# <details><summary>Answer</summary>
+#
+# Nothing yet. At one rate for all, the colleague's 4 images were best; each at its best rate, 32
+# are more than twice as fast. Whoever compares has to tune both with the same effort, and to say
+# how much that was.
 # </details>
 
 # %% [markdown]

@@ -33,8 +33,8 @@ X, y = data.X_train, data.y_train
 # 10 minutes.*
 #
 # **Spec:** contiguous parts in the order of the ranks, sizes differ by at most one; for instance
-# `np.array_split(np.arange(n_rows), size)[rank]`, which you may not use here. **Budget:** no
-# messages.
+# `np.array_split(np.arange(n_rows), size)[rank]`, which you may not use here, nor `split_evenly`.
+# **Budget:** no messages.
 
 
 # %% tags=["exercise"] name="shard-bounds"
@@ -192,7 +192,8 @@ checks.mean_of_shards(colleague)
 # Read the report, work its case out by hand, and fix the function.
 #
 # **Spec:** the mean over all rows, had they been on one machine. A part without rows sends NaN as
-# its mean, and counts for nothing. **Budget:** no messages.
+# its mean, and counts for nothing. A part *with* rows that sends NaN has diverged: the result is
+# NaN there, too. **Budget:** no messages.
 
 
 # %% tags=["exercise"] name="mean-of-shards"
@@ -266,7 +267,7 @@ print(f"colleague {colleague(means, n_rows):.4f}, mine {mine:.4f}")
 # **Spec:** every rank returns `w - step_size * sum(grad_partial of all ranks)`, with the same
 # bits on every rank. **Budget:** P − 1 messages in and P − 1 out, each of the size of `w`. On the
 # simulator's clock a solution may take P times as long as the library's own, so that the order of
-# the messages is up to you. Only `send`, `recv`, `recv_any` and `sendrecv`.
+# the messages is up to you. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 #
 # New here: `src, part = comm.recv_any()` takes the message that comes first, whoever sent it, and
 # returns two values: the sender's rank and the array.
@@ -344,9 +345,10 @@ run(
 # sum; your `combine` does the rest.
 #
 # **Spec:** from `w = 0`, `steps` times `w = w - learning_rate * (gradient sum of all rows) /
-# n_rows`. **Budget:** 2(P − 1) messages of d + 1 float64 numbers a step. Without
-# `course_lib.schemes.map_reduce`; your functions from above, `LinearRegression` and `split_evenly`
-# are welcome.
+# n_rows`. **Budget:** 2(P − 1) messages of d + 1 float64 numbers a step; of four ranks none uses
+# more than half of the rows. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`. Without
+# `course_lib.schemes.map_reduce` and `course_lib.collectives`; your functions from above,
+# `LinearRegression` and `split_evenly` are welcome.
 
 
 # %% tags=["exercise"] name="map-reduce"

@@ -5,10 +5,11 @@
 #
 # - weigh what workers contribute, so that every example counts alike
 # - write a data-parallel training that nobody can tell from one machine, and local SGD
-# - find a forgotten broadcast in a log, and change the number of workers without surprises
+# - find a forgotten broadcast in a log, and a sum for a mean in a curve
+# - change the number of workers without surprises
 #
-# Five tasks, about an hour and a half in all. You may use the library's all-reduces and broadcasts
-# in tasks 1 to 3: how they work is the subject of set 05.
+# Six tasks, about an hour and three quarters in all. You may use the library's all-reduces and
+# broadcasts in tasks 1 to 3: how they work is the subject of set 05.
 #
 # Before: [lecture 03](../notebooks/03_data_parallelism.ipynb). Then: [lecture
 # 04](../notebooks/04_parameter_server.ipynb), which puts a server in the middle.
@@ -114,7 +115,9 @@ run(unequal, workers=4, time_limit_s=20).values
 #
 # **Spec:** from rank 0's `w`, for each batch `w = w - learning_rate * (mean gradient over the
 # batch)`, the same bits on every rank. **Budget:** a broadcast before the first step, one
-# all-reduce as long as `w` in each step. `broadcast_tree(comm, w)` returns rank 0's array.
+# all-reduce as long as `w` in each step. The work is shared: of a batch of `batch_size` rows no
+# rank asks `model.gradient` for more than ⌈`batch_size` / P⌉. `broadcast_tree(comm, w)` returns
+# rank 0's array.
 
 
 # %% tags=["exercise"] name="data-parallel"
@@ -461,6 +464,112 @@ for batch_size, rate in ((32, 0.1), (96, 0.1), (96, 0.1 * factor), (32, 0.6)):
 # gets there: the rule holds while the gradient hardly changes over one long step. And the last of
 # the four lines shows that 0.1 was not the best rate of the small batch. Tune the rate for each
 # batch, compare each at its best, and expect more epochs of the large one.
+# </details>
+
+# %% [markdown]
+# ## 6 · Diagnose a curve
+#
+# Tell from loss curves which mistake a training run made. *Difficulty 2 of 3, 20 minutes.*
+#
+# In task 4 you had the parameters. Often there are only curves: for every step the loss of each
+# rank's parameters *on all examples*, and beside it the curve of one machine that starts from rank
+# 0's parameters. All of the curves below fall. Look at the rows: what tells them apart?
+
+
+# %% name="five-curves"
+def curve(comm, wrong):
+    """Train four steps, with a mistake; return the loss before each, and after the last."""
+    own = wrong == "no broadcast" and comm.size > 1
+    w, losses = model.initial(seed=comm.rank if own else 0), []
+    for batch in np.arange(1408).reshape(11, comm.size, -1)[:4]:
+        losses.append(model.loss(w, (X, y)))
+        _, grad = model.gradient(w, (X[batch[comm.rank]], y[batch[comm.rank]]))
+        if wrong != "no all-reduce" and comm.size > 1:
+            grad = allreduce_ring(comm, grad)
+            grad = grad / {"sum for mean": 1, "divided twice": 16}.get(wrong, 4)
+        w = w - 0.1 * grad
+    return [*losses, model.loss(w, (X, y))]
+
+
+alone = np.array(run(curve, "fine", workers=1).values[0])
+print("one machine   ", *(f"{loss:.4f}" for loss in alone))
+for wrong in ("fine", "no broadcast", "no all-reduce", "sum for mean", "divided twice"):
+    losses = np.array(run(curve, wrong, workers=4).values).T
+    apart = f"{np.ptp(losses[0]):.0e} at first, {np.ptp(losses[-1]):.0e} at last"
+    print(f"{wrong:14}", *(f"{loss:.4f}" for loss in losses[:, 0]), " ranks apart by", apart)
+
+# %% [markdown]
+# **Spec:** `"no broadcast"` if the ranks differ before the first step; else `"no all-reduce"` if
+# they differ later, in any bit. Else `"fine"` if the curve is one machine's, to a relative 1e-9:
+# ranks add in another order. Else `"sum for mean"` if the first step changes the loss by more than
+# one machine's first step does, up or down, and `"divided twice"` if by less. **Budget:** no
+# messages.
+
+
+# %% tags=["exercise"] name="diagnose-curve"
+def diagnose_curve(losses, alone):
+    """Say which mistake a training run made, from its loss curves.
+
+    Parameters
+    ----------
+    losses : numpy.ndarray, shape (steps + 1, P)
+        ``losses[s, r]``: the loss on all examples of rank r's parameters before step s;
+        ``losses[-1]`` at the end. Equal parameters have equal bits here.
+    alone : numpy.ndarray, shape (steps + 1,)
+        The same of one machine that takes the same batches.
+
+    Returns
+    -------
+    str
+        ``"no broadcast"``, ``"no all-reduce"``, ``"sum for mean"``, ``"divided twice"`` or
+        ``"fine"``.
+    """
+    # BEGIN SOLUTION
+    differs = (losses != losses[:, :1]).any(axis=1)
+    if differs[0]:
+        return "no broadcast"
+    if differs.any():
+        return "no all-reduce"
+    mine = losses[:, 0]
+    if np.allclose(mine, alone, rtol=1e-9, atol=0):
+        return "fine"
+    return "sum for mean" if abs(mine[1] - mine[0]) > abs(alone[1] - alone[0]) else "divided twice"
+    # END SOLUTION
+
+
+# %% tags=["check"]
+checks.diagnose_curve(diagnose_curve)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Three questions, one after the other: do the ranks agree at first? Do they agree always? Do they
+# agree with one machine?
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# `losses != losses[:, :1]` compares all ranks with rank 0; `.any(axis=1)` makes one answer for each
+# step. For the last question only `losses[:2, 0]` and `alone[:2]` are needed, and `abs`: a step
+# that is far too long may climb.
+# </details>
+#
+# Now the five runs, on real processes:
+
+# %% tags=["raises-exception"]
+for wrong in ("fine", "no broadcast", "no all-reduce", "sum for mean", "divided twice"):
+    losses = np.array(run(curve, wrong, workers=4, time_limit_s=20).values).T
+    print(f"{diagnose_curve(losses, alone):14}", wrong)
+
+# %% [markdown]
+# **Without code.** Of two curves, the one with the bug `"sum for mean"` is lower after 20 steps. Is
+# the bug good?
+#
+# <details><summary>Answer</summary>
+#
+# Its steps are P times as long: the run shows that a larger rate would have been better, for this
+# number of workers. With twice as many the steps are twice as long again, and one day they climb.
+# A rate that is written down does not change behind your back.
 # </details>
 
 # %% [markdown]

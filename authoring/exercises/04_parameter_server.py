@@ -121,7 +121,7 @@ print("predicted for a step:", predicted)
 #
 # **Spec:** `w = w - learning_rate * sum(gradient_r(w) for all workers r)`, `steps` times; the same
 # bits on every rank. **Budget:** P(2 · steps + 1) messages as long as `w`, in 2 · steps + 1 rounds.
-# Only `send`, `recv`, `recv_any` and `sendrecv`. Two ranks at least.
+# Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`. Two ranks at least.
 
 
 # %% tags=["exercise"] name="parameter-server"

@@ -31,8 +31,8 @@ from course_lib.viz import player
 # rank 2 to 13, and the root to 28.
 #
 # **Spec:** `sum(arrays of all ranks)` on every rank. **Budget:** 2(P − 1) messages of the size of
-# `array`, between parents and children only, in 2⌊log₂ P⌋ rounds. Only `send`, `recv` and
-# `sendrecv`.
+# `array`, between parents and children only, in 2⌊log₂ P⌋ rounds. Of `comm`, only `send`, `recv`,
+# `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-tree"
@@ -112,7 +112,8 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 # largest power of two: rank `Q + i` gives its array to rank `i` before, and gets the sum after.
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** log₂ Q rounds, two
-# more where P > Q; Q log₂ Q + 2(P − Q) messages of the size of `array`.
+# more where P > Q; Q log₂ Q + 2(P − Q) messages of the size of `array`, from no rank more than one
+# a round. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-butterfly"
@@ -204,7 +205,8 @@ for workers in (4, 6):
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
 # all ranks. **Budget:** P − 1 messages from each rank, to the right only; (P − 1)/P of the array's
-# bytes; 2(P − 1) rounds, twice what is needed, so that you may order send and receive yourself.
+# bytes; 2(P − 1) rounds, twice what is needed, so that you may order send and receive yourself. Of
+# `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="reduce-scatter-ring"
@@ -277,7 +279,8 @@ checks.reduce_scatter_ring(reduce_scatter_ring)
 # round; a chunk that arrives replaces what is there.
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** 2(P − 1) messages
-# from each rank, to its right neighbour only; 2(P − 1)/P of the array's bytes; 4(P − 1) rounds.
+# from each rank, to its right neighbour only; 2(P − 1)/P of the array's bytes; 4(P − 1) rounds. Of
+# `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-ring"
@@ -288,7 +291,7 @@ def allreduce_ring(comm, array):
     ----------
     comm : Communicator
         The workers; any number of them, also one.
-    array : numpy.ndarray, any shape
+    array : numpy.ndarray, shape (n, ...)
         This rank's numbers: the same shape and dtype on every rank; there may be fewer rows than
         workers, or none. It is not to be changed.
 

@@ -6,14 +6,17 @@
 # - work out a step by its critical path, with overlap and without
 # - send each layer's gradient while the layers before it are still computed, and see that it helps
 # - choose a number of workers and a size of bucket by a formula, and check them by a run
+# - find the order of exchanges after which the next forward pass ends soonest
 #
-# Five tasks, about two hours in all.
+# Six tasks, about two hours and a quarter in all.
 #
 # Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Then: lecture 07, which is not
 # written yet.
 
 # %%
+import itertools
 import math
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +24,7 @@ from course_lib import checks, networks, run
 from course_lib.measure import one_step
 from course_lib.models.published import LayerSize
 from course_lib.schemes import layerwise_bucketed
+from course_lib.schemes.priority import priority
 
 # No seed is needed: every check draws data of its own.
 
@@ -110,7 +114,8 @@ in_s = critical_path((0.001,) * 3, (0.002,) * 3, (0.005, 0.001, 0.001))
 # must start the same things in the same order.
 #
 # **Spec:** `[sum of layer 0, sum of layer 1, ...]` on every rank. **Budget:** one all-reduce a
-# layer; no longer than all computing and the exchange of layer 0.
+# layer; no longer than all computing and the exchange of layer 0. Of `comm`, only `start`, `send`,
+# `recv` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="exchange-layerwise"
@@ -308,7 +313,7 @@ for exchange in (slow_exchange, exchange_layerwise):
 # the pace. Then a ring adds up a gradient of n bytes: 2(P − 1) steps, and in each a latency and a
 # chunk of n/P bytes.
 #
-# **Spec:** the P from 1 to `batch` with the smallest T(P), and T there.
+# **Spec:** the P from 1 to `batch` with the smallest T(P), any of them if several are; and T there.
 
 
 # %% tags=["exercise"] name="best-workers"
@@ -388,7 +393,7 @@ for network in (networks.ethernet_10g, networks.ethernet_100g):
 # the bucket in each. The network carries one bucket at a time.
 #
 # **Spec:** the number of layers a bucket, from 1 to all, with which the last exchange is over
-# soonest, the smallest of equals; and when that is, in seconds from the start of the backward pass.
+# soonest, any of equals; and when that is, in seconds from the start of the backward pass.
 # The check measures it on the simulator.
 
 
@@ -471,6 +476,97 @@ for k in sorted({1, 2, 3, 6, 12, best["layers"]}):
 #
 # Up: with more latency a bucket must carry more to be worth its ring. But not all the way, because
 # the last bucket hides under nothing.
+# </details>
+
+# %% [markdown]
+# ## 6 · Who goes first?
+#
+# Choose the order in which gradients are exchanged. *Difficulty 3 of 3, 20 minutes.*
+#
+# The next forward pass begins with layer 0, and needs no other at first. The network carries one
+# exchange at a time, all ranks in one order that is chosen before. An exchange begins when its
+# gradient is ready *and* the one before it in the order is over. A layer's forward begins when the
+# layer before it is done *and* its own exchange is over; layer 0's not before the backward pass has
+# ended, which is when the last gradient is ready.
+#
+# **Spec:** an order with which the last layer's forward is over soonest, any of equals; and when
+# that is, in seconds from the start of the backward pass. With gradients of layers 0, 1 and 2 ready
+# after 6, 4 and 2 ms, exchanges of 5 ms each, and forward passes of 1 ms each: `[2, 0, 1]`, 19 ms.
+# There are six layers at most. **Budget:** no messages; all orders may be tried.
+
+
+# %% tags=["exercise"] name="order-exchanges"
+def order_exchanges(ready_s, exchange_s, forward_s):
+    """Choose the order of the exchanges after which the next forward pass ends soonest.
+
+    Parameters
+    ----------
+    ready_s : sequence of float
+        When each layer's gradient is ready, in seconds from the start of the backward pass.
+    exchange_s, forward_s : sequence of float
+        How long each layer's exchange and forward take, layer 0 first.
+
+    Returns
+    -------
+    dict
+        ``"order"``: a list with each layer's number once, the first to leave first;
+        ``"seconds"``: when the last layer's forward is over.
+    """
+    # BEGIN SOLUTION
+
+    def end_s(order):
+        over_s, free_s = {}, 0.0
+        for layer in order:
+            free_s = over_s[layer] = max(free_s, ready_s[layer]) + exchange_s[layer]
+        end = max(ready_s)
+        for layer, seconds in enumerate(forward_s):
+            end = max(end, over_s[layer]) + seconds
+        return end
+
+    best = min(itertools.permutations(range(len(ready_s))), key=end_s)
+    return {"order": list(best), "seconds": end_s(best)}
+    # END SOLUTION
+
+
+# %% tags=["check"]
+checks.order_exchanges(order_exchanges)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# First a function that works out the end of *one* order: a loop over the exchanges in that order,
+# then a loop over the layers in theirs. Try it with the numbers of the spec.
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# `free = max(free, ready_s[layer]) + exchange_s[layer]` is when an exchange is over; keep it for
+# its layer. `end = max(end, over[layer]) + forward_s[layer]` goes through the layers.
+# `min(itertools.permutations(range(n)), key=end_s)` tries all orders.
+# </details>
+#
+# Now measure: four layers with 1, 4, 4 and 6 ms of exchange between two workers, in the library's
+# scheme, which takes an order.
+
+# %% tags=["raises-exception"]
+wire = networks.Network("1 GB/s", 0.0, 1e9, flops_per_s=1e12)
+four = [LayerSize(f"L{number}", n_parameters=250_000 * ms, flops=6e9)
+        for number, ms in enumerate((1, 4, 4, 6))]  # fmt: skip
+chosen = order_exchanges([16e-3, 12e-3, 8e-3, 4e-3], [1e-3, 4e-3, 4e-3, 6e-3], [2e-3] * 4)
+print("predicted:", chosen["order"], f"{chosen['seconds'] * 1e3:.1f} ms")
+for order in ([3, 2, 1, 0], [0, 1, 2, 3], chosen["order"]):
+    step = one_step(partial(priority, order=order), four, workers=2, network=wire)
+    print(order, f"{step.seconds * 1e3:.1f} ms measured")
+
+# %% [markdown]
+# **Without code.** Sending what is ready and needed first looks optimal, and is not always. When
+# does it pay to leave the network idle?
+#
+# <details><summary>Answer</summary>
+#
+# When a long exchange could start now, and a gradient that is needed at once will be ready very
+# soon. An exchange is not interrupted: cutting the long one into pieces would cure that, as
+# ByteScheduler does.
 # </details>
 
 # %% [markdown]

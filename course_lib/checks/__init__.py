@@ -16,6 +16,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "lecture_00": ("hello", "pass_around", "shift_right", "ping_pong", "predict_gather"),
     "lecture_01": (
         "gradient_step", "minibatches", "sgd_epoch", "noise_scale", "predict_batch_size",
+        "tuned_batch",
     ),
     "lecture_02": (
         "shard_bounds", "partial_sums", "mean_of_shards", "combine", "map_reduce",
@@ -23,6 +24,7 @@ SETS: dict[str, tuple[str, ...]] = {
     ),
     "lecture_03": (
         "weighted_mean", "data_parallel", "average_every", "what_is_wrong", "predict_rates",
+        "diagnose_curve",
     ),
     "lecture_04": (
         "predict_nic", "parameter_server", "early_answers", "assign_layers", "predict_step",
@@ -33,6 +35,7 @@ SETS: dict[str, tuple[str, ...]] = {
     ),
     "lecture_06": (
         "critical_path", "exchange_layerwise", "hidden_seconds", "best_workers", "predict_bucket",
+        "order_exchanges",
     ),
 }  # fmt: skip
 """The tasks of each lecture, in the order in which they are given."""

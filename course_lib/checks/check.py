@@ -22,13 +22,15 @@ from time import monotonic
 from typing import Any
 
 from course_lib.checks.cells import cell_of, newer_cell, with_cells
+from course_lib.checks.cost import measured_price
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
+from course_lib.checks.habits import explained
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
 from course_lib.checks.right_runs import first_other_step
 from course_lib.checks.room import Limits, read_book, sit
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
 from course_lib.checks.task import Case, Hint, Task
-from course_lib.checks.verdict import judge, measured_price
+from course_lib.checks.verdict import judge
 from course_lib.comm.errors import LaunchTimeout, RunError
 from course_lib.comm.launch import run
 from course_lib.comm.shipping import pack_call
@@ -89,7 +91,7 @@ def _report(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None) -
     for case, seen in zip(cases, observations, strict=False):
         fault = judge(task, case, seen)
         if fault is not None:
-            return _failed(task, fault, case, seen, len(cases))
+            return _failed(task, explained(task, fault, fn), case, seen, len(cases))
     if end is not None:
         case = cases[min(len(observations), len(cases) - 1)]
         return _failed(task, mishap_fault(task, case, end), case, n_cases=len(cases))

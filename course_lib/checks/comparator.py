@@ -138,13 +138,27 @@ def show(value: Any) -> str:
     """Write a plain value in one short line."""
     if isinstance(value, np.ndarray):
         if value.size > 8:
-            head = ", ".join(show(item) for item in value.ravel()[:4].tolist())
+            head = ", ".join(_number(item) for item in value.ravel()[:4].tolist())
             return f"[{head}, ...] of shape {value.shape}, {value.dtype}"
-        return f"{_nested(value.tolist())} ({value.dtype})"
+        return f"{_rows(value.tolist())} ({value.dtype})"
     if isinstance(value, Unusable):
         return value.kind
     if isinstance(value, list | dict):
         return _nested(value)
+    return _short_float(value) if isinstance(value, float) else repr(value)
+
+
+def _short_float(value: float) -> str:
+    """Write a float so that nobody takes it for a whole number."""
+    text = f"{value:.6g}"
+    return text if any(mark in text for mark in ".en") else f"{text}.0"
+
+
+def _rows(value: Any) -> str:
+    return f"[{', '.join(map(_rows, value))}]" if isinstance(value, list) else _number(value)
+
+
+def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
@@ -157,7 +171,19 @@ def _nested(value: Any) -> str:
 
 
 def _differs(expected: Any, got: Any, sentence: str, where: str = "the value") -> Difference:
-    return Difference(sentence, show(expected), show(got), where)
+    return Difference(sentence, *_told_apart(expected, got), where)
+
+
+def _should_be(expected: Any, got: Any) -> str:
+    right, given = _told_apart(expected, got)
+    return f"should be {right}, got {given}"
+
+
+def _told_apart(expected: Any, got: Any) -> tuple[str, str]:
+    """Show both, with all their digits if fewer do not tell them apart."""
+    right, given = show(expected), show(got)
+    alike = right == given and isinstance(expected, float) and isinstance(got, int | float)
+    return (repr(float(expected)), repr(got)) if alike else (right, given)
 
 
 def _compare_items(
@@ -217,9 +243,7 @@ def _compare_arrays(
     right, given = expected[index].item(), got[index].item()
     where = f"element {index[0] if len(index) == 1 else index}" if index else "the value"
     more = f" ({int(wrong.sum())} of {wrong.size} elements are wrong)" if wrong.size > 1 else ""
-    return _differs(
-        expected, got, f"{where} should be {show(right)}, got {show(given)}{more}", where
-    )
+    return _differs(expected, got, f"{where} {_should_be(right, given)}{more}", where)
 
 
 def _wrong_elements(
@@ -240,6 +264,8 @@ def _wrong_elements(
 
 
 def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Difference | None:
+    if isinstance(expected, bool) and isinstance(got, np.ndarray) and got.dtype == np.bool_:
+        got = got.item() if got.shape == () else got
     if isinstance(expected, bool | str) or expected is None:
         same = type(got) is type(expected) and got == expected
         return None if same else _differs(expected, got, f"expected {expected!r}, got {show(got)}")
@@ -255,7 +281,7 @@ def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Diffe
         as_arrays = np.array(expected, dtype=np.float64), np.array(got, dtype=np.float64)
         wrong = bool(_wrong_elements(*as_arrays, n_terms, scale))
     if wrong:
-        return _differs(expected, got, f"should be {show(expected)}, got {show(got)}")
+        return _differs(expected, got, _should_be(expected, got))
     return None
 
 
@@ -267,7 +293,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool | int | float | str):
         return f"{show(value)} ({type(value).__name__})"
     if isinstance(value, list | dict):
-        return f"a {type(value).__name__} of {len(value)}"
+        return f"a {'dict' if isinstance(value, dict) else 'tuple or list'} of {len(value)}"
     if value.kind.isidentifier():
         return f"a value of type {value.kind}"
     return f"{'an' if value.kind.startswith('array') else 'a'} {value.kind}"

@@ -1,10 +1,12 @@
 """What is wrong, told: a sentence, both sides, where, and a hint."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_lib.checks.sandbox import Mishap, Observation
-from course_lib.checks.task import Case, Hint, Task
+from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation
+from course_lib.checks.slips import slip, who_waits
+from course_lib.checks.task import Case, Hint, Task, listed
 
 __all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault"]
 
@@ -15,10 +17,11 @@ _NOT_FOR_LEARNERS = (
     " (time_limit_s)", " (max_events)", ", or raise time_limit_s", ", or raise max_events",
     "\nlook for a loop that does not end", "\nlook for a loop that sends or notes without end",
 )  # fmt: skip
+_EXIT = re.compile(r"\b(exit|quit)\b")
 _OURS = ("the built-in ", "course_lib.", "sys.")
 _LOOK_FOR_A_LOOP = (
-    "it did not end in time: is there a loop whose end never comes, or a line that does far more "
-    "than is needed?"
+    f"it did not end in the {CASE_LIMIT_S:g} s that a case has: is there a loop whose end never "
+    "comes, or a line that does far more than is needed?"
 )
 _LEAVE_OUT_SLEEP = (
     "it slept, or waited for something that did not come (time.sleep, input, a lock), for most of "
@@ -73,6 +76,8 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
     says = mishap.text
     if hint.id == "library-answer":
         says = says.splitlines()[0].partition("LibraryAnswerError: ")[2] or says
+    elif hint.id == "other-verb":
+        says = says.splitlines()[0].replace("OtherVerbError: ", "")
     elif hint.id == "arguments":
         says = says.splitlines()[0].partition("TypeError: ")[2]
     elif hint.id == "too-slow":
@@ -145,6 +150,8 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
     if "LibraryAnswerError" in (mishap.original, mishap.kind) or "LibraryAnswer" in mishap.text:
         return Hint("library-answer", "write it yourself: that is the task")
+    if mishap.original == "OtherVerbError":
+        return Hint("other-verb", f"of comm, use {listed(task.verbs)} only")
     if case is not None and (known := task.explain_mishap(case, mishap.kind, mishap.text)):
         return known
     if mishap.kind == "DeadlockError" and case is not None and case.rendezvous:
@@ -154,7 +161,7 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
             f"wait; {task.deadlock_hint}",
         )
     if mishap.kind == "DeadlockError":
-        return Hint("deadlock", task.deadlock_hint)
+        return Hint("deadlock", who_waits(mishap.text) + task.deadlock_hint)
     if mishap.kind == "PeerFinishedError":
         return Hint(
             "peer-finished",
@@ -184,10 +191,14 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
             "its process was ended, by itself (os.abort, os.kill) or because compiled code crashed "
             "or took all memory: leave that out",
         )
+    if mishap.kind == "SerializationError" and _EXIT.search(mishap.text):
+        return Hint("exited", "leave out exit() and quit(): a function ends by returning")
     if mishap.kind == "SerializationError":
         return Hint("cannot-travel", "make it inside the function instead of in the notebook")
-    if mishap.original == "TypeError" and "positional argument" in mishap.text:
+    if _is_call_of_the_task(task, mishap):
         return Hint("arguments", "compare the arguments with those in the docstring of the task")
+    if known := slip(task, case, mishap.original, mishap.text):
+        return known
     if mishap.kind == "NestedLaunchError":
         return Hint("starts-workers", task.nested_run_hint)
     if task.talks and ("inhomogeneous shape" in mishap.text or "'tuple' object" in mishap.text):
@@ -204,4 +215,14 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
         "exception",
         "print the values that this line uses, just before it, and check again: the report shows "
         "what was printed",
+    )
+
+
+def _is_call_of_the_task(task: Task, mishap: Mishap) -> bool:
+    """Tell whether the function could not even be called: the line is the check's own."""
+    called = re.search(r"failed at (\w+)\.py, line \d+: TypeError: ", mishap.text)
+    return (
+        called is not None
+        and called[1] in ("task", "prediction", task.name)
+        and ("argument" in mishap.text.partition("\n")[0])
     )

@@ -11,16 +11,16 @@ import numpy as np
 from course_lib.checks.comparator import Difference
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
-__all__ = ["Alternative", "PredictTask", "is_number", "plain_number"]
+__all__ = ["FLOAT", "Alternative", "PredictTask", "is_number", "plain_number", "short"]
 
 Alternative = tuple[str, str, float]
 """A hint's id and text, and the number that calls for it."""
 
-
-_FLOAT = (
+FLOAT = (
     "the number is right, but it is a float: / makes one even where nothing is left over; divide "
     "with //, or make it whole with int()"
 )
+"""What to say to a float where a whole number is asked for."""
 
 
 class PredictTask(Task):
@@ -97,8 +97,13 @@ class PredictTask(Task):
             if wrong.where != repr(name):
                 continue
             given = plain_number(got[0].get(name))
+            if not isinstance(given, int | float):
+                return Hint("not-a-number", f"one number for {name}, neither text nor list")
             if isinstance(given, float) and isinstance(right[name], int) and given == right[name]:
-                return Hint("float", _FLOAT)
+                return Hint("float", FLOAT)
+            exact = right[name]
+            if isinstance(exact, float) and given != exact and given in _rounded(exact):
+                return Hint("rounded", f"this is {name} rounded: the exact number is asked for")
             for hint_id, text, number in alternatives:
                 if is_number(given, number):
                     return Hint(hint_id, text)
@@ -109,6 +114,15 @@ class PredictTask(Task):
 def plain_number(value: Any) -> Any:
     """Make a Python number of one of NumPy's; leave everything else as it is."""
     return value.item() if isinstance(value, np.ndarray) and value.shape == () else value
+
+
+def short(number: float) -> float:
+    """Keep three digits, so that a case can be computed again from what is printed of it."""
+    return float(f"{number:.3g}")
+
+
+def _rounded(number: float) -> tuple[float, ...]:
+    return tuple(f(number) for f in (math.floor, math.ceil)) if abs(number) >= 2 else ()
 
 
 def is_number(got: Any, number: float) -> bool:

@@ -91,6 +91,8 @@ def sit(
         Whether a case that seems wrong was the reason to stop.
     """
     sys.addaudithook(_refuse_forks)
+    # What a thread of the function's dies of is not the fault that is told.
+    threading.excepthook = lambda _: None
     _turn_away_programs()
     _limit(limits.more_bytes)
     with forbidding(task.forbidden, task.forbidden_functions, task.enough):

@@ -20,6 +20,7 @@ from course_lib.checks.paper import Paper
 from course_lib.checks.plain import Unusable, plain
 from course_lib.checks.steps import Weights, weigh
 from course_lib.checks.task import Case, Task
+from course_lib.checks.verbs import only
 from course_lib.comm.communicator import EAGER_BYTES, Communicator
 from course_lib.comm.errors import DeadlockError, RunError, WorkerError
 from course_lib.comm.job import Job
@@ -180,7 +181,7 @@ def _observe(
             contextlib.redirect_stderr(paper),
         ):
             warnings.simplefilter("ignore")  # messages nobody received: judged from the trace
-            result = launcher.launch(job, case.network, max_events=_MOST_EVENTS)
+            result = launcher.launch(job, case.network, case.faults, max_events=_MOST_EVENTS)
     except RunError as error:
         if originals is not None:
             originals.after_call()
@@ -241,7 +242,8 @@ def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
             _start_late(comm, case, call)
         _leave_unless_in(process)
         try:
-            value = task.call(fn, comm, given)
+            with only(comm, task):
+                value = task.call(fn, comm, given)
         finally:
             _leave_unless_in(process)
             if originals is not None:

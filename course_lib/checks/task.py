@@ -1,5 +1,6 @@
 """What a task says about itself: its cases, the right answers, the price, the hints."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,12 @@ import numpy as np
 from course_lib.checks.comparator import Difference, first_difference
 from course_lib.trace.trace import Trace
 
-__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task"]
+__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task", "listed"]
+
+_ONE = re.compile(
+    r"(?<![\d,.])1 ((?:random |round )?"
+    r"(?:row|layer|example|step|feature|trip|number|parameter|part|shard))s\b"
+)
 
 ALL_SIZES = (4, 1, 2, 3, 5, 7, 8)
 """The numbers of workers that a check tries; 4 first, because its pictures are the clearest."""
@@ -78,6 +84,8 @@ class Case:
         Whether ranks begin at random times, so that messages arrive in another order.
     network : object
         The simulator's network, None for its own.
+    faults : object
+        What goes wrong on it, None for nothing.
     alone : bool
         Whether the function is called once, by nobody in particular: it needs no workers.
     settings : mapping
@@ -91,6 +99,7 @@ class Case:
     rendezvous: bool = False
     stagger: bool = False
     network: Any = None
+    faults: Any = None
     alone: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -103,7 +112,13 @@ class Case:
         workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
         workers = "" if self.alone else workers
         parts = [workers, self.label, "every send waits for its receive" * self.rendezvous]
-        return ", ".join(part for part in parts if part)
+        return _ONE.sub(r"1 \1", ", ".join(part for part in parts if part))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names one after the other: ``send, recv and sendrecv``; ``rank and size`` for none."""
+    *others, last = names or ("rank", "size")
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 class Task(ABC):
@@ -120,7 +135,8 @@ class Task(ABC):
     takes : tuple of str
         The names of the arguments of the learner's function, without the communicator.
     verbs : tuple of str
-        The methods of the communicator that a solution may use.
+        The methods of the communicator that a solution may use to reach others, none of them where
+        it does not talk; all where it may call collectives.
     may_use_collectives : bool
         Whether a solution may call the library's collectives.
     forbidden : tuple of str
@@ -187,6 +203,10 @@ class Task(ABC):
     def budget(self, case: Case) -> Price:
         """Say what a solution may cost."""
         return self.price(case)
+
+    def least(self, case: Case) -> Price | None:
+        """Say what a solution costs at least, where it is a measurement; else None."""
+        return None
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the learner's function on one rank."""

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference, difference, first_difference
+from course_lib.checks.cost import too_cheap, too_expensive
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
-from course_lib.checks.plain import TENSOR
+from course_lib.checks.plain import TENSOR, Unusable
 from course_lib.checks.sandbox import Observation
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, Task
 
-__all__ = ["judge", "measured_price"]
+__all__ = ["judge"]
+
+
+_PROMISES = ("Pending", "Received", "Started")
 
 
 def judge(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
@@ -45,38 +49,12 @@ def judge(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     fault = (
         _wrong_means(task, case, seen)
         or _wrong_values(task, case, seen)
-        or _wrong_manners(task, seen)
+        or _wrong_manners(task, case, seen)
+        or too_cheap(task, case, seen)
         or _wrong_route(task, case, seen)
-        or _too_expensive(task, case, seen)
+        or too_expensive(task, case, seen)
     )
     return _without_ranks(fault) if fault is not None and case.alone else fault
-
-
-def measured_price(seen: Observation, calls: int) -> Price:
-    """Count what one call cost.
-
-    Parameters
-    ----------
-    seen : Observation
-        A run that gave results.
-    calls : int
-        How many equal calls there were in it.
-
-    Returns
-    -------
-    Price
-        Rounded up where the calls were not equal after all.
-    """
-    trace = seen.trace
-    assert trace is not None
-    busiest = max([*trace.bytes_sent(), *trace.bytes_received()])
-    return Price(
-        math.ceil(trace.n_messages / calls),
-        math.ceil(trace.n_bytes / calls),
-        math.ceil(busiest / calls),
-        seen.elapsed_s / calls,
-        math.ceil(trace.rounds() / calls),
-    )
 
 
 def _without_ranks(fault: Diagnosis) -> Diagnosis:
@@ -97,7 +75,7 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
         value is not None for value in task.expected(case, _arguments(task, case, 0))
     ):
         hint = Hint("returns-none", "does every path through the function end in a return?")
-        return Diagnosis("every rank returned None", hint, got="None", rank=0)
+        return Diagnosis("every rank returned None", hint, "a value", "None", rank=0)
     if trace.n_messages == 0 and task.price(case).n_bytes > 0:
         hint = Hint(
             "no-messages",
@@ -116,9 +94,11 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
         wrong = task.compare(case, arguments, got)
         if wrong is None:
             continue
+        hint = _wrong_library(wrong) or _known_mistake(task, case, arguments, got)
+        if hint is None and (fault := too_cheap(task, case, seen)):
+            return fault  # what was measured is another thing
         hint = (
-            _wrong_library(wrong)
-            or _known_mistake(task, case, arguments, got)
+            hint
             or task.explain(case, arguments, got, wrong)
             or _general_hint(task, case, arguments, got, wrong, call)
         )
@@ -169,10 +149,13 @@ def _general_hint(
     value = got[wrong.rank or 0]
     if value is None:
         return Hint("returns-none", "does every path through the function end in a return?")
+    if isinstance(value, Unusable) and value.kind in _PROMISES:
+        return Hint("did-not-wait", "irecv, isend and start return at once, with a promise: its "
+                    "wait() returns what is asked for")  # fmt: skip
     if "dtype" in wrong.says and "shape" not in wrong.says:
         return Hint("dtype", "keep the dtype of the data: what does each operation turn it into?")
     if "shape" in wrong.says or "NumPy array" in wrong.says:
-        return Hint("shape", "print the shape that each line makes, and compare with the docstring")
+        return _shape_hint(expected[wrong.rank or 0], value)
     if not _is_finite(value):
         return Hint("nan", "where does NaN or infinity come from: a division by 0, an empty mean?")
     if call > 0:
@@ -198,6 +181,31 @@ def _general_hint(
     return Hint("wrong-value", "work this case out by hand, line by line, and compare")
 
 
+def _shape_hint(expected: Any, got: Any) -> Hint:
+    """Say what is strange about a shape."""
+    wanted: tuple[int, ...] = expected.shape if isinstance(expected, np.ndarray) else ()
+    given: tuple[int, ...] = got.shape if isinstance(got, np.ndarray) else ()
+    text = "print the shape that each line makes, and compare with the docstring"
+    if isinstance(got, list):
+        text = "a list stands where an array should: np.array(...) makes one of it"
+    elif isinstance(got, int | float) or given == ():
+        text = "this is one number where an array should be: was summed over all of it, or over "
+        text += "the wrong axis?"
+    elif len(given) == len(wanted) + 1 and 1 in given and got.size == expected.size:
+        axis = given.index(1)
+        text = f"{given} is a table with one {('row', 'column')[axis > 0]}: take it out with "
+        text += f"{('result[0]', 'result[:, 0]')[axis > 0]}, and look which line put it in"
+    elif len(given) == len(wanted) == 1:
+        text = (
+            f"{given[0]} numbers, and {wanted[0]} are asked for: over which axis was added up? A "
+        )
+        text += "(n, d) table times an (n,) array pairs columns; table * array[:, None] pairs rows"
+    elif len(given) == 2 and len(wanted) == 1:
+        text = f"{given} is a table where one row should be: does a (n, 1) meet a (n,) somewhere, "
+        text += "as in y[:, None]? NumPy makes a table of these"
+    return Hint("shape", text)
+
+
 def _is_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
         return bool(np.isfinite(value).all())
@@ -212,14 +220,17 @@ def _nearly(expected: Any, got: Any, scale: Any) -> bool:
     return difference(expected, got, n_terms=int(single), scale=scale) is None
 
 
-def _wrong_manners(task: Task, seen: Observation) -> Diagnosis | None:
+def _wrong_manners(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     if seen.changed:
         rank, _, position = seen.changed[0]
-        name = task.takes[position]
+        name, given = task.takes[position], task.arguments(case, rank, 0)[position]
         hint = Hint(
             "changes-input",
-            f"work on a copy: begin with total = {name}.copy(), or write {name} + part instead of "
-            f"{name} += part",
+            f"work on a copy: sorted({name}) makes one, list({name}) too; {name}.sort() and "
+            f"{name}.append() change what was handed in"
+            if isinstance(given, list)
+            else f"work on a copy: begin with total = {name}.copy(), or write {name} + part "
+            f"instead of {name} += part",
         )
         return Diagnosis(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
     if task.fresh and seen.shared:
@@ -245,40 +256,3 @@ def _wrong_route(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     assert seen.trace is not None
     wrong = task.wrong_route(case, seen.trace)
     return None if wrong is None else Diagnosis(*wrong)
-
-
-def _too_expensive(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
-    cost, budget = measured_price(seen, case.calls), task.budget(case)
-    if cost.messages > budget.messages:
-        hint = Hint("too-many-messages", "look at the pictures: which message could be left out?")
-        return _over(task, "messages", cost.messages, budget.messages, hint)
-    if cost.n_bytes > budget.n_bytes:
-        hint = Hint("too-many-bytes", "what is sent that the receiver already has?")
-        return _over(task, "bytes", cost.n_bytes, budget.n_bytes, hint)
-    if cost.busiest_bytes > budget.busiest_bytes:
-        what, hint = (
-            "bytes at the busiest rank",
-            Hint("one-rank-carries-all", "share the work of sending"),
-        )
-        return _over(task, what, cost.busiest_bytes, budget.busiest_bytes, hint)
-    if case.calls > 1:
-        return None  # the rounds of two calls may overlap, and so may their times
-    if cost.rounds is not None and budget.rounds is not None and cost.rounds > budget.rounds:
-        hint = Hint("too-many-rounds", "which messages wait for each other, and need not?")
-        return _over(task, "rounds", cost.rounds, budget.rounds, hint)
-    timed = case.network is None and not case.stagger
-    limit_s, took_s = budget.seconds, cost.seconds
-    if timed and limit_s is not None and took_s is not None and took_s > limit_s * (1 + 1e-9):
-        hint = Hint("too-long", "which ranks wait although they could already be sending?")
-        return _over(
-            task, "virtual microseconds", round(took_s * 1e6), round(limit_s * 1e6), hint
-        )  # fmt: skip
-    return None
-
-
-def _over(task: Task, what: str, cost: int, budget: int, hint: Hint) -> Diagnosis:
-    return Diagnosis(
-        f"the result is right, but it took {cost:,} {what} where {budget:,} are enough",
-        hint._replace(text=task.price_hints.get(hint.id, hint.text)),
-        expected=f"{budget:,} {what} or fewer", got=f"{cost:,} {what}",
-    )  # fmt: skip

@@ -200,11 +200,9 @@ class Post:
 @pytest.mark.usefixtures("_fast")
 def test_answer_that_passes_its_data_through_a_class_is_not_right() -> None:
     def shift_right(comm: Any, x: Any) -> Any:
-        comm.barrier()
         Post.box[comm.rank] = x
         right(comm, np.zeros_like(x))  # messages as they should be, with nothing in them
         result = Post.box[(comm.rank - 1) % comm.size].copy()
-        comm.barrier()
         return result
 
     report = checks.shift_right(shift_right)
@@ -237,6 +235,19 @@ def test_result_without_end_is_called_what_it_is(make: Callable[[], Any], kind: 
     assert report.fault is not None
     assert report.fault.says.startswith(f"rank 0: expected a NumPy array, got {kind}")
     assert report.case.startswith("4 workers")
+
+
+@pytest.mark.slow
+def test_million_messages_end_in_a_verdict_soon() -> None:
+    def shift_right(comm: Any, x: Any) -> Any:
+        for _ in range(10**6 if comm.size > 1 else 0):
+            arrived = comm.sendrecv(x, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+        return arrived if comm.size > 1 else x.copy()
+
+    started_s = time.monotonic()
+    report = checks.shift_right(shift_right)
+    assert time.monotonic() - started_s < MOST_S
+    assert report.hint_id == "too-slow"
 
 
 @pytest.mark.usefixtures("_fast")
@@ -293,7 +304,8 @@ def test_copies_of_an_answer_do_not_go_on_with_the_check(tmp_path: Path) -> None
 def test_kernel_goes_on_after_nasty_answers(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("import builtins, os, sys, time\nfrom course_lib import checks")
-        for line in ("builtins.len = lambda x: 0", "os._exit(0)", "sys.meta_path.clear()"):
+        lines = "builtins.len = lambda x: 0", "os._exit(0)", "sys.meta_path.clear()", "exit()"
+        for line in lines:
             cell = (
                 f"def hello(comm):\n    {line}\n    return f'rank {{comm.rank}} of {{comm.size}}'"
             )

@@ -10,6 +10,7 @@ from course_lib.checks import check, comparator, sandbox, task, verdict
 from course_lib.checks.lecture_00.pass_around import PassAround
 from course_lib.checks.lecture_00.shift_right import ShiftRight
 from course_lib.checks.lecture_02.combine import Combine
+from course_lib.checks.lecture_03.data_parallel import DataParallel
 from course_lib.checks.lecture_05.allreduce_butterfly import AllReduceButterfly
 from course_lib.checks.lecture_05.allreduce_ring import AllReduceRing
 from course_lib.checks.lecture_05.allreduce_tree import AllReduceTree
@@ -19,6 +20,12 @@ from tests.exercises.answers import MUTANTS, load
 def accepts(checked: task.Task, mutant: str) -> bool:
     path = next(p for p in MUTANTS if p.parent.name == checked.name and p.stem == mutant)
     return check.check(checked, load(Path(path))).passed
+
+
+def with_all_verbs(checked: task.Task) -> task.Task:
+    """Open a task to verbs that it refuses; the examination has the task itself, not its class."""
+    vars(checked)["verbs"] = (*checked.verbs, "barrier", "shared_array")
+    return checked
 
 
 def test_without_other_ranks_a_model_that_nobody_is_told_passes(
@@ -39,7 +46,7 @@ def test_with_a_wide_tolerance_float32_passes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_a_budget_everybody_may_tell_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict, "_too_expensive", lambda *_: None)
+    monkeypatch.setattr(verdict, "too_expensive", lambda *_: None)
     assert accepts(Combine(), "m10_everybody_to_everybody")
     assert accepts(ShiftRight(), "m11_everybody_tells_everybody")
 
@@ -129,8 +136,18 @@ def test_without_received_bytes_a_sum_in_shared_memory_passes(
     monkeypatch.setattr(
         "course_lib.checks.lecture_05.all_reduce.too_little_received", lambda *_: None
     )
-    assert accepts(AllReduceTree(), "m17_shared_memory")
-    assert accepts(AllReduceRing(), "m24_shared_memory")
+    assert accepts(with_all_verbs(AllReduceTree()), "m17_shared_memory")
+    assert accepts(with_all_verbs(AllReduceRing()), "m24_shared_memory")
+
+
+def test_without_all_verbs_refused_a_barrier_passes() -> None:
+    assert accepts(with_all_verbs(PassAround()), "m17_barrier")
+
+
+def test_without_examples_counted_rank_0_may_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("course_lib.checks.lecture_03.data_parallel.not_shared", lambda *_: None)
+    for mutant in ("m32_rank_0_trains_alone", "m33_zeros_from_the_others"):
+        assert accepts(DataParallel(), mutant)
 
 
 def test_without_rounds_a_tree_passes_for_a_butterfly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from course_lib import checks
+from course_lib.checks.cost import measured_price
 from course_lib.checks.lecture_06.best_workers import TASK as WORKERS
 from course_lib.checks.lecture_06.critical_path import TASK as STEP
 from course_lib.checks.lecture_06.exchange_layerwise import TASK as LAYERWISE
@@ -14,7 +15,6 @@ from course_lib.checks.lecture_06.predict_bucket import TASK as BUCKET
 from course_lib.checks.lecture_06.predict_bucket import run_buckets, step_on_paper
 from course_lib.checks.lecture_06.steps import in_turn_s, run_step
 from course_lib.checks.task import ALL_SIZES
-from course_lib.checks.verdict import measured_price
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network
 from course_lib.measure.training_step import one_step

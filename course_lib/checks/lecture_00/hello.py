@@ -13,6 +13,7 @@ class Hello(Task):
     name = "hello"
     title = "Let every worker say who it is."
     talks = False
+    verbs = ()
     enough = "comm.rank and comm.size are enough"
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -54,9 +55,13 @@ class Hello(Task):
         """Notice fixed numbers and other spellings."""
         texts = [text for text in got if isinstance(text, str)]
         if len(texts) < len(got):
-            return None
+            given = got[wrong.rank or 0]
+            return None if given is None else Hint("not-a-text", "return one text, a str")
+        if any("{" in text for text in texts):
+            return Hint("no-f", 'write f before the quotes, f"...": only then is what stands in '
+                        "braces computed")  # fmt: skip
         if case.workers > 1 and len(set(texts)) == 1:
-            return Hint("same-everywhere", "all ranks say the same: ask comm.rank instead")
+            return Hint("same-everywhere", "all ranks say the same: who I am is comm.rank")
         if all(text.endswith(" of 4") for text in texts) and case.workers != 4:
             return Hint("fixed-size", "it is not always 4 workers: ask comm.size")
         return Hint("spelling", "compare letter by letter: blanks, capitals and dots count")

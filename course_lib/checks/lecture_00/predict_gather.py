@@ -69,6 +69,7 @@ class PredictGather(PredictTask):
         """Know the usual mistakes."""
         workers, length = numbers
         others, n = workers - 1, 8 * length
+        bits = ("bits", "these are bits; bytes are asked for: a float64 number has 8")
         answers = ("forgot-answers", "rank 0 answers everybody: those are messages too")
         self_send = ("counts-rank-0", "rank 0 sends nothing to itself: P - 1 others, not P")
         width = ("counts-numbers", "a float64 number has 8 bytes")
@@ -76,10 +77,11 @@ class PredictGather(PredictTask):
             "messages": [(*answers, others), (*self_send, 2 * workers), (*self_send, workers)],
             "n_bytes": [
                 (*width, 2 * others * length), (*self_send, 2 * workers * n),
+                (*bits, 16 * others * n),
                 ("four-bytes", "float64 is 64 bits, which are 8 bytes", 2 * others * n // 2),
             ],
             "bytes_into_rank_0": [
-                (*width, others * length), (*self_send, workers * n),
+                (*width, others * length), (*self_send, workers * n), (*bits, 8 * others * n),
                 ("both-directions", "its answers go out of rank 0, not in", 2 * others * n),
                 ("one-message", "one vector arrives from each of the others", n),
             ],

@@ -15,8 +15,10 @@ class ShiftRight(Task):
     name = "shift_right"
     title = "Hand your numbers to the right while the left hands you its own: no deadlock."
     takes = ("x",)
+    verbs = ("send", "recv", "recv_any", "sendrecv", "isend", "irecv")
     deadlock_hint = (
-        "if all send first, nobody receives: use sendrecv, or let one rank receive before it sends"
+        "use sendrecv, which does both at once; or let all send first, but one rank that receives "
+        "first"
     )
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -53,8 +55,7 @@ class ShiftRight(Task):
 
     def budget(self, case: Case) -> Price:
         """Allow the messages to go one after the other."""
-        price = self.price(case)
-        return price._replace(seconds=case.workers * (price.seconds or 0.0))
+        return self.price(case)._replace(seconds=None)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -26,7 +26,7 @@ class GradientStep(Task):
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with three rows that can be computed by hand."""
         yield Case(1, "3 rows, 1 feature", alone=True, settings={"n_rows": 3, "n_features": 1})
-        for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 10), (3, 1)]):
+        for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 17), (3, 1)]):
             yield Case(
                 1, f"{n_rows} rows, {n_features} features", seed=secret + number,
                 alone=True, settings={"n_rows": n_rows, "n_features": n_features},
@@ -36,11 +36,11 @@ class GradientStep(Task):
         """Make w, X, y and a learning rate."""
         n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
         if case.seed == 0:
-            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 6.0])
+            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 3.0])
             return np.array([1.0, 2.0]), X, y, 0.25
         rng = case.rng(rank, call)
         w = rng.normal(size=n_features + 1)
-        return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 0.9))
+        return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 1.9))
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the function: it needs no communicator."""
@@ -65,7 +65,8 @@ class GradientStep(Task):
         """Recognise the usual ones."""
         w, X, y, rate = arguments[0]
         rows = design(X)
-        right = gradient_sum(w, X, y) / len(y)
+        right, error = gradient_sum(w, X, y) / len(y), rows @ w - y
+        ones_last = np.column_stack([X, np.ones(len(X))])
         for hint_id, text, value in (
             ("climbs", "this goes uphill: subtract the gradient, and mind the sign of the error",
              w + rate * right),
@@ -81,6 +82,21 @@ class GradientStep(Task):
              w - rate * np.concatenate([[0.0], right[1:]])),
             ("no-intercept", "w[0] is the intercept: it belongs to every prediction",
              w - rate * rows.T @ (X @ w[1:] - y) / len(y)),
+            ("not-all-divided", "the mean is over the rows for every parameter: divide the sums of "
+             "the features, too", w - rate * np.concatenate([right[:1], right[1:] * len(y)])),
+            ("not-all-divided", "the intercept's gradient is a mean, too: the mean of the errors",
+             w - rate * np.concatenate([right[:1] * len(y), right[1:]])),
+            ("one-for-all-features", "each feature has a gradient of its own: take the mean over "
+             "the rows only, X.T @ error / len(y)",
+             w - rate * np.concatenate([right[:1], np.full(len(w) - 1, right[1:].mean())])),
+            ("one-for-all-features", "each feature has a gradient of its own: add up the rows "
+             "only, X.T @ error / len(y)",
+             w - rate * np.concatenate([right[:1], np.full(len(w) - 1, (X.T @ error).mean())])),
+            *(("intercept-last", "w[0] is the intercept: the column of ones stands before X",
+               w - rate * np.roll(ones_last.T @ (ones_last @ order - y) / len(y), shift))
+              for order, shift in ((w, 0), (np.roll(w, -1), 0), (w, 1))),
+            ("one-by-one", "this is one step a row: take one with the mean over all rows",
+             _row_by_row(w, X, y, rate)),
             ("divides-by-parameters", "the mean is over the rows, not over the parameters",
              w - rate * right * len(y) / len(w)),
             ("not-moved", "w is where it was: where is the step?", w),
@@ -95,6 +111,12 @@ class GradientStep(Task):
         if isinstance(got[0], np.ndarray) and got[0].shape == arguments[0][1].shape[1:]:
             return Hint("no-intercept", "d features and the intercept: d + 1 numbers")
         return None
+
+
+def _row_by_row(w: Any, X: Any, y: Any, rate: float) -> Any:
+    for row in range(len(y)):
+        w = w - rate * gradient_sum(w, X[row : row + 1], y[row : row + 1])
+    return w
 
 
 TASK = GradientStep()

@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference, show
+from course_lib.checks.plain import Unusable
 from course_lib.checks.task import Case, Given, Hint, Price, Task
+
+_MANY = 300
 
 
 class Minibatches(Task):
     """Two epochs from one generator: each a list of arrays that hold every number once.
 
     A third comes from a copy of the generator, which must repeat the first, and a fourth from
-    another one, which must not: an order that ignores ``rng`` cannot do both.
+    another one, which must not: an order that ignores ``rng`` cannot do both. In one case hundreds
+    follow: how often an example is in each batch, and two are in the same one, is known.
     """
 
     name = "minibatches"
@@ -32,8 +36,12 @@ class Minibatches(Task):
             yield Case(
                 1, f"{n_examples} examples, batches of {batch_size}, two epochs",
                 seed=secret + number, calls=1, alone=True,
-                settings={"n_examples": n_examples, "batch_size": batch_size},
+                settings={"n_examples": n_examples, "batch_size": batch_size, "more": 0},
             )  # fmt: skip
+        yield Case(
+            1, f"12 examples, batches of 3, {_MANY} epochs", seed=secret + 99, calls=1, alone=True,
+            settings={"n_examples": 12, "batch_size": 3, "more": _MANY},
+        )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Ask for an epoch, with a generator that goes on from one epoch to the next."""
@@ -42,13 +50,16 @@ class Minibatches(Task):
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the function twice with the same generator, with its copy, and with another."""
         n_examples, batch_size, rng = arguments
-        return [_listed(fn(n_examples, batch_size, taken)) for taken in _generators(rng)]
+        epochs = [fn(n_examples, batch_size, taken) for taken in _generators(rng)]
+        more = _MANY if (n_examples, batch_size) == (12, 3) else 0
+        return epochs + [fn(n_examples, batch_size, rng) for _ in range(more)]
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Give one right answer; ``compare`` takes any other order, too."""
         n_examples, batch_size, rng = arguments[0]
         starts = range(0, n_examples, batch_size)
         orders = [taken.permutation(n_examples) for taken in _generators(rng)]
+        orders += [rng.permutation(n_examples) for _ in range(case.settings["more"])]
         return [[[order[start : start + batch_size] for start in starts] for order in orders]]
 
     def price(self, case: Case) -> Price:
@@ -58,13 +69,15 @@ class Minibatches(Task):
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Look for examples that are lost or doubled, for wrong sizes, then for the order."""
         n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
-        if not isinstance(got[0], list) or len(got[0]) != 4:
-            return Difference("four epochs were asked for", self._right(case), show(got[0]), "", 0)
+        if not isinstance(got[0], list):
+            return Difference("the epochs are far too long", self._right(case), show(got[0]), "", 0)
         for number, epoch in enumerate(got[0]):
             says, shown = _wrong_epoch(epoch, n_examples, batch_size)
             if says:
                 return Difference(says, self._right(case), shown, f"epoch {number}", 0)
         says = _wrong_order(got[0], n_examples, batch_size)
+        if not says and case.settings["more"]:
+            says = _wrong_chances(got[0][4:], n_examples, batch_size)
         return Difference(says, self._right(case), _brief(got[0]), "the order", 0) if says else None
 
     def explain(
@@ -85,6 +98,8 @@ class Minibatches(Task):
 
 
 _HINTS = (
+    ("a generator", "generator", "yield makes a generator, which is empty after one loop: return a "
+     "list of the batches"),
     ("a list of arrays", "not-arrays", "return a list with one array of whole numbers a batch"),
     ("in no batch", "examples-lost", "a last batch that is smaller is a batch as well: slices may "
      "end after the end"),
@@ -99,8 +114,12 @@ _HINTS = (
      "in the table must be able to part"),
     ("alike", "same-order", "the second epoch repeats the first: take the order from rng, which "
      "goes on, and make no generator of your own"),
-    ("rng is not used", "not-from-rng", "rng is where the order comes from: call rng.permutation, "
-     "not np.random.permutation, and make no generator of your own"),
+    ("in the same batch", "kept-together", "these two part too seldom, or meet too seldom: shuffle "
+     " all examples one by one, as rng.permutation(n_examples) does"),
+    ("is in batch", "partly-shuffled", "every example is to come into every batch equally "
+     "often: shuffle all of them, as rng.permutation(n_examples) does"),
+    ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
+     "rng.permutation, not np.random.permutation, and make no generator of your own"),
 )  # fmt: skip
 
 
@@ -110,13 +129,10 @@ def _generators(rng: np.random.Generator) -> tuple[np.random.Generator, ...]:
     return rng, rng, deepcopy(rng), other
 
 
-def _listed(value: Any) -> Any:
-    """Write out what may be a generator."""
-    return list(value) if hasattr(value, "__next__") else value
-
-
 def _wrong_epoch(epoch: Any, n_examples: int, batch_size: int) -> tuple[str, str]:
     """Say what is wrong with one epoch, and show it; ``""`` where nothing is."""
+    if isinstance(epoch, Unusable) and epoch.kind == "generator":
+        return "an epoch should be a list of arrays, got a generator", "a generator"
     if not isinstance(epoch, list) or not all(_is_batch(batch) for batch in epoch):
         return "an epoch should be a list of arrays of whole numbers", show(epoch)
     drawn = [int(i) for batch in epoch for i in batch]
@@ -152,10 +168,38 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
     if orders[0] == orders[1]:
         return "both epochs are alike"
     if orders[2] != orders[0]:
-        return "two equal generators give different orders: rng is not used"
+        return "two equal generators give different orders: they come not from rng alone"
     if orders[3] in orders[:2]:
-        return "another generator gives the same order: rng is not used"
+        return "another generator gives the same order: it comes not from rng alone"
     return ""
+
+
+def _wrong_chances(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str:
+    """Say what comes too often or too seldom: 7 standard deviations, less than once in 10**9."""
+    batch_of = np.empty((len(epochs), n_examples), dtype=int)
+    for number, epoch in enumerate(epochs):
+        for batch, members in enumerate(epoch):
+            batch_of[number, members] = batch
+    n_batches = n_examples // batch_size
+    for example in range(n_examples):
+        for batch in range(n_batches):
+            times = int((batch_of[:, example] == batch).sum())
+            if _is_strange(times, len(epochs), 1 / n_batches):
+                return (f"example {example} is in batch {batch} in {times} of {len(epochs)} "
+                        f"epochs, not in about {len(epochs) // n_batches}")  # fmt: skip
+        for other in range(example):
+            times, chance = (
+                int((batch_of[:, example] == batch_of[:, other]).sum()),
+                (batch_size - 1) / (n_examples - 1),
+            )
+            if _is_strange(times, len(epochs), chance):
+                return (f"examples {other} and {example} are in the same batch in {times} of "
+                        f"{len(epochs)} epochs, not about {len(epochs) * chance:.0f}")  # fmt: skip
+    return ""
+
+
+def _is_strange(times: int, tries: int, chance: float) -> bool:
+    return bool(abs(times - tries * chance) > 7 * np.sqrt(tries * chance * (1 - chance)))
 
 
 def _has_neighbours_only(epoch: Sequence[Any]) -> bool:

@@ -63,12 +63,9 @@ class NoiseScale(Task):
         n_examples, n_parameters = gradients.shape
         mean = gradients.mean(axis=0)
         squared, length = ((gradients - mean) ** 2).sum(axis=1), float(mean @ mean)
-        if n_examples == 1:
-            yield Mistake(
-                "upside-down", "noise over gradient: one example has no noise, 0", [np.inf]
-            )
+        if n_examples == 1:  # no noise
             return
-        right = float(squared.mean()) / length
+        right, spread = float(squared.mean()) / length, float(gradients.std(axis=0).sum())
         of_rows = gradients.mean(axis=1)
         from_rows = ((gradients - of_rows[:, None]) ** 2).sum(axis=0).mean()
         for hint_id, text, value in (
@@ -82,9 +79,12 @@ class NoiseScale(Task):
             ("sum-over-examples", "the mean over the examples, not the sum", right * n_examples),
             ("mean-over-parameters", "the sum over the parameters makes the squared length; take "
              "the mean over the examples only", right / n_parameters),
-            ("variance-of-all", "this is the variance of all numbers around one common mean: each "
-             "parameter has a mean of its own, and the variances are added up: var(axis=0).sum()",
-             float(gradients.var()) / length),
+            *(("variance-of-all", "this is the variance of all numbers around one common mean: "
+               "each parameter has a mean of its own, and the variances are added up: "
+               "var(axis=0).sum()", float(gradients.var()) / squared_mean)
+              for squared_mean in (length, float(gradients.mean()) ** 2)),
+            *(("standard-deviations", "add up variances, not standard deviations: lengths are "
+               "squared one by one", spread**power / length) for power in (1, 2)),
             ("not-centred", "subtract the mean gradient: noise is the distance from it",
              float((gradients**2).sum(axis=1).mean()) / length),
             ("mean-of-lengths", "the mean first, then its length: here the lengths of single "

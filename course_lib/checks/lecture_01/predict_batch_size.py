@@ -21,12 +21,14 @@ class PredictBatchSize(PredictTask):
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin with numbers like those of the lecture, whose root is not whole.
 
-        In the next to last two the whole number next to the root is not the best: with 44, 50 and 7
-        the root is 2.48, and 3 is faster than 2. In the last case one example is best.
+        In two of them the whole number next to the root is not the best: with 44, 50 and 7
+        the root is 2.48, and 3 is faster than 2. Then one example is best. In the last two the
+        number below the root is best, and in the very last one it is a large one.
         """
         return (
             (210, 20, 40, 90), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150),
             (44, 50, 30, 7), (10, 23, 20, 5), (10, 60, 20, 3),
+            (302, 30, 40, 90), (6010, 3, 80, 120),
         )  # fmt: skip
 
     def measure(self, *numbers: int) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Combine(Task):
     def budget(self, case: Case) -> Price:
         """Leave room in time for other orders and for trees."""
         price = self.price(case)
-        return price._replace(seconds=case.workers * (price.seconds or 1.0))
+        return price._replace(seconds=price.seconds and case.workers * price.seconds)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
@@ -96,6 +96,14 @@ class Combine(Task):
              right, right - step * total),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [of_rank_0, *[of_others] * (size - 1)])
+        so_far = [np.sum(parts[: rank + 1], axis=0) for rank in range(size)]
+        for others in ([w - step * part for part in so_far], so_far):
+            yield Mistake(
+                "answers-early",
+                "rank 0 answers each rank inside its receiving loop, when the partial sums of the "
+                "later ones are not in yet: receive all, update, and only then send",
+                [right, *others[1:]],
+            )
         yield Mistake(
             "own-gradient-only",
             "every rank steps by its own partial sum: nothing is combined",

@@ -31,6 +31,10 @@ class MapReduce(Task):
         yield Case(4, "10 rows, 1 step", calls=1, settings=settings)
         yield Case(4, "10 rows, 3 steps", calls=1, settings={**settings, "steps": 3})
         yield Case(4, "no step at all", calls=1, settings={**settings, "steps": 0})
+        yield Case(
+            4, "10 rows, 1 step; the y of rank r are 11**r larger, so that w[0] tells who has used "
+            "how many", calls=1, settings={**settings, "told": True},
+        )  # fmt: skip
         for number, size in enumerate(ALL_SIZES):
             for n_rows, n_features, steps in ((41, 3, 4), (5, 1, 2), (1, 2, 2)):
                 yield Case(
@@ -44,7 +48,8 @@ class MapReduce(Task):
         n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
         if case.seed == 0:
             X = np.arange(n_rows * n_features).reshape(n_rows, n_features) % 7.0 - 2
-            return X, np.arange(n_rows) ** 2 % 11.0, 0.05, case.settings["steps"]
+            mark = 11.0**rank if "told" in case.settings else 0.0
+            return X, np.arange(n_rows) ** 2 % 11.0 + mark, 0.05, case.settings["steps"]
         rng = case.rng(case.workers, call)  # no rank has this number: the same for all
         X, y = random_examples(rng, n_rows, n_features)
         return X, y, float(rng.uniform(0.01, 0.1)), case.settings["steps"]
@@ -52,6 +57,17 @@ class MapReduce(Task):
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Descend on one process."""
         return [_descend(*arguments[0])] * case.workers
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Compare with one process; where the data tell whose rows are in it, look at these."""
+        if "told" not in case.settings:
+            return super().compare(case, arguments, got)
+        n_rows, shape = len(arguments[0][1]), (arguments[0][0].shape[1] + 1,)
+        used = _rows_used(arguments, got[0]) if _is_model(got[0], shape) else None
+        if used is None or max(used) <= n_rows // 2:
+            return None
+        says = f"by rank, {', '.join(map(str, used))} of {n_rows} rows were used"
+        return Difference(says, "each rank its share", says, "the work", None)
 
     def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest parameter or target."""
@@ -69,13 +85,23 @@ class MapReduce(Task):
         """Recognise the usual ones."""
         X, y, rate, steps = arguments[0]
         size = case.workers
+        if "told" in case.settings:
+            return
+        if steps > 0:
+            yield Mistake("no-step", "these are the zeros of the start: does the loop run range("
+                          "steps) times, and is what combine returns kept, w = combine(...)?",
+                          [np.zeros(X.shape[1] + 1)] * size)  # fmt: skip
         for hint_id, text, gradient in _wrong_gradients(y, size):
             yield Mistake(hint_id, text, [_descend(X, y, rate, steps, gradient)] * size)
         for hint_id, text, n_steps in (
             ("one-step-more", "one step too many: range(steps)", steps + 1),
             ("one-step-less", "one step is missing: range(steps)", steps - 1),
+            ("fixed-steps", "this is 100 steps: take as many as steps says", 100),
         ):
             yield Mistake(hint_id, text, [_descend(X, y, rate, n_steps)] * size)
+        yield Mistake("other-start", "start with zeros: the model after no step is zeros, and one "
+                      "that starts elsewhere ends elsewhere", [_descend(
+                          X, y, rate, steps, start=1.0)] * size)  # fmt: skip
         yield Mistake(
             "own-rows-only",
             "every rank trains a model of its own: nothing is combined",
@@ -87,6 +113,9 @@ class MapReduce(Task):
     ) -> Hint | None:
         """Find the rows that are missing or counted twice, after one step from zeros."""
         X, y, rate, steps = arguments[0]
+        if "told" in case.settings:
+            return Hint("work-not-shared", "the result is right, but the work is not shared: each "
+                        "rank sums over its own rows only, and sends that sum")  # fmt: skip
         if steps != 1 or wrong.rank is None or "should be" not in wrong.says:
             return _with_steps(case, wrong)
         for rank, part in enumerate(split_evenly(len(y), case.workers)):
@@ -110,11 +139,31 @@ def _mean_gradient(w: Any, X: Any, y: Any) -> Any:
     return gradient_sum(w, X, y) / len(y)
 
 
-def _descend(X: Any, y: Any, rate: float, steps: int, gradient: Gradient = _mean_gradient) -> Any:
-    w = np.zeros(X.shape[1] + 1)
+def _descend(
+    X: Any, y: Any, rate: float, steps: int, gradient: Gradient = _mean_gradient, start: float = 0.0
+) -> Any:
+    w = np.full(X.shape[1] + 1, start)
     for _ in range(steps):
         w = w - rate * gradient(w, X, y)
     return w
+
+
+def _is_model(value: Any, shape: tuple[int, ...]) -> bool:
+    """Tell whether it has the form of a model; what it should be, the cases before have judged."""
+    return isinstance(value, np.ndarray) and value.shape == shape and value.dtype == np.float64
+
+
+def _rows_used(arguments: Given, w: Any) -> list[int] | None:
+    """Decode how many rows each rank summed over: a step from zeros adds up what it predicts."""
+    _, y, rate, _ = arguments[0]
+    if not np.isfinite(w[0]):
+        return None
+    total = round(float(w[0]) * len(y) / rate - float(np.sum(y - 1.0)))
+    used = []
+    for _ in arguments:
+        total, rows = divmod(total, len(y) + 1)
+        used.append(rows)
+    return used if total == 0 and sum(used) == len(y) else None
 
 
 def _held(y: Any, size: int) -> list[slice]:
@@ -140,6 +189,11 @@ def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
         "this is the mean of the parts' means: a part of 2 rows must count less than one of 3; "
         "send sums, and divide once by the number of all rows",
         mean_of_means,
+    )
+    yield (
+        "sum-of-means",
+        "the means of the parts were added up: send sums, and divide once by all rows",
+        lambda w, X, y: size * mean_of_means(w, X, y),
     )
     yield "not-divided", "learning rate times the mean: divide by all rows", divided_by(1)
     yield "divides-by-ranks", "divide by the number of rows, not of ranks", divided_by(size)

@@ -31,6 +31,8 @@ class MeanOfShards(Task):
                    alone=True, settings={"n_parts": 4, "n_features": 2, "equal": 100})  # fmt: skip
         yield Case(1, "3 parts, one without rows, whose mean is NaN", seed=secret,
                    alone=True, settings={"n_parts": 3, "n_features": 2, "empty": 1})  # fmt: skip
+        yield Case(1, "3 parts with rows; the first mean of one of them is NaN", seed=secret,
+                   alone=True, settings={"n_parts": 3, "n_features": 2, "diverged": 2})  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Make the means (a row a part) and the numbers of rows."""
@@ -42,6 +44,8 @@ class MeanOfShards(Task):
         n_rows[:] = case.settings.get("equal", n_rows)
         if "empty" in case.settings:
             n_rows[case.settings["empty"]], means[case.settings["empty"]] = 0, np.nan
+        if "diverged" in case.settings:
+            means[case.settings["diverged"], 0] = np.nan
         return means, n_rows
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
@@ -90,7 +94,10 @@ class MeanOfShards(Task):
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
-        """Notice NaN from a part without rows."""
+        """Notice NaN from a part without rows, and NaN that was swept away."""
+        if "diverged" in case.settings:
+            return Hint("hides-nan", "this part has rows, and its mean is NaN: its worker has "
+                        "diverged, and the result must show it: leave out by n_rows")  # fmt: skip
         if "empty" in case.settings and isinstance(got[0], np.ndarray):
             return Hint("empty-part", "0 times NaN is NaN: leave out the parts that have no rows")
         return None

@@ -70,6 +70,9 @@ class PredictMapReduce(PredictTask):
             "bytes_out_of_rank_1": [
                 (*width, (features + 1) * steps), (*one_step, n),
                 (*intercept, 8 * features * steps),
+                ("all-workers", "this is what all the workers send to rank 0; rank 1 is one "
+                 "of them",
+                 others * n * steps),
                 ("alone", "with one worker there is no rank 1: 0 bytes", n * steps),
             ],
         }  # fmt: skip

@@ -100,6 +100,8 @@ class ShardBounds(Task):
 
 
 def _whole_pair(value: Any) -> tuple[int, int] | None:
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu":
+        value = value.tolist()
     if not isinstance(value, list) or len(value) != 2:
         return None
     numbers = []

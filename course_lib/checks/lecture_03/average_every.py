@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference, differing_bits
-from course_lib.checks.lecture_03.data import most, random_examples, reference
+from course_lib.checks.lecture_03.data import left_out, most, random_examples, reference
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
 
@@ -99,6 +99,13 @@ class AverageEvery(Task):
             ("one-step", "all rows in one step: one step for each row", _in_one_step(arguments)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, values)
+
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice a row that is no table of one row."""
+        if "has no len()" in text or "matmul" in text or "axis 1 is out of bounds" in text:
+            return Hint("one-row", "a batch is a table, also of a single row: X_local[s : s + 1] "
+                        "has two dimensions, X_local[s] has one")  # fmt: skip
+        return left_out(kind, text)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

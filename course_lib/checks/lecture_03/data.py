@@ -1,5 +1,6 @@
 """What the tasks of this set share: examples, training on paper, and the price of all-reduces."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -68,8 +69,17 @@ def simulate(
     return held
 
 
-def left_out(kind: str) -> Hint | None:
-    """Explain an all-reduce that some rank never enters."""
+def left_out(kind: str, text: str) -> Hint | None:
+    """Explain an all-reduce that some rank never enters, and ranks in different collectives."""
+    entered = set(re.findall(r"\bin (\w+) #", text))
+    if kind == "CollectiveMismatchError" and len(entered) > 1:
+        return Hint(
+            "other-collective",
+            f"one rank is in {' while another is in '.join(sorted(entered))}: all ranks call the "
+            "same collectives in the same order, also where a rank has nothing to add",
+        )
+    if kind == "DeadlockError" and " of allreduce" not in text and " of broadcast" not in text:
+        return None
     if kind not in ("PeerFinishedError", "DeadlockError", "CollectiveMismatchError"):
         return None
     return Hint(

@@ -1,11 +1,12 @@
 """One epoch of data-parallel training, as one machine would do it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference, differing_bits
+from course_lib.checks.lecture_03.counting import EXAMPLES, Counting, not_shared
 from course_lib.checks.lecture_03.data import (
     left_out,
     most,
@@ -15,6 +16,7 @@ from course_lib.checks.lecture_03.data import (
 )
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
+from course_lib.trace.trace import Trace
 from course_lib.training.shards import split_evenly
 
 Batches = list[list[slice]]
@@ -62,6 +64,14 @@ class DataParallel(Task):
         X, y = random_examples(shared, n_rows, 3)
         rate = float(shared.uniform(0.05, 0.2))
         return LinearRegression(3), case.rng(rank, call).normal(size=4), X, y, rate, batch_size
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Hand in a model that counts, and note what it has counted."""
+        model, *others = arguments
+        counting = Counting(model)
+        value = fn(comm, counting, *others)
+        comm.note(EXAMPLES, counting.counted())
+        return value
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Train on one machine."""
@@ -128,6 +138,14 @@ class DataParallel(Task):
              "distributes all of them", trained(alike, "weighed", cut)),
             ("first-part", "all ranks take the part of rank 0: the others' examples are missing",
              trained(alike, "mean", [[parts[0]] * size for parts in batches])),
+            ("same-batch", "every step takes the first batch again: the part is one of *this* "
+             "batch, which begins at start", trained(alike, "mean", batches[:1] * len(batches))),
+            ("same-batch", "every step takes the first batch again: the part is one of *this* "
+             "batch, which begins at start", trained(alike, "weighed", batches[:1] * len(batches))),
+            *(("shards-first", "the table was shared out first, and each share cut into batches: "
+               "batch 0 is the first batch_size rows, of which each rank takes its part",
+               trained(alike, kind, _shards_first(len(y), batch_size, size)))
+              for kind in ("weighed", "mean")),
             ("one-step-only", "only the first batch was used",
              trained(alike, "weighed", batches[:1])),
             ("not-updated", "these are the first parameters: no step was taken", alike),
@@ -155,7 +173,11 @@ class DataParallel(Task):
                 "a batch may be smaller than P, and some rank has no example then: its gradient is "
                 "zeros",
             )
-        return left_out(kind)
+        return left_out(kind, text)
+
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Count the examples that each rank computed on."""
+        return not_shared(trace, case.settings["batch_size"], case.settings["n_rows"] * case.calls)
 
     def _lengths(self, case: Case) -> tuple[int, ...]:
         n_steps: int = -(-case.settings["n_rows"] // case.settings["batch_size"])
@@ -181,6 +203,15 @@ def _parts(n_rows: int, batch_size: int, size: int) -> Batches:
         parts = split_evenly(min(batch_size, n_rows - start), size)
         batches.append([slice(start + part.start, start + part.stop) for part in parts])
     return batches
+
+
+def _shards_first(n_rows: int, batch_size: int, size: int) -> Batches:
+    """Cut each rank's share of the table into its parts of batches."""
+    shares, each = split_evenly(n_rows, size), max(1, batch_size // size)
+    return [
+        [slice(min(s.start + at, s.stop), min(s.start + at + each, s.stop)) for s in shares]
+        for at in range(0, shares[0].stop - shares[0].start, each)
+    ]
 
 
 def _cut(parts: list[slice], size: int) -> list[slice]:

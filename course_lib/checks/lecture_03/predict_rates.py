@@ -66,7 +66,7 @@ class PredictRates(PredictTask):
                 ("square-root", root, math.sqrt(more)),
             ],
             "own_batch_sum": [
-                ("sum-grows", summed, more), ("turned-round", turned, 1 / more),
+                ("sum-grows", summed, more), ("sum-grows", summed, 1 / more),
                 ("square-root", root, math.sqrt(more)),
             ],
         }  # fmt: skip

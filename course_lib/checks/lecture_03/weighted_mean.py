@@ -24,6 +24,9 @@ class WeightedMean(Task):
         """Begin with unequal parts, then with ranks without examples."""
         yield Case(4, "1, 2, 3 and 4 examples", calls=1, settings={"counts": (1, 2, 3, 4), "n": 2})
         yield Case(4, "0, 5, 1 and 0 examples", settings={"counts": (0, 5, 1, 0), "n": 2})
+        yield Case(
+            4, "300, 2, 70,000 and 0 examples", settings={"counts": (300, 2, 70_000, 0), "n": 2}
+        )
         for number, size in enumerate(ALL_SIZES):
             for n in (1, 3, 50):
                 counts = np.random.default_rng([secret, size, n]).integers(0, 9, size=size)
@@ -82,10 +85,20 @@ class WeightedMean(Task):
         ):  # fmt: skip
             yield Mistake(hint_id, text, [value] * size)
         yield Mistake("own-only", "every rank returns its own mean: nothing is combined", grads)
+        for small in (np.int8, np.int16, np.uint8, np.uint16):
+            wrapped = int(np.sum(np.array(counts).astype(small), dtype=small))
+            if wrapped not in (0, total):
+                yield Mistake("overflow", "the number of examples does not fit into the dtype in "
+                              "which it travels: np.array([float(n_examples)])",
+                              [weighted / wrapped] * size)  # fmt: skip
         if min(counts) > 0:
             yield Mistake(
                 "divides-by-own", "divide by the number of all examples, not of this rank's",
                 [weighted / n for n in counts],
+            )  # fmt: skip
+            yield Mistake(
+                "divides-by-own", "P times this rank's number is not the number of all: the parts "
+                "differ; all-reduce the numbers, too", [weighted / n / size for n in counts],
             )  # fmt: skip
 
     def explain(
@@ -99,7 +112,7 @@ class WeightedMean(Task):
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a rank that leaves the others alone."""
-        return left_out(kind)
+        return left_out(kind, text)
 
 
 TASK = WeightedMean()

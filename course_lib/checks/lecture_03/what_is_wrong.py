@@ -1,5 +1,6 @@
 """Which mistake a training run made, from its log: parameters and examples of every rank."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,18 +11,25 @@ from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 ANSWERS = ("fine", "no broadcast", "no all-reduce", "other shuffles")
 
-_LOGS = (
-    (4, "fine", range(4)),
-    (4, "no broadcast", range(4)),
-    (4, "no all-reduce", range(4)),
-    (4, "other shuffles", range(4)),
-    (4, "no broadcast", (3,)),
-    (4, "no all-reduce", (2,)),
-    (3, "other shuffles", (2,)),
-    (2, "no broadcast", (1,)),
-    (2, "fine", ()),
+_LOGS: tuple[tuple[int, str, str], ...] = (
+    (4, "fine", ""),
+    (4, "no broadcast", "all ranks"),
+    (4, "no all-reduce", "all ranks"),
+    (4, "other shuffles", "all ranks"),
+    (4, "no broadcast", "rank 3"),
+    (4, "no all-reduce", "rank 2"),
+    (3, "other shuffles", "rank 2"),
+    (2, "no broadcast", "rank 1"),
+    (2, "fine", ""),
+    (1, "fine", ""),
+    (3, "no broadcast", "ranks 1 and 2, which differ by as much"),
+    (3, "no all-reduce", "rank 1, in the last step"),
+    (4, "other shuffles", "one example twice on rank 2"),
+    (4, "other shuffles", "one example on ranks 1 and 3, in one step"),
+    (4, "other shuffles", "one example in the first and in the last step"),
+    (4, "other shuffles", "two examples twice, with the same sum"),
 )
-"""How many ranks, what is wrong, and with which of them."""
+"""How many ranks, what is wrong, and with whom."""
 
 
 class WhatIsWrong(Task):
@@ -36,13 +44,13 @@ class WhatIsWrong(Task):
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with logs in which all ranks make the mistake; then only one does."""
-        for number, (size, wrong, ranks) in enumerate([*_LOGS, *_LOGS]):
+        for number, (size, wrong, who) in enumerate([*_LOGS, *_LOGS]):
             seed = 0 if number < len(_LOGS) else secret + number
-            who = "all ranks" if len(ranks) == size else f"rank {ranks[0]}" if ranks else "nobody"
-            label = f"a log of {size} ranks"
+            label = "a log of 1 rank" if size == 1 else f"a log of {size} ranks"
+            told = f"{wrong}, {who}" if who else "nothing is wrong"
             yield Case(
-                1, label if seed else f"{label}: {_told(wrong, who)}", seed=seed, calls=1,
-                alone=True, settings={"size": size, "wrong": wrong, "ranks": tuple(ranks)},
+                1, label if seed else f"{label}: {told}", seed=seed, calls=1, alone=True,
+                settings={"size": size, "wrong": wrong, "who": who},
             )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
@@ -93,33 +101,56 @@ class WhatIsWrong(Task):
         )  # fmt: skip
 
 
-def _told(wrong: str, who: str) -> str:
-    return "nothing is wrong" if wrong == "fine" else f"{wrong}, {who}"
-
-
-def _log(rng: np.random.Generator, size: int, wrong: str, ranks: Sequence[int]) -> tuple[Any, Any]:
+def _log(rng: np.random.Generator, size: int, wrong: str, who: str) -> tuple[Any, Any]:
     """Fit a line with ``size`` ranks for an epoch of 3 steps, 2 examples a rank and step."""
     n_rows, n_steps = 6 * size, 3
     X, y = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
-    orders = np.tile(rng.permutation(n_rows), (size, 1))
+    rows = rng.permutation(n_rows).reshape(n_steps, size, 2)
     w = np.tile(rng.normal(size=2), (size, 1))
-    for rank in ranks:
-        if wrong == "other shuffles":
-            orders[rank] = np.roll(orders[rank], 1 + 2 * rank)
-        if wrong == "no broadcast":
-            w[rank, 1] += 1e-9 * (1 + rank)  # small enough to be missed by a tolerance
-    rows = np.array([order.reshape(n_steps, size, 2)[:, rank] for rank, order in enumerate(orders)])
+    ranks = range(size) if who == "all ranks" else [int(digit) for digit in re.findall(r"\d", who)]
+    if wrong == "other shuffles":
+        _shuffle(rows, who, ranks)
+    if wrong == "no broadcast":
+        _move_apart(w, ranks)
     weights = [w.copy()]
     for step in range(n_steps):
-        taken = rows[:, step]
+        taken = rows[step]
         errors = np.einsum("pbi,pi->pb", X[taken], w) - y[taken]
         grads = np.einsum("pb,pbi->pi", errors, X[taken]) / 2
         along = np.tile(grads.mean(axis=0), (size, 1))
-        if wrong == "no all-reduce":
+        if wrong == "no all-reduce" and ("last step" not in who or step == n_steps - 1):
             along[list(ranks)] = grads[list(ranks)]
         w = w - 0.1 * along
         weights.append(w.copy())
-    return np.array(weights), rows.swapaxes(0, 1)
+    return np.array(weights), rows
+
+
+def _shuffle(rows: Any, who: str, ranks: Sequence[int]) -> None:
+    """Let examples be taken twice, and as many not at all."""
+    flat = rows.reshape(-1)
+    if "twice on" in who:
+        rows[1, ranks[0], 1] = rows[1, ranks[0], 0]
+    elif "in one step" in who:
+        rows[1, ranks[1], 0] = rows[1, ranks[0], 0]
+    elif "in the last step" in who:
+        rows[-1, -1, 1] = rows[0, 0, 0]
+    elif "same sum" in who:  # 1 and 4 become 2 and 3
+        flat[flat == 1], flat[flat == 4] = 2, 3
+    else:
+        order = flat.copy()
+        for rank in ranks:
+            own = np.roll(order, 1 + 2 * rank).reshape(rows.shape)
+            rows[:, rank] = own[:, rank]
+
+
+def _move_apart(w: Any, ranks: Sequence[int]) -> None:
+    """Change starts by so little that a tolerance would miss it."""
+    if len(ranks) == 2:  # neither the mean over ranks nor the sum of parameters shows it
+        w[ranks[0]] += (1e-9, -1e-9)
+        w[ranks[1]] += (-1e-9, 1e-9)
+        return
+    for rank in ranks:
+        w[rank, 1] += 1e-9 * (1 + rank)
 
 
 TASK = WhatIsWrong()

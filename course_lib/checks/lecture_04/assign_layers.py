@@ -99,6 +99,9 @@ class AssignLayers(Task):
              [home for _, home in sorted(zip(by_size, _greedy(sizes, n_shards), strict=True))]),
             ("order-of-sizes", "the list is in the order of the layers, not of their sizes",
              [_greedy(sizes, n_shards)[i] for i in by_size]),
+            *(("equal-sizes", "two layers of equal size get one place: sizes.index finds the first "
+               "of them only; sort the numbers of the layers, not their sizes", homes)
+              for homes in _by_size_alone(sizes, n_shards)),
             ("to-the-fullest", "this gives each layer to the fullest shard, or to the last of "
              "several: take the one with least so far", [n_shards - 1] * len(sizes)),
         ):  # fmt: skip
@@ -130,6 +133,17 @@ def _greedy(sizes: Sequence[int], n_shards: int, order: Sequence[int] | None = N
         homes[i] = loads.index(min(loads))
         loads[homes[i]] += sizes[i]
     return homes
+
+
+def _by_size_alone(sizes: Sequence[int], n_shards: int) -> Iterator[list[int]]:
+    """Look layers up by their size, where several may have the same."""
+    homes, loads, of_size = [0] * len(sizes), [0] * n_shards, {}
+    for size in sorted(sizes, reverse=True):
+        shard = loads.index(min(loads))
+        loads[shard] += size
+        homes[sizes.index(size)] = of_size[size] = shard
+    yield homes
+    yield [of_size[size] for size in sizes]
 
 
 def _fullest(sizes: Sequence[int], homes: Sequence[int]) -> int:

@@ -130,13 +130,14 @@ class EarlyAnswers(Task):
     enough = "the trace's times are enough"
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with three workers and two steps, one as it should be and one not."""
+        """Begin with four workers and two steps, one as it should be and one not."""
         rng = np.random.default_rng([secret, 8])
         for program in _PROGRAMS:
-            for size in (4, 2, 3, 5, 8):
-                steps = 2 if size == 4 else int(rng.integers(3, 6))
+            for size in (5, 2, 3, 4, 8):
+                steps = 2 if size == 5 else int(rng.integers(3, 6))
+                workers = f"{size - 1} worker{'s' * (size > 2)}"
                 yield Case(
-                    1, f"{program}: {size - 1} worker(s), {steps} steps", calls=1, alone=True,
+                    1, f"{program}: {workers}, {steps} steps", calls=1, alone=True,
                     settings={"trace": _trace(program, size, steps)},
                 )  # fmt: skip
 

@@ -129,8 +129,9 @@ class ParameterServer(Task):
                 values,
             )
         before = other(steps=max(0, steps - 1))
-        yield Mistake("no-last-fetch", "the workers have the parameters from before the last step: "
-                      "let them fetch once more", [right] + [before] * workers)  # fmt: skip
+        yield Mistake("no-last-fetch", "the workers return the parameters from before the last "
+                      "step: fetch once more after the loop, and return what that brings",
+                      [right] + [before] * workers)  # fmt: skip
         yield Mistake(
             "own-step", "a worker does not take the step: the server does, and sends the result",
             [right, *(before - rate * gradient(before) for _, gradient, *_ in arguments[1:])],

@@ -57,10 +57,12 @@ class PredictNic(PredictTask):
         n_parameters, workers, servers = numbers
         n, others = 8 * n_parameters, workers - 1
         width = ("counts-numbers", "a float64 number has 8 bytes")
+        bits = ("bits", "these are bits: a float64 number has 8 bytes")
         one_way = ("one-way", "gradients come in, and parameters go out: both pass the NIC")
         return {
             "one_server": [
-                (*width, 2 * workers * n_parameters), (*one_way, workers * n),
+                (*bits, 16 * workers * n), (*width, 2 * workers * n_parameters),
+                (*one_way, workers * n),
                 ("counts-itself", "all the workers are on other ranks: P of them, not P - 1",
                  2 * others * n),
                 ("one-vector", "every worker has a gradient of its own: the NIC carries P of them",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.prediction import Alternative, PredictTask, short
 from course_lib.comm.simulated.networks import Network
 from course_lib.models.stand_in import StandIn
 
@@ -44,12 +44,13 @@ class PredictStep(PredictTask):
         rng = np.random.default_rng([secret, 7])
         for ratio in (0.2, 1.0, 5.0):  # of computing to what the NIC carries
             n_workers = int(rng.integers(2, 12))
-            n_bytes, bandwidth = 8 * int(rng.integers(4_000, 20_000)), 10 ** rng.uniform(8, 10)
+            n_bytes = 8 * int(rng.integers(4_000, 20_000))
+            bandwidth = short(10 ** rng.uniform(2, 4)) * 1e6
             nic_s = 2 * n_workers * n_bytes / bandwidth
             yield (
-                n_workers, n_bytes, float(ratio * nic_s * rng.uniform(0.8, 1.2)),
-                float(nic_s * rng.uniform(0.01, 0.1)), float(10 ** rng.uniform(-6, -4)),
-                float(bandwidth),
+                n_workers, n_bytes, short(ratio * nic_s * rng.uniform(0.8, 1.2)),
+                short(nic_s * rng.uniform(0.01, 0.1)), short(10 ** rng.uniform(-6, -4)),
+                bandwidth,
             )  # fmt: skip
 
     def measure(self, *numbers: Any) -> dict[str, Any]:
@@ -73,19 +74,17 @@ class PredictStep(PredictTask):
         right = max(computing_s, nic_s) + update_s
         wrong = [
             ("no-update", "the update is missing: nothing is fetched before it", right - update_s),
-            ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
-             computing_s + update_s),
-            ("one-chain", "only one of the two chains: the step lasts as long as the longer one",
-             nic_s + update_s),
-            ("one-chain", "this is the shorter of the two chains",
-             min(computing_s, nic_s) + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
-             "gradient do not add up", gradient_s + 2 * workers * on_nic_s + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
-             "gradient do not add up", gradient_s + nic_s + update_s),
-            ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
-             "gradient do not add up",
-             gradient_s + 2 * workers * (latency_s + on_nic_s) + update_s),
+            *(("one-chain", "only one of the two chains: the step lasts as long as the longer one",
+               chain_s + update_s) for chain_s in (computing_s, nic_s)),
+            ("both-chains", "both chains were added up: they run side by side, and the step lasts "
+             "as long as the longer one", computing_s + nic_s + update_s),
+            ("one-missing", "the last worker's gradient is pushed after all P fetches, so P + 1 "
+             "messages are on its chain: all P fetches, and its own push",
+             max(computing_s - latency_s - on_nic_s, nic_s) + update_s),
+            *(("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
+               "gradient do not add up", gradient_s + on_the_way_s + update_s)
+              for on_the_way_s in (2 * workers * on_nic_s, nic_s,
+                                   2 * workers * (latency_s + on_nic_s))),
             ("one-worker", "the pushes go through the server's NIC one after the other: P of them",
              gradient_s + 2 * (latency_s + on_nic_s) + update_s),
             ("no-latency", "the latencies are missing",

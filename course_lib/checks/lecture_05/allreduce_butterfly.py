@@ -9,6 +9,12 @@ from course_lib.checks.lecture_05.data import n_bytes
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price
 from course_lib.comm.simulated.networks import DEFAULT
 
+_NO_PARTNER = Hint(
+    "no-such-partner",
+    "the partner is comm.rank ^ distance: ^ flips one bit, and with Q ranks it never leaves 0 to "
+    "Q - 1; + and ** do",
+)
+
 
 class AllReduceButterfly(AllReduce):
     """Recursive doubling; ranks beyond a power of two hand over before, and are told after."""
@@ -42,7 +48,7 @@ class AllReduceButterfly(AllReduce):
     def budget(self, case: Case) -> Price:
         """Allow a round before and a round after, however the ranks beyond find their hosts."""
         price, log_q = self.price(case), case.workers.bit_length() - 1
-        return price._replace(rounds=log_q + 2 * (case.workers > 2**log_q))
+        return price._replace(rounds=log_q + 2 * (case.workers > 2**log_q), seconds=None)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise missing rounds, and doubled sums."""
@@ -72,8 +78,11 @@ class AllReduceButterfly(AllReduce):
         return _beyond(case, f"; {hint.text}" if hint and hint.id == "wrong-sum" else "")
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
-        """Point at the ranks beyond a power of two."""
-        return None if _is_power_of_2(case.workers) else _beyond(case)
+        """Point at the partner's number, and at the ranks beyond a power of two."""
+        if _is_power_of_2(case.workers):
+            wrong = case.workers > 1 and "must be a" in text
+            return _NO_PARTNER if wrong else None
+        return _beyond(case)
 
 
 def _is_power_of_2(number: int) -> bool:

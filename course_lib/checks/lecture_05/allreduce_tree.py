@@ -58,9 +58,8 @@ class AllReduceTree(AllReduce):
         return Price(messages, messages * n, busiest * n, seconds if full else None, 2 * depth)
 
     def budget(self, case: Case) -> Price:
-        """Leave time for long messages, which wait until their receive is posted."""
-        price = self.price(case)
-        return price._replace(seconds=price.seconds and 2 * price.seconds)
+        """Allow any time: the rounds say enough."""
+        return self.price(case)._replace(seconds=None)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise what goes wrong on a tree."""

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.comparator import Difference, first_difference
+from course_lib.checks.prediction import Alternative, PredictTask, plain_number, short
+from course_lib.checks.task import Case, Given
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import Network
 
@@ -36,7 +38,8 @@ class PredictCrossover(PredictTask):
     def _unforeseen(self, secret: int) -> Any:
         rng = np.random.default_rng([secret, 6])
         for n_workers in (4, 8, 16):
-            yield n_workers, float(10 ** rng.uniform(-6, -3)), float(10 ** rng.uniform(7, 10))
+            latency_us, megabytes_per_s = 10 ** rng.uniform(0, 3), 10 ** rng.uniform(1, 4)
+            yield n_workers, short(latency_us) * 1e-6, short(megabytes_per_s) * 1e6
 
     def measure(self, *numbers: Any) -> dict[str, Any]:
         """Time both at two lengths, and let the lines through them meet."""
@@ -60,6 +63,25 @@ class PredictCrossover(PredictTask):
         )
         n_bytes = (ring_s - butterfly_s) / (butterfly_slope - ring_slope)
         return {"n_bytes": n_bytes, "seconds": ring_s + ring_slope * n_bytes}
+
+    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
+        """Take a whole number of bytes beside the exact one, and the time there."""
+        wrong = super().compare(case, arguments, got)
+        right = self.expected(case, arguments)[0]
+        given = plain_number(got[0].get("n_bytes")) if isinstance(got[0], dict) else None
+        if not isinstance(given, int | float) or not float(given).is_integer():
+            return wrong
+        if abs(given - right["n_bytes"]) > 1 + 1e-9 * given:
+            return wrong
+        n_workers, latency_s, bandwidth = case.settings["numbers"]
+        there_s = math.log2(n_workers) * (latency_s + given / bandwidth)
+        found = [
+            first_difference(
+                [{"n_bytes": given, "seconds": seconds}], got, n_terms=self.rounding_terms
+            )
+            for seconds in (right["seconds"], there_s)
+        ]
+        return found[0] if all(found) else None
 
     def alternatives(self, *numbers: Any) -> Mapping[str, Sequence[Alternative]]:
         """Know the usual mistakes."""

@@ -145,6 +145,9 @@ class WastedBytes(Task):
             ("whole-vector", _WHOLE, [max(0, s - 2 * n) for s in sent]),
             ("below-zero", "a rank that sends less than a ring's wastes nothing: 0, not less",
              [s - needed for s in sent]),
+            ("below-zero", "a rank that sends less than a ring's wastes nothing: 0; abs() makes a "
+             "saving a waste", [abs(s - needed) for s in sent]),
+            ("bits", "bytes are asked for, not bits", [8 * max(0, s - needed) for s in sent]),
             ("received", "these are the bytes that each rank received; count those it sent",
              [max(0, r - needed) for r in trace.bytes_received()]),
             ("alike", "the ranks need not send alike: count for each of them",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
+from course_lib.checks.prediction import short
 
 
 class BestWorkers(ChoiceTask):
@@ -38,14 +39,20 @@ class BestWorkers(ChoiceTask):
     def _unforeseen(self, secret: int) -> Any:
         rng = np.random.default_rng([secret, 64])
         for _ in range(4):
-            example_s, latency_s = 10 ** rng.uniform(-4, -2), 10 ** rng.uniform(-5, -3)
-            n_bytes, bandwidth = int(10 ** rng.uniform(5, 8)), 10 ** rng.uniform(8.5, 10)
-            yield (int(rng.integers(10, 200)), float(example_s), n_bytes, float(latency_s),
-                   float(bandwidth))  # fmt: skip
+            example_ms, latency_us = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(1, 3)
+            n_bytes, bandwidth = 10 ** rng.uniform(5, 8), 10 ** rng.uniform(8.5, 10)
+            yield (int(rng.integers(10, 200)), short(example_ms) * 1e-3, int(short(n_bytes)),
+                   short(latency_us) * 1e-6, short(bandwidth))  # fmt: skip
 
     def measure(self, *numbers: Any) -> dict[str, Any]:
         """Try every number of workers from one to one an example."""
         return _least(numbers[0], _time_s(*numbers))
+
+    def given(self, choice: int, *numbers: Any) -> dict[str, Any] | None:
+        """Take any number of workers whose step is as short as the shortest."""
+        time_s, least_s = _time_s(*numbers), self.measure(*numbers)["seconds"]
+        fits = 1 <= choice <= numbers[0] and math.isclose(time_s(choice), least_s, rel_tol=1e-9)
+        return _at(choice, time_s) if fits else None
 
     def wrong_answers(self, *numbers: Any) -> Sequence[Wrong]:
         """Know the usual mistakes."""
@@ -63,6 +70,9 @@ class BestWorkers(ChoiceTask):
             ("one-half", "a ring has two halves: 2 (P - 1) steps with a chunk each",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + _ring_s(n, n_bytes, alpha, beta) / 2)),
+            ("N-steps", "a ring takes P - 1 steps in each half, not P",
+             _least(batch, lambda n: -(-batch // n) * example_s
+                    + 2 * n * (alpha + n_bytes / n * beta))),
             ("whole-vectors", "a ring's steps carry chunks of n_bytes / P, not n_bytes",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + 2 * (n - 1) * (alpha + n_bytes * beta))),
@@ -79,8 +89,10 @@ class BestWorkers(ChoiceTask):
             ("smooth", "the root is where the smooth function is smallest; whole examples and "
              "whole workers move it: compare T for all P",
              _at(min(batch, max(1, round(smooth))), right)),
-            ("cheapest", "one worker is the cheapest, and most efficient; the fastest is asked "
-             "for", _at(1, right)),
+            ("cheapest", "one worker is the cheapest; the fastest is asked for. Or was the batch "
+             "not shared out, ceil(batch / P) examples for each?", _at(1, right)),
+            ("last-left-out", "batch workers are possible, too: range(1, batch + 1)",
+             _least(max(1, batch - 1), right)),
         ]  # fmt: skip
 
 

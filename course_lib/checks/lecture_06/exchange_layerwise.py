@@ -131,6 +131,9 @@ class ExchangeLayerwise(Task):
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice ranks that exchange different layers, or none."""
+        if "'tuple' object" in text:
+            return Hint("a-pair-each", "backward yields two values, the layer's number and its "
+                        "gradient: for layer, gradient in backward(comm)")  # fmt: skip
         if "without having started" in text:
             return Hint("all-must-start", "every rank must call comm.start equally often")
         if "broadcast together" in text or kind == "MessageMismatchError":

@@ -1,5 +1,5 @@
 # class: B10
-# hint: returns-own
+# hint: result-dropped
 def allreduce_butterfly(comm, array):
     core = 1 << (comm.size.bit_length() - 1)
     if comm.rank >= core:

@@ -1,5 +1,5 @@
 # class: A4
-# hint: not-in-messages
+# hint: other-verb
 def allreduce_ring(comm, array):
     everybody = comm.shared_array((comm.size, *array.shape), array.dtype)
     everybody[comm.rank] = array

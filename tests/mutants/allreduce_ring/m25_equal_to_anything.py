@@ -1,5 +1,5 @@
 # class: A7
-# hint: wrong-value
+# hint: result-dropped
 import numpy as np
 
 

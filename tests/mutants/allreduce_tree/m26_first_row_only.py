@@ -1,5 +1,5 @@
 # class: C7
-# hint: exception
+# hint: broadcast
 import numpy as np
 
 

@@ -1,5 +1,5 @@
 # class: B1
-# hint: returns-own
+# hint: result-dropped
 def exchange_layerwise(comm, backward, allreduce):
     gradients, pending = [], []
     for _, gradient in backward(comm):

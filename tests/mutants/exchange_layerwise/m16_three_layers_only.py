@@ -1,5 +1,5 @@
 # class: B5
-# hint: exception
+# hint: none-value
 def exchange_layerwise(comm, backward, allreduce):
     pending = [None] * 3
     for layer, gradient in backward(comm):

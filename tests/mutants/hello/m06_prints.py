@@ -1,5 +1,5 @@
 # class: A1
-# hint: returns-none
+# hint: prints-only
 
 
 def hello(comm):

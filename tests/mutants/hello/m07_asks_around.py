@@ -1,5 +1,5 @@
 # class: B15
-# hint: needless-messages
+# hint: other-verb
 import numpy as np
 
 

@@ -1,4 +1,4 @@
 # class: A1
-# hint: none
+# hint: constant
 def hidden_seconds(computing, exchanging):
     return 0.0

@@ -1,5 +1,5 @@
 # class: B4
-# hint: examples-lost
+# hint: generator
 
 
 def minibatches(n_examples, batch_size, rng):

@@ -1,5 +1,5 @@
 # class: A1
-# hint: wrong-value
+# hint: constant
 
 
 def noise_scale(gradients):

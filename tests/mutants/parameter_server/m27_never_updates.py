@@ -1,5 +1,5 @@
 # class: A1
-# hint: not-updated
+# hint: result-dropped
 import numpy as np
 
 

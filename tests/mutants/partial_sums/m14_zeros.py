@@ -1,5 +1,5 @@
 # class: A1
-# hint: wrong-value
+# hint: unused-argument
 import numpy as np
 
 

@@ -1,5 +1,5 @@
 # class: B13
-# hint: too-early
+# hint: too-few-messages
 import numpy as np
 
 

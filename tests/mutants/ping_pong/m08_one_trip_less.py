@@ -1,5 +1,5 @@
 # class: B4
-# hint: wrong-count
+# hint: too-few-messages
 import numpy as np
 
 

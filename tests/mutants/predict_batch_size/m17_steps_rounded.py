@@ -1,5 +1,5 @@
 # class: C3
-# hint: other-number
+# hint: rounded
 
 
 def predict_batch_size(step_us, example_us, fewest_steps, critical_size):

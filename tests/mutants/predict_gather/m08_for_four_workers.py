@@ -1,5 +1,5 @@
 # class: A5
-# hint: other-number
+# hint: constant
 
 
 def predict_gather(n_workers, n_numbers):

@@ -1,5 +1,5 @@
 # class: A5
-# hint: other-number
+# hint: constant
 def predict_nic(n_parameters, n_workers, n_servers):
     return {
         "one_server": 64_000,

@@ -1,5 +1,5 @@
 # class: A5
-# hint: other-number
+# hint: constant
 def predict_rates(n_before, n_after):
     return {
         "same_batch_mean": 1.0,

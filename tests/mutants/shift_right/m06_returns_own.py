@@ -1,5 +1,5 @@
 # class: A1
-# hint: returns-own
+# hint: result-dropped
 
 
 def shift_right(comm, x):

@@ -1,5 +1,5 @@
 # class: A4
-# hint: no-messages
+# hint: other-verb
 everybody = {}
 
 

@@ -1,4 +1,4 @@
 # class: A5
-# hint: false-alarm
+# hint: constant
 def what_is_wrong(weights, rows):
     return "no broadcast"

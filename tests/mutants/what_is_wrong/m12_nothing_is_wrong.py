@@ -1,4 +1,4 @@
 # class: A1
-# hint: some-rank-differs
+# hint: constant
 def what_is_wrong(weights, rows):
     return "fine"

@@ -1,3 +1,5 @@
+# class: C1
+# hint: hides-nan
 import numpy as np
 
 

@@ -1,0 +1,11 @@
+# class: C6
+# hint: false-alarm
+def diagnose_curve(losses, alone):
+    if (losses[0] != losses[0, 0]).any():
+        return "no broadcast"
+    if (losses != losses[:, :1]).any():
+        return "no all-reduce"
+    if (losses[:, 0] == alone).all():
+        return "fine"
+    change, right = abs(losses[1, 0] - losses[0, 0]), abs(alone[1] - alone[0])
+    return "sum for mean" if change > right else "divided twice"

@@ -1,0 +1,4 @@
+# class: C3
+# hint: misspelt
+def hello(comm):
+    return f"rank {comm.Rank} of {comm.Size}"

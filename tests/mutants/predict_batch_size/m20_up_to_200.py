@@ -1,0 +1,9 @@
+# class: B5
+# hint: other-number
+def predict_batch_size(step_us, example_us, fewest_steps, critical_size):
+    def time_us(size):
+        return fewest_steps * (1 + critical_size / size) * (step_us + example_us * size)
+
+    best = min(range(1, 201), key=time_us)
+    steps = fewest_steps * (1 + critical_size / best)
+    return {"best_size": best, "steps": steps, "time_us": time_us(best)}

@@ -1,0 +1,9 @@
+# class: C2
+# hint: wrong-names
+import numpy as np
+
+
+def tuned_batch(steps, sizes, rates, step_us, example_us):
+    times_us = np.median(steps, axis=2) * (step_us + example_us * sizes)[:, None]
+    size, rate = np.unravel_index(times_us.argmin(), times_us.shape)
+    return sizes[size], rates[rate], times_us[size, rate], rate in (0, len(rates) - 1)

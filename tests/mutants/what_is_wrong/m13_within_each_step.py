@@ -1,0 +1,11 @@
+# class: B5
+# hint: rows
+import numpy as np
+
+
+def what_is_wrong(weights, rows):
+    differs = (weights != weights[:, :1]).any(axis=(1, 2))
+    if differs.any():
+        return "no broadcast" if differs[0] else "no all-reduce"
+    twice = any(len(np.unique(step)) < step.size for step in rows)
+    return "other shuffles" if twice else "fine"
