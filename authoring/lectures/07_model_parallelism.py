@@ -267,7 +267,8 @@ assert held == flow("GPipe").held == [8] * 4
 # does rank 0 of 4 hold activations?
 
 # %%
-guess_held = predict("1F1B, 4 ranks, 8 micro-batches: how many does rank 0 hold at most?", "")
+guess_held = predict("1F1B, 4 ranks, 8 micro-batches: how many does rank 0 hold at most?",
+                     "micro-batches")
 guess_held
 
 # %%
@@ -403,7 +404,7 @@ explore(lecture_07.schedule_flow,
 # Find a setting in which GPipe is the fastest of the five. Here is the whole range:
 
 # %%
-explore(lecture_07.latency_chart, microbatches=knob([8, 16, 32], label="micro-batches M"),
+explore(lecture_07.latency_chart, microbatches=knob([4, 8, 16], label="micro-batches M"),
         ranks=knob([2, 4], label="ranks P", start=4))  # fmt: skip
 
 # %% tags=["how-we-know"]

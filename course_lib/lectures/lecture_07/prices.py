@@ -15,7 +15,7 @@ from course_lib.viz import Chart, chart
 
 __all__ = ["latency_chart", "price", "real_steps", "schedule_flow"]
 
-_LATENCIES_MS = [k / 20 for k in range(21)]
+_LATENCIES_MS = (0, 0.1, 0.25, 0.5, 0.75, 1)
 
 
 def price(made: Flow) -> dict[str, Any]:
@@ -94,7 +94,9 @@ def latency_chart(
     )  # fmt: skip
 
 
-def real_steps(ranks: int = 2, microbatches: int = 8) -> Chart:
+def real_steps(
+    ranks: int = 2, microbatches: int = 8, width: int = 512, rows: int = 1024
+) -> Chart:
     """Train on processes of this computer: whole, in parts one after the other, and in pipelines.
 
     Parameters
@@ -103,6 +105,8 @@ def real_steps(ranks: int = 2, microbatches: int = 8) -> Chart:
         How many processes.
     microbatches : int, default: 8
         Into how many a batch is cut.
+    width, rows : int, default: 512 and 1024
+        How many units each of eight layers has, and how many examples a batch.
 
     Returns
     -------
@@ -111,9 +115,9 @@ def real_steps(ranks: int = 2, microbatches: int = 8) -> Chart:
         differ.
     """
     rng = np.random.default_rng(7)
-    model = deep_mlp(*[512] * 9, dtype="float32")
-    job = model, rng.normal(size=(1024 * 6, 512)), rng.integers(0, 512, 1024 * 6)
-    plan = Plan(batch_size=1024)
+    model, n_examples = deep_mlp(*[width] * 9, dtype="float32"), 6 * rows
+    job = model, rng.normal(size=(n_examples, width)), rng.integers(0, width, n_examples)
+    plan = Plan(batch_size=rows)
     pipelines: dict[str, Callable[[int, int], Schedule]] = {"GPipe": gpipe, "1F1B": one_f_one_b}
     traces = {
         "one process": run(model_parallel, *job, plan, workers=1).trace,
