@@ -147,20 +147,6 @@ def test_two_branches_gain_inside_a_machine_and_hardly_between_machines():
     assert "1.94 times" in lecture_07.branches(networks.nvlink_4).title
 
 
-def test_a_module_of_pytorch_makes_what_the_layers_make():
-    import torch
-
-    model, X, _ = lecture_07.row_of_layers(3, 16)
-    module = lecture_07.as_module(model, range(3))
-    x = X
-    for number in range(3):
-        x, _ = model.parts[number].forward(model.initial_of(number), x)
-    found = module(torch.tensor(X)).detach().numpy()
-    np.testing.assert_allclose(found, x, rtol=0, atol=1e-12)
-    shorter = lecture_07.as_module(model, range(2))(torch.tensor(X)).detach().numpy()
-    assert np.abs(shorter - x).max() > 1e-3
-
-
 def test_a_row_of_layers_in_a_pipeline_is_trained_as_a_whole():
     model, X, y = lecture_07.row_of_layers(4, 16)
     plan = Plan(batch_size=64)

@@ -49,14 +49,14 @@ class FewestMicrobatches(ChoiceTask):
             return next((M for M in tried if fits(M)), batch)
 
         def small_enough(M: int) -> bool:
-            return 100 * (P - 1) <= percent * (M + P - 1)
+            return percent * (M + P - 1) >= 100 * (P - 1)
 
         M = first(small_enough)
         right = _answer(P, batch, M)
-        over_m = first(lambda M: 100 * (P - 1) <= percent * M)
-        strict = first(lambda M: 100 * (P - 1) < percent * (M + P - 1))
+        over_m = first(lambda M: percent * M >= 100 * (P - 1))
+        strict = first(lambda M: percent * (M + P - 1) > 100 * (P - 1))
         whole = first(small_enough, all_numbers=True)
-        with_p = first(lambda M: 100 * P <= percent * (M + P))
+        with_p = first(lambda M: percent * (M + P) >= 100 * P)
         powers = first(lambda M: small_enough(M) and M & (M - 1) == 0)
         known: list[Wrong] = [
             ("no-divisor", "the parts must be equally large: the number of micro-batches divides "
@@ -73,16 +73,22 @@ class FewestMicrobatches(ChoiceTask):
              _answer(P, batch, max(_divisors(batch)[:-1], default=1))),
             ("powers-of-two", "divisors that are no powers of two are divisors, too",
              _answer(P, batch, powers)),
-            ("microbatches-held", "examples are asked for: micro-batches held, times the examples "
-             "of one", {"microbatches": M, "held": min(P, M)}),
-            ("as-gpipe", "1F1B does not hold the whole batch: P micro-batches on rank 0",
-             {"microbatches": M, "held": batch}),
-            ("never-more-than-all", "no more than all M are held",
-             {"microbatches": M, "held": P * (batch // M)}),
-            ("one-part", "that is one micro-batch; rank 0 holds P of them at most",
-             {"microbatches": M, "held": right["held"] // min(P, M)}),
+            *_wrongly_held(P, batch, M),
         ]  # fmt: skip
         return [wrong for wrong in known if wrong[2] != right]
+
+
+def _wrongly_held(P: int, batch: int, M: int) -> list[Wrong]:
+    return [
+        ("microbatches-held", "examples are asked for: micro-batches held, times the examples "
+         "of one", {"microbatches": M, "held": min(P, M)}),
+        ("as-gpipe", "1F1B does not hold the whole batch: P micro-batches on rank 0",
+         {"microbatches": M, "held": batch}),
+        ("never-more-than-all", "no more than all M are held",
+         {"microbatches": M, "held": P * (batch // M)}),
+        ("one-part", "that is one micro-batch; rank 0 holds P of them at most",
+         {"microbatches": M, "held": batch // M}),
+    ]  # fmt: skip
 
 
 def _divisors(n: int) -> list[int]:

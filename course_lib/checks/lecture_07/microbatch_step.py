@@ -63,23 +63,12 @@ class MicrobatchStep(Task):
         sizes = [len(part) for part in parts]
         weighted = sum(n * g for n, g in zip(sizes, grads, strict=True))
 
-        def walked(scales: Sequence[float]) -> Array:
-            at = w
-            for part, scale in zip(parts, scales, strict=True):
-                at = at - rate * scale * _mean_gradient(at, X[part], y[part])
-            return at
-
         def stepped(gradient: Any) -> list[Array]:
             return [w - rate * gradient]
 
         yield Mistake("unchanged", "these are the parameters as they came", [w])
+        yield from _walks(w, X, y, M, rate)
         for hint_id, text, values in (
-            ("other-weights", "each part sees other parameters: update once, after the last part",
-             [walked([1.0] * M)]),
-            ("other-weights", "each part sees other parameters: update once, after the last part",
-             [walked([n / len(y) for n in sizes])]),
-            ("other-weights", "each part sees other parameters: update once, after the last part",
-             [walked([1 / M] * M)]),
             ("mean-of-means", "the mean of the parts' means is the batch's only where all parts "
              "are equally large: weight each by its examples", stepped(sum(grads) / M)),
             ("means-added-up", "each part's gradient is a mean already: their sum is about M "
@@ -128,6 +117,17 @@ class MicrobatchStep(Task):
             return Hint("empty-part", "a part is empty: cut the batch into exactly microbatches "
                         "parts")  # fmt: skip
         return None
+
+
+def _walks(w: Array, X: Array, y: Array, M: int, rate: float) -> Iterator[Mistake]:
+    """Update after each part, however it is weighted."""
+    parts = np.array_split(np.arange(len(y)), M)
+    for weights in ([1.0] * M, [len(part) / len(y) for part in parts], [1 / M] * M):
+        at = w
+        for part, weight in zip(parts, weights, strict=True):
+            at = at - rate * weight * _mean_gradient(at, X[part], y[part])
+        yield Mistake("other-weights", "each part sees other parameters: update once, after the "
+                      "last part", [at])  # fmt: skip
 
 
 def _mean_gradient(w: Array, X: Array, y: Array) -> Array:

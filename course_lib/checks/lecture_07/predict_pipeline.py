@@ -75,22 +75,28 @@ class PredictPipeline(PredictTask):
                 ("one-message", "a message over each of the P - 1 cuts, there and back",
                  right + 2 * message),
             ],
-            "held_by_gpipe": [
-                ("as-1f1b", "GPipe sends all micro-batches forward before the first comes back",
-                 min(P, M)),
-                ("half", "the first backward pass begins after all forward passes", M / 2),
-                ("all-ranks", "of one rank", P * M),
-            ],
-            "held_by_1f1b": [
-                ("never-more-than-all", "there are no more than M micro-batches: the smaller of "
-                 "both", P),
-                ("last-rank", "that is the last rank; rank 0 lets in P before the first is back",
-                 1),
-                ("one-too-few", "the P - 1 that it lets in first, and the one with which it then "
-                 "takes turns", min(P - 1, M)),
-                ("as-gpipe", "1F1B goes back with a micro-batch as soon as it can", M),
-            ],
+            **_of_what_is_held(P, M),
         }  # fmt: skip
+
+
+def _of_what_is_held(P: int, M: int) -> Mapping[str, Sequence[Alternative]]:
+    return {
+        "held_by_gpipe": [
+            ("as-1f1b", "GPipe sends all micro-batches forward before the first comes back",
+             min(P, M)),
+            ("half", "the first backward pass begins after all forward passes", M / 2),
+            ("all-ranks", "of one rank", P * M),
+        ],
+        "held_by_1f1b": [
+            ("never-more-than-all", "there are no more than M micro-batches: the smaller of "
+             "both", P),
+            ("last-rank", "that is the last rank; rank 0 lets in P before the first is back",
+             1),
+            ("one-too-few", "the P - 1 that it lets in first, and the one with which it then "
+             "takes turns", min(P - 1, M)),
+            ("as-gpipe", "1F1B goes back with a micro-batch as soon as it can", M),
+        ],
+    }  # fmt: skip
 
 
 TASK = PredictPipeline()

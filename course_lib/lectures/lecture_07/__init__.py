@@ -6,7 +6,6 @@ from course_lib.lectures.lecture_07.prices import latency_chart, price, real_ste
 from course_lib.lectures.lecture_07.splits import (
     BYTES_A_PARAMETER,
     SIZES,
-    as_module,
     branches,
     branches_s,
     row_of_layers,
@@ -17,7 +16,6 @@ __all__ = [
     "NAMES",
     "SIZES",
     "Flow",
-    "as_module",
     "branches",
     "branches_s",
     "eager_1f1b",

@@ -150,7 +150,8 @@ def _wait(rank: int, peer: int, start: Fraction, end: Fraction) -> Wait:
 
 def flow(
     schedule: str | Callable[[int, int], Schedule], ranks: int = 4, microbatches: int = 8,
-    latency_ms: float = 0, forward: float = 1, input_gradient: float = 1, weight_gradient: float = 1,
+    latency_ms: float = 0, forward: float = 1, input_gradient: float = 1,
+    weight_gradient: float = 1,
 ) -> Flow:  # fmt: skip
     """Work out a step of a pipeline whose ranks are alike.
 

@@ -17,7 +17,7 @@ from course_lib.trace.trace import Trace
 from course_lib.training import Plan
 from course_lib.viz import Timeline, timeline
 
-__all__ = ["BYTES_A_PARAMETER", "SIZES", "as_module", "branches", "branches_s", "row_of_layers"]
+__all__ = ["BYTES_A_PARAMETER", "SIZES", "branches", "branches_s", "row_of_layers"]
 
 BYTES_A_PARAMETER = 16
 """While it is trained with Adam: weight, gradient and two averages, 4 bytes each."""
@@ -113,33 +113,3 @@ def branches(network: Network) -> Timeline:
          "one on each rank": _branched_run((0, 1), network)},
         title=f"{network.name}: two workers are {one_s / two_s:.2f} times as fast",
     )  # fmt: skip
-
-
-def as_module(model: Chain, layers: range) -> Any:
-    """Make PyTorch's module of some layers of a chain, with the same parameters.
-
-    Parameters
-    ----------
-    model : Chain
-        Fully connected layers.
-    layers : range
-        The numbers of those that are wanted.
-
-    Returns
-    -------
-    torch.nn.Sequential
-        With float64 parameters.
-    """
-    import torch
-
-    modules: list[torch.nn.Module] = []
-    for number in layers:
-        part = model.parts[number]
-        assert isinstance(part, FullyConnected)
-        linear = torch.nn.Linear(part.n_in, part.n_out, dtype=torch.float64)
-        weights, biases = part.unpack(model.initial_of(number))
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(weights))
-            linear.bias.copy_(torch.from_numpy(biases))
-        modules += [linear, torch.nn.ReLU()] if part.bends else [linear]
-    return torch.nn.Sequential(*modules)
