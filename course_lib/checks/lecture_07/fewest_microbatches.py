@@ -22,7 +22,7 @@ class FewestMicrobatches(ChoiceTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin where the usual mistakes all differ, then where a bubble is just small enough."""
-        return ((3, 960, 8), (5, 60, 25), (4, 48, 60), (4, 64, 20), (8, 512, 10), (1, 16, 5))
+        return ((3, 960, 8), (5, 60, 25), (4, 48, 60), (4, 64, 20), (8, 7, 50), (1, 16, 5))
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = np.random.default_rng([secret, 74])
