@@ -435,7 +435,7 @@ explore(lecture_07.schedule_flow,
 # Find a setting in which GPipe is the fastest of the five. Here is the whole range:
 
 # %%
-explore(lecture_07.latency_chart, microbatches=knob([4, 8, 16], label="micro-batches M"),
+explore(lecture_07.latency_chart, microbatches=knob([4, 8, 16], label="micro-batches M", start=8),
         ranks=knob([2, 4], label="ranks P", start=4))  # fmt: skip
 
 # %% tags=["how-we-know"]
