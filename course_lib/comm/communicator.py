@@ -6,6 +6,7 @@ methods whose names begin with an underscore. ``docs/from_mpi_and_torch.md`` has
 mpi4py and torch.distributed.
 """
 
+import math
 import reprlib
 import sys
 from abc import ABC, abstractmethod
@@ -623,6 +624,11 @@ class Communicator(ABC):
         kind = _dtype(dtype)
         if kind.kind not in "biufc":
             raise TypeError(f"dtype must be one of plain numbers, got {kind}")
+        if 0 in sizes and math.prod(filter(None, sizes)) * kind.itemsize >= 2**63:
+            raise ValueError(
+                "shape must have numbers whose product, but for zeros, is below 2**63 bytes, as "
+                f"every array of NumPy, got {_short(shape)} of {kind}"
+            )
         return self._shared_array(sizes, kind)
 
     def compute(self, label: str, flops: float | None = None) -> AbstractContextManager[None]:

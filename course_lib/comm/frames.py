@@ -9,12 +9,14 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
 
 __all__ = [
     "Frame",
     "frames_of",
     "frames_of_dump",
     "frames_of_stack",
+    "of_exception",
     "place",
     "render",
     "user_frame",
@@ -44,6 +46,11 @@ def frames_of(tb: TracebackType | None) -> tuple[Frame, ...]:
         for frame, line in traceback.walk_tb(tb)
     ]
     return _without_launcher(frames)
+
+
+def of_exception(error: BaseException, name: str) -> Any:
+    """Return what every exception has, without asking its class, which may be a learner's."""
+    return BaseException.__dict__[name].__get__(error)
 
 
 def frames_of_stack(frame: FrameType | None) -> tuple[Frame, ...]:

@@ -12,6 +12,7 @@ from course_lib import Lost, RankLost, Trace, run
 from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.errors import DeadlockError, PeerFinishedError, RunError, WorkerError
+from course_lib.comm.losses import LOST
 from course_lib.comm.result import WORKER_VARIABLE
 from course_lib.viz import player, to_html
 from tests.worlds import World
@@ -427,6 +428,19 @@ def test_a_circle_among_the_living_is_a_deadlock_as_ever(surviving):
     with pytest.raises(DeadlockError) as raised:
         surviving(work, workers=3)
     assert raised.value.cycle == [0, 1]
+
+
+def test_who_returns_what_cannot_travel_is_lost_and_the_others_go_on(surviving):
+    def work(comm):
+        if comm.rank == 1:
+            return (number for number in range(3))
+        return lost_in(comm.recv, 1)
+
+    result = surviving(work, workers=3)
+    assert result.values[::2] == [1, 1]
+    assert isinstance(result.values[1], Lost)
+    assert "rank 1 returned a generator, which cannot travel back" in result.values[1].reason
+    assert [(fault.rank, fault.kind) for fault in result.trace.faults] == [(1, LOST)]
 
 
 def test_who_waits_for_a_rank_that_has_returned_is_told_that_as_ever(surviving):
