@@ -4,10 +4,10 @@
 # After this you can
 #
 # - predict a pipeline's time, bubble and memory, and check them against its schedule
-# - write the order of 1F1B, and see why another one stops or idles
+# - write the order of 1F1B and carry it out, and see why another one stops or idles
 # - cut a batch into micro-batches without changing the step, and choose how many
 #
-# Four tasks, about one hour and a half in all.
+# Five tasks, about two hours in all.
 
 # %%
 import numpy as np
@@ -111,9 +111,8 @@ doubled = predict_pipeline(8, 16, 2, 4, 1)["gpipe_with_messages_ms"] / 2
 # of the rank behind.
 #
 # **Spec:** every micro-batch forward once and back once; rank r never holds more than P − r of them
-# (from its F to its B). **Budget:** no longer than 1F1B, where a B takes twice as long as an F. The
-# check carries your orders out on simulated ranks; if they wait for each other, or idle, it plays
-# what happened.
+# (from F to B). **Budget:** no longer than 1F1B, where a B takes twice as long as an F. The check
+# carries your orders out on simulated ranks, and plays what happens.
 
 
 # %% tags=["exercise"] name="order-1f1b"
@@ -194,7 +193,104 @@ flow(mine, 4, 8, latency_ms=0.25).player()
 # </details>
 
 # %% [markdown]
-# ## 3 · Find the bug: the same step in parts
+# ## 3 · Carry an order out
+#
+# Follow a rank's order, with messages. *Difficulty 3 of 3, 30 minutes.*
+#
+# `forward(m, x)` returns what this rank's stage makes of micro-batch m, `backward(m, slope)` the
+# slope in its inputs. Rank 0 has the examples; every other rank gets x from the rank before. The
+# slope comes from the rank behind; the last rank has the loss, and calls `backward(m, None)`.
+#
+# `comm.isend(array, dst)` begins to send and returns at once; `.wait()` on what it returned waits
+# until it is over. Plain `send` may wait until the other rank receives.
+#
+# **Spec:** each action of `order`, in this order; a list of what `backward` returned, by
+# micro-batch. **Budget:** one message over each cut for each micro-batch and direction.
+
+
+# %% tags=["exercise"] name="run-order"
+def run_order(comm, order, forward, backward, inputs):
+    """Do a rank's part of a step.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks; each is a stage, in their order. There may be only one.
+    order : list of str
+        This rank's actions, such as ``["F0", "F1", "B0", "B1"]``.
+    forward, backward : callable
+        The stage: ``forward(m, x)`` and ``backward(m, slope)``, each returns an array.
+    inputs : list of numpy.ndarray
+        On rank 0 the examples of each micro-batch; on the others an empty list.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        What ``backward`` has returned for micro-batch 0, 1, 2, ….
+    """
+    # BEGIN SOLUTION
+    before, after = comm.rank - 1, comm.rank + 1
+    slopes, going = {}, []
+    for action in order:
+        m = int(action[1:])
+        if action[0] == "F":
+            y = forward(m, comm.recv(before) if before >= 0 else inputs[m])
+            if after < comm.size:
+                going.append(comm.isend(y, after))
+        else:
+            slopes[m] = backward(m, comm.recv(after) if after < comm.size else None)
+            if before >= 0:
+                going.append(comm.isend(slopes[m], before))
+    for message in going:
+        message.wait()
+    return [slopes[m] for m in range(len(slopes))]
+    # END SOLUTION
+
+
+# %% tags=["check"]
+checks.run_order(run_order)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# One loop over `order`. For an F: where does x come from, and who needs what forward returns? For a
+# B the same, the other way.
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# `m = int(action[1:])`. Receive just before the call, and begin to send right after it:
+# `going.append(comm.isend(y, comm.rank + 1))`. After the loop wait for all of `going`.
+# </details>
+#
+# Now on real processes, with your orders of task 2:
+
+
+# %% tags=["raises-exception"]
+def three_stages(comm):
+    """Each stage doubles; the slope comes back doubled, too."""
+    order, inputs = order_1f1b(comm.rank, comm.size, 4), [np.full(2, m + 1.0) for m in range(4)]
+    return run_order(comm, order, lambda m, x: 2 * x,
+                     lambda m, slope: np.ones(2) if slope is None else 2 * slope,
+                     inputs if comm.rank == 0 else [])  # fmt: skip
+
+
+real = run(three_stages, workers=3, time_limit_s=30)
+[float(slopes[0][0]) for slopes in real.values]
+
+# %% [markdown]
+# **Without code.** With `send` in place of `isend`, GPipe's order works and 1F1B's may stop. Which
+# two ranks wait for each other, and in which action?
+#
+# <details><summary>Answer</summary>
+#
+# In 1F1B rank 0 sends micro-batch 1 forward while rank 1 sends the slope of micro-batch 0 back:
+# each waits until the other receives. In GPipe all that is sent at one time goes one way, and the
+# last rank receives.
+# </details>
+
+# %% [markdown]
+# ## 4 · Find the bug: the same step in parts
 #
 # Take the step of the whole batch with gradients of micro-batches. *Difficulty 2 of 3, 20 minutes.*
 #
@@ -297,7 +393,7 @@ def slope(w, X, y):
 # </details>
 
 # %% [markdown]
-# ## 4 · How many micro-batches?
+# ## 5 · How many micro-batches?
 #
 # Choose the fewest micro-batches with which the bubble is small enough. *Difficulty 2 of 3, 15
 # minutes.*

@@ -34,7 +34,7 @@ _SETS = {
         "critical_path", "exchange_layerwise", "hidden_seconds", "best_workers", "predict_bucket",
     ),
     "lecture_07": (
-        "predict_pipeline", "order_1f1b", "microbatch_step", "fewest_microbatches",
+        "predict_pipeline", "order_1f1b", "run_order", "microbatch_step", "fewest_microbatches",
     ),
 }  # fmt: skip
 _HOME = {task: name for name, tasks in _SETS.items() for task in tasks}

@@ -9,6 +9,8 @@ from course_lib.checks.lecture_07.fewest_microbatches import TASK as FEWEST
 from course_lib.checks.lecture_07.order_1f1b import TASK as ORDER
 from course_lib.checks.lecture_07.order_1f1b import carry_out
 from course_lib.checks.lecture_07.predict_pipeline import TASK as PIPELINE
+from course_lib.checks.lecture_07.run_order import TASK as RUN
+from course_lib.checks.verdict import measured_price
 from course_lib.comm.errors import DeadlockError
 from course_lib.lectures.lecture_07 import flow
 from course_lib.pipelines import Schedule, one_f_one_b
@@ -68,6 +70,48 @@ def test_a_report_of_an_order_has_no_line_of_the_check_and_a_trace_to_play() -> 
     assert ".py" not in repr(report)
     assert report.trace is not None
     assert report.trace.computes
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_reference_price_of_a_run_order_is_what_the_solution_costs(
+    number: int, solutions: dict[str, Any]
+) -> None:
+    case = list(RUN.cases(3))[number]
+
+    def one_call(comm: Any) -> Any:
+        return RUN.call(solutions["run_order"], comm, RUN.arguments(case, comm.rank, 0))
+
+    cost = measured_price(run(one_call, workers=case.workers, backend="simulated"), 1)  # type: ignore[arg-type]
+    assert cost._replace(rounds=None) == RUN.price(case)
+
+
+def test_plain_sends_carry_out_gpipe_and_stop_in_1f1b(solutions: dict[str, Any]) -> None:
+    class Impatient:
+        """A communicator whose isend waits, as send does."""
+
+        def __init__(self, comm: Any) -> None:
+            self._comm = comm
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._comm, name)
+
+        def isend(self, array: Any, dst: int) -> Any:
+            self._comm.send(array, dst)
+            return self
+
+        def wait(self) -> None:
+            return None
+
+    def one_call(comm: Any, case: Any) -> Any:
+        arguments = RUN.arguments(case, comm.rank, 0)
+        return RUN.call(solutions["run_order"], Impatient(comm), arguments)
+
+    cases = {case.settings["kind"]: case for case in RUN.cases(0) if case.workers == 4}
+    there = {"workers": 4, "backend": "simulated", "rendezvous": True}
+    assert run(one_call, cases["gpipe"], **there).values
+    first = next(case for case in RUN.cases(0) if case.settings["kind"] == "1f1b")
+    with pytest.raises(DeadlockError, match=r"rank \d waits in send"):
+        run(one_call, first, **there)
 
 
 def test_the_colleague_s_step_is_wrong_in_two_ways(solutions: dict[str, Any]) -> None:

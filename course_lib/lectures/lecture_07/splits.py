@@ -88,8 +88,10 @@ def branches_s(network: Network) -> tuple[float, float]:
 
     Returns
     -------
-    one_s, two_s : float
-        With both branches on one worker, and with one on each.
+    one_s : float
+        With both branches on one worker.
+    two_s : float
+        With one branch on each of two.
     """
     return _branched_run((0, 0), network).end_s, _branched_run((0, 1), network).end_s
 
