@@ -259,7 +259,7 @@ checks.run_order(run_order)
 #
 # <details><summary>Hint 2</summary>
 #
-# `m = int(action[1:])`. Receive just before the call, and begin to send right after it:
+# `m = int(action[1:])`. Receive right before the call, and begin to send right after it:
 # `going.append(comm.isend(y, comm.rank + 1))`. After the loop wait for all of `going`.
 # </details>
 #

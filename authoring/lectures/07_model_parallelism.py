@@ -63,8 +63,8 @@ SCHEDULES = list(lecture_07.NAMES)  # GPipe, 1F1B, …
 # two running averages, 4 bytes each. *Activations* come on top: what each layer keeps of its
 # forward pass, because the backward pass needs it.
 #
-# Data parallelism does not help here: every worker has the whole model. (Sharding the
-# optimizer's state over workers does; lecture 08 has it.) How many GPUs of 80 GB does it take to
+# Data parallelism does not help here: every worker has the whole model. (It does help to shard the
+# optimizer's state over workers, as lecture 08 will.) How many GPUs of 80 GB does it take to
 # hold the 175 billion parameters of GPT-3 (Brown and others 2020), without any activation?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -125,9 +125,9 @@ player(in_a_row.trace, "line", title="Four layers on four ranks, one step", mome
 
 # %% [markdown]
 # Play it: at any time one rank computes and three wait. (Messages are short; *even steps* shows
-# them.) With $P$ equal stages each computes $1/P$
-# of the time, however large $P$ is. (Rank 0 less: nobody wants the slope in the examples.) The
-# model fits, and nothing is faster than with one GPU that is large enough.
+# them.) With $P$ equal stages each computes $1/P$ of the time, however large $P$ is; rank 0 less,
+# because nobody wants the slope in the examples. The model fits, and nothing is faster than with
+# one GPU that is large enough.
 #
 # What crosses a cut are *activations*: 64 examples with 256 numbers of 8 bytes, 131 KB, and their
 # slope on the way back. No parameter is ever sent. A stage's part of the step:
@@ -163,8 +163,9 @@ assert np.abs(in_parts - whole.w).max() < 1e-14 < np.abs(whole.w - model.initial
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: branches, 3 minutes</summary>
 #
-# Ask for a net with branches (Inception, two towers, experts). Then move to 1 Gbit/s: 33 KB cost as
-# much as six small layers. What would make it worth a worker again? Larger layers, a larger batch.
+# Ask for a net with branches (Inception, two towers, experts). Then move to 1 Gbit/s: a message of
+# 33 KB takes about as long as six small layers forward. What would make a second worker worth it
+# again? Larger layers.
 # </details>
 
 # %%
@@ -413,13 +414,14 @@ guess_idle.compare(flow("ZB-H1").idle_ms)
 
 # %% [markdown]
 # $(P-1)(F + I - W)$: while a rank drains, it has W left to do. *ZB-V* also places two stages on
-# each rank, down and up again: rank 0 has the first stage and the last. Play it: is anybody idle?
+# each rank, down and up again: rank 0 has the first stage and the last. Play it, with messages that
+# take no time: is anybody idle? (*Even steps* shows the messages.)
 
 # %%
-flow("ZB-V", ranks=4, microbatches=8, latency_ms=0.25).player()
+flow("ZB-V", ranks=4, microbatches=8).player()
 
 # %% [markdown]
-# All five, with messages that take no time:
+# All five, still with messages that take no time:
 
 # %%
 table({name: price(flow(name)) for name in SCHEDULES},
@@ -431,7 +433,8 @@ table({name: price(flow(name)) for name in SCHEDULES},
 # the next step while others still work on this one; what needs all ranks, as the gradient's norm
 # does, is checked afterwards.
 #
-# And it is zero only if F, I and W take equally long and messages no time. Try both:
+# And it is zero for F, I and W that take equally long, messages that take no time, and $2P - 1$
+# micro-batches or more. Try others:
 
 # %%
 explore(lecture_07.schedule_flow,
@@ -458,6 +461,9 @@ for P, M in ((2, 8), (4, 8), (4, 16), (8, 16)):
     assert v.held == [P] * P
     late = flow("ZB-V", P, M, latency_ms=0.25)
     assert price(late)["idle between first and last action, ms"] > 0
+    enough = [flow("ZB-V", P, M) for M in (2 * P - 2, 2 * P - 1)]
+    own = [price(made)["idle between first and last action, ms"] for made in enough]
+    assert own[0] > 0 == own[1]
 unequal = [lecture_07.schedule_flow("ZB-V", 4, 8, 0, w) for w in (0.5, 1.5)]
 assert all(price(made)["idle between first and last action, ms"] > 0 for made in unequal)
 fastest = {c: min(SCHEDULES, key=lambda name: flow(name, latency_ms=c).ms) for c in (0, 1)}
@@ -560,7 +566,7 @@ lecture_07.real_steps()
 # The bars move from run to run, more so while other programs run: two ranks can compute at the same
 # time only where two cores are free. Compare with $9/16$ of the second bar. What is missing: small
 # products of matrices are slower for each example, and the processor that computes is also the one
-# that copies. And 1F1B, which waits at every turn, feels each delay of the other process.
+# that copies.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code
