@@ -121,17 +121,17 @@ class RunOrder(Task):
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Look first at what was done, then at what came out."""
-        right = self.expected(case, arguments)
-        for rank, value in enumerate(got):
-            if not isinstance(value, dict) or value["done"] == right[rank]["done"]:
+        for rank, (order, *_) in enumerate(arguments):
+            _, done = _parts(got[rank])
+            if done == order:
                 continue
-            if sorted(value["done"]) == sorted(right[rank]["done"]):
+            if sorted(done) == sorted(order):
                 return Hint("other-order", f"rank {rank} works in another order than it was given: "
                             "go through order from its first action to its last")  # fmt: skip
-            return Hint("not-every-action", f"rank {rank} has done {len(value['done'])} actions, "
-                        f"{len(right[rank]['done'])} were asked for: each once, with the number "
-                        "of its micro-batch")  # fmt: skip
-        slopes = got[wrong.rank or 0]["slopes"]
+            return Hint("not-every-action", f"rank {rank} has done {len(done)} actions, "
+                        f"{len(order)} were asked for: each once, with the number of its "
+                        "micro-batch")  # fmt: skip
+        slopes, _ = _parts(got[wrong.rank or 0])
         if slopes is None:
             return Hint("returns-none", "does every path through the function end in a return?")
         if not isinstance(slopes, list) or len(slopes) != case.settings["microbatches"]:
@@ -180,6 +180,13 @@ class _Stage:
     def _take_time(self, word: str, action: str) -> None:
         with self.comm.compute(f"{word} {action}", flops=_SECONDS[action[0]] * _SPEED):
             self.done.append(action)
+
+
+def _parts(value: Any) -> tuple[Any, list[str]]:
+    """Take apart what ``call`` has put together: the function's result, and what was done."""
+    if not isinstance(value, dict) or not isinstance(value.get("done"), list):
+        return None, []
+    return value.get("slopes"), [str(action) for action in value["done"]]
 
 
 def _forward(rank: int, m: int, x: Array) -> Array:
