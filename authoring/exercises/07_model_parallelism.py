@@ -8,6 +8,9 @@
 # - cut a batch into micro-batches without changing the step, and choose how many
 #
 # Five tasks, about two hours in all.
+#
+# Before: [lecture 07](../notebooks/07_model_parallelism.ipynb). Then: lecture 08, which is not
+# written yet.
 
 # %%
 import numpy as np
@@ -468,3 +471,10 @@ for most in (30, 10):
 # operations. The formula knows nothing of that: a pass of half the examples takes more than half
 # the time.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Lecture 08 is not written yet. Before: [lecture 07](../notebooks/07_model_parallelism.ipynb).
+# Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell,
+# and `python -m course_lib progress` in a terminal.

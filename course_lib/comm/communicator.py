@@ -582,6 +582,14 @@ class Communicator(ABC):
             )
         return self._start(_begin_after, (after, fn, args))
 
+    @property
+    def run_name(self) -> str:
+        """A name that this run has alone, the same in all lives of all ranks, for what they keep.
+
+        Empty where a run does not survive losses.
+        """
+        return ""
+
     def shared_array(self, shape: int | Sequence[int], dtype: Any = "float64") -> NDArray[Any]:
         """Return an array of zeros whose memory all ranks of this communicator share.
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from course_lib.words.repeats import repeats
+
 __all__ = [
     "Frame",
     "frames_of",
@@ -33,6 +35,7 @@ _LIBRARIES = (
 )
 _OF_A_NEW_THREAD = ("_bootstrap", "_bootstrap_inner", "run")
 _MOST_FRAMES = 40
+_MOST_PARTNERS = 4  # that call each other
 _AT_END = "settle_all"  # where a function that has returned waits for what it has begun
 
 Frame = tuple[str, int, str]
@@ -112,11 +115,17 @@ def place(frame: Frame | None) -> str:
 
 
 def render(frames: tuple[Frame, ...]) -> str:
-    """Lay out frames with their source lines, as Python does, notebook cells by their number."""
+    """Lay out frames with their source lines, as Python does, notebook cells by their number.
+
+    Functions that call themselves, or each other, are told once.
+    """
     lines = []
-    for frame in frames:
-        source = linecache.getline(frame[0], frame[1]).strip()
-        lines.append(f"  {place(frame)}, in {frame[2]}")
-        if source:
-            lines.append(f"    {source}")
+    for block, times in repeats(frames, longest=_MOST_PARTNERS):
+        for frame in block:
+            source = linecache.getline(frame[0], frame[1]).strip()
+            lines.append(f"  {place(frame)}, in {frame[2]}")
+            if source:
+                lines.append(f"    {source}")
+        if times > 1:
+            lines.append("  ... and the same again, many times")
     return "\n".join(lines)

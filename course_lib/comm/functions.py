@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import reprlib
 from typing import Any
 
 __all__ = ["check_function"]
@@ -26,8 +27,8 @@ def check_function(fn: Any, args: tuple[Any, ...], first: str = "comm") -> None:
     """
     if not callable(fn):
         raise TypeError(
-            f"fn must be a function that takes a communicator, got {fn!r} ({type(fn).__name__}); "
-            "pass the function itself, without calling it"
+            f"fn must be a function that takes a communicator, got {reprlib.repr(fn)} "
+            f"({type(fn).__name__}); pass the function itself, without calling it"
         )
     kind, name = _called(fn)
     if inspect.iscoroutinefunction(kind) or inspect.isasyncgenfunction(kind):

@@ -191,6 +191,18 @@ def test_a_rank_that_is_started_again_is_talked_to_after_the_loss_was_told(survi
     assert [m.src for m in result.trace.messages if m.received_s is not None] == [1, 0]
 
 
+def test_a_run_has_a_name_of_its_own_in_all_lives_of_all_ranks(surviving):
+    def work(comm):
+        if comm.rank == 1 and not comm.incarnation:
+            die("killed")
+        return comm.run_name, comm.incarnation
+
+    names = [surviving(work, restart=1).values for _ in range(2)]
+    assert all(len({name for name, _ in values}) == 1 for values in names)
+    assert [life for _, life in names[0]] == [0, 1]
+    assert names[0][0][0] != names[1][0][0] != ""
+
+
 def test_a_server_serves_replicas_that_are_lost_again_and_again(surviving):
     def work(comm, n_pulls):
         if comm.rank == 0:

@@ -80,6 +80,7 @@ def test_wrong_answer_is_rejected_with_the_right_hint(path: Path) -> None:
     report = getattr(checks, path.parent.name)(load(path))
     assert report.status == "failed", report
     assert report.hint_id == header(path, "hint"), report
+    assert len(repr(report).splitlines()) <= 30
     assert report.fault is not None
     assert report.fault.says
     assert report.fault.hint.text
@@ -102,7 +103,7 @@ def test_right_answer_is_accepted_for_many_seeds(path: Path) -> None:
 
 
 def test_no_two_sets_have_a_task_of_the_same_name() -> None:
-    names = Counter(name for tasks in checks._SETS.values() for name in tasks)
+    names = Counter(name for tasks in checks.SETS.values() for name in tasks)
     assert [name for name, times in names.items() if times > 1] == []
 
 

@@ -284,7 +284,8 @@ class EventLoop:
                 "communicator that it was given as its first argument, or one split from that"
             )
         raise RuntimeError(
-            f"{verb}() of rank {flow.rank} was called from another greenlet or rank than "
-            "its own; on the simulator a rank is one flow of control, and so is every function "
-            "that it starts: call verbs only from the function that the communicator was given to"
+            f"{verb}() of rank {flow.rank} was called by another rank, or in another flow "
+            "of control, than its own; on the simulator a rank is one flow of control, and so is "
+            "every function that it starts: call verbs only from the function that the "
+            "communicator was given to"
         )

@@ -12,7 +12,8 @@ from course_lib.models.chain import Chain
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.fully_connected import FullyConnected
 from course_lib.models.published import PUBLISHED, parameters_and_flops
-from course_lib.planning.branches import BranchingNet, place_branches, train_branches
+from course_lib.planning.branches import BranchingNet, place_branches
+from course_lib.planning.train_branches import train_branches
 from course_lib.trace.trace import Trace
 from course_lib.training import Plan
 from course_lib.viz import Timeline, timeline
