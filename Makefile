@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: setup lab test lint types notebooks check-generated bench soak
+.PHONY: setup lab test lint types notebooks check-generated bench browser soak
 
 setup:
 	@$(PYTHON) course.py setup
@@ -29,6 +29,9 @@ check-generated: setup
 
 bench: setup
 	$(VENV) -m benchmarks
+
+browser: setup
+	@$(PYTHON) course.py test tests/viz/test_lectures_in_lab.py -m every_lecture
 
 soak: setup
 	@$(PYTHON) course.py test tests -m soak --timeout=0 -o faulthandler_timeout=0

@@ -17,29 +17,29 @@ import nbformat
 
 from benchmarks.peers import ROOT, interrupts_afterwards
 
-__all__ = ["jupyterlab", "opened_notebook", "run_all"]
+__all__ = ["jupyterlab", "opened_notebook", "run_all", "write_notebook"]
 
 _TOKEN = "pictures"
-_NOTEBOOK = "pictures.ipynb"
 _TIME_LIMIT_S = 60.0
+_READY = """(path) => {
+  const { context, sessionContext } = window.jupyterapp?.shell?.currentWidget ?? {};
+  return context?.path === path && sessionContext?.session?.kernel?.status === "idle";
+}"""
+_SHUT_DOWN = "() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"
 _QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }
 
 
 @contextlib.contextmanager
-def jupyterlab(home: Path, cells: list[str]) -> Iterator[str]:
-    """Start a server with one notebook, whose address is returned; it ends with the block.
+def jupyterlab(home: Path) -> Iterator[str]:
+    """Start a server, whose address is returned; it ends with the block.
 
     Parameters
     ----------
     home : pathlib.Path
-        A folder for all that it writes; it is made where there is none.
-    cells : list of str
-        The notebook's code.
+        The folder with its notebooks, and for all that it writes.
     """
-    home.mkdir(exist_ok=True)
-    _write_notebook(home / _NOTEBOOK, cells)
     settings = home / "CONFIG_DIR" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps(_QUIET))
@@ -55,7 +55,8 @@ def jupyterlab(home: Path, cells: list[str]) -> Iterator[str]:
             _stop(server)
 
 
-def _write_notebook(path: Path, cells: list[str]) -> None:
+def write_notebook(path: Path, cells: list[str]) -> None:
+    """Write a notebook of this code."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells])
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     nbformat.write(notebook, path)
@@ -106,8 +107,8 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 
 
 @contextlib.contextmanager
-def opened_notebook(browser: Any, address: str) -> Iterator[Any]:
-    """Open the notebook in a page, with a kernel that is ready; nothing may leave this machine."""
+def opened_notebook(browser: Any, address: str, name: str) -> Iterator[Any]:
+    """Open a notebook in a page, with a kernel that is ready; nothing may leave this machine."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     asked = []
 
@@ -120,14 +121,12 @@ def opened_notebook(browser: Any, address: str) -> Iterator[Any]:
 
     page = context.new_page()
     page.route("**/*", only_local)
-    page.goto(f"{address}lab/tree/{_NOTEBOOK}?token={_TOKEN}")
-    page.wait_for_function(
-        "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
-        "?.status === 'idle'",
-        timeout=1000 * _TIME_LIMIT_S,
-    )
+    # In a workspace of its own, else JupyterLab opens what was open before, too.
+    page.goto(f"{address}lab/workspaces/{Path(name).stem}/tree/{name}?token={_TOKEN}")
+    page.wait_for_function(_READY, arg=name, timeout=1000 * _TIME_LIMIT_S)
     try:
         yield page
+        page.evaluate(_SHUT_DOWN)
     finally:
         context.close()
     assert asked == [], asked

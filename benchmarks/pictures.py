@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.browser import chromium, count_frames, why_missing
-from benchmarks.lab import jupyterlab, opened_notebook, run_all
+from benchmarks.lab import jupyterlab, opened_notebook, run_all, write_notebook
 from benchmarks.plan import Plan, Progress
 from benchmarks.samples import Key, Samples
 from course_lib import run
@@ -33,6 +33,7 @@ _LOOK_S = 2.0
 _LEAST_MOVED = 0.9
 _N_MOVES = 40
 _SHORTEST = 8000
+_NOTEBOOK = "pictures.ipynb"
 _CELLS = [
     "from benchmarks.pictures import mapped_and_reduced; mapped_and_reduced()",
     "from benchmarks.pictures import explored_ring; explored_ring()",
@@ -98,10 +99,11 @@ def measure_pictures(plan: Plan, progress: Progress, samples: Samples) -> None:
                 page.goto(path.as_uri())
                 _add_frames(samples, f"{what}, saved page", page.locator(".lm-player"))
                 page.close()
-        with jupyterlab(Path(name) / "lab", _CELLS) as address:
+        write_notebook(Path(name) / _NOTEBOOK, _CELLS)
+        with jupyterlab(Path(name)) as address:
             for round_ in range(plan.rounds):
                 progress.step("pictures: JupyterLab")
-                with opened_notebook(browser, address) as page:
+                with opened_notebook(browser, address, _NOTEBOOK) as page:
                     _measure_in_lab(page, round_, samples)
 
 

@@ -222,7 +222,7 @@ checks.shift_right(shift_right)
 # <details><summary>Hint 2</summary>
 #
 # There are two cures. `comm.sendrecv(array, dst, src)` sends and receives at the same time. Or
-# let at least one rank receive before it sends: the circle is broken there.
+# let at least one rank receive before it sends: the cycle is broken there.
 # </details>
 #
 # Now on real processes, with messages of 8 MB:

@@ -3,7 +3,7 @@
 #
 # After this you can
 #
-# - partition rows among any number of workers, and sum a gradient over your shard
+# - partition rows over any number of workers, and sum a gradient over your shard
 # - combine parts of unequal size rightly, and see at once when somebody does not
 # - write a whole training run from send and receive, and predict what it sends
 #

@@ -30,7 +30,7 @@ from course_lib.viz import timeline
 # Predict the bytes on a NIC in one step, for four places of the server. *Difficulty 1 of 3, 10
 # minutes.*
 #
-# W workers, float64 parameters. In a step every worker fetches all parameters and pushes a gradient
+# P workers, float64 parameters. In a step every worker fetches all parameters and pushes a gradient
 # as long. What passes through a NIC counts whether it comes in or goes out, so the two are added.
 #
 # **Spec:** the bytes in and out of one NIC, in one step. **Budget:** no messages. `n_parameters`
@@ -46,7 +46,7 @@ def predict_nic(n_parameters, n_workers, n_servers):
     n_parameters : int
         How many float64 numbers the model has.
     n_workers : int
-        How many ranks compute gradients, W.
+        How many ranks compute gradients, P.
     n_servers : int
         How many shards of equal length there are in the third case.
 
@@ -54,8 +54,8 @@ def predict_nic(n_parameters, n_workers, n_servers):
     -------
     dict of str to int
         ``"one_server"``: one dedicated server, besides the workers; ``"on_a_worker"``: one of the
-        W workers serves as well; ``"one_of_the_servers"``: one of ``n_servers`` dedicated servers
-        with a shard each; ``"a_shard_on_each"``: each of the W workers keeps one of W shards.
+        P workers serves as well; ``"one_of_the_servers"``: one of ``n_servers`` dedicated servers
+        with a shard each; ``"a_shard_on_each"``: each of the P workers keeps one of P shards.
     """
     # BEGIN SOLUTION
     n_bytes, others = 8 * n_parameters, n_workers - 1
@@ -80,9 +80,9 @@ checks.predict_nic(predict_nic)
 #
 # <details><summary>Hint 2</summary>
 #
-# With a shard of n / W bytes on each of the W workers, a rank has two roles. As server it gets W −
-# 1 pieces of gradients and sends W − 1 shards. As worker it fetches W − 1 shards and pushes W − 1
-# pieces. Four times (W − 1) / W · n.
+# With a shard of n / P bytes on each of the P workers, a rank has two roles. As server it gets P −
+# 1 pieces of gradients and sends P − 1 shards. As worker it fetches P − 1 shards and pushes P − 1
+# pieces. Four times (P − 1) / P · n.
 # </details>
 #
 # Now on real processes, three workers and ten steps. The server sends the model once more at the
@@ -107,7 +107,7 @@ print("predicted for a step:", predicted)
 #
 # <details><summary>Answer</summary>
 #
-# A shard on each: 4(W − 1)/W · n in and out together, and half of that each way.
+# A shard on each: 4(P − 1)/P · n in and out together, and half of that each way.
 # </details>
 
 # %% [markdown]
@@ -120,7 +120,7 @@ print("predicted for a step:", predicted)
 # the sum. After the last step everybody fetches once more.
 #
 # **Spec:** `w = w - learning_rate * sum(gradient_r(w) for all workers r)`, `steps` times; the same
-# bits on every rank. **Budget:** W(2 · steps + 1) messages as long as `w`, in 2 · steps + 1 rounds.
+# bits on every rank. **Budget:** P(2 · steps + 1) messages as long as `w`, in 2 · steps + 1 rounds.
 # Only `send`, `recv`, `recv_any` and `sendrecv`. Two ranks at least.
 
 
@@ -384,8 +384,8 @@ for n_shards in (2, 4, 10):
 # 20 minutes.*
 #
 # A message takes the latency and n bytes over the bandwidth. Two chains run through a step. One
-# computes: the first fetch, the gradient, then W pushes one after the other (each waits for its
-# receive: a latency each). The other is the NIC: W parameters out, without a pause, then W pushes,
+# computes: the first fetch, the gradient, then P pushes one after the other (each waits for its
+# receive: a latency each). The other is the NIC: P parameters out, without a pause, then P pushes,
 # again with a latency each. The longer one counts. Then the server updates.
 #
 # **Spec:** the seconds from one fetch to the next; and the part of them in which a worker computes.
@@ -435,17 +435,17 @@ checks.predict_step(predict_step)
 #
 # <details><summary>Hint 2</summary>
 #
-# Computing: gradient + (W + 1)(latency + n / bandwidth). NIC: 2W n / bandwidth + W latency.
+# Computing: gradient + (P + 1)(latency + n / bandwidth). NIC: 2P n / bandwidth + P latency.
 # </details>
 #
 # Now on the simulated Ethernet of the lecture, half a million bytes, a gradient of 3 ms:
 
 # %% tags=["raises-exception"]
 net, paper = networks.ethernet_10g, StandIn.of({"all": 62_500}, flops_per_example=3e7)
-for W in (2, 8, 32):
-    ours = predict_step(W, 500_000, 3e-3, 1.25e-5, net.latency_s, net.bandwidth_bytes_per_s)
-    ran = one_step(library_server, paper, workers=W, network=net).seconds
-    print(f"{W:2} workers: {ours['seconds'] * 1e3:6.3f} ms predicted", end=", ")
+for P in (2, 8, 32):
+    ours = predict_step(P, 500_000, 3e-3, 1.25e-5, net.latency_s, net.bandwidth_bytes_per_s)
+    ran = one_step(library_server, paper, workers=P, network=net).seconds
+    print(f"{P:2} workers: {ours['seconds'] * 1e3:6.3f} ms predicted", end=", ")
     print(f"{ran * 1e3:6.3f} ms simulated", end="")
     print(f", {ours['efficiency']:.0%} efficient")
 

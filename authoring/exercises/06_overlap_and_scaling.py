@@ -305,10 +305,10 @@ for exchange in (slow_exchange, exchange_layerwise):
 # Find the number of workers with the shortest step. *Difficulty 2 of 3, 20 minutes.*
 #
 # A batch is partitioned, as evenly as whole examples allow; the worker with the most examples sets
-# the pace. Then a ring adds up a gradient of n bytes: 2(N − 1) steps, and in each a latency and a
-# chunk of n/N bytes.
+# the pace. Then a ring adds up a gradient of n bytes: 2(P − 1) steps, and in each a latency and a
+# chunk of n/P bytes.
 #
-# **Spec:** the N from 1 to `batch` with the smallest T(N), and T there.
+# **Spec:** the P from 1 to `batch` with the smallest T(P), and T there.
 
 
 # %% tags=["exercise"] name="best-workers"
@@ -331,7 +331,7 @@ def best_workers(batch, example_s, n_bytes, latency_s, bandwidth_bytes_per_s):
     Returns
     -------
     dict of str to number
-        ``"workers"``: the best N; ``"seconds"``: the time of a step with it.
+        ``"workers"``: the best P; ``"seconds"``: the time of a step with it.
     """
 
     # BEGIN SOLUTION
@@ -375,7 +375,7 @@ for network in (networks.ethernet_10g, networks.ethernet_100g):
 # <details><summary>Answer</summary>
 #
 # Hardly. Near the best number, half of the workers are nearly as fast, and cost half. What one
-# pays for is N · T(N), and that only grows.
+# pays for is P · T(P), and that grows with P, but for the rounding up of examples.
 # </details>
 
 # %% [markdown]

@@ -7,7 +7,7 @@
 # - measure what a mini-batch is worth, and predict the batch size that trains fastest
 # - name what can be distributed: examples, weights, or whole trainings
 #
-# Part 1 takes 25 minutes, part 2 takes 16. Needs: one worker process, no GPU. You should have
+# Part 1 takes 28 minutes, part 2 takes 15. Needs: one worker process, no GPU. You should have
 # written a training loop in PyTorch. Before: [lecture 00](00_start_here.ipynb). Then: the
 # [exercises](../exercises/01_gradient_descent.ipynb), and [lecture 02](02_map_reduce.ipynb), where
 # four machines compute one gradient. Boxes quote a sentence of one of the course's sources, with a

@@ -7,7 +7,7 @@
 # - prove how few bytes an all-reduce can do with, and tell a ring from one that only looks like it
 # - choose an all-reduce for a network, a number of workers and a size, and say why
 #
-# Part 1 takes 21 minutes, part 2 takes 21. Needs: 8 processes, no GPU. You should have met `send`
+# Part 1 takes 23 minutes, part 2 takes 24. Needs: 8 processes, no GPU. You should have met `send`
 # and `recv` in [lecture 00](00_start_here.ipynb) and the server of [lecture
 # 04](04_parameter_server.ipynb). Then: the [exercises](../exercises/05_allreduce.ipynb) and
 # [lecture 06](06_overlap_and_scaling.ipynb).
@@ -24,6 +24,8 @@ from course_lib import networks, run
 from course_lib.collectives import ALLREDUCES, allreduce_ring
 from course_lib.costs import choose_allreduce, crossover, fit_line
 from course_lib.lectures import lecture_05
+from course_lib.lectures.lecture_00 import this_computer
+from course_lib.lectures.price_sheet import prices_so_far
 from course_lib.measure import both_worlds, overtaken_at, real_times, virtual_s, weigh
 from course_lib.viz import chart, claim, explore, knob, player, predict, source, table, timeline
 from course_lib.watch import watch_collective
@@ -34,10 +36,10 @@ network, N_BYTES = networks.ethernet_10g, 1_120_000
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture</summary>
 #
-# Run all cells before class: half a minute. Part 1, 21 minutes: the task 2, central 3, all-to-all
-# 4, tree 5, butterfly 3, ring 4 (PyTorch and the meter: show the results). Part 2, 22 minutes:
-# bound 4, slow link 3, crossover 5, three networks 4, 100 MB 3, game 3. In 40 minutes leave out:
-# all at once against in turn, real processes, what may be reduced.
+# Run all cells before class: half a minute. Part 1, 23 minutes: the task 2, central 3, all-to-all
+# 4, tree 5, butterfly 3, ring 4, meter 2 (of PyTorch show the result). Part 2, 24 minutes: bound 4,
+# slow link 3, crossover 5, few rounds 2, three networks 4, 100 MB 3, game 3. In 40 minutes leave
+# out: all at once against in turn, real processes, what may be reduced.
 #
 # Common misconceptions: "fewest rounds is fastest" (only for small vectors); "the ring is slow,
 # because a message goes all the way round" (P chunks travel at once); "right sum, right algorithm"
@@ -604,8 +606,8 @@ for P in (2, 4, 8, 16):
 # 2005) the ring adds $\frac{P-1}{P} n\gamma$, the butterfly $\log_2 P \; n\gamma$: n* becomes
 # smaller.
 #
-# Now real processes. We measure rounds of a butterfly on this computer, additions and all, fit α
-# and β, and predict n*:
+# Now real processes: n* by the α and β of lecture 00 (else stated ones), and by those that we fit
+# to rounds of a butterfly on this computer, additions and all.
 
 
 # %% tags=["nbval-ignore-output"] name="real-crossover"
@@ -613,11 +615,13 @@ sizes = [2**k for k in range(11, 22)]
 here = fit_line(
     list(zip(sizes, real_times(lecture_05.ten_rounds, sizes, repeats=15) / 10, strict=True))
 )
-n_star = 8 * here.alpha_s / here.beta_s_per_byte
+mine = this_computer()
+stars = {"n* by lecture 00": 8 * mine.latency_s / mine.beta_s_per_byte}
+stars["n* by the fit"] = 8 * here.alpha_s / here.beta_s_per_byte
 took = {name: real_times(ALLREDUCES[name], sizes, repeats=15) for name in ("butterfly", "ring")}
 chart(
     {name: list(zip(sizes, took[name] / took["butterfly"], strict=True)) for name in took},
-    points={"n* from α and β": (n_star, 1.0)}, x_log=True, x_label="bytes",
+    points={name: (n, 1.0) for name, n in stars.items()}, x_log=True, x_label="bytes",
     y_label="time / butterfly's", title="4 real processes of this computer",
     reference="butterfly",
 )  # fmt: skip
@@ -720,28 +724,16 @@ assert round(networks.nvlink_4.bandwidth_bytes_per_s / network.bandwidth_bytes_p
 # %% name="price-sheet"
 lecture_05.price_sheet([8_000, N_BYTES, 100_000_000], workers=8)
 
-# %% tags=["how-we-know"]
-# How we know: what the double tree costs at 100 MB, in four segments a half and in 16 KB
-unit_s = 100_000_000 * network.beta_s_per_byte
-sheet = {name: lecture_05.simulated_s(name, 8, 100_000_000) / unit_s
-         for name in ("double tree", "double tree, 16 KB", "ring", "tree")}  # fmt: skip
-assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
-assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
-times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
-         for f in ("double tree, 16 KB", "ring")}  # fmt: skip
-grown_by = {f: large / small for f, (small, large) in times.items()}
-assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
-
 # %% [markdown]
-# Our double tree in four large segments takes $4n\beta$, more than twice the ring: large messages
-# wait for their receive, and a parent serves one child after the other. In segments of 16 KB, which
-# leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8 KB
-# take twice as long on it, almost nine times as long on the ring. NCCL has it since version 2.4
+# Our double tree in four large segments takes $4n\beta$, over twice the ring: large messages wait
+# for their receive, and a parent serves one child after the other. In segments of 16 KB, which
+# leave at once, it takes $2.13\,n\beta$. Its latencies grow like $\log P$: from 8 to 64 ranks, 8
+# KB take twice as long on it, almost nine times as long on the ring. NCCL has it since version 2.4
 # (Jeaugey 2019).
 #
-# NCCL predicts, for every size, the time of each of its algorithms (ring, tree, in-network), and
-# takes the best; `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors,
-# halving-doubling for long ones (Thakur). Our `allreduce`, which leaves all-to-all out, too:
+# NCCL predicts the time of each of its algorithms (ring, tree, in-network), and takes the best;
+# `NCCL_ALGO=Ring` overrules it. MPICH takes the butterfly for short vectors, halving-doubling for
+# long ones (Thakur). Our `allreduce`, without all-to-all, and the price sheet by your α and β:
 
 # %% name="what-allreduce-chooses"
 rates = {"item_bytes": 8, "alpha_s": network.latency_s, "beta_s_per_byte": network.beta_s_per_byte}
@@ -751,6 +743,9 @@ chosen = {
     for P in (4, 7, 512)
 }
 table({f"{P} workers": row for P, row in chosen.items()})
+
+# %% tags=["nbval-ignore-output"] name="prices-so-far"
+prices_so_far(lecture=5)
 
 # %% [markdown]
 # ## What may be reduced?
@@ -787,6 +782,15 @@ assert all(list(of_case.values()).count(100) == 1 for of_case in points.values()
 totals = {a: sum(of_case[a] for of_case in points.values()) for a in lecture_05.OFFERED}
 assert max(totals.values()) < 600
 assert len({max(of_case, key=of_case.get) for of_case in points.values()}) == 5
+unit_s = 100_000_000 * network.beta_s_per_byte
+sheet = {name: lecture_05.simulated_s(name, 8, 100_000_000) / unit_s
+         for name in ("double tree", "double tree, 16 KB", "ring", "tree")}  # fmt: skip
+assert 3.9 < sheet["double tree"] < 4.1 < sheet["tree"]
+assert sheet["ring"] < 1.8 < sheet["double tree, 16 KB"] < 2.2
+times = {f: [lecture_05.simulated_s(f, P, 8_000) for P in (8, 64)]
+         for f in ("double tree, 16 KB", "ring")}  # fmt: skip
+grown_by = {f: large / small for f, (small, large) in times.items()}
+assert 1.9 < grown_by["double tree, 16 KB"] < 2.2 < 8.5 < grown_by["ring"] < 9
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code

@@ -7,7 +7,7 @@
 # - choose buckets, an order and a number of workers for a network before you run anything
 # - read a speed-up that somebody reports as an efficiency, and say what it stands on
 #
-# Part 1 takes 20 minutes, part 2 takes 16; plan twice that if you try everything. Needs: 4
+# Part 1 takes 20 minutes, part 2 takes 18; plan twice that if you try everything. Needs: 4
 # processes, no GPU. You should know the all-reduces of [lecture 05](05_allreduce.ipynb). Then: the
 # [exercises](../exercises/06_overlap_and_scaling.ipynb) and [lecture
 # 07](07_model_parallelism.ipynb), which splits the model.
@@ -26,6 +26,7 @@ from course_lib.collectives import ALLREDUCES
 from course_lib.data.digits import load_digits
 from course_lib.lectures import lecture_06
 from course_lib.lectures.lecture_06 import efficiency, in_order, in_turn, planned, step_s
+from course_lib.lectures.price_sheet import prices_so_far
 from course_lib.measure import dry_run, one_step
 from course_lib.models.mlp import mlp
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
@@ -43,7 +44,7 @@ resnet, googlenet = PUBLISHED["ResNet-50"], PUBLISHED["GoogLeNet"]
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 40 minutes</summary>
 #
-# Run all cells before class (half a minute). Part 1 is 20 minutes, part 2 is 16. To be shorter,
+# Run all cells before class (half a minute). Part 1 is 20 minutes, part 2 is 18. To be shorter,
 # leave out "Who goes first?" and the table of six cases.
 #
 # Before anything runs: draw three layers on the board, computing above, the network below. Let the
@@ -64,9 +65,16 @@ resnet, googlenet = PUBLISHED["ResNet-50"], PUBLISHED["GoogLeNet"]
 # step all-reduces the full gradient, whatever the batch size: so what counts is how much is
 # computed for each byte.
 #
-# 16 GPUs with 64 examples each, $4 \cdot 10^{12}$ flop/s (as in 2016), a ring on ten-gigabit
-# Ethernet: 0.8 ns a byte. A *dry run* simulates the real scheme with its real messages; the network
-# that is trained is a list of sizes.
+# 16 GPUs with 64 examples each, $4 \cdot 10^{12}$ flop/s (as in 2016), 4 bytes a parameter, a ring
+# on ten-gigabit Ethernet: 0.8 ns a byte. A *dry run* simulates the real scheme with its real
+# messages; the network that is trained is a list of sizes.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: compute, then communicate, 4 minutes</summary>
+#
+# Let the class divide: 64 × 4.3 Gflop by 4 Tflop/s, then 1.9 × 244 MB by 1.25 GB/s. Usual answers
+# lie far above 16 %. Then the sliders: bandwidth helps AlexNet most, and so do more examples.
+# </details>
 
 # %%
 sizes_of = {name: parameters_and_flops(PUBLISHED[name]) for name in lecture_06.SHOWN}
@@ -116,7 +124,8 @@ claim("3.8")
 # has 2 MB, the network 1 GB/s and no latency, so a ring needs $\frac32 \cdot 2 = 3$ ms for each.
 # First all computing, then all communication: $3 + 6 + 9 = 18$ ms.
 #
-# Now start each all-reduce when its layer is done, one after the other. When does the step end?
+# Now start each all-reduce when its layer is done, one after the other (the scheme `in_turn`). When
+# does the step end?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the last layer first, 6 minutes</summary>
@@ -128,7 +137,7 @@ claim("3.8")
 
 # %%
 three = [LayerSize(name, n_parameters=500_000, flops=3e9) for name in ("L1", "L2", "L3")]
-fast = networks.Network("1 GB/s", 0.0, 1e9, flops_per_s=1e12)
+fast = networks.Network("1 GB/s", latency_s=0.0, bandwidth_bytes_per_s=1e9, flops_per_s=1e12)
 guess_ms = predict("With overlap: how long does the step take?", "ms")
 guess_ms
 
@@ -140,7 +149,7 @@ guess_ms.compare(round(1e3 * overlapped.seconds, 3))
 # Press *play*. The upper run sends everything at the end, the lower one layer by layer.
 
 # %%
-buckets = {"at the end": math.inf, "layer by layer": 0}  # bytes
+buckets = {"at the end": math.inf, "layer by layer": 0}  # so many bytes wait for each other
 traces = {
     when: dry_run(in_turn, three, 4, 4, fast, bucket_bytes=n_bytes).trace
     for when, n_bytes in buckets.items()
@@ -177,7 +186,8 @@ assert np.abs(by_layer - at_once).max() < 1e-12 * np.abs(at_once).max()
 # the ring. Where is L2 when L1 is done?
 
 # %%
-alike = StandIn.of({"L1": 250_000, "L2": 250_000, "L3": 250_000}, flops_per_example=9e9)
+of_2_mb = {"L1": 250_000, "L2": 250_000, "L3": 250_000}  # these are sent with 8 bytes a number
+alike = StandIn.of(of_2_mb, flops_per_example=9e9)
 central = partial(in_turn, allreduce=ALLREDUCES["central"])
 through_server = lecture_06.one_step_of(central, alike, fast)
 player(through_server, "star", roles={0: "server"}, title="Layer by layer through a server")
@@ -185,6 +195,10 @@ player(through_server, "star", roles={0: "server"}, title="Layer by layer throug
 # %%
 around = lecture_06.one_step_of(in_turn, alike, fast)
 player(around, "ring", title="Layer by layer around a ring")
+
+# %% [markdown]
+# L1 is done at 9 ms. Through the server L2 has not even left: L3 keeps the server's NIC busy from 5
+# to 17 ms, six vectors of 2 ms. Around the ring L3 was there at 8 ms, and L2 is on its way.
 
 # %%
 claim("3.21")
@@ -199,6 +213,13 @@ claim("3.21")
 # GoogLeNet: 28 MB of gradients in 13 layers, 16 workers with 32 examples, and a slow start, $\alpha
 # = 0.2$ ms. Small buckets waste latency; what do huge ones waste? Which size is best: 0.1, 1, 10
 # MB, or all 28 in one?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: buckets, 3 minutes</summary>
+#
+# Vote on the four sizes. Most say 0.1 MB, "as early as possible". Ask what each all-reduce pays
+# besides its bytes; then drag the latency down: the small buckets catch up.
+# </details>
 
 # %%
 guess_bucket = predict("Which bucket makes the shortest step?", "MB")
@@ -237,15 +258,24 @@ assert of_mb[10] < min(of_mb[0.1], of_mb[28]) - 0.02
 # L2 and L1 at 5, 7 and 9 ms. Six orders are possible. Decide first: which makes the shortest step?
 # Then choose it below. (The upper run waits for all.)
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: who goes first, 4 minutes</summary>
+#
+# Two students fill in the network's lane on the board, for L3, L2, L1 and for L3, L1, L2. Where
+# does the next forward pass begin? Misconception: "L1 first, because it is needed first": nobody
+# has L1's gradient before 9 ms.
+# </details>
+
 # %%
 slower = replace(fast, name="0.6 GB/s", bandwidth_bytes_per_s=6e8)
 orders = ["L3, L2, L1", "L3, L1, L2", "L2, L3, L1", "L2, L1, L3", "L1, L2, L3", "L1, L3, L2"]
 explore(lambda order: in_order(three, slower, order), order=orders)
 
 # %% [markdown]
-# L3 leaves first: nobody else is ready. Then L1 overtakes L2, and its forward pass runs while L2 is
-# on its way: 19 ms instead of 20. Whoever waits for L1 before sending anything leaves the network
-# idle for 4 ms. ResNet-50 has more layers to shuffle; 16 workers, 32 examples each:
+# L3 leaves first: nobody else is ready. Then L1 overtakes L2: its sum is there at 15 ms, and its
+# forward pass, 1 ms, is over when L2's comes at 20. So a step takes 19 ms instead of 20. Whoever
+# waits for L1 before sending anything leaves the network idle for 4 ms. ResNet-50 has more layers
+# to shuffle; 16 workers, 32 examples each:
 
 # %%
 by_need = partial(priority, order=planned(resnet, 16, 32, cluster))
@@ -265,7 +295,16 @@ table({name: {"ms a step": round(ms, 1)} for name, ms in steps_ms.items()})
 #
 # In virtual time a NIC works while the processor computes. On this computer the workers' network is
 # its memory, and it is the processor that copies. What do you expect: by how much is a step shorter
-# with overlap?
+# with overlap? (Below the bars stands what the α and β that you measured in lecture 00, or stated
+# ones, say of the all-reduce: it is all that could be hidden.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: on real processes, 3 minutes</summary>
+#
+# Run it twice, so that they see the ratio move. Then the sentence below the bars: most of the step
+# is computing, so even perfect overlap would save little. In the sheet: 60 latencies, for ten
+# layers.
+# </details>
 
 # %% tags=["nbval-ignore-output"]
 lecture_06.real_steps()
@@ -276,6 +315,12 @@ lecture_06.real_steps()
 # something that would otherwise be idle: a NIC with DMA, spare cores, or a few of a GPU's
 # multiprocessors, on which NCCL adds up. What this computer can show is that the scheme is right:
 # the same weights, whatever happens first.
+#
+# The price sheet, complete: four workers, 1 MB each. Overlap hides bytes, and pays for it. How many
+# latencies has a ring of ten layers, one by one?
+
+# %% tags=["nbval-ignore-output"] name="price-sheet"
+prices_so_far(lecture=6)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · Scaling
@@ -317,7 +362,8 @@ explore(lecture_06.step_chart,
         batch=knob([64, 256, 1024], label="batch B", start=1024))  # fmt: skip
 
 # %% [markdown]
-# The best number lies near $P^*$, where the steps of $\lceil B/P \rceil$ allow it. And it is a poor
+# The best number lies near $P^*$, where the steps of $\lceil B/P \rceil$ allow it: from 342 to 511
+# workers one of them has three examples, so more than 342 only lengthen the ring. And it is a poor
 # place to be: the last doublings buy next to nothing. Who pays for the GPUs stops much earlier.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -331,6 +377,13 @@ explore(lecture_06.step_chart,
 # Without latency the $P$ drops out! If two workers do not pay, no number of them does. In how many
 # of these six cases do more workers *not* pay? (Digits: a perceptron with 32 hidden units on cores
 # of $10^{10}$ flop/s. For two workers, $2P\alpha = 4\alpha$.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: is it worth it, 3 minutes</summary>
+#
+# Have them compare three numbers in each row: Bc with 2nβ + 4α. Three rows pay. Ask what one would
+# change in the others: a larger batch, or a faster network.
+# </details>
 
 # %%
 cases = {name: lecture_06.worth(name) for name in lecture_06.CASES}
@@ -353,9 +406,9 @@ claim("2.19")
 
 # %% tags=["how-we-know"]
 # How we know: prices are simulated steps; each verdict is one; the formula is near the sweep's best
-whole = [LayerSize("all", *parameters_and_flops(resnet))]
+in_one = [LayerSize("all", *parameters_and_flops(resnet))]
 for P in (1, 4, 16, 64):
-    simulated = one_step(data_parallel, whole, workers=P, batch=1024, network=cluster)
+    simulated = one_step(data_parallel, in_one, workers=P, batch=1024, network=cluster)
     assert np.isclose(simulated.seconds, ten.time_s(P), rtol=1e-6)
 for name, (sizes, batch, gbit, rate) in lecture_06.CASES.items():
     there = {"batch": batch, "network": lecture_06.switch(gbit, flops_per_s=rate)}
@@ -375,6 +428,13 @@ assert [round(seconds, 2) for seconds in told] == [6.28, 0.16]
 # two things: for which numbers of workers is a server "40 to 50 % efficient", as one of our sources
 # has it? And where does the ring's curve flatten, and why?
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: strong and weak scaling, 2 minutes</summary>
+#
+# Ask for the definition first: what stays the same? Then switch to "strong" and let them say why
+# all curves fall: the same communication, less to compute for each worker.
+# </details>
+
 # %%
 explore(lecture_06.efficiency_chart,
         kind=knob(["weak: 64 each", "strong: 1,024 together"], label="scaling"),
@@ -384,8 +444,8 @@ explore(lecture_06.efficiency_chart,
 # In weak scaling at ten gigabits the server is there with four workers, and with no other number in
 # the picture. The ring's bytes approach $2n\beta$, so its curve flattens, until latency takes over
 # from some hundred workers on. "At best" means: all of it hides under the backward pass, and its
-# latency is paid once. Layers that leave one by one pay it each. An efficiency without its number
-# of workers says nothing.
+# latency is paid once. Layers that leave one by one pay it each. ("At least": a tree's formula is
+# an upper bound of its time.) An efficiency without its number of workers says nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 1,024 nodes with one example, or 16 with 64?
@@ -394,12 +454,19 @@ explore(lecture_06.efficiency_chart,
 # layers, one after the other, and 1,024 nodes with halving-doubling, the fastest there. Which part
 # of its step does one of 1,024 nodes compute? (6.1 ms for an example, 164 ms for the bytes.)
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: 1,024 or 16 nodes, 3 minutes</summary>
+#
+# 6 of 170 ms is read off before anything runs. Play, and ask who is finished first: 1,024 nodes,
+# after 170 ms in place of 394. Twice as fast, with 64 times as many.
+# </details>
+
 # %%
 guess_share = predict("1,024 nodes with one example: which part is computing?", "%")
 guess_share
 
 # %%
-swapping = ALLREDUCES["halving_doubling"]
+swapping, whole = ALLREDUCES["halving_doubling"], [LayerSize("all", *parameters_and_flops(resnet))]
 halving = partial(in_turn, bucket_bytes=math.inf, allreduce=swapping)
 crowd = efficiency(halving, whole, workers=1024, each=1, network=cluster)
 guess_share.compare(round(100 * crowd, 1))

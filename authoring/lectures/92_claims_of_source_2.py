@@ -73,7 +73,7 @@ def distance(w, other):
 # "Neural networks are inspired by the brain; shallow ones exist since the 1960s; deep ones are
 # popular because of GPUs and large data."
 #
-# **Verdict on 2.1: right,** as history goes; a citation settles it. Rosenblatt's perceptron (1958)
+# **Verdict on 2.1: right,** as history goes, by a citation. Rosenblatt's perceptron (1958)
 # had one layer that learned. Schmidhuber (2015) gives a longer history and credits earlier work.
 
 # %% [markdown]
@@ -658,7 +658,7 @@ table(cases)
 # "Further reading": the DistBelief paper, a survey of parallel deep learning, a blog, a crash
 # course, and PyTorch's pages on `nn.DataParallel`.
 #
-# **Verdict on 2.20: right,** as a reading list; a citation settles it. The page on
+# **Verdict on 2.20: right,** as a reading list, by a citation. The page on
 # `nn.DataParallel` itself sends its readers on to `DistributedDataParallel`.
 
 # %% [markdown]

@@ -155,7 +155,7 @@ table({seed: {"flatter": flat} for seed, flat in enumerate(flatter)})
 #
 # "Nearly all deep-learning models are trained with some variant of stochastic gradient descent."
 #
-# **Verdict on 3.5: right;** a citation settles it (Bottou, Curtis and Nocedal 2018). Of PyTorch's
+# **Verdict on 3.5: right,** by a citation (Bottou, Curtis and Nocedal 2018). Of PyTorch's
 # optimisers, LBFGS alone must evaluate the loss several times in a step.
 
 # %% [markdown]

@@ -17,7 +17,8 @@ def allreduce_double_tree(
 
     In a binary tree half of the ranks are leaves, which send once and then look on. So a second
     tree is laid over the same ranks, in which those leaves have the children. Each carries half of
-    the vector, in segments: one is handed up while children send the next; then all go down so.
+    the vector, in segments: one is reduced towards the root while children send the next; then
+    all are broadcast so.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""All-reduce on a binary tree: sums climb to the root, the total comes down again."""
+"""All-reduce on a binary tree: sums are reduced to the root, the total is broadcast."""
 
 from course_lib.collectives.arguments import check_combines, finish, working_copy
 from course_lib.comm.collective import collective

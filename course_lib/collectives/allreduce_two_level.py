@@ -18,7 +18,7 @@ def allreduce_two_level(
     """Combine the arrays of all ranks with as little traffic between hosts as possible.
 
     Links inside a host are faster than those between hosts. So the ranks of a host add up first;
-    then one of each, its leader, takes part in a ring between hosts; then leaders tell the others.
+    then one of each, its leader, takes part in a ring between hosts; then it broadcasts.
 
     Parameters
     ----------

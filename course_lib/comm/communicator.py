@@ -79,7 +79,7 @@ def in_another_thread(rank: int, verb: str, name: str) -> RuntimeError:
 
 
 class _Fixed:
-    """An attribute that nobody sets: it is read in ``__dict__``, as quickly as any other."""
+    """An attribute that nobody sets: it is read in ``__dict__``, as fast as any other."""
 
     def __set_name__(self, _: type, name: str) -> None:
         """Learn what it is called."""

@@ -1,6 +1,6 @@
 """Who waits for whom, told as a deadlock: the same sentences in every world.
 
-A world that finds a circle of waiting ranks describes each of them as a :class:`WaitingRank`; the
+A world that finds a wait-for cycle describes each of them as a :class:`WaitingRank`; the
 error, its hint and the graph it carries (to be drawn) are made here.
 """
 
@@ -134,14 +134,14 @@ def deadlock(
     who = "no rank can go on"
     if not all_wait:
         who = f"{listed([waiting.rank for waiting in inside])} cannot go on"
-    where = f"{len(cycles)} circles," if several else "the circle"
+    where = f"{len(cycles)} cycles," if several else "the cycle"
     lines = [f"deadlock: {who}, each waits for the next in {where} {_written(cycles)}:"]
     if not several and {*cycles[0]} == {inside[0].rank}:
         lines = [f"deadlock: what rank {inside[0].rank} has started waits for itself:"]
     for waiting in inside[:MOST_LINES]:
         lines += waiting.lines()
     if len(inside) > MOST_LINES:
-        more = f"  and {len(inside) - MOST_LINES:,} more ranks in the circle"
+        more = f"  and {len(inside) - MOST_LINES:,} more ranks in the cycle"
         lines.append(more + "s" * several)
     lines += dict.fromkeys(
         _hint({waiting.verb for waiting in circle}, eager_bytes) for circle in circles

@@ -32,8 +32,8 @@ def allreduce_central(size: int, length: int, items: Items) -> Price:
 def allreduce_direct(size: int, length: int, items: Items) -> Price:
     """Price 2 rounds in which everybody sends to everybody: 2(P-1)/P n on each NIC.
 
-    Where sends wait for receives, NICs stand idle in the first round while the message that is
-    next has no taker yet: (3P-4)/P n, an upper bound where P does not divide n.
+    Where sends wait for receives, NICs stand idle in the first round while the next message
+    waits for its receive: (3P-4)/P n, an upper bound where P does not divide n.
     """
     chunks = sorted(chunk_sizes(length, size))
     largest = chunks[-1] if size > 1 else 0

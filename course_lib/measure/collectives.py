@@ -122,6 +122,8 @@ def virtual_s(
     workers: int,
     n_bytes: int,
     network: Network = DEFAULT,
+    *,
+    rendezvous: bool = False,
     **options: Any,
 ) -> float:
     """Return the virtual seconds of one call.
@@ -136,6 +138,8 @@ def virtual_s(
         How long the vector of each rank is, a multiple of 8.
     network : Network, default: networks.ethernet_10g
         What connects them.
+    rendezvous : bool, default: False
+        Whether short messages, too, wait for their receive.
     **options
         What the collective takes besides.
 
@@ -144,12 +148,11 @@ def virtual_s(
     float
         Seconds of the simulator's clock.
     """
-    result = run(
+    return run(
         _call, collective, np.zeros(n_bytes // _ITEM_BYTES), options,
         workers=workers, backend="simulated", network=network, trace=False,
-        time_limit_s=_PATIENCE_S,
-    )  # fmt: skip
-    return result.elapsed_s
+        rendezvous=rendezvous, time_limit_s=_PATIENCE_S,
+    ).elapsed_s  # fmt: skip
 
 
 def weigh(

@@ -1,4 +1,4 @@
-"""What a schedule must be: complete, on the right ranks, and without a circle of waiting."""
+"""What a schedule must be: complete, on the right ranks, and without a wait-for cycle."""
 
 from collections import Counter
 

@@ -84,7 +84,7 @@ def choose_strategy(
     Cost: data T_c / P + ring(parameters); hybrid T_c / P + ring(parameters of convolutions) + two
     exchanges of B x n_inputs numbers for each split layer; model as ``predict`` says of the
     pipeline, with 1, 2, 4, … 64 micro-batches, the best of them. What is not looked at: memory,
-    messages hidden under computing, and that small micro-batches may compute less quickly.
+    messages hidden under computing, and that small micro-batches may compute more slowly.
 
     Examples
     --------

@@ -52,7 +52,9 @@ def layerwise(
         for layer in reversed(model.layers):
             part = grad[layer.part]
             part[...] = passes.backward(layer)
-            pending.append(comm.start(allreduce, part, "sum", part))  # in place, beside the rest
+            pending.append(
+                comm.start(allreduce, part, "sum", part)
+            )  # in place, overlapped with the rest
         for exchange in pending:
             exchange.wait()
 

@@ -19,7 +19,7 @@ def checked_cut(cut: Cut | None, n_items: int, size: int, what: str) -> list[sli
     cut : sequence of slice or None
         What was asked for; None cuts evenly, into parts that differ by one at most.
     n_items : int
-        How many units there are to share out.
+        How many units there are to distribute.
     size : int
         How many ranks there are.
     what : str
@@ -46,10 +46,10 @@ def checked_cut(cut: Cut | None, n_items: int, size: int, what: str) -> list[sli
     ends = [0]
     for part in parts:
         if part.step is not None or part.start != ends[-1]:
-            raise ValueError(f"cut must share out the {n_items} {what} in order, got {parts}")
+            raise ValueError(f"cut must distribute the {n_items} {what} in order, got {parts}")
         ends.append(part.stop)
     if ends[-1] != n_items:
-        raise ValueError(f"cut must share out all {n_items} {what}, got parts up to {ends[-1]}")
+        raise ValueError(f"cut must distribute all {n_items} {what}, got parts up to {ends[-1]}")
     for rank, part in enumerate(parts):
         if part.stop <= part.start:
             raise ValueError(

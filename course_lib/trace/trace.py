@@ -8,6 +8,7 @@ from typing import Any
 
 from course_lib.trace import text as as_text
 from course_lib.trace.events import NO_RECORD, Collective, Compute, Fault, Message, Note, Wait
+from course_lib.trace.shift import later
 from course_lib.trace.table import column
 from course_lib.words.plain_file import read_plain
 
@@ -162,6 +163,21 @@ class Trace:
             In the order of their times, then by rank.
         """
         return [note for note in self.notes if note.name == name]
+
+    def since(self, start_s: float) -> "Trace":
+        """Leave out what began before a moment, and start the clock there.
+
+        Parameters
+        ----------
+        start_s : float
+            The moment, in seconds of this trace.
+
+        Returns
+        -------
+        Trace
+            What began then or later, on a clock that is 0 at that moment.
+        """
+        return Trace(self.backend, self.clock, self.size, **later(vars(self), start_s))
 
     def unreceived(self) -> list[Message]:
         """List the messages that nobody received.

@@ -14,7 +14,7 @@ def epoch_batches(
     """Walk through one epoch, a batch at a time.
 
     The order depends on the seed and the epoch alone. So all workers agree on every batch without a
-    message, and N workers can be compared with one: they share out the same batches.
+    message, and N workers can be compared with one: they partition the same batches.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ __all__ = ["Cosine", "StepDecay"]
 
 @dataclass(frozen=True)
 class Cosine:
-    """Fall from 1 as the cosine does, slowly, then quickly, then slowly again.
+    """Fall from 1 as the cosine does, slowly, then fast, then slowly again.
 
     Attributes
     ----------

@@ -1,5 +1,7 @@
 """Lectures of the second edition keep to the form: short, shown rather than printed."""
 
+import ast
+
 import pytest
 
 from authoring.__main__ import main
@@ -48,6 +50,28 @@ def good() -> list[Cell]:
 def test_every_lecture_of_the_second_edition_keeps_to_the_form() -> None:
     for name in SECOND_EDITION:
         assert problems_of_form(form_of(LECTURES[name].cells)) == [], name
+
+
+def _names(source: str, context: type[ast.expr_context]) -> set[str]:
+    nodes = list(ast.walk(ast.parse(source)))
+    found = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+    if context is ast.Store:
+        found |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        found |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+    return found
+
+
+@pytest.mark.parametrize("name", SECOND_EDITION)
+def test_no_shown_cell_needs_a_name_that_only_a_collapsed_check_defines(name: str) -> None:
+    shown, checks = set[str](), set[str]()
+    for cell in LECTURES[name].cells:
+        if cell.kind != "code":
+            continue
+        if "how-we-know" in cell.tags:
+            checks |= _names(cell.source, ast.Store)
+            continue
+        shown |= _names(cell.source, ast.Store)
+        assert (_names(cell.source, ast.Load) & checks) - shown == set(), cell.line
 
 
 def test_a_good_lecture_is_counted_as_the_formula_says() -> None:

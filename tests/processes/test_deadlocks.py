@@ -44,7 +44,7 @@ def test_both_receive_first(start_method):
     first, second = (line_of(both_receive_first, f"# rank {rank}") for rank in (0, 1))
     assert error.graph == [(0, 1, "recv(src=1)", first), (1, 0, "recv(src=0)", second)]
     text = str(error)
-    assert "no rank can go on, each waits for the next in the circle 0 -> 1 -> 0" in text
+    assert "no rank can go on, each waits for the next in the cycle 0 -> 1 -> 0" in text
     assert f"rank 0 waits in recv(src=1), at {first}" in text
     assert f"rank 1 waits in recv(src=0), at {second}" in text
     assert "let one of them send first, or use sendrecv" in text
@@ -270,7 +270,7 @@ def test_two_circles_are_both_told(usual_method):
     assert error.cycles == [[0, 1], [2, 3]]
     assert error.cycle == [0, 1]
     text = str(error)
-    assert "each waits for the next in 2 circles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
+    assert "each waits for the next in 2 cycles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
     place = line_of(in_pairs, "# in pairs")
     for rank in range(4):
         assert f"rank {rank} waits in recv(src={rank ^ 1}), at {place}" in text

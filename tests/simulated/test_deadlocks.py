@@ -30,7 +30,7 @@ def test_both_receive_first():
     assert error.cycle == [0, 1]
     assert f"rank 0 waits in recv(src=1, tag='a'), at {line_of(both_receive_first, 'tag=')}" in text
     assert f"rank 1 waits in recv(src=0), at {line_of(both_receive_first, '# rank 1')}" in text
-    assert "circle 0 -> 1 -> 0" in text
+    assert "cycle 0 -> 1 -> 0" in text
     assert "let one of them send first, or use sendrecv" in text
     assert error.trace.n_messages == 0
 
@@ -55,7 +55,7 @@ def test_a_long_circle_is_cut_short_in_the_text_alone():
         simulate(ring_receive_first, 200)
     assert len(raised.value.cycle) == 200
     assert len(str(raised.value).splitlines()) < 20
-    assert "and 190 more ranks in the circle" in str(raised.value)
+    assert "and 190 more ranks in the cycle" in str(raised.value)
 
 
 def ring_send_first(comm):
@@ -234,7 +234,7 @@ def test_two_circles_are_both_told():
     assert error.cycles == [[0, 1], [2, 3]]
     assert error.cycle == [0, 1]
     text = str(error)
-    assert "each waits for the next in 2 circles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
+    assert "each waits for the next in 2 cycles, 0 -> 1 -> 0, 2 -> 3 -> 2:" in text
     place = line_of(in_pairs, "# in pairs")
     for rank in range(4):
         assert f"rank {rank} waits in recv(src={rank ^ 1}), at {place}" in text

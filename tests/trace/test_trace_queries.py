@@ -52,6 +52,22 @@ traces = st.builds(
 )
 
 
+@given(traces, times)
+@settings(max_examples=60, deadline=None)
+def test_since_a_moment_keeps_what_began_then_or_later_and_counts_from_there(trace, start_s):
+    shown = trace.since(start_s)
+    begins = {"messages": 6, "computes": 3, "waits": 3, "notes": 3, "faults": 3, "collectives": 3}
+    for kind, begin in begins.items():
+        kept = [event for event in getattr(trace, kind) if event[begin] >= start_s]
+        found = getattr(shown, kind)
+        assert [event[:begin] for event in found] == [event[:begin] for event in kept]
+        for old, new in zip(kept, found, strict=True):
+            for name, time_s in old._asdict().items():
+                is_time = name.endswith("_s") and time_s is not None
+                assert getattr(new, name) == (time_s - start_s if is_time else time_s)
+    assert (shown.backend, shown.clock, shown.size) == (trace.backend, trace.clock, 8)
+
+
 @given(traces)
 @settings(max_examples=60, deadline=None)
 def test_a_trace_survives_json(trace):

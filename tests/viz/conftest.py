@@ -15,27 +15,49 @@ def browser():
         yield found
 
 
+@pytest.fixture(scope="module")
+def loaded(browser):
+    """Load a saved page into a tab that tests share: it is new, the tab is not.
+
+    Returns the tab and what it has complained of since it was loaded: errors, lines on its console,
+    anything that it has asked for.
+    """
+    tabs = {}
+
+    def load(path, width=1000, reduced_motion="no-preference"):
+        if reduced_motion not in tabs:
+            page, complaints = (
+                browser.new_page(reduced_motion=reduced_motion, offline=True), [],
+            )  # fmt: skip
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("console", lambda line: complaints.append(line.text))
+            own = ("file:", "blob:", "about:blank")
+            page.on("request", lambda r: r.url.startswith(own) or complaints.append(r.url))
+            tabs[reduced_motion] = page, complaints
+        page, complaints = tabs[reduced_motion]
+        page.goto("about:blank")  # what stood there has ended before its successor is looked for
+        page.mouse.move(0, 0)
+        complaints.clear()
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(path.as_uri())
+        return page, complaints
+
+    yield load
+    for page, _ in tabs.values():
+        page.close()
+
+
 @pytest.fixture
-def opened(browser, tmp_path):
+def opened(loaded, tmp_path):
     """Open the page of a trace; it fails where the page asks for anything or reports an error."""
-    contexts, complaints = [], []
+    heard = []
 
     def open_page(trace, *, width=1000, reduced_motion="no-preference", **options):
         path = export_page(trace, tmp_path / "page.html", **options)
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, reduced_motion=reduced_motion, offline=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda line: complaints.append(line.text))
-        own = (path.as_uri(), "blob:")
-        page.on("request", lambda r: r.url.startswith(own) or complaints.append(r.url))
-        page.goto(path.as_uri())
+        page, complaints = loaded(path, width, reduced_motion)
+        heard.append(complaints)
         page.wait_for_selector(".lm-player")
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    assert all(complaints == [] for complaints in heard), heard

@@ -26,21 +26,20 @@ def picture(workers, shown, n_bytes):
     return {"rounds": 2.0 * (workers - 1), "bytes": 2 * n_bytes * (workers - 1) / workers}
 
 
-@pytest.fixture
-def page(browser, tmp_path):
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
     widget = explore(
         picture, title="A ring",
         workers=knob([2, 3, 4, 8], label="workers P"), shown=["messages", "bars"], n_bytes=[4096],
     )  # fmt: skip
-    path = widget.save(tmp_path / "explore.html")
-    context = browser.new_context(viewport={"width": 1100, "height": 800}, offline=True)
-    page, complaints = context.new_page(), []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda line: complaints.append(line.text))
-    page.goto(path.as_uri())
+    return widget.save(tmp_path_factory.mktemp("explore") / "explore.html")
+
+
+@pytest.fixture
+def page(loaded, saved):
+    page, complaints = loaded(saved, width=1100)
     page.wait_for_selector(".lm-explore")
     yield page
-    context.close()
     assert complaints == []
 
 

@@ -3,10 +3,11 @@
 import pytest
 
 from benchmarks.browser import count_frames
-from benchmarks.lab import jupyterlab, opened_notebook, run_all
+from benchmarks.lab import jupyterlab, opened_notebook, run_all, write_notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+NOTEBOOK = "pictures.ipynb"
 CODE = """\
 from course_lib.viz import loss_curve, player
 from tests.viz.traces import map_reduce
@@ -24,22 +25,19 @@ explore(fn, n=range(1, 6), times=[1, 10])
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """A JupyterLab of its own, gone when the tests are over."""
-    with jupyterlab(tmp_path_factory.mktemp("lab"), [CODE, EXPLORER]) as address:
-        yield address
-
-
-@pytest.fixture
-def page(browser, lab):
-    with opened_notebook(browser, lab) as page:
+def page(browser, tmp_path_factory):
+    """A notebook that has been run, in a JupyterLab of its own; all tests share it."""
+    home = tmp_path_factory.mktemp("lab")
+    write_notebook(home / NOTEBOOK, [CODE, EXPLORER])
+    with jupyterlab(home) as address, opened_notebook(browser, address, NOTEBOOK) as page:
+        run_all(page)
+        page.locator(".jp-OutputArea .lm-player").wait_for(timeout=60_000)
+        page.locator(".jp-OutputArea .lm-explore").wait_for(timeout=60_000)
         yield page
 
 
 def test_the_player_is_shown_and_moves_light_and_dark(page, tmp_path):
-    run_all(page)
     player = page.locator(".jp-OutputArea .lm-player")
-    player.wait_for(timeout=60_000)
     assert player.count() == 1
     assert page.locator(".jp-OutputArea img").count() == 0, "the widget stands for its picture"
     grounds = {}
@@ -64,9 +62,7 @@ def test_the_player_is_shown_and_moves_light_and_dark(page, tmp_path):
 
 
 def test_keys_do_not_reach_the_notebook_and_a_second_run_leaves_one_player(page):
-    run_all(page)
     player = page.locator(".jp-OutputArea .lm-player")
-    player.wait_for(timeout=60_000)
     player.focus()
     for key in ("d", "d", "x", "a", "b"):
         page.keyboard.press(key)
@@ -77,10 +73,13 @@ def test_keys_do_not_reach_the_notebook_and_a_second_run_leaves_one_player(page)
         " return player.isPlaying() && player.time() > 0; }"  # it has drawn a frame
     )
     page.evaluate("() => { window.firstPlayer = document.querySelector('.lm-player'); }")
+    explorer = page.locator(".jp-OutputArea .lm-explore").element_handle()
     run_all(page)
     page.wait_for_function(
-        "() => !window.firstPlayer.isConnected"
-        " && document.querySelectorAll('.lm-player').length === 1",
+        "(explorer) => !explorer.isConnected && !window.firstPlayer.isConnected"
+        " && document.querySelectorAll('.lm-player').length === 1"
+        " && document.querySelectorAll('.lm-explore').length === 1",
+        arg=explorer,
         timeout=60_000,
     )
     stopped_s = page.evaluate("window.firstPlayer.player.time()")
@@ -90,9 +89,7 @@ def test_keys_do_not_reach_the_notebook_and_a_second_run_leaves_one_player(page)
 
 
 def test_shift_enter_in_a_picture_runs_the_cell_and_presses_no_button(page):
-    run_all(page)
     player = page.locator(".jp-OutputArea .lm-player")
-    player.wait_for(timeout=60_000)
     player.get_by_role("button", name="play").click()
     player.get_by_role("button", name="pause").click()
     page.evaluate("() => { window.firstPlayer = document.querySelector('.lm-player'); }")
@@ -105,9 +102,7 @@ def test_shift_enter_in_a_picture_runs_the_cell_and_presses_no_button(page):
 
 def test_a_slider_moved_by_keys_asks_the_kernel_and_an_error_is_a_sentence(page):
     """On a saved page the arrows moved the slider already when JupyterLab kept them for itself."""
-    run_all(page)
     explorer = page.locator(".jp-OutputArea .lm-explore")
-    explorer.wait_for(timeout=60_000)
     slider = explorer.get_by_role("slider", name="n", exact=True)
     bar = explorer.locator(".lm-legend")
     slider.focus()

@@ -50,25 +50,17 @@ def saved(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, saved):
-    contexts, complaints = [], []
+def opened(loaded, saved):
+    heard = []
 
     def open_page(kind, **options):
-        context = browser.new_context(
-            viewport={"width": 1000, "height": 800}, offline=True, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda line: complaints.append(line.text))
-        page.goto(saved[kind].as_uri())
+        page, complaints = loaded(saved[kind], **options)
+        heard.append(complaints)
         page.wait_for_selector(".lm-" + {"apart": "race", "crowd": "landscape"}.get(kind, kind))
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    assert all(complaints == [] for complaints in heard), heard
 
 
 def seek(page, kind, fraction):

@@ -35,7 +35,7 @@ def open_run(opened, run, **options):
 def test_the_browser_fills_cells_and_captions_as_python_does(opened, run):
     scene = make_scene(run().trace, contributions=run().contributions)
     times = steps(scene) + [tick * scene.tick_s for tick in boundaries(scene)]
-    times = times[:: max(1, len(times) // 60)]
+    times = times[:: max(1, len(times) // (60 if scene.size <= 16 else 15))]
     seen = open_run(opened, run()).evaluate(
         f"""(times) => times.map((time) =>
           [{PLAYER}.at(time).workers.map((w) => w.cells), {PLAYER}.say(time)])""",

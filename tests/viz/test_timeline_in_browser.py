@@ -2,7 +2,9 @@
 
 import pytest
 
-from course_lib.viz import timeline
+from course_lib.trace.events import Compute
+from course_lib.trace.trace import Trace
+from course_lib.viz import gantt, timeline
 from tests.viz.traces import map_reduce, ring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -147,4 +149,22 @@ def test_a_run_that_computes_names_its_marks(browser, tmp_path):
         "computes", "waits", "a message, from send to receive"
     ]  # fmt: skip
     assert "not to scale" in page.locator(".lm-aside").inner_text()
+    page.close()
+
+
+def test_a_gantt_chart_is_named_by_its_time_and_shows_whole_words_only(browser, tmp_path):
+    spans = [Compute(0, "backward L1", 1.0, 0.0, 0.9), Compute(0, "block_with_name", 1.0, 0.9, 1.0)]
+    path = gantt({"a step": Trace("simulated", "virtual", 1, computes=spans)}).save(
+        tmp_path / "gantt.html"
+    )
+    page = browser.new_page(viewport={"width": 600, "height": 600})
+    page.goto(path.as_uri())
+    assert page.get_by_role("group", name="timeline: a step: 1 s", exact=True).count() == 1
+    assert page.get_by_role("img", name="timeline of a step: 1 s", exact=True).count() == 1
+    assert page.locator(".lm-name").all_text_contents() == ["backward L1"]
+    cut = page.eval_on_selector_all(
+        ".lm-timeline text", "(all) => all.filter((text) => text.getBoundingClientRect().x"
+        " < text.ownerSVGElement.getBoundingClientRect().x).map((text) => text.textContent)",
+    )  # fmt: skip
+    assert cut == []
     page.close()

@@ -189,7 +189,7 @@ def test_an_uncaught_deadlock_draws_itself_once_above_its_explanation():
         assert told.ename == "DeadlockError"
         text = "\n".join(told.traceback)
         assert f"rank 0 waits in recv(src=2), at cell In[{number}], line 5" in text
-        assert "in the circle 0 -> 2 -> 1 -> 0" in text
+        assert "in the cycle 0 -> 2 -> 1 -> 0" in text
 
 
 def test_outside_of_a_notebook_nothing_is_drawn_or_loaded():

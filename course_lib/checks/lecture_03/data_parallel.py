@@ -125,7 +125,7 @@ class DataParallel(Task):
             ("last-batch-lost", "the last batch is missing where it is smaller than the others",
              trained(alike, "weighed", full)),
             ("rows-lost", "a batch that P does not divide loses its last examples: split_evenly "
-             "shares out all of them", trained(alike, "weighed", cut)),
+             "distributes all of them", trained(alike, "weighed", cut)),
             ("first-part", "all ranks take the part of rank 0: the others' examples are missing",
              trained(alike, "mean", [[parts[0]] * size for parts in batches])),
             ("one-step-only", "only the first batch was used",

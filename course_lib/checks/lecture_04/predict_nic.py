@@ -61,14 +61,14 @@ class PredictNic(PredictTask):
         return {
             "one_server": [
                 (*width, 2 * workers * n_parameters), (*one_way, workers * n),
-                ("counts-itself", "all the workers are on other ranks: W of them, not W - 1",
+                ("counts-itself", "all the workers are on other ranks: P of them, not P - 1",
                  2 * others * n),
-                ("one-vector", "every worker has a gradient of its own: the NIC carries W of them",
+                ("one-vector", "every worker has a gradient of its own: the NIC carries P of them",
                  2 * n),
             ],
             "on_a_worker": [
                 (*width, 2 * others * n_parameters), (*one_way, others * n),
-                ("counts-itself", "a rank sends nothing to itself: W - 1 others", 2 * workers * n),
+                ("counts-itself", "a rank sends nothing to itself: P - 1 others", 2 * workers * n),
             ],
             "one_of_the_servers": [
                 (*width, 2 * workers * n_parameters // servers),
@@ -80,9 +80,9 @@ class PredictNic(PredictTask):
                 (*width, 4 * others * n_parameters // workers),
                 ("one-role", "each rank is a server to the others and their worker as well: it "
                  "fetches and pushes, too", 2 * others * n / workers),
-                ("not-shared", "there are as many shards as workers: each has n / W bytes",
+                ("not-shared", "there are as many shards as workers: each has n / P bytes",
                  4 * others * n),
-                ("counts-itself", "a rank sends nothing to itself: W - 1 others", 4 * n),
+                ("counts-itself", "a rank sends nothing to itself: P - 1 others", 4 * n),
             ],
         }  # fmt: skip
 

@@ -86,7 +86,7 @@ class PredictStep(PredictTask):
             ("no-overlap", "rank 1 computes while others still fetch: the NIC's time and the "
              "gradient do not add up",
              gradient_s + 2 * workers * (latency_s + on_nic_s) + update_s),
-            ("one-worker", "the pushes go through the server's NIC one after the other: W of them",
+            ("one-worker", "the pushes go through the server's NIC one after the other: P of them",
              gradient_s + 2 * (latency_s + on_nic_s) + update_s),
             ("no-latency", "the latencies are missing",
              max(gradient_s + (workers + 1) * on_nic_s, 2 * workers * on_nic_s) + update_s),

@@ -10,13 +10,13 @@ from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
 
 
 class BestWorkers(ChoiceTask):
-    """Where ``ceil(B / N) c + 2 (N - 1) (alpha + n / N beta)`` is smallest."""
+    """Where ``ceil(B / P) c + 2 (P - 1) (alpha + n / P beta)`` is smallest."""
 
     name = "best_workers"
     title = "Find the number of workers with the shortest step."
     questions = ("batch", "example_s", "n_bytes", "latency_s", "bandwidth_bytes_per_s")
     rounding_terms = 1 << 10
-    other_number = "write T(N) down for N = 1, 2, 3 and {name} of the smallest of them, by hand"
+    other_number = "write T(P) down for P = 1, 2, 3 and {name} of the smallest of them, by hand"
 
     def tried(self) -> Sequence[tuple[Any, ...]]:
         """Begin with a case in which neither one nor all are best."""
@@ -55,29 +55,29 @@ class BestWorkers(ChoiceTask):
         smooth = math.sqrt(batch * example_s / (2 * alpha))
         return [
             ("no-ceiling", "a worker cannot have half an example: the largest share is "
-             "ceil(batch / N), and the others wait for it",
+             "ceil(batch / P), and the others wait for it",
              _least(batch, lambda n: batch / n * example_s + _ring_s(n, n_bytes, alpha, beta))),
             ("floor", "somebody has the examples that are left over: the largest share is "
-             "ceil(batch / N), not batch // N",
+             "ceil(batch / P), not batch // P",
              _least(batch, lambda n: batch // n * example_s + _ring_s(n, n_bytes, alpha, beta))),
-            ("one-half", "a ring has two halves: 2 (N - 1) steps with a chunk each",
+            ("one-half", "a ring has two halves: 2 (P - 1) steps with a chunk each",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + _ring_s(n, n_bytes, alpha, beta) / 2)),
-            ("whole-vectors", "a ring's steps carry chunks of n_bytes / N, not n_bytes",
+            ("whole-vectors", "a ring's steps carry chunks of n_bytes / P, not n_bytes",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + 2 * (n - 1) * (alpha + n_bytes * beta))),
-            ("no-latency", "each of the ring's 2 (N - 1) steps takes a latency, too",
+            ("no-latency", "each of the ring's 2 (P - 1) steps takes a latency, too",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + _ring_s(n, n_bytes, 0.0, beta))),
-            ("no-bytes", "the bytes take time, too: a chunk of n_bytes / N in each step",
+            ("no-bytes", "the bytes take time, too: a chunk of n_bytes / P in each step",
              _least(batch, lambda n: -(-batch // n) * example_s
                     + _ring_s(n, 0, alpha, beta))),
             ("powers-of-two", "other numbers than powers of two are numbers as well",
              _at(min(powers, key=right), right)),
-            ("all-of-them", "one worker an example is not always best: the ring grows with N",
+            ("all-of-them", "one worker an example is not always best: the ring grows with P",
              _at(batch, right)),
             ("smooth", "the root is where the smooth function is smallest; whole examples and "
-             "whole workers move it: compare T for all N",
+             "whole workers move it: compare T for all P",
              _at(min(batch, max(1, round(smooth))), right)),
             ("cheapest", "one worker is the cheapest, and most efficient; the fastest is asked "
              "for", _at(1, right)),

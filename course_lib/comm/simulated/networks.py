@@ -159,13 +159,13 @@ infiniband_ndr = _preset("infiniband_ndr", 0.6e-6, 50e9)
 """InfiniBand of 2021, four lanes."""
 
 pcie_gen4 = _preset("pcie_gen4", 15e-6, 16e9 * 16 * 128 / 130 / 8)
-"""Graphics cards in one computer, each in a slot of 16 lanes, through the computer's memory."""
+"""GPUs in one computer, each in a slot of 16 lanes, through the computer's memory."""
 
 pcie_gen5 = _preset("pcie_gen5", 15e-6, 32e9 * 16 * 128 / 130 / 8)
 """The same with lanes of twice the speed."""
 
 nvlink_4 = _preset("nvlink_4", 1.8e-6, 450e9)
-"""Graphics cards of one host, connected by NVLink of the fourth generation (H100, 2022)."""
+"""GPUs of one host, connected by NVLink of the fourth generation (H100, 2022)."""
 
 wan = _preset("wan", 37.5e-3, 125e6)
 """Computers on both sides of an ocean."""

@@ -12,7 +12,7 @@ Between a rank and its witness, and between witnesses, go lines of words:
     witness to hub     "hello TOKEN RANK", "alive", "lost RANK HOW", "bye"
     hub to witness     "alive", "lost RANK HOW", "bye"
 
-This file is run as a program, and imports nothing of course_lib: it is to start quickly.
+This file is run as a program, and imports nothing of course_lib: it is to start fast.
 """
 
 import hmac

@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib.collectives import ALLREDUCES
-from course_lib.comm.communicator import Communicator
-from course_lib.comm.launch import run
 from course_lib.comm.simulated import networks
 from course_lib.comm.simulated.networks import Network
+from course_lib.measure import virtual_s
 from course_lib.measure.dry_runs import GRADIENT_BYTES, with_bandwidth
 from course_lib.models.published import PUBLISHED, LayerSize, parameters_and_flops
 from course_lib.viz import Chart, chart
 
 __all__ = ["BAND", "REPORTED", "Reported", "allreduce_s", "history_chart", "possible", "ratio"]
 
-_NUMBERS = 16  # of the short vector, for each worker
+_BYTES = 8 * 16  # of the short vector, for each worker
 
 BAND = (0.5, 1.0, 2.0)
 """By what the assumed bandwidth is multiplied: nobody published how fast its network really was."""
@@ -109,18 +108,9 @@ def allreduce_s(training: Reported, factor: float = 1.0) -> float:
     A short vector travels on connections that are slower by as much as it is shorter.
     """
     n_bytes = GRADIENT_BYTES * parameters_and_flops(tuple(training.sizes))[0]
-    short = np.zeros(_NUMBERS * training.workers)
-    slower = factor * short.nbytes / n_bytes
-    made = run(
-        _in_place, training.allreduce, len(short), workers=training.workers, backend="simulated",
-        network=with_bandwidth(training.network, slower), rendezvous=True, trace=False,
-    )  # fmt: skip
-    return made.elapsed_s
-
-
-def _in_place(comm: Communicator, allreduce: Callable[..., Any], length: int) -> None:
-    x = np.zeros(length)
-    allreduce(comm, x, out=x)
+    short = _BYTES * training.workers
+    slower = with_bandwidth(training.network, factor * short / n_bytes)
+    return virtual_s(training.allreduce, training.workers, short, slower, rendezvous=True)
 
 
 def ratio(training: Reported, factor: float = 1.0) -> float:

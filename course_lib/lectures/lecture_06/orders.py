@@ -1,7 +1,7 @@
 """Who goes first: orders of all-reduces, planned and simulated, and a step as it happens."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -69,16 +69,27 @@ def in_order(
     Timeline
         Rank 0's Gantt chart; above it the scheme that waits for all layers.
     """
-    names = [size.name for size in sizes]
-    numbers = [names.index(name) for name in order.split(", ")]
-    schemes = {"waits for all": in_turn, "by need": partial(priority, order=numbers)}
-    runs, labels = {}, {}
-    for name, scheme in schemes.items():
-        took_s = one_step(scheme, sizes, workers=workers, network=network).seconds
-        told = f"{name}: {1e3 * took_s:.4g} ms a step"
-        runs[told] = dry_run(scheme, sizes, workers, workers, network, steps=2).trace
-        labels[told] = names[::-1] if scheme is in_turn else order.split(", ")
+    names, wanted = [size.name for size in sizes], order.split(", ")
+    job = tuple(sizes), network, workers
+    by_need = partial(priority, order=[names.index(name) for name in wanted])
+    made = {"waits for all": _in_turn(*job), "by need": _two_steps(by_need, *job)}
+    told = {name: f"{name}: {1e3 * took_s:.4g} ms a step" for name, (took_s, _) in made.items()}
+    labels = {told["waits for all"]: names[::-1], told["by need"]: wanted}
+    runs = {told[name]: trace for name, (_, trace) in made.items()}
     return gantt(runs, labels, title=f"Two steps; the order is {order}")
+
+
+@cache
+def _in_turn(sizes: tuple[LayerSize, ...], network: Network, workers: int) -> tuple[float, Trace]:
+    return _two_steps(in_turn, sizes, network, workers)  # the same for every order
+
+
+def _two_steps(
+    scheme: Any, sizes: Sequence[LayerSize], network: Network, workers: int
+) -> tuple[float, Trace]:
+    """Return the seconds of a step, and the trace of two."""
+    took_s = one_step(scheme, sizes, workers=workers, network=network).seconds
+    return took_s, dry_run(scheme, sizes, workers, workers, network, steps=2).trace
 
 
 def one_step_of(scheme: Any, model: StandIn, network: Network, workers: int = 4) -> Trace:
@@ -101,16 +112,4 @@ def one_step_of(scheme: Any, model: StandIn, network: Network, workers: int = 4)
         It begins where the first worker computes: the parameters have been handed out.
     """
     trace = dry_run(scheme, model, workers, workers, network).trace
-    origin_s = min(span.start_s for span in trace.computes)
-
-    def later(event: Any, *times: str) -> Any:
-        found = {name: getattr(event, name) for name in times}
-        return event._replace(**{n: s if s is None else s - origin_s for n, s in found.items()})
-
-    return Trace(
-        trace.backend, trace.clock, trace.size,
-        [later(message, "posted_s", "sent_s", "arrived_s", "received_s")
-         for message in trace.messages if message.posted_s >= origin_s],
-        [later(span, "start_s", "end_s") for span in trace.computes],
-        [later(wait, "start_s", "end_s") for wait in trace.waits if wait.start_s >= origin_s],
-    )  # fmt: skip
+    return trace.since(min(span.start_s for span in trace.computes))

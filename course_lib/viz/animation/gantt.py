@@ -65,18 +65,15 @@ def gantt(
 
 def _lanes_of(trace: Trace, rank: int, name: str, labels: Sequence[str]) -> Trace:
     """Make a trace whose "ranks" are the lanes, which begins when the rank first computes."""
-    spans = [span for span in trace.computes if span.rank == rank]
-    if not spans:
+    starts = [span.start_s for span in trace.computes if span.rank == rank]
+    if not starts:
         raise ValueError(f"rank must be one that computes, got {rank} in the run {name!r}")
-    origin_s = min(span.start_s for span in spans)
-    lanes = [
-        Compute(0, span.label, span.flops, span.start_s - origin_s, span.end_s - origin_s)
-        for span in spans
-    ]
+    shown = trace.since(min(starts))
+    lanes = [span._replace(rank=0) for span in shown.computes if span.rank == rank]
     calls = sorted(
-        (event.entered_s - origin_s, event.left_s - origin_s, event.name)
-        for event in trace.collectives
-        if event.rank == rank and event.entered_s >= origin_s
+        (event.entered_s, event.left_s, event.name)
+        for event in shown.collectives
+        if event.rank == rank
     )
     free_s = [0.0]  # from when on each lane of the network has nothing to do
     for number, (start_s, end_s, called) in enumerate(calls):

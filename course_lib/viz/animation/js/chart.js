@@ -2,9 +2,11 @@
 
 function renderChart({ model, el }) {
   const chart = model.get("chart"), title = model.get("title");
-  const { root } = makeRoot(el, "chart", `chart: ${title || chart.said}`);
+  const names = chart.bars?.map(([name]) => name) ?? [...new Set(chart.lines.map((line) => line.name))];
+  const told = chart.said || [title, ...names].filter(Boolean).join("; ") || "no curves";
+  const { root } = makeRoot(el, "chart", `chart: ${title || told}`);
   if (title) html("div", { class: "lm-title" }, root, title);
-  const svg = draw("svg", { width: "100%", role: "img", "aria-label": chart.said }, root);
+  const svg = draw("svg", { width: "100%", role: "img", "aria-label": told }, root);
   if (chart.below) drawBelow(root, chart.below);
   if (chart.said) html("div", { class: "lm-caption", "aria-live": "polite" }, root, chart.said);
   let large = model.get("large") ?? false;
@@ -42,8 +44,9 @@ function drawLines(svg, chart, width) {
     tick({ x: left - 8, y: y(at) }, short(at), { "text-anchor": "end" });
   }
   for (const at of chart.x_ticks ?? axis(x0, x1, chart.x_log)) {
+    const text = short(at);  // the last one is moved to where it is not cut
     draw("path", { class: "lm-lane", d: `M${x(at)} ${low}v5` }, svg);
-    tick({ x: x(at), y: low + 16 }, short(at), { "text-anchor": "middle" });
+    tick({ x: Math.min(x(at), width - 3.8 * text.length), y: low + 16 }, text, { "text-anchor": "middle" });
   }
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   tick({ x: (left + right) / 2, y: height - 10 }, chart.x_label, { "text-anchor": "middle" });
@@ -58,8 +61,10 @@ function drawLines(svg, chart, width) {
   });
   for (const [name, px, py] of chart.points ?? []) {
     draw("path", { class: "lm-point", d: `M${x(px) - 5} ${y(py)}h10M${x(px)} ${y(py) - 5}v10` }, svg);
-    const end = x(px) > right - 8 * name.length;
-    draw("text", { class: "lm-legend", "font-size": 12, x: x(px) + (end ? -9 : 9), y: y(py) - 9, "text-anchor": end ? "end" : "start" }, svg, name);
+    const wide = 7.4 * name.length, end = x(px) > right - wide - 9, begin = x(px) + (end ? -9 - wide : 9);
+    // Above its point, or below where another point stands in the way.
+    const taken = chart.points.some(([other, ox, oy]) => other !== name && x(ox) > begin - 6 && x(ox) < begin + wide + 6 && Math.abs(y(oy) - y(py) + 9) < 13);
+    draw("text", { class: "lm-legend", "font-size": 12, x: x(px) + (end ? -9 : 9), y: y(py) + (taken ? 13 : -9), "text-anchor": end ? "end" : "start" }, svg, name);
   }
   const shown = columns.filter(({ line }) => !line.faint);
   if (shown.length > 1 || chart.legend) legendOf(svg, shown, chart, x, y, left, right, top, low);

@@ -26,8 +26,8 @@ const fit = (text, width, letter) => {
   const most = Math.floor(width / letter);
   return text.length <= most ? text : most < 3 ? "" : text.slice(0, most - 1) + "…";
 };
-// What does not fit is cut to its last word: "forward 0F3" to "0F3".
-const lastWord = (text, width, letter) => text.length * letter <= width ? text : fit(text.split(" ").at(-1), width, letter);
+// What does not fit is cut to its last word, "forward 0F3" to "0F3"; a part of a word says nothing.
+const lastWord = (text, width, letter) => [text, text.split(" ").at(-1), ""].find((words) => words.length * letter <= width);
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 // Shift, Ctrl or Alt with Enter run a cell wherever the focus is: in a picture, too, they are the

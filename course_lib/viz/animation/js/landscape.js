@@ -54,7 +54,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
   const x = scaleOf(...land.x_range, false, left, right), y = scaleOf(...land.y_range, false, low, top);
   const line = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   draw("path", { class: "lm-contour", d: land.lines.map(([, points]) => line(points)).join("") }, svg);
-  for (const at of axis(...land.x_range, false)) draw("text", { class: "lm-tick", "font-size": 12 * k, x: x(at), y: low + 14 * k, "text-anchor": "middle" }, svg, short(at));
+  for (const at of axis(...land.x_range, false)) draw("text", { class: "lm-tick", "font-size": 12 * k, x: Math.min(x(at), width - 3.8 * k * short(at).length), y: low + 14 * k, "text-anchor": "middle" }, svg, short(at));
   for (const at of axis(...land.y_range, false)) draw("text", { class: "lm-tick", "font-size": 12 * k, x: left - 6 * k, y: y(at), "text-anchor": "end" }, svg, short(at));
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}V${top}z` }, svg);
   draw("text", { class: "lm-legend", "font-size": 12 * k, x: (left + right) / 2, y: height - 9 * k, "text-anchor": "middle" }, svg, land.labels[0]);

@@ -72,8 +72,9 @@ function makeStage(svg, scene, width, k, hatch) {
   const rows = new Set(scene.places.map((p) => p[1])).size, n = scene.size;
   const n_cells = scene.goals.length, more = n_cells ? 80 : 0;
   const height = Math.round(k * (rows === 1 ? 210 + more / 2 : (n <= 8 ? 300 : n <= 20 ? 380 : 470) + more));
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("height", height);
+  const below = scene.sayings?.length ? 8 * k : 0;  // for what stands under the lowest boxes
+  svg.setAttribute("viewBox", `0 0 ${width} ${height + below}`);
+  svg.setAttribute("height", height + below);
   const box = chooseBox(scene, width, height, k), [w, h] = box, noted = w >= 80 * k && n <= (width < 700 * k ? 5 : 8);
   const spots = place(scene, width, height, box), strip = n_cells ? stripIn(box, n_cells, k) : null;
   drawHosts(svg, scene, spots, box, k);

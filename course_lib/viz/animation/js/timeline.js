@@ -28,7 +28,7 @@ function niceTimes(scene, whole) {
 function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, whole = scene.end, named = true) {
   svg.replaceChildren();
   const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
-  const left = Math.max(46, ...scene.roles.map((role) => 7 * role.length + 8)) * k, right = width - 100 * k, foot = top + n * lane;
+  const left = Math.max(46, ...scene.roles.map((role) => 7.4 * role.length + 8)) * k, right = width - 100 * k, foot = top + n * lane;
   const graph = curves.length ? 90 * k : 0, low = foot + (named ? 26 : 6) * k + graph, height = low + (graph ? 6 : 2) * k;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
@@ -127,13 +127,14 @@ function drawCritical(svg, scene, x, y) {
   draw("path", { class: "lm-critical", d: way.join("") + (rest ? `H${x(rest.end).toFixed(1)}` : "") }, svg);
 }
 
+const digits = (value, most) => value.toLocaleString("en", { maximumSignificantDigits: most });
 
 function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
   const all = curves.flatMap((c) => c.v), least = Math.min(...all), most = Math.max(...all);
   if (!all.length) return () => {};
   const y = (value) => low - (most > least ? (value - least) / (most - least) : 0.5) * (low - top);
   for (const value of new Set([most, least]))
-    draw("text", { class: "lm-tick", "font-size": 11 * k, x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, +value.toPrecision(3));
+    draw("text", { class: "lm-tick", "font-size": 11 * k, x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, digits(value, 3));
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   const marks = curves.map((c, i) => {
     const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];
@@ -149,7 +150,7 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
     if (j === mark.shown) return;
     mark.shown = j;
     dot.setAttribute("display", j < 0 ? "none" : "");
-    name.textContent = j < 0 ? c.name : `${c.name} ${+c.v[j].toPrecision(4)}`;
+    name.textContent = j < 0 ? c.name : `${c.name} ${digits(c.v[j], 4)}`;
     if (j >= 0) { dot.setAttribute("cx", x(c.t[j])); dot.setAttribute("cy", y(c.v[j])); }
   });
 }

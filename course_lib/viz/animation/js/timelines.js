@@ -4,17 +4,18 @@ function renderTimeline({ model, el }) {
   const scenes = model.get("scenes").map(unpack), names = model.get("names"), title = model.get("title");
   const longest = scenes.reduce((a, b) => b.end * b.tick > a.end * a.tick ? b : a), alone = scenes.length === 1;
   const total = (scene) => scene.messages.length ? `; ${scene.total}` : "";
-  const totals = scenes.map((scene, i) => (names[i] ? `${names[i]}: ` : "") + scene.total).join("; ");
+  const took = (seconds) => `${+(seconds / longest.unit[0]).toPrecision(4)} ${longest.unit[1]}`;
+  const inWords = (scene) => took(scene.end * scene.tick) + total(scene);
+  const totals = scenes.map((scene, i) => (names[i] ? `${names[i]}: ` : "") + inWords(scene)).join("; ");
   const { root, hatch } = makeRoot(el, "timelines", `timeline: ${title || totals}`);
   if (title) html("div", { class: "lm-title" }, root, title);
   const track = html("div", { class: "lm-track" }, root);
   const clock = scenes.every((scene) => scene.clock === longest.clock) ? longest.clock : "";
-  const took = (seconds) => `${+(seconds / longest.unit[0]).toPrecision(4)} ${longest.unit[1]}`;
   const lanes = scenes.map((scene, i) => {
     const head = html("div", { class: "lm-run" }, track);
     if (names[i]) html("span", { class: "lm-run-name" }, head, names[i]);
     html("span", { class: "lm-run-total" }, head, `${took(scene.end * scene.tick)}${clock ? "" : ` ${scene.clock}`}${total(scene)}`);
-    return draw("svg", { class: "lm-timeline", width: "100%", role: "img", "aria-label": `timeline of ${names[i] || "the run"}: ${scene.total}` }, track);
+    return draw("svg", { class: "lm-timeline", width: "100%", role: "img", "aria-label": `timeline of ${names[i] || "the run"}: ${inWords(scene)}` }, track);
   });
   const future = html("div", { class: "lm-future" }, track), over = draw("svg", { class: "lm-head", "aria-hidden": "true" }, track);
   const keys = html("div", { class: "lm-keys" }, root);
