@@ -477,5 +477,5 @@ for k in sorted({1, 2, 3, 6, 12, best["layers"]}):
 # ## What comes next
 #
 # [Lecture 07](../notebooks/07_model_parallelism.ipynb) splits the model. Before: [lecture
-# 06](../notebooks/06_overlap_and_scaling.ipynb). Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell,
-# and `python -m course_lib progress` in a terminal.
+# 06](../notebooks/06_overlap_and_scaling.ipynb). Which tasks you have solved, here and in the other
+# sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.
