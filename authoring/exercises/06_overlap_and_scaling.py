@@ -10,8 +10,8 @@
 #
 # Six tasks, about two hours and a quarter in all.
 #
-# Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Then: lecture 07, which is not
-# written yet.
+# Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Then: [lecture
+# 07](../notebooks/07_model_parallelism.ipynb).
 
 # %%
 import itertools
@@ -572,6 +572,6 @@ for order in ([3, 2, 1, 0], [0, 1, 2, 3], chosen["order"]):
 # %% [markdown]
 # ## What comes next
 #
-# Lecture 07 is not written yet. Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb).
-# Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell,
-# and `python -m course_lib progress` in a terminal.
+# [Lecture 07](../notebooks/07_model_parallelism.ipynb) splits the model. Before: [lecture
+# 06](../notebooks/06_overlap_and_scaling.ipynb). Which tasks you have solved, here and in the other
+# sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

@@ -9,7 +9,8 @@
 #
 # Part 1 takes 20 minutes, part 2 takes 18; plan twice that if you try everything. Needs: 4
 # processes, no GPU. You should know the all-reduces of [lecture 05](05_allreduce.ipynb). Then: the
-# [exercises](../exercises/06_overlap_and_scaling.ipynb). Lecture 07 (to come) splits the model.
+# [exercises](../exercises/06_overlap_and_scaling.ipynb) and [lecture
+# 07](07_model_parallelism.ipynb), which splits the model.
 
 # %% tags=["set-up"]
 # Set-up: imports, published networks, a cluster; no seed is needed, nothing is drawn
@@ -606,4 +607,5 @@ assert explained[0] < 0.68 < 0.70 < explained[1]
 #   each second of communication.
 #
 # Next: the [exercises](../exercises/06_overlap_and_scaling.ipynb). Before: [lecture
-# 05](05_allreduce.ipynb). Lecture 07 (to come) asks what to do when the model does not fit.
+# 05](05_allreduce.ipynb). After: [lecture 07](07_model_parallelism.ipynb) asks what to do when the
+# model does not fit.

@@ -37,6 +37,9 @@ SETS: dict[str, tuple[str, ...]] = {
         "critical_path", "exchange_layerwise", "hidden_seconds", "best_workers", "predict_bucket",
         "order_exchanges",
     ),
+    "lecture_07": (
+        "predict_pipeline", "order_1f1b", "run_order", "microbatch_step", "fewest_microbatches",
+    ),
 }  # fmt: skip
 """The tasks of each lecture, in the order in which they are given."""
 

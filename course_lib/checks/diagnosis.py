@@ -18,6 +18,7 @@ _NOT_FOR_LEARNERS = (
     "\nlook for a loop that does not end", "\nlook for a loop that sends or notes without end",
 )  # fmt: skip
 _EXIT = re.compile(r"\b(exit|quit)\b")
+_OUR_LINES = re.compile(r",(?: at)? \w+\.py, line \d+")
 _OURS = ("the built-in ", "course_lib.", "sys.")
 _LOOK_FOR_A_LOOP = (
     f"it did not end in the {CASE_LIMIT_S:g} s that a case has: is there a loop whose end never "
@@ -89,6 +90,8 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
         says = "run was called in the function"
     elif mishap.kind == "DeadlockError" and "sendrecv" not in task.verbs:
         says = "\n".join(line for line in says.splitlines() if "use sendrecv" not in line)
+    if task.carried_out:
+        says = _OUR_LINES.sub("", says)
     if case is not None and case.alone:
         says = says.replace("rank 0 failed at", "the function failed at", 1)
         says = says.replace("\n\nTraceback of rank 0 (", "\n\nTraceback (", 1)

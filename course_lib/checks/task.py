@@ -130,6 +130,8 @@ class Task(ABC):
         The name of the function to write, and its goal.
     talks : bool
         Whether a solution sends messages at all. Where ``price`` has some, none is a failure.
+    carried_out : bool
+        Whether the check itself carries out what the function returns, and sends the messages.
     fresh : bool
         Whether the result must not share memory with an argument.
     takes : tuple of str
@@ -164,6 +166,7 @@ class Task(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     talks: ClassVar[bool] = True
+    carried_out: ClassVar[bool] = False
     fresh: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[tuple[str, ...]] = ("send", "recv", "recv_any", "sendrecv")

@@ -76,7 +76,7 @@ def _wrong_means(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
     ):
         hint = Hint("returns-none", "does every path through the function end in a return?")
         return Diagnosis("every rank returned None", hint, "a value", "None", rank=0)
-    if trace.n_messages == 0 and task.price(case).n_bytes > 0:
+    if trace.n_messages == 0 and task.price(case).n_bytes > 0 and not task.carried_out:
         hint = Hint(
             "no-messages",
             "ranks share nothing, so what another rank holds can only come in a message",

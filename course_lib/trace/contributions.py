@@ -37,9 +37,13 @@ class Contributions:
         nothing that could be recognised.
     fills : list of Fill
         What each rank came to hold, in order of time.
+    called : str, default: "chunk"
+        What a cell is for: with another word than this one, whole things come and go, as the
+        micro-batches of a pipeline do, and messages carry no contributions to a sum.
     """
 
     goals: list[int]
     held: list[list[Counts]]
     carried: list[dict[int, Counts]]
     fills: list[Fill] = field(default_factory=list)
+    called: str = "chunk"

@@ -37,6 +37,7 @@ HARMLESS = {
     "no %: (comm.rank - step": _NEGATIVE,
     "no %: (comm.rank - 1 - step": _NEGATIVE,
     "no %: (comm.rank - 2 - step": _NEGATIVE,
+    "message.wait()": "a rank that returns waits for what it has begun to send",
     ": 0.1": "a default of the stub: every check gives its own learning rate",
     ": 100": "a default of the stub: every check gives its own number of steps",
 }

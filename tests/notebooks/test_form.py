@@ -17,6 +17,7 @@ SECOND_EDITION = (
     "04_parameter_server",
     "05_allreduce",
     "06_overlap_and_scaling",
+    "07_model_parallelism",
 )
 """The lectures that are held to the form, by the names of their scripts."""
 

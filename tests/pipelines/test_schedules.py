@@ -95,9 +95,14 @@ def test_the_odd_cases():
     assert ten.times().makespan == longest_path(ten, thirds(ten)) == Fraction(69, 2)
     assert peaks(ten) == [6, 5, 4, 3]
     assert peaks(interleaved(4, 4)) == [4, 4, 7 * HALF, 5 * HALF]  # never more than M
-    for M, makespan in ((4, 15), (5, 17), (6, 18 + 3 * HALF)):  # from 3P/2 on there is no gap
+    for M, makespan in ((4, 15), (5, 17), (6, 18 + 3 * HALF)):  # from 3P/2 on as its cost says
         assert zb_v(4, M).times().makespan == longest_path(zb_v(4, M), thirds(zb_v(4, M)))
         assert zb_v(4, M).times().makespan == makespan
+    for P in range(2, 9):  # from 2P - 1 on no rank is idle between its own actions
+        own = [
+            max(zb_v(P, M).times().idle_within(r) for r in range(P)) for M in (2 * P - 2, 2 * P - 1)
+        ]
+        assert own[0] > 0 == own[1]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
+from course_lib.models.chain_module import as_module
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.pipelines import SCHEDULES, interleaved, to_torch, to_torch_csv
 from course_lib.schemes import pipeline, train
@@ -118,19 +119,6 @@ def data():
     return rng.normal(size=(STEPS * ROWS, SIZES[0])), rng.integers(0, SIZES[-1], STEPS * ROWS)
 
 
-def module_of(model, number):
-    """A layer of the chain as torch modules, with the same parameters."""
-    import torch
-
-    part = model.parts[number]
-    linear = torch.nn.Linear(part.n_in, part.n_out, dtype=torch.float64)
-    weights, biases = part.unpack(model.initial_of(number))
-    with torch.no_grad():
-        linear.weight.copy_(torch.from_numpy(weights))
-        linear.bias.copy_(torch.from_numpy(biases))
-    return torch.nn.Sequential(linear, torch.nn.ReLU()) if part.bends else linear
-
-
 def by_torch(comm, schedule, folder):
     """Train by torch's runtime, which reads our schedule; return losses and parameters by stage."""
     import torch
@@ -143,9 +131,7 @@ def by_torch(comm, schedule, folder):
     group = distributed.new_group(backend="gloo")
     cpu = torch.device("cpu")
     modules = {
-        stage: torch.nn.Sequential(
-            *(module_of(model, k) for k in range(stage * per_stage, (stage + 1) * per_stage))
-        )
+        stage: as_module(model, range(stage * per_stage, (stage + 1) * per_stage))
         for stage in schedule.stages_of(comm.rank)
     }
     stages = [

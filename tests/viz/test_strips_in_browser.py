@@ -8,6 +8,7 @@ from course_lib.collectives import (
     allreduce_tree,
     allreduce_two_level,
 )
+from course_lib.lectures.lecture_07 import flow
 from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.snapshot import boundaries, steps, what_is_where
 from tests.viz.test_player_in_browser import PLAYER, make_narrow, press
@@ -22,6 +23,7 @@ RUNS = [
     pytest.param(lambda: watched(allreduce_two_level, 8), id="hosts"),
     pytest.param(lambda: watched(size=16), id="ring of 16"),
     pytest.param(lambda: watched(size=64), id="ring of 64"),
+    pytest.param(lambda: flow("1F1B", 4, 8, 0.25), id="micro-batches of a pipeline"),
 ]
 
 
@@ -43,6 +45,24 @@ def test_the_browser_fills_cells_and_captions_as_python_does(opened, run):
         moment = what_is_where(scene, time)
         assert sentence == moment.caption
         assert [tuple(levels) for levels in cells] == [worker.cells for worker in moment.workers]
+
+
+def test_the_numbers_of_empty_cells_can_be_read_whatever_the_rank_does(opened):
+    run = flow("GPipe", 4, 8, 0.25)
+    found = open_run(opened, run).evaluate(
+        """() => {
+          const root = document.querySelector(".lm-player");
+          root.transport.seekFraction(0.02);
+          const colour = (rank, what) => getComputedStyle(
+            root.querySelectorAll(".lm-box")[rank].querySelector(what)).fill;
+          return [0, 1].map((rank) => [
+            root.querySelectorAll(".lm-box")[rank].dataset.state,
+            colour(rank, '.lm-cell[data-state="part"] .lm-chunk'), colour(rank, ".lm-paper")]);
+        }"""
+    )
+    (working, ink, paper), (waiting, other_ink, _) = found
+    assert (working, waiting) == ("compute", "wait")
+    assert ink == other_ink != paper
 
 
 @pytest.mark.parametrize("layout", ["ring", "star", "tree", "line", "grid"])

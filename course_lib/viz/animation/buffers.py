@@ -33,6 +33,7 @@ class Strips(NamedTuple):
     loads: list[tuple[str, str]]
     label_of: list[int]
     load_of: list[int]
+    called: str
 
 
 def make_strips(contributions: "Contributions", tick_s: float) -> Strips:
@@ -65,11 +66,13 @@ def make_strips(contributions: "Contributions", tick_s: float) -> Strips:
         label = _label(sorted(carried), len(goals), one_cell=one_cell)
         label_of.append(labels.setdefault(label, len(labels)))
         load = (_words(carried, goals), _who(list(carried.values()), n_ranks))
+        load = load if contributions.called == "chunk" else ("", "")
         load_of.append(loads.setdefault(load, len(loads)))
     if one_cell:
         fills = _levels(held, fills, whole)
         held, goals = [[sum(levels)] for levels in held], [whole]
-    return Strips(goals, held, fills, list(labels), list(loads), label_of, load_of)
+    labels_and_loads = list(labels), list(loads), label_of, load_of
+    return Strips(goals, held, fills, *labels_and_loads, contributions.called)
 
 
 def _level(counts: "Counts") -> int:

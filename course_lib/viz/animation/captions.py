@@ -16,9 +16,9 @@ _LISTED = 4
 _SENTENCES = 2
 
 
-def tag_words(tag: int | str | None) -> str:
-    """Put a message's label in words: numbers are chunks."""
-    return "" if tag is None else f"chunk {tag}" if isinstance(tag, int) else tag
+def tag_words(tag: int | str | None, called: str = "chunk") -> str:
+    """Put a message's label in words: numbers are chunks, or what they are called."""
+    return "" if tag is None else f"{called} {tag}" if isinstance(tag, int) else tag
 
 
 def down(scene: Scene, tick: float) -> dict[int, str]:

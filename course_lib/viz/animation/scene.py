@@ -118,6 +118,8 @@ class Scene:
         How that changes, in order of time.
     loads : list of (str, str)
         What messages carry: how many contributions, in words, and whose, in short.
+    called : str
+        What a cell of a buffer is for.
     marks : list of Mark
         What ranks noted of updates that were old, lost or dropped, in order of time.
     sayings : list of Saying
@@ -153,6 +155,7 @@ class Scene:
     held: list[list[int]] = field(default_factory=list)
     fills: list[Fill] = field(default_factory=list)
     loads: list[tuple[str, str]] = field(default_factory=list)
+    called: str = "chunk"
     marks: list[Mark] = field(default_factory=list)
     sayings: list[Saying] = field(default_factory=list)
     critical: list[tuple[int, int, int, int, int]] = field(default_factory=list)
@@ -220,6 +223,7 @@ class Scene:
         ticks = [0, *(fill.tick for fill in self.fills)]
         return {
             "held": self.held,
+            **({"called": self.called} if self.called != "chunk" else {}),
             "loads": [list(load) for load in self.loads],
             "load": [m.load for m in self.messages],
             "filled": [fill.rank for fill in self.fills],

@@ -210,7 +210,7 @@ def _tokens(scene: Scene, tick: float) -> Iterator[Token]:
 
 
 def _token(scene: Scene, index: int, flight: Flight, position: float, state: str) -> Token:
-    label = tag_words(scene.labels[flight.label].tag)
+    label = tag_words(scene.labels[flight.label].tag, scene.called)
     load, who = scene.loads[flight.load] if flight.load >= 0 else ("", "")
     size = scene.sizes[flight.size][0]
     return Token(index, flight.src, flight.dst, position, state, label, size, load, who)

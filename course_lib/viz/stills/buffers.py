@@ -114,7 +114,7 @@ def _write(axes: Axes, scene: Scene, at: Point, strip: Strip, cell: int, level: 
         text, ink = "2×" if level == TWICE else "?", _WRONG
     elif level >= 0.6 * goal:
         ink = ink_on(cell_colour(scene, cell))
-    ticked = full and strip.high >= (0.2 if n > 1 else 0.1)
+    ticked = full and scene.called == "chunk" and strip.high >= (0.2 if n > 1 else 0.1)
     lift = 0.22 * strip.high if n > 1 and ticked else 0.0
     size = min(7.0, 0.6 * wide * 72)
     axes.text(at[0], at[1] - lift, text, fontsize=size, ha="center", va="center", color=ink,

@@ -76,7 +76,7 @@ function down(scene, tick) {
   return ranks;
 }
 
-const words = (tag) => tag === null ? "" : typeof tag === "number" ? `chunk ${tag}` : tag;
+const words = (tag, called = "chunk") => tag === null ? "" : typeof tag === "number" ? `${called} ${tag}` : tag;
 
 function caption(scene, tick, { workers, tokens }) {
   if (!scene.messages.length && scene.roles.every((role) => role)) return sayPlan(scene, tick, workers);
@@ -84,7 +84,7 @@ function caption(scene, tick, { workers, tokens }) {
   if (tick >= scene.end) return [`the run is over: ${scene.total}`, ...failed].join("; ");
   const parts = [], count = (state) => tokens.filter((t) => t.state === state);
   const moving = count("moving").map(({ m }) =>
-    ({ ...m, text: words(scene.labels[m.label][0]), size: scene.sizes[m.size][0], load: scene.loads?.[m.load]?.[0] ?? "" }));
+    ({ ...m, text: words(scene.labels[m.label][0], scene.called), size: scene.sizes[m.size][0], load: scene.loads?.[m.load]?.[0] ?? "" }));
   if (moving.length <= 2) {
     for (const m of moving) {
       const what = m.text && m.load ? `${m.text} (${m.load})` : m.text || m.load;

@@ -99,7 +99,7 @@ function makeStage(svg, scene, width, k, hatch) {
     const number = typeof tag === "number" && thick >= 11 ? String(tag) : "";
     if (number) draw("text", { class: "lm-number", "font-size": thick * (number.length > 2 ? 0.5 : 0.74),
       style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
-    const text = [number || colours.length > 1 ? "" : words(tag), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
+    const text = [number || colours.length > 1 ? "" : words(tag, scene.called), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
     const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
     return { g, bar, note, length };
   }

@@ -39,7 +39,7 @@ function makeStrip(g, scene, strip, k) {
       if (name) name.textContent = n > 1 ? (level < 0 ? text : cell) : full ? "" : text;
       if (name) name.style.fill = level >= 0 && part >= 0.6 ? (colourOf(scene, cell) === 4 ? "#fff" : "#1a1a1a") : "";
       if (count) count.textContent = full ? "" : text;
-      tick.setAttribute("visibility", full && (count || (n === 1 && name)) ? "visible" : "hidden");
+      tick.setAttribute("visibility", full && !scene.called && (count || (n === 1 && name)) ? "visible" : "hidden");
     };
   });
   return (levels) => levels.forEach((level, cell) => cells[cell](level));

@@ -161,7 +161,7 @@ function detail(scene, tick, rank, unit, near) {
   const m = scene.messages.find((m) => m.arrived >= 0 &&
     ((m.src === rank && Math.abs(m.posted - tick) < near) || (m.dst === rank && Math.abs(m.arrived - tick) < near)));
   if (m) {
-    const name = words(scene.labels[m.label][0]);
+    const name = words(scene.labels[m.label][0], scene.called);
     return `rank ${m.src} to rank ${m.dst}${name ? `: ${name}` : ""}, ${scene.sizes[m.size][0]}; sent at ${unit(m.posted)}, took ${unit(m.arrived - m.posted)}`;
   }
   const s = scene.spans.find((s) => s.rank === rank && s.start <= tick && tick < s.end);

@@ -1,0 +1,7 @@
+# class: C9
+# hint: not-a-dict
+def fewest_microbatches(ranks, batch, most_idle_percent):
+    for M in range(1, batch + 1):
+        if batch % M == 0 and 100 * (ranks - 1) <= most_idle_percent * (M + ranks - 1):
+            break
+    return M, min(ranks, M) * (batch // M)

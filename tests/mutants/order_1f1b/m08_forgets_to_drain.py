@@ -1,0 +1,10 @@
+# class: B7
+# hint: missing-action
+def order_1f1b(rank, ranks, microbatches):
+    forward = [f"F{m}" for m in range(microbatches)]
+    back = [f"B{m}" for m in range(microbatches)]
+    ahead = min(ranks - 1 - rank, microbatches)
+    order = forward[:ahead]
+    for m in range(ahead, microbatches):
+        order += [forward[m], back[m - ahead]]
+    return order

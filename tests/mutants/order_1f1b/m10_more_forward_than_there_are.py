@@ -1,0 +1,8 @@
+# class: B5
+# hint: unknown-action
+def order_1f1b(rank, ranks, microbatches):
+    ahead = ranks - 1 - rank
+    order = [f"F{m}" for m in range(ahead)]
+    for m in range(ahead, microbatches):
+        order += [f"F{m}", f"B{m - ahead}"]
+    return order + [f"B{m}" for m in range(max(0, microbatches - ahead), microbatches)]

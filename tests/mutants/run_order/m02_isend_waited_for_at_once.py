@@ -1,0 +1,18 @@
+# class: B6
+# hint: hidden-deadlock
+def run_order(comm, order, forward, backward, inputs):
+    before, after = comm.rank - 1, comm.rank + 1
+    slopes, going = {}, []
+    for action in order:
+        m = int(action[1:])
+        if action[0] == "F":
+            y = forward(m, comm.recv(before) if before >= 0 else inputs[m])
+            if after < comm.size:
+                comm.isend(y, after).wait()
+        else:
+            slopes[m] = backward(m, comm.recv(after) if after < comm.size else None)
+            if before >= 0:
+                comm.isend(slopes[m], before).wait()
+    for message in going:
+        message.wait()
+    return [slopes[m] for m in range(len(slopes))]
