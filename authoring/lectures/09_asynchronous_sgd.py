@@ -111,8 +111,9 @@ timeline(both, roles=SERVER, title="24 gradients, rank 1 is four times as slow")
 #
 # *Downpour SGD* (Dean and others 2012) is the parameter server without the barrier. A replica
 # fetches the parameters, computes a gradient on its next batch, and pushes it; the server takes a
-# step with whatever comes, as soon as it comes. The server's loop (`comm.note` only writes down
-# what the pictures show):
+# step with whatever comes, as soon as it comes. The server's loop (`replicas.receive` takes whoever
+# comes first; `replicas.deal` answers with the number of the next batch that nobody has, the *lot*;
+# `comm.note` only writes down what the pictures show):
 
 # %%
 source(serve, part="for version")
@@ -211,7 +212,7 @@ assert 2.5 < paces[1] < 3.25
 def walk(rate, times):
     """Four replicas on the bowl."""
     made = on_bowl(RETURNED, 4, 48, pace(4, times), rate / lecture_09.CURVATURE)
-    return landscape({"": lecture_09.with_replicas(made.trace)}, **lecture_09.VIEW)
+    return landscape({"Downpour": lecture_09.with_replicas(made.trace)}, **lecture_09.VIEW)
 
 
 explore(walk, rate=knob([0.1, 0.2, 0.4, 0.6, 0.9], label="rate × curvature", start=0.2),
@@ -287,7 +288,7 @@ timeline(
 # takes it in when it is back: it fetches, like anybody.
 #
 # The same on real processes. The model here only counts: parameter $i$ is how often batch $i$ was
-# applied. Rank 2's process ends in the middle of its third gradient. 60 batches; how many will be
+# applied. Rank 2's process ends in the middle of its first gradient. 60 batches; how many will be
 # missing, how many counted twice?
 
 # %%

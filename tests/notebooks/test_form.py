@@ -15,6 +15,7 @@ SECOND_EDITION = (
     "04_parameter_server",
     "05_allreduce",
     "06_overlap_and_scaling",
+    "09_asynchronous_sgd",
 )
 """The lectures that are held to the form, by the names of their scripts."""
 

@@ -1,7 +1,6 @@
 """A replica is lost: what each scheme does then, in virtual time and on real processes."""
 
 import os
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +54,7 @@ class Tally(LinearRegression):
     """A model that counts: parameter i is how often example i has been applied.
 
     With a rate of 1 and one example a batch it says of every push whether it was lost or made
-    twice. One process that computes with it ends in the middle of its third gradient, without a
+    twice. One process that computes with it ends in the middle of its first gradient, without a
     word, as if it had been killed; that can only be done to a worker.
 
     Parameters
@@ -71,17 +70,14 @@ class Tally(LinearRegression):
     def __init__(self, comm: Communicator, n_examples: int, victim: int) -> None:
         super().__init__(n_examples - 1)
         is_victim = comm.rank == victim and comm.incarnation == 0
-        object.__setattr__(self, "left", 2 if is_victim else -1)
+        object.__setattr__(self, "is_victim", is_victim and WORKER_VARIABLE in os.environ)
 
     def gradient(
         self, w: NDArray[np.float64], batch: Batch, weight: float = 1.0
     ) -> tuple[float, NDArray[np.float64]]:
         """Return a gradient that adds one to the count of each example."""
-        left: int = getattr(self, "left")  # noqa: B009 - the class is frozen
-        if left == 0 and WORKER_VARIABLE in os.environ:
+        if getattr(self, "is_victim"):  # noqa: B009 - the class is frozen
             os._exit(1)
-        object.__setattr__(self, "left", left - 1)
-        time.sleep(0.005)  # so that the victim's turn comes on a busy computer, too
         grad = np.zeros_like(w)
         np.add.at(grad, batch[0][:, 0].astype(int), -weight)
         return 1.0, grad
@@ -97,7 +93,7 @@ def tally(comm: Communicator, n_examples: int, victim: int = 2) -> NDArray[np.fl
     n_examples : int
         How many updates there are to be, one for each.
     victim : int, default: 2
-        The rank that is lost in its third gradient, where ranks are processes.
+        The rank that is lost in its first gradient, where ranks are processes.
 
     Returns
     -------
