@@ -167,7 +167,7 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 #
 # with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
 # leaves $(P-1)\,T$, less an edge. No time stands in it. A straggler's gradients are old, but they
-# are few; and while it computes, the others are among fewer.
+# are few; and while it computes, fewer push between two pushes of the others.
 #
 # With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
 # is in it already, so gradients are younger.
@@ -211,11 +211,12 @@ assert 2.5 < paces[1] < 3.25
 # %%
 def walk(rate, times):
     """Four replicas on the bowl."""
-    made = on_bowl(RETURNED, 4, 48, pace(4, times), rate / lecture_09.CURVATURE)
+    times = pace(4, times, in_turn=True)
+    made = on_bowl(RETURNED, 4, 48, times, rate / lecture_09.CURVATURE)
     return landscape({"Downpour": lecture_09.with_replicas(made.trace)}, **lecture_09.VIEW)
 
 
-explore(walk, rate=knob([0.1, 0.2, 0.4, 0.6, 0.9], label="rate × curvature", start=0.2),
+explore(walk, rate=knob([0.1, 0.2, 0.4, 0.6, 0.9], label="rate × curvature", start=0.4),
         times=["equal", "random", "straggler"])  # fmt: skip
 
 # %% [markdown]
@@ -293,13 +294,13 @@ timeline(
 
 # %%
 counts = run(lecture_09.tally, 60, workers=5, survive=True, restart=1).values[0]
-table({"batches": {"applied once": int((counts == 1).sum()), "missing": int((counts < 1).sum()),
-                   "twice": int((counts > 1).sum())}})  # fmt: skip
+kinds = {"applied once": counts == 1, "missing": counts < 1, "applied twice": counts > 1}
+table({"of 60 batches": {kind: int(which.sum()) for kind, which in kinds.items()}})
 
 # %% [markdown]
 # None, and none. What makes it so is bookkeeping: every push has the number of its batch, and the
 # server keeps a list of those it has applied. Without it, a push that is repeated after a loss
-# would count twice. (Who finds that in a history? Exercise 3.)
+# would count twice. (You will find one in a history: exercise 4.)
 
 # %%
 claim("2.14")
@@ -352,15 +353,18 @@ lecture_09.edges_chart()
 # not make the mean.
 
 # %% [markdown]
-# **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply:
+# **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
+# largest $\eta\lambda$: that is how far one may go in a second.
 
 # %%
 table({
-    f"{P} replicas": {
-        "equal": round(P * delayed_edge(P), 2), "random": round(P * mean_square_edge(P), 2),
+    f"P = {P}": {
+        "equal": round(P * delayed_edge(P), 2),
+        "random": round(P * mean_square_edge(P), 2),
         "synchronous": 2.0,
-    } for P in (1, 2, 4, 8, 16)
-}, caption="P × largest rate × curvature: how far one may go in a second")  # fmt: skip
+    }
+    for P in (1, 2, 4, 8, 16)
+})  # fmt: skip
 
 # %% [markdown]
 # With equal times 16 replicas are no better than one, even a little worse, approaching $\pi/2$.

@@ -33,6 +33,9 @@ _SETS = {
     "lecture_06": (
         "critical_path", "exchange_layerwise", "hidden_seconds", "best_workers", "predict_bucket",
     ),
+    "lecture_09": (
+        "staleness_of", "who_may_read", "asynchronous_server", "applied_twice", "predict_edge",
+    ),
 }  # fmt: skip
 _HOME = {task: name for name, tasks in _SETS.items() for task in tasks}
 

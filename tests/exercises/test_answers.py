@@ -25,7 +25,7 @@ from tests.exercises.answers import (
 WHOLE_ALGORITHMS = {
     *("combine", "map_reduce", "data_parallel", "parameter_server"),
     *("allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring"),
-    "exchange_layerwise",
+    *("exchange_layerwise", "asynchronous_server"),
 }
 
 

@@ -43,7 +43,7 @@ TIMES = ("equal", "random", "straggler")
 """How long a gradient takes: 1 s; 1 s on average, exponentially distributed; or 4 s on rank 1."""
 
 VIEW: Mapping[str, Any] = {
-    "surface": (BOWL, X, Y), "start": (0.0, 0.0), "x_range": (-1.0, 5.0), "y_range": (-1.0, 3.0),
+    "surface": (BOWL, X, Y), "start": (0.0, 0.0), "x_range": (-0.5, 4.0), "y_range": (-0.5, 2.5),
     "labels": ("intercept", "slope"),
     "title": "0 is the server; 1 to 4 stand at the parameters that they have read",
 }  # fmt: skip
@@ -56,7 +56,13 @@ _GRADIENT_FLOPS = BOWL.flops((X, Y))
 _STRAGGLER = 4.0
 
 
-def pace(replicas: int, times: str = "equal", latency_s: float = 0.0, seed: int = 1) -> Network:
+def pace(
+    replicas: int,
+    times: str = "equal",
+    latency_s: float = 0.0,
+    seed: int = 1,
+    in_turn: bool = False,
+) -> Network:
     """Make a network in which a gradient takes a second, and a message nothing but its latency.
 
     Parameters
@@ -69,6 +75,9 @@ def pace(replicas: int, times: str = "equal", latency_s: float = 0.0, seed: int 
         Of every message.
     seed : int, default: 1
         Of the random times.
+    in_turn : bool, default: False
+        Whether the first gradients are shorter, rank by rank, where times are not random: then
+        replicas that take equally long push one after the other, not at the same moment.
 
     Returns
     -------
@@ -79,7 +88,10 @@ def pace(replicas: int, times: str = "equal", latency_s: float = 0.0, seed: int 
     even = Network(f"1 s a gradient, {times}", latency_s, float("inf"), speeds)
     if times == "random":
         return even.with_exponential_service(seed)
-    return even.with_straggler(1, _STRAGGLER) if times == "straggler" else even
+    uneven = even.with_straggler(1, _STRAGGLER) if times == "straggler" else even
+    if not in_turn:
+        return uneven
+    return uneven.with_service_times({rank: [rank / replicas] for rank in range(1, replicas + 1)})
 
 
 def on_bowl(

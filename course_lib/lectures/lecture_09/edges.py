@@ -163,6 +163,6 @@ def momentum_chart(workers: int, times: str, rate: float = 0.4) -> Chart:
     }
     return chart(
         {name: [(float(k), float(v)) for k, v in enumerate(path)] for name, path in curves.items()},
-        x_label="updates", y_label="distance from the bottom", y_range=(-2.0, 2.0),
+        x_label="updates", y_label="distance from the bottom", y_range=(-1.5, 1.5),
         said=f"The curves are {apart:.2f} apart at most.",
     )  # fmt: skip
