@@ -160,7 +160,7 @@ for _ in range(12):
     for rank in who_may_read(clocks, waiting, 1):
         waiting.remove(rank)
         busy[rank] = 4 if rank == 1 else 1
-    done.append(dict(clocks))
+    done.append({f"clock of {rank}": clock for rank, clock in clocks.items()})
 table({f"after {second} s": done[second - 1] for second in (1, 2, 4, 8, 12)})
 
 # %% [markdown]
@@ -293,7 +293,7 @@ print("updates made:", served.values[0])
 timeline(served.trace, roles={0: "server"}, title="Three workers, some pushes sent again")
 
 # %% [markdown]
-# Eight different pushes, and more updates. Write the function that finds which. The history says in
+# Seven different pushes, and ten updates. Write the function that finds which. The history says in
 # the server's order what it received, and how many updates it had made after that.
 #
 # **Spec:** the pushes (rank, number) with which the number of updates rose more than once, each

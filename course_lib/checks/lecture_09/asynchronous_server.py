@@ -90,7 +90,8 @@ class AsynchronousServer(Task):
 
         def timed(w: Vector) -> Vector:
             with comm.compute("gradient", flops=next(paces, SLOT_S) * _FLOPS_PER_S):
-                return gradient(w)
+                result: Vector = gradient(w)
+                return result
 
         return fn(comm, w, timed, rate, steps)
 

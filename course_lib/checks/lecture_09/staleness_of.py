@@ -95,7 +95,8 @@ _ONE_EACH = "return a list with one whole number for each push, in their order"
 
 def _ages(order: list[int], distinct: bool = False) -> list[int]:
     """Count what came between, updates or distinct replicas."""
-    found, last = [], {}
+    found: list[int] = []
+    last: dict[int, int] = {}
     for number, rank in enumerate(order):
         between = order[last.get(rank, -1) + 1 : number]
         found.append(len(set(between) if distinct else between))

@@ -157,12 +157,12 @@ def momentum_chart(workers: int, times: str, rate: float = 0.4) -> Chart:
         w.append(w[-1] + step)
         step = momentum * step - rate / workers * w[-1]
     apart = np.abs(found - w).max()
-    curves = {
-        f"mean of 4,000 runs, rate {rate:g}": found,
+    curves: dict[str, list[float]] = {
+        f"mean of 4,000 runs, rate {rate:g}": found.tolist(),
         f"one machine, rate {rate / workers:g}, momentum {momentum:g}": w,
     }
     return chart(
-        {name: [(float(k), float(v)) for k, v in enumerate(path)] for name, path in curves.items()},
+        {name: [(float(k), v) for k, v in enumerate(path)] for name, path in curves.items()},
         x_label="updates", y_label="distance from the bottom", y_range=(-1.5, 1.5),
         said=f"The curves are {apart:.2f} apart at most.",
     )  # fmt: skip

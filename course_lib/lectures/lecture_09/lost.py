@@ -102,4 +102,4 @@ def tally(comm: Communicator, n_examples: int, victim: int = 2) -> NDArray[np.fl
     """
     model, X = Tally(comm, n_examples, victim), np.arange(n_examples)[:, None]
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # nothing is learned
-        return downpour(comm, model, X, np.zeros(n_examples), Plan(1.0, 1, 1)).w
+        return np.asarray(downpour(comm, model, X, np.zeros(n_examples), Plan(1.0, 1, 1)).w)
