@@ -134,6 +134,7 @@ def test_a_tally_of_real_processes_of_which_one_ends_counts_every_batch_once():
     assert [fault.rank for fault in made.trace.faults if fault.kind == "RankLost"] == [2]
 
 
+@pytest.mark.slow
 def test_the_price_sheet_has_a_row_for_each_way_to_wait():
     rows = {row[0]: row[1:] for row in lecture_09.price_sheet().rows}
     assert rows["waits for all"][2:] == ["1", "2", "0"]

@@ -134,12 +134,34 @@ def on_bowl(
 
 
 def ages(trace: Trace) -> list[int]:
-    """Return the staleness of every update, in their order, as the server has noted it."""
+    """Read off how old each gradient was.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a run with a server that does not wait.
+
+    Returns
+    -------
+    list of int
+        The staleness of each update, in their order, as the server has noted it.
+    """
     return [int(note.value) for note in trace.notes_named("staleness")]
 
 
 def landed(trace: Trace) -> dict[int, list[int]]:
-    """Return by replica the numbers of the updates that its pushes became, from 0."""
+    """Read off who computed which update.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of an asynchronous run with one server.
+
+    Returns
+    -------
+    dict of int to list of int
+        By replica the numbers of the updates that its pushes became, from 0.
+    """
     pushes = [m for m in trace.messages if m.tag == "gradient" and m.received_s is not None]
     found: dict[int, list[int]] = {}
     for number, push in enumerate(sorted(pushes, key=lambda push: push.received_s or 0.0)):

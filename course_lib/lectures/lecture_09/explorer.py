@@ -79,7 +79,18 @@ def history(workers: int, times: str, bound: str = "none") -> tuple[tuple[int, .
 
 
 def histogram(old: tuple[int, ...]) -> Chart:
-    """Draw how many updates were how old, in percent."""
+    """Draw how many gradients were how old, in percent.
+
+    Parameters
+    ----------
+    old : tuple of int
+        The staleness of each update.
+
+    Returns
+    -------
+    Chart
+        A bar for each age, or each range of ages.
+    """
     shares = {}
     for low, high in _BINS:
         name = f"{low}" if low == high else f"{low} or more" if high > 99 else f"{low} to {high}"
