@@ -58,9 +58,8 @@ images, classes = digits.X_train[:1408], digits.y_train[:1408]
 # Run all cells before class. Part 1 is 17 minutes, part 2 is 17. To be shorter, leave out
 # "Asynchrony begets momentum" and the replay.
 #
-# Game before anything runs: one student is the server and keeps a number on the board. Four others
-# read it, do a sum of their own length, and call out "minus my result". Nobody waits. Ask after a
-# minute: whose number was the sum about?
+# Game: one student is the server and keeps a number on the board. Four others read it, do a sum,
+# and call out what to subtract. Nobody waits. After a minute: whose number was the sum about?
 #
 # Common misconceptions: "asynchronous means faster" (per second, not per update); "old gradients
 # are noise" (they are a delay, and a delay swings); "a straggler's gradients are the problem" (they
@@ -186,7 +185,8 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 # with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
 # leaves $(P-1)\,T$, less an edge. No time stands in it. A straggler's gradients are old, but they
 # are few; and while it computes, fewer push between two pushes of the others.
-#
+
+# %% [markdown]
 # With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
 # is in it already, so gradients are younger.
 

@@ -181,8 +181,10 @@ def whose(trace: Trace, number: int) -> tuple[int, int]:
 
     Returns
     -------
-    rank, turn : int
-        The replica, and which of its gradients it was, from 0.
+    rank : int
+        The replica.
+    turn : int
+        Which of its gradients it was, from 0.
     """
     by_rank = landed(trace)
     rank = next(rank for rank, numbers in by_rank.items() if number in numbers)
