@@ -267,7 +267,7 @@ at_that_moment
 # %% [markdown]
 # Whose was it, and how long did it compute? `service_times` reads off how long each computation
 # took; with these times the run repeats itself to the bit. So change one: let that gradient take
-# half a second. Then every update after it can be another one.
+# half a second. Every update after it may be a different one.
 
 # %%
 rank, turn = lecture_09.whose(seen, number=ages(seen).index(oldest.value))
@@ -284,7 +284,8 @@ table({
 
 # %% [markdown]
 # It was rank 1's fourth gradient, which took 2.5 s: twelve updates old. Half a second instead, and
-# the oldest of the run is eight. The mean is the same: it always is.
+# the oldest of the run is eight. The mean has not moved: only the last update of each replica
+# counts.
 
 # %% tags=["how-we-know"]
 # How we know: the same times give the same trace, to the bit; one other time does not
@@ -319,7 +320,7 @@ timeline(
 )  # fmt: skip
 
 # %% [markdown]
-# Synchronous: the server waits for four gradients, learns that the third will not come, and has no
+# Synchronous: the server waits for four gradients, learns that rank 2's will not come, and has no
 # step to take. Downpour goes on with three, gives the lost replica's batch to somebody else, and
 # takes it in when it is back: it fetches, like anybody.
 #
