@@ -15,11 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from authoring.scripts import AuthoringError, Cell
+from course_lib.checks.quiet import STUB_SAYS
 
 __all__ = ["as_exercise", "as_solution", "refuse_regions"]
 
 BEGIN, END, FROM = "# BEGIN SOLUTION", "# END SOLUTION", "# SOLUTION FROM"
-STUB = 'raise NotImplementedError("write this function, then run the check below")'
+STUB = f'raise NotImplementedError("{STUB_SAYS}")'
 _FROM_LINE = re.compile(r"# SOLUTION FROM (?P<module>[\w.]+):(?P<function>\w+)")
 _COMMENT = re.compile(r"#+.*$")
 

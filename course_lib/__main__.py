@@ -1,4 +1,4 @@
-"""The command line: `python -m course_lib doctor`, `bench`, `train` and `search`."""
+"""The command line: `python -m course_lib doctor`, `progress`, `bench`, `train` and `search`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ def doctor(_: list[str]) -> int:
     return 0 if report.is_healthy else 1
 
 
+def progress(words: list[str]) -> int:
+    """Print which tasks are solved.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    from course_lib.cli.progress import main  # only now: the doctor must work where packages miss
+
+    return main(words)
+
+
 def bench(words: list[str]) -> int:
     """Measure all-reduces.
 
@@ -36,7 +49,7 @@ def bench(words: list[str]) -> int:
     int
         The exit status.
     """
-    from course_lib.cli.bench import main  # only now: the doctor must work where packages miss
+    from course_lib.cli.bench import main  # only now, as above
 
     return main(words)
 
@@ -84,6 +97,8 @@ def main(words: list[str]) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("doctor", help="say what is wrong here and how to fix it")
     command.set_defaults(carry_out=doctor, takes_words=False)
+    command = commands.add_parser("progress", help="say which tasks are solved", add_help=False)
+    command.set_defaults(carry_out=progress, takes_words=True)
     command = commands.add_parser("bench", help="time all-reduces on this computer", add_help=False)
     command.set_defaults(carry_out=bench, takes_words=True)
     command = commands.add_parser(

@@ -20,7 +20,11 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 _WORDS = [
     *("-p", "nbval.plugin", "--nbval-cell-timeout=120", "--nbval-current-env"),
-    *("-p", "tests.nbval_claims"),
+    *(
+        "-p",
+        "tests.nbval_claims",
+        f"--nbval-sanitize-with={REPOSITORY / 'tests/nbval_sanitize.cfg'}",
+    ),
     *("-p", "no:cacheprovider", "-q", "-W", "ignore", "-c", os.devnull),
 ]
 

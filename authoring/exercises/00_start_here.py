@@ -9,6 +9,9 @@
 #
 # Five tasks, about an hour in all. Write a function, run the check below it, read what it says.
 # A check runs your function on simulated workers, from 1 to 8 of them, and never ends the notebook.
+#
+# Before: [lecture 00](../notebooks/00_start_here.ipynb). Then: [lecture
+# 01](../notebooks/01_gradient_descent.ipynb), what training does before it is distributed.
 
 # %%
 import numpy as np
@@ -147,7 +150,7 @@ run(lambda comm: pass_around(comm, np.array([comm.rank + 1])), workers=4, time_l
 # <details><summary>Answer</summary>
 #
 # One. P messages go one after the other, so it takes P times as long as one message. Lecture 05
-# keeps all of them busy at once.
+# lets all of them work at once.
 # </details>
 
 # %% [markdown]
@@ -398,3 +401,10 @@ print(predict_gather(4, 1000), "measured:", trace.n_messages, trace.n_bytes)
 slow = run(sum_at_rank_0, np.zeros(125_000), workers=100, backend="simulated",
            network=networks.ethernet_10g)  # fmt: skip
 print(f"100 workers, 1 MB each: {slow.elapsed_s:.4f} virtual seconds")
+
+# %% [markdown]
+# ## What comes next
+#
+# Next: [lecture 01](../notebooks/01_gradient_descent.ipynb). Before: [lecture
+# 00](../notebooks/00_start_here.ipynb). Which tasks you have solved, here and in the other sets,
+# `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

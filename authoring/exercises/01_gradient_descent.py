@@ -9,6 +9,9 @@
 #
 # Five tasks, about an hour in all. Each can be solved in one process; after tasks 2 and 3 your
 # function also runs on four workers, after the others on one.
+#
+# Before: [lecture 01](../notebooks/01_gradient_descent.ipynb). Then: [lecture
+# 02](../notebooks/02_map_reduce.ipynb), where four workers compute one gradient.
 
 # %%
 import numpy as np
@@ -452,11 +455,18 @@ for size, each_us in zip(sizes, took_us, strict=True):
     print(f"B = {size:3}: {steps} steps, {steps * each_us / 1e3:.1f} ms")
 
 # %% [markdown]
-# **Without code.** Four machines share each batch, and a step costs 2,000 microseconds more for the
-# exchange of gradients. In which direction does the best batch size move, and why twice?
+# **Without code.** Four workers split each batch, and a step costs 2,000 microseconds more for the
+# all-reduce of gradients. In which direction does the best batch size move, and why twice?
 #
 # <details><summary>Answer</summary>
 #
 # Up. The overhead `step_us` grows, and each example costs only a quarter as much, because four work
 # at once. Both make $\sqrt{aC/b}$ larger: data parallelism wants large batches.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Next: [lecture 02](../notebooks/02_map_reduce.ipynb). Before: [lecture
+# 01](../notebooks/01_gradient_descent.ipynb). Which tasks you have solved, here and in the other
+# sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

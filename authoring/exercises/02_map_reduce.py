@@ -3,11 +3,14 @@
 #
 # After this you can
 #
-# - share out rows among any number of workers, and sum a gradient over your share
+# - partition rows among any number of workers, and sum a gradient over your shard
 # - combine parts of unequal size rightly, and see at once when somebody does not
 # - write a whole training run from send and receive, and predict what it sends
 #
 # Six tasks, about an hour and a half in all. Tasks 4 and 5 build on what you write before.
+#
+# Before: [lecture 02](../notebooks/02_map_reduce.ipynb). Then: [lecture
+# 03](../notebooks/03_data_parallelism.ipynb), where a network takes the place of the line.
 
 # %%
 import numpy as np
@@ -229,7 +232,7 @@ checks.mean_of_shards(mean_of_shards)
 # `nan`: choose the parts that have rows with `n_rows > 0` before you multiply.
 # </details>
 #
-# Now on real processes: each worker takes the mean of its share of the targets.
+# Now on real processes: each worker takes the mean of its shard of the targets.
 
 
 # %% tags=["raises-exception"]
@@ -407,13 +410,13 @@ serial = gradient_descent(X, y, Plan(learning_rate=0.1, epochs=100)).w
 print("equal to one process:", all(np.abs(w - serial).max() < 1e-9 for w in trained))
 
 # %% [markdown]
-# **Without code.** Rank 2 is a slow machine and takes twice as long for its rows. How long does a
+# **Without code.** Rank 2 is a *straggler*, it takes twice as long for its rows. How long does a
 # step take, and what would you change?
 #
 # <details><summary>Answer</summary>
 #
 # A step takes as long as the slowest: all wait for rank 2. Give it half as many rows. The sums stay
-# right, because they do not care about the size of a share.
+# right, because they do not care about the size of a shard.
 # </details>
 
 # %% [markdown]
@@ -488,3 +491,10 @@ print("measured:", measured.n_messages, measured.n_bytes, measured.bytes_receive
 # Good: a million rows cost the network nothing more, so with much data the computing dominates and
 # workers help. Bad: the size of the *model* is in it, times 2(P − 1), on one NIC.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Next: [lecture 03](../notebooks/03_data_parallelism.ipynb). Before: [lecture
+# 02](../notebooks/02_map_reduce.ipynb). Which tasks you have solved, here and in the other sets,
+# `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

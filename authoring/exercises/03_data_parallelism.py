@@ -9,6 +9,9 @@
 #
 # Five tasks, about an hour and a half in all. You may use the library's all-reduces and broadcasts
 # in tasks 1 to 3: how they work is the subject of set 05.
+#
+# Before: [lecture 03](../notebooks/03_data_parallelism.ipynb). Then: [lecture
+# 04](../notebooks/04_parameter_server.ipynb), which puts a server in the middle.
 
 # %%
 import numpy as np
@@ -106,7 +109,7 @@ run(unequal, workers=4, time_limit_s=20).values
 # Train one epoch on all ranks together, as one machine would. *Difficulty 3 of 3, 30 minutes.*
 #
 # Every rank has the whole table, and a `w` of its own; rank 0's counts. Batch 0 is the first
-# `batch_size` rows, and so on; the last may be smaller. `split_evenly` shares a batch out. A batch
+# `batch_size` rows, and so on; the last may be smaller. `split_evenly` partitions a batch. A batch
 # may have fewer rows than there are ranks; `model.gradient` refuses a batch of no rows.
 #
 # **Spec:** from rank 0's `w`, for each batch `w = w - learning_rate * (mean gradient over the
@@ -459,3 +462,10 @@ for batch_size, rate in ((32, 0.1), (96, 0.1), (96, 0.1 * factor), (32, 0.6)):
 # the four lines shows that 0.1 was not the best rate of the small batch. Tune the rate for each
 # batch, compare each at its best, and expect more epochs of the large one.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Next: [lecture 04](../notebooks/04_parameter_server.ipynb). Before: [lecture
+# 03](../notebooks/03_data_parallelism.ipynb). Which tasks you have solved, here and in the other
+# sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

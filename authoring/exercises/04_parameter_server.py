@@ -4,10 +4,13 @@
 # After this you can
 #
 # - write a synchronous parameter server from send and receive
-# - see in a trace that a server did not wait, and share layers out evenly
+# - see in a trace that a server did not wait, and partition layers evenly
 # - predict the bytes on a server's NIC, the seconds of a step and its efficiency
 #
 # Five tasks, about an hour and a half. Tasks 1 and 5 are arithmetic.
+#
+# Before: [lecture 04](../notebooks/04_parameter_server.ipynb). Then: [lecture
+# 05](../notebooks/05_allreduce.ipynb), which does without a server.
 
 # %%
 import numpy as np
@@ -93,9 +96,10 @@ def ten_steps(comm):
     library_server(comm, model, np.zeros((3, 1)), np.zeros(3), plan)
 
 
+predicted = predict_nic(1000, 3, 1)["one_server"] / 8000
 trace = run(ten_steps, workers=4, time_limit_s=20).trace
 print("vectors:", (trace.bytes_sent()[0] + trace.bytes_received()[0]) / 8000)
-print("predicted for a step:", predict_nic(1000, 3, 1)["one_server"] / 8000)
+print("predicted for a step:", predicted)
 
 # %% [markdown]
 # **Without code.** A ring sends and receives 2(P − 1)/P · n bytes on every NIC. Which of the four
@@ -303,7 +307,7 @@ early_answers(run(impatient_server, 3, workers=4, time_limit_s=20).trace)
 # %% [markdown]
 # ## 4 · Layers to shards
 #
-# Share layers out so that the fullest shard is as small as can be had cheaply. *Difficulty 2 of 3,
+# Partition layers so that the fullest shard is as small as can be had cheaply. *Difficulty 2 of 3,
 # 15 minutes.*
 #
 # Layers stay whole. The greedy rule: the largest layer first, each to the shard that has least so
@@ -454,3 +458,10 @@ for W in (2, 8, 32):
 # Not at all, with many workers: below one half the NIC is the longer chain, and the gradient is
 # not in it. The efficiency falls to 15 %.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Next: [lecture 05](../notebooks/05_allreduce.ipynb). Before: [lecture
+# 04](../notebooks/04_parameter_server.ipynb). Which tasks you have solved, here and in the other
+# sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

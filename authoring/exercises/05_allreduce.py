@@ -8,6 +8,9 @@
 # - predict from which length on the ring beats the butterfly, and measure it
 #
 # Six tasks, about two hours in all. Tasks 1 to 4 are four functions of 8 to 15 lines each.
+#
+# Before: [lecture 05](../notebooks/05_allreduce.ipynb). Then: [lecture
+# 06](../notebooks/06_overlap_and_scaling.ipynb), where communication hides behind computation.
 
 # %%
 import numpy as np
@@ -89,7 +92,7 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 
 # %% [markdown]
 # **Without code.** The arrays have n bytes each. How many bytes does rank 1 of seven send? How many
-# did rank 0 send when it told the six others by itself?
+# did rank 0 send when it broadcast to the six others by itself?
 #
 # <details><summary>Answer</summary>
 #
@@ -539,3 +542,10 @@ for n_numbers in (100, 1_000_000):
 # The butterfly takes α + n β, the ring 2(α + n/2 β) = 2α + n β. The butterfly is faster by one
 # latency, for every length.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Next: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Before: [lecture
+# 05](../notebooks/05_allreduce.ipynb). Which tasks you have solved, here and in the other sets,
+# `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

@@ -8,6 +8,9 @@
 # - choose a number of workers and a size of bucket by a formula, and check them by a run
 #
 # Five tasks, about two hours in all.
+#
+# Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Then: lecture 07, which is not
+# written yet.
 
 # %%
 import math
@@ -27,7 +30,8 @@ from course_lib.schemes import layerwise_bucketed
 # Predict how long a step takes, with overlap and without. *Difficulty 1 of 3, 20 minutes.*
 #
 # A step goes forward through all layers, then back through them, the last one first. Each layer's
-# gradient is exchanged. The network carries one exchange at a time.
+# gradient is summed over the workers: one *exchange*, an all-reduce. The network carries one at a
+# time.
 #
 # **Spec:** `"after"`: all exchanges after all computing. `"overlapped"`: an exchange begins when
 # its layer's backward is done *and* the exchange before it is over. Both in seconds, from the start
@@ -300,7 +304,7 @@ for exchange in (slow_exchange, exchange_layerwise):
 #
 # Find the number of workers with the shortest step. *Difficulty 2 of 3, 20 minutes.*
 #
-# A batch is shared out, as evenly as whole examples allow; the worker with the most examples sets
+# A batch is partitioned, as evenly as whole examples allow; the worker with the most examples sets
 # the pace. Then a ring adds up a gradient of n bytes: 2(N − 1) steps, and in each a latency and a
 # chunk of n/N bytes.
 #
@@ -468,3 +472,10 @@ for k in sorted({1, 2, 3, 6, 12, best["layers"]}):
 # Up: with more latency a bucket must carry more to be worth its ring. But not all the way, because
 # the last bucket hides under nothing.
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Lecture 07 is not written yet. Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb).
+# Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell,
+# and `python -m course_lib progress` in a terminal.

@@ -8,12 +8,15 @@
 # - find a push that was applied twice, and predict what old gradients do to the rate
 #
 # Five tasks, about an hour and a half. Tasks 1 and 5 are arithmetic.
+#
+# Before: [lecture 09](../notebooks/09_asynchronous_sgd.ipynb). Then: lecture 10, which is not
+# written yet.
 
 # %%
 import numpy as np
 
 from course_lib import checks, run
-from course_lib.checks.lecture_09.applied_twice import forgetful, history_of, push_and_repeat
+from course_lib.lectures import lecture_09
 from course_lib.lectures.lecture_09 import RETURNED, ages, landed, on_bowl, pace
 from course_lib.viz import table, timeline
 
@@ -286,8 +289,14 @@ print("between 0.9 and 3.1:", bool(ended[0].min() > 0.9 and ended[0].max() < 3.1
 
 
 # %% name="forgetful-server"
+def forgetful(seen, rank, number):
+    """Say whether the server applies a push; seen are all before it, as (rank, number)."""
+    own = [n for src, n in seen if src == rank]
+    return not own or own[-1] != number
+
+
 sent = {1: [0, 1, 1, 0, 2], 2: [0, 1, 0, 1], 3: [0, 0, 0, 1]}  # what each rank pushes, in order
-served = run(push_and_repeat, sent, forgetful, workers=4, backend="simulated")
+served = run(lecture_09.push_and_repeat, sent, forgetful, workers=4, backend="simulated")
 print("different pushes:", sum(len(set(numbers)) for numbers in sent.values()))
 print("updates made:", served.values[0])
 timeline(served.trace, roles={0: "server"}, title="Three workers, some pushes sent again")
@@ -346,8 +355,8 @@ checks.applied_twice(applied_twice)
 # Now on real processes, with the server above:
 
 # %% tags=["raises-exception"]
-real = run(push_and_repeat, sent, forgetful, workers=4, time_limit_s=20)
-sorted(applied_twice(history_of(real.trace)))
+real = run(lecture_09.push_and_repeat, sent, forgetful, workers=4, time_limit_s=20)
+sorted(applied_twice(lecture_09.history_of(real.trace)))
 
 # %% [markdown]
 # **Without code.** What does the server have to remember, so that it applies no push twice: and
@@ -432,3 +441,10 @@ for factor in (0.9, 1.1):
 # With ten: 1 − 1/10 = 0.9. With more there is too much already, and some have trained with a
 # negative one (Mitliagkas and others 2016).
 # </details>
+
+# %% [markdown]
+# ## What comes next
+#
+# Lecture 10 is not written yet. Before: [lecture 09](../notebooks/09_asynchronous_sgd.ipynb). Which
+# tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell, and
+# `python -m course_lib progress` in a terminal.

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from course_lib import doctor, networks, run
+from course_lib import checks, doctor, networks, run
 from course_lib.comm.errors import DeadlockError
 from course_lib.costs import fit_line
 from course_lib.lectures import lecture_00
@@ -670,6 +670,16 @@ claim("2.9")
 
 # %% tags=["nbval-ignore-output"]
 doctor.examine()
+
+# %% [markdown]
+# ## Which exercises are solved?
+#
+# A check that passes keeps that in your workbook; here is the table. In a terminal it is
+# `python -m course_lib progress`. Two pages to look things up: `docs/comm.md` has all that `comm`
+# can do, and `docs/glossary.md` the field's words.
+
+# %% tags=["nbval-ignore-output"]
+checks.progress()
 
 # %% [markdown]
 # ## What to remember

@@ -30,7 +30,8 @@ from course_lib.models.fully_connected import FullyConnected
 from course_lib.models.mlp import mlp
 from course_lib.models.stand_in import StandIn
 from course_lib.pipelines import gpipe
-from course_lib.planning.branches import BranchingNet, place_branches, train_branches
+from course_lib.planning.branches import BranchingNet, place_branches
+from course_lib.planning.train_branches import train_branches
 from course_lib.schemes import (
     data_parallel,
     model_parallel,

@@ -5,13 +5,14 @@ returns a report that draws itself. Nothing is raised for a wrong answer.
 """
 
 import importlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from course_lib.checks.quiet import keep_stubs_quiet
 
 if TYPE_CHECKING:
     from course_lib.checks.report import Report
 
-_SETS = {
+SETS: dict[str, tuple[str, ...]] = {
     "lecture_00": ("hello", "pass_around", "shift_right", "ping_pong", "predict_gather"),
     "lecture_01": (
         "gradient_step", "minibatches", "sgd_epoch", "noise_scale", "predict_batch_size",
@@ -37,20 +38,33 @@ _SETS = {
         "staleness_of", "who_may_read", "asynchronous_server", "applied_twice", "predict_edge",
     ),
 }  # fmt: skip
-_HOME = {task: name for name, tasks in _SETS.items() for task in tasks}
+"""The tasks of each lecture, in the order in which they are given."""
 
-__all__ = [*_HOME]
+_HOME = {task: name for name, tasks in SETS.items() for task in tasks}
+
+__all__ = [*_HOME, "progress"]
 
 
-def __getattr__(name: str) -> "Callable[[Any], Report]":
+keep_stubs_quiet()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "progress":
+        from course_lib.checks.solved import progress
+
+        return progress
     if name not in _HOME:
         raise AttributeError(f"there is no check {name!r}; there are {', '.join(_HOME)}")
     from course_lib.checks.check import check as examine
+    from course_lib.checks.solved import keep_solved
 
     task = importlib.import_module(f"course_lib.checks.{_HOME[name]}.{name}").TASK
 
     def check(fn: Any) -> "Report":
-        return examine(task, fn)
+        report = examine(task, fn)
+        if report.passed:
+            keep_solved(name)
+        return report
 
     check.__name__ = check.__qualname__ = name
     check.__doc__ = f"Check ``{name}``: {task.title}"

@@ -11,20 +11,20 @@ files of ``solutions/``, and a function that searches the examining process's me
 Grading other people's work needs a fresh process that the work itself did not start.
 """
 
-import linecache
+import contextlib
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from secrets import randbits
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from course_lib.checks.cells import cell_of, newer_cell, with_cells
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
+from course_lib.checks.right_runs import first_other_step
 from course_lib.checks.room import Limits, read_book, sit
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
 from course_lib.checks.task import Case, Hint, Task
@@ -58,7 +58,24 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
     Report
         The verdict with the first failing case. Nothing is raised for a wrong answer, an
         exception, a deadlock, an exit or an endless loop in ``fn``.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C; a notebook shows a sentence, without our own lines.
     """
+    try:
+        report = _report(task, fn, secrets)
+    except KeyboardInterrupt as interrupt:
+        text = f"KeyboardInterrupt: the check of {task.name} was stopped before its verdict"
+        vars(interrupt)["_render_traceback_"] = lambda: [text]
+        raise
+    if not callable(fn):
+        return report
+    return replace(report, cell=cell_of(fn), newer_cell=newer_cell(fn))
+
+
+def _report(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None) -> Report:
     seeds = [randbits(62)] if secrets is None else secrets
     cases = [case for seed in seeds for case in task.cases(seed)]
     if not callable(fn):
@@ -102,7 +119,7 @@ def _examined(
         begin_s, end_s = max(1.0, limits.begin_s - used_s), max(1.0, limits.end_s - used_s)
         left = limits._replace(begin_s=begin_s, end_s=end_s)
         seen, end, _ = _sitting(packed, task, cases, left, to_the_end=True)
-    return [_with_cells(one) for one in seen], end
+    return [with_cells(one) for one in seen], end
 
 
 def _sitting(
@@ -143,27 +160,6 @@ def _end_of(error: RunError, limits: Limits, used_s: float | None) -> Mishap:
     return replace(mishap, text=text, rank=None)
 
 
-def _with_cells(seen: Observation) -> Observation:
-    """Say ``cell In[5], line 3``, and what stands there: only the notebook knows its cells."""
-    if seen.mishap is None or "IPython" not in sys.modules:
-        return seen
-    from IPython import get_ipython
-
-    compiler = getattr(get_ipython(), "compile", None)
-    text = seen.mishap.text
-    for filename, number in getattr(compiler, "_filename_map", {}).items():
-        name = Path(filename).name
-        frame = re.compile(rf"^  {re.escape(name)}, line (\d+), in .*$(?!\n    )", re.MULTILINE)
-        text = frame.sub(partial(_with_source, filename), text)
-        text = text.replace(f"{name}, line ", f"cell In[{number}], line ")
-    return replace(seen, mishap=replace(seen.mishap, text=text))
-
-
-def _with_source(filename: str, frame: re.Match[str]) -> str:
-    source = linecache.getline(filename, int(frame[1])).strip()
-    return f"{frame[0]}\n    {source}" if source else frame[0]
-
-
 def _is_unwritten(mishap: Mishap | None) -> bool:
     return mishap is not None and mishap.original == "NotImplementedError"
 
@@ -181,15 +177,22 @@ def _failed(
     task: Task, fault: Diagnosis, case: Case | None = None, seen: Observation | None = None,
     n_cases: int = 0,
 ) -> Report:  # fmt: skip
-    trace = seen.trace if seen is not None else None
-    prices = ()
-    if case is not None and seen is not None and seen.mishap is None:
-        prices = _prices(task, case, seen)
-    printed = seen.printed if seen is not None else ""
-    return Report(
-        task.name, task.title, FAILED, n_cases, str(case or ""), fault, prices, trace, printed,
-        task.layout, task.roles,
-    )  # fmt: skip
+    report = Report(task.name, task.title, FAILED, n_cases, str(case or ""), fault)
+    if case is None or seen is None:
+        return report
+    other = None
+    with contextlib.suppress(Exception):  # whatever it is, the verdict stands without it
+        other = first_other_step(task, case, seen)
+    return replace(
+        report,
+        prices=() if seen.mishap else _prices(task, case, seen),
+        trace=seen.trace,
+        other=other,
+        mishap=seen.mishap,
+        printed=seen.printed,
+        layout=task.layout,
+        roles=task.roles,
+    )
 
 
 def _prices(task: Task, case: Case, seen: Observation) -> tuple[Any, ...]:

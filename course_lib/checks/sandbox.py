@@ -5,26 +5,29 @@ plain copies of what was returned go back to the notebook, and the verdict is ma
 """
 
 import contextlib
-import io
 import os
 import re
 import time
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.originals import Originals
+from course_lib.checks.paper import Paper
 from course_lib.checks.plain import Unusable, plain
+from course_lib.checks.steps import Weights, weigh
 from course_lib.checks.task import Case, Task
 from course_lib.comm.communicator import EAGER_BYTES, Communicator
-from course_lib.comm.errors import RunError, WorkerError
+from course_lib.comm.errors import DeadlockError, RunError, WorkerError
 from course_lib.comm.job import Job
 from course_lib.comm.settings import Settings
 from course_lib.comm.shipping import load_call
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
+from course_lib.watch.listener import listen
 
 __all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "is_idle", "mishap_of", "observe"]
 
@@ -33,7 +36,6 @@ CASE_LIMIT_S = 3.0
 
 _MOST_EVENTS = 20_000  # a solution makes a thousand at most, and all of them are drawn
 _LATEST_START_S = 1e-3
-_MOST_PRINTED = 1_000
 _IDLE = 0.1  # a computer may be so busy that a loop gets no more than a fifth of it
 _MOST_WORK = 1_000_000
 
@@ -54,6 +56,8 @@ class Mishap:
         Whose it is.
     idle : bool
         Whether nearly all of the time had passed in sleeping or waiting.
+    graph, cycles : list
+        Who waited for whom, and in which circles, as ``DeadlockError`` has it.
     """
 
     kind: str
@@ -61,6 +65,8 @@ class Mishap:
     original: str = ""
     rank: int | None = None
     idle: bool = False
+    graph: list[tuple[int, int, str, str]] = field(default_factory=list)
+    cycles: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,12 @@ class Observation:
         result.
     trace : Trace or None
         What was sent.
+    weights : dict
+        What was in it, as far as a number or two tell, by communicator, sender and receiver.
     elapsed_s : float
         How long it took, in virtual seconds.
     printed : str
-        The beginning of what the function printed, all ranks in the order they ran.
+        What the function printed, all ranks in the order they ran; of much, beginning and end.
     mishap : Mishap or None
         What went wrong.
     replaced : tuple of str
@@ -94,6 +102,7 @@ class Observation:
     changed: list[tuple[int, int, int]] = field(default_factory=list)
     shared: list[tuple[int, int, int]] = field(default_factory=list)
     trace: Trace | None = None
+    weights: Weights = field(default_factory=dict)
     elapsed_s: float = 0.0
     printed: str = ""
     mishap: Mishap | None = None
@@ -158,25 +167,32 @@ def _observe(
 ) -> Observation:
     from course_lib.comm.simulated import launcher
 
-    room[:] = [(packed, task, case, originals, os.getpid())]
+    weights: Weights = {}
+    room[:] = [(packed, task, case, originals, os.getpid(), weights)]
     eager_bytes = 0 if case.rendezvous else EAGER_BYTES
     settings = Settings(eager_bytes, seed=case.seed % 2**32, trace=True)
     job = Job(fn=attempt, args=(), workers=case.workers, settings=settings, time_limit_s=limit_s)
-    paper = _Paper()
+    paper = Paper()
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(paper):
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(paper),
+            contextlib.redirect_stderr(paper),
+        ):
             warnings.simplefilter("ignore")  # messages nobody received: judged from the trace
             result = launcher.launch(job, case.network, max_events=_MOST_EVENTS)
     except RunError as error:
         if originals is not None:
             originals.after_call()
-        return Observation(mishap=mishap_of(error), trace=error.trace, printed=paper.text)
+        mishap = mishap_of(error)
+        return Observation(mishap=mishap, trace=error.trace, weights=weights, printed=paper.text)
     ranks = range(case.workers)
     return Observation(
         values=[[result.values[rank][0][call] for rank in ranks] for call in range(case.calls)],
         changed=[(rank, *place) for rank in ranks for place in result.values[rank][1]],
         shared=[(rank, *place) for rank in ranks for place in result.values[rank][2]],
         trace=result.trace,
+        weights=weights,
         elapsed_s=result.elapsed_s,
         printed=paper.text,
     )
@@ -186,7 +202,9 @@ def mishap_of(error: RunError) -> Mishap:
     """Write down a failed run, without the frames that only called the learner's function."""
     original = "" if error.original is None else type(error.original).__name__
     text = _told_once(str(error.args[0])) if isinstance(error, WorkerError) else str(error)
-    return Mishap(type(error).__name__, _OUR_FRAMES.sub("", text), original, error.rank)
+    text = _OUR_FRAMES.sub("", text)
+    waiting = (error.graph, error.cycles) if isinstance(error, DeadlockError) else ([], [])
+    return Mishap(type(error).__name__, text, original, error.rank, False, *waiting)
 
 
 def _told_once(text: str) -> str:
@@ -203,26 +221,15 @@ _OUR_FRAMES = re.compile(
 )
 
 
-class _Paper(io.TextIOBase):
-    """Keep the beginning of what is printed, however much it is."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, text: str) -> int:
-        """Write while there is room."""
-        self.text += text[: _MOST_PRINTED - len(self.text)]
-        return len(text)
-
-
-room: list[tuple[bytes, Task, Case, Originals | None, int]] = []
-"""The case on the table, and the number of the process. Ranks read it here, so that only the
-learner's function is shipped."""
+room: list[tuple[bytes, Task, Case, Originals | None, int, Weights]] = []
+"""The case on the table, the number of the process, and what is sent there. Ranks read it here, so
+that only the learner's function is shipped."""
 
 
 def attempt(comm: Communicator) -> tuple[list[Any], list[Any], list[Any]]:
     """Call the learner's function on one simulated rank, and watch its arguments."""
-    packed, task, case, originals, process = room[0]
+    packed, task, case, originals, process, weights = room[0]
+    listen(comm, partial(weigh, weights, comm.rank))
     fn, _ = load_call(packed, comm.rank)
     values: list[Any] = []
     changed: list[tuple[int, int]] = []

@@ -16,12 +16,13 @@ from course_lib.console.options import is_first_program
 from course_lib.console.outputs import say, tell
 from course_lib.costs.choice import choose_allreduce
 from course_lib.train.auto import is_auto
+from course_lib.train.catalogue import SCHEMES
 from course_lib.train.checkpoint import read_index
 from course_lib.train.errors import CheckpointError
 from course_lib.train.live import shown
 from course_lib.train.row import Row
 from course_lib.train.table import EpochTable
-from course_lib.train.worker import TrainingTask, work
+from course_lib.train.worker import TrainingTask, past_edge_of, work
 
 __all__ = ["main"]
 
@@ -54,6 +55,8 @@ def _train(asked: Arguments, words: list[str]) -> int:
     task, kind = asked.task, asked.task.kind
     table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
     if is_first:
+        if told := past_edge_of(task, asked.workers):
+            tell(f"warning: {told}")
         lines = [_title(asked), *_choice(asked), *_begun(asked), table.head]
         lines += map(table.line, asked.kept)
         for line in lines:
@@ -72,9 +75,10 @@ def _train(asked: Arguments, words: list[str]) -> int:
     except (KeyboardInterrupt, RunError) as error:  # told to every rank
         is_stopped = isinstance(error, KeyboardInterrupt)
         if is_first:
-            # What is wrong with the folder is told in a sentence; where in our code does not help.
+            # These say what is wrong in a sentence; where in our code does not help.
             original = getattr(error, "original", None)
-            why = original if isinstance(original, CheckpointError) else error
+            is_told = isinstance(original, CheckpointError | FloatingPointError)
+            why = original if is_told else error
             tell("stopped" if is_stopped else str(why))
             tell(_what_is_kept(task, words))
         return 130 if is_stopped else 1
@@ -84,7 +88,10 @@ def _train(asked: Arguments, words: list[str]) -> int:
 def _keep(asked: Arguments, result: Result) -> int:
     """Say what is kept and where; return the status: 1 if the trace is not where it should be."""
     if asked.task.keeping.folder is not None:
-        say(f"checkpoint kept in {asked.task.keeping.folder}")
+        told = f"checkpoint kept in {asked.task.keeping.folder}"
+        if not SCHEMES[asked.task.scheme].settles:
+            told += ": the server's state, without what was on its way to it"
+        say(told)
     if asked.trace is None:
         return 0
     return write("the trace", "trace written to", asked.trace, result.trace.to_json().encode())

@@ -135,7 +135,7 @@ def _parser() -> Parser:
         help=f"data_parallel if left out. {'; '.join(families)}",
     )  # fmt: skip
     add("--workers", metavar="N",
-        help="how many ranks; 4 if left out, 1 for serial, under torchrun all",
+        help="how many ranks, servers among them; 4 if left out, 1 for serial, under torchrun all",
     )  # fmt: skip
     add("--backend", metavar="NAME",
         help="processes, simulated or torch; processes if left out, torch under torchrun",
@@ -143,7 +143,9 @@ def _parser() -> Parser:
     add("--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
     )  # fmt: skip
-    add("--model", metavar="NAME", help=f"{', '.join(MODELS)}; {MODEL} if left out")
+    add("--model", metavar="NAME",
+        help=f"{', '.join(MODELS)}; {MODEL} if left out, or the first that the scheme can train",
+    )  # fmt: skip
     add("--data", metavar="NAME", help="; ".join(
         f"{name}: {', '.join(kind.data)}" for name, kind in MODELS.items())
     )  # fmt: skip
@@ -164,7 +166,9 @@ def _parser() -> Parser:
         own.add_argument(as_option(name), metavar="X", help=told)
     kept = parser.add_argument_group("what is kept")
     add = kept.add_argument
-    add("--checkpoint", metavar="DIR", help="keep checkpoints in this folder")
+    add("--checkpoint", metavar="DIR",
+        help="keep checkpoints in this folder; where nobody waits for all, of the server's state",
+    )  # fmt: skip
     add("--checkpoint-every", metavar="N", help="epochs between two of them; 1 if left out")
     add("--resume", action="store_true", help="go on from the checkpoint in the folder")
     add("--trace", type=Path, metavar="FILE.json",

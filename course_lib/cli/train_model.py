@@ -11,7 +11,7 @@ from course_lib.training import SGD, Optimizer
 __all__ = ["MODEL", "What", "check_model", "named", "read_what"]
 
 MODEL = "mlp"
-"""What is trained where nothing is said."""
+"""What is trained where nothing is said, if the scheme can."""
 
 
 class What(NamedTuple):
@@ -25,19 +25,23 @@ class What(NamedTuple):
 
 
 def check_model(chosen: argparse.Namespace, scheme: Scheme) -> None:
-    """Refuse a model that the scheme cannot train, or data that the model cannot be trained on."""
+    """Refuse a model that the scheme cannot train, or data that the model cannot be trained on.
+
+    Where no model is said, its name is filled in.
+    """
     if chosen.problem is not None:
         if chosen.model or chosen.data:
             raise ValueError(
                 "--problem brings its own model and data: leave out --model and --data"
             )
         return
-    name = chosen.model or MODEL
-    kind = named("--model", MODELS, name)
-    if name not in (scheme.models or MODELS):
+    able = scheme.models or tuple(MODELS)
+    if chosen.model is None:
+        chosen.model = MODEL if MODEL in able else able[0]
+    kind = named("--model", MODELS, name := chosen.model)
+    if name not in able:
         raise ValueError(
-            f"--scheme {chosen.scheme} trains --model {' or '.join(scheme.models or ())}, "
-            f"not {name!r}"
+            f"--scheme {chosen.scheme} trains --model {' or '.join(able)}, not {name!r}"
         )
     if chosen.data not in (None, *kind.data):
         raise ValueError(
@@ -52,7 +56,7 @@ def read_what(chosen: argparse.Namespace) -> What:
         found = load_problem(chosen.problem)
         names = {"problem": name_of_problem(chosen.problem), "data": found.fingerprint}
         return What(found.kind, found, found.data, found.optimizer, names)
-    kind = MODELS[name := chosen.model or MODEL]
+    kind = MODELS[name := chosen.model]
     data = chosen.data or kind.data[0]
     return What(kind, name, load_data(data), SGD, {"model": name, "data": data})
 

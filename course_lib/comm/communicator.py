@@ -6,6 +6,7 @@ methods whose names begin with an underscore. ``docs/from_mpi_and_torch.md`` has
 mpi4py and torch.distributed.
 """
 
+import math
 import reprlib
 import sys
 from abc import ABC, abstractmethod
@@ -581,6 +582,14 @@ class Communicator(ABC):
             )
         return self._start(_begin_after, (after, fn, args))
 
+    @property
+    def run_name(self) -> str:
+        """A name that this run has alone, the same in all lives of all ranks, for what they keep.
+
+        Empty where a run does not survive losses.
+        """
+        return ""
+
     def shared_array(self, shape: int | Sequence[int], dtype: Any = "float64") -> NDArray[Any]:
         """Return an array of zeros whose memory all ranks of this communicator share.
 
@@ -623,6 +632,11 @@ class Communicator(ABC):
         kind = _dtype(dtype)
         if kind.kind not in "biufc":
             raise TypeError(f"dtype must be one of plain numbers, got {kind}")
+        if 0 in sizes and math.prod(filter(None, sizes)) * kind.itemsize >= 2**63:
+            raise ValueError(
+                "shape must have numbers whose product, but for zeros, is below 2**63 bytes, as "
+                f"every array of NumPy, got {_short(shape)} of {kind}"
+            )
         return self._shared_array(sizes, kind)
 
     def compute(self, label: str, flops: float | None = None) -> AbstractContextManager[None]:

@@ -21,7 +21,7 @@ from course_lib.comm.errors import (
     WorkerError,
     WorkerExited,
 )
-from course_lib.comm.frames import Frame, frames_of, place, render, user_frame
+from course_lib.comm.frames import Frame, frames_of, of_exception, place, render, user_frame
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pickling import dumps, load_here
 
@@ -31,6 +31,7 @@ _LONGEST_TEXT = 2_000
 _MOST_TOLD = 5
 """How many causes of an exception, and exceptions of a group."""
 _T = TypeVar("_T")
+_UNPRINTABLE = "<unprintable>"
 
 
 @dataclass(frozen=True)
@@ -84,18 +85,16 @@ class Failure:
         Failure
             What can be told of it.
         """
-        frames = frames_of(error.__traceback__)
-        if isinstance(error, MemoryError):  # telling it takes room: let go of what the frames hold
-            traceback.clear_frames(error.__traceback__)
-        return cls(
-            rank=rank,
-            type_name=type(error).__name__,
-            text=_safe_text(error, patience_s),
-            frames=frames,
-            time_s=time_s,
-            original=_safe_pickle(error, patience_s),
-            also=_also_said(error, patience_s),
-        )
+        raised_at = of_exception(error, "__traceback__")
+        frames = frames_of(raised_at)
+        if issubclass(type(error), MemoryError):  # telling it takes room: let go of what they hold
+            traceback.clear_frames(raised_at)
+        name = type(error).__name__
+        try:
+            text, also = _safe_text(error, patience_s), _also_said(error, patience_s)
+        except Exception:  # it does not even say what it is
+            return cls(rank, name, _UNPRINTABLE, frames, time_s)
+        return cls(rank, name, text, frames, time_s, _safe_pickle(error, patience_s), also)
 
 
 def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
@@ -166,26 +165,27 @@ def _raised(
 
 def _safe_text(error: BaseException, patience_s: float | None) -> str:
     if isinstance(error, SystemExit):
-        return "" if error.code is None else _shorten(repr(error.code))
+        text = "" if error.code is None else _attempt(lambda: repr(error.code), patience_s)
+        return _UNPRINTABLE if text is None else _shorten(text)
     if isinstance(error, RunError):
         return _shorten(str(error.args[0]) if error.args else "")
     text = _attempt(lambda: str(error), patience_s)
-    return "<unprintable>" if text is None else _shorten(text)
+    return _UNPRINTABLE if text is None else _shorten(text)
 
 
 def _also_said(error: BaseException, patience_s: float | None) -> str:
     """Say what an exception carries besides its text: notes, what is in a group, its causes."""
     if isinstance(error, RunError | SystemExit):
         return ""
-    lines = [str(note) for note in getattr(error, "__notes__", ())]
+    lines = _attempt(lambda: _notes_of(error), patience_s) or []  # not every one has any
     if isinstance(error, BaseExceptionGroup):
         lines += [f"in it: {_in_a_line(one, patience_s)}" for one in error.exceptions[:_MOST_TOLD]]
     told: set[int] = {id(error)}
     while len(told) <= _MOST_TOLD:
-        cause = error.__cause__
+        cause = of_exception(error, "__cause__")
         how = "caused by" if cause is not None else "while handling"
-        if cause is None and not error.__suppress_context__:
-            cause = error.__context__
+        if cause is None and not of_exception(error, "__suppress_context__"):
+            cause = of_exception(error, "__context__")
         if cause is None or id(cause) in told:
             break
         lines.append(f"{how} {_in_a_line(cause, patience_s)}")
@@ -194,8 +194,17 @@ def _also_said(error: BaseException, patience_s: float | None) -> str:
     return "".join(f"\n  {_shorten(line)}" for line in lines)
 
 
+def _notes_of(error: BaseException) -> list[str]:
+    lines = []
+    for note in error.__notes__:
+        lines.append(_UNPRINTABLE)
+        with suppress(Exception):
+            lines[-1] = str(note)
+    return lines
+
+
 def _in_a_line(error: BaseException, patience_s: float | None) -> str:
-    frames = frames_of(error.__traceback__)
+    frames = frames_of(of_exception(error, "__traceback__"))
     where = f", at {place(user_frame(frames))}" if frames else ""
     text = _safe_text(error, patience_s)
     return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

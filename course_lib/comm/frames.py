@@ -9,12 +9,16 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
+
+from course_lib.words.repeats import repeats
 
 __all__ = [
     "Frame",
     "frames_of",
     "frames_of_dump",
     "frames_of_stack",
+    "of_exception",
     "place",
     "render",
     "user_frame",
@@ -31,6 +35,7 @@ _LIBRARIES = (
 )
 _OF_A_NEW_THREAD = ("_bootstrap", "_bootstrap_inner", "run")
 _MOST_FRAMES = 40
+_MOST_PARTNERS = 4  # that call each other
 _AT_END = "settle_all"  # where a function that has returned waits for what it has begun
 
 Frame = tuple[str, int, str]
@@ -44,6 +49,11 @@ def frames_of(tb: TracebackType | None) -> tuple[Frame, ...]:
         for frame, line in traceback.walk_tb(tb)
     ]
     return _without_launcher(frames)
+
+
+def of_exception(error: BaseException, name: str) -> Any:
+    """Return what every exception has, without asking its class, which may be a learner's."""
+    return BaseException.__dict__[name].__get__(error)
 
 
 def frames_of_stack(frame: FrameType | None) -> tuple[Frame, ...]:
@@ -105,11 +115,17 @@ def place(frame: Frame | None) -> str:
 
 
 def render(frames: tuple[Frame, ...]) -> str:
-    """Lay out frames with their source lines, as Python does, notebook cells by their number."""
+    """Lay out frames with their source lines, as Python does, notebook cells by their number.
+
+    Functions that call themselves, or each other, are told once.
+    """
     lines = []
-    for frame in frames:
-        source = linecache.getline(frame[0], frame[1]).strip()
-        lines.append(f"  {place(frame)}, in {frame[2]}")
-        if source:
-            lines.append(f"    {source}")
+    for block, times in repeats(frames, longest=_MOST_PARTNERS):
+        for frame in block:
+            source = linecache.getline(frame[0], frame[1]).strip()
+            lines.append(f"  {place(frame)}, in {frame[2]}")
+            if source:
+                lines.append(f"    {source}")
+        if times > 1:
+            lines.append("  ... and the same again, many times")
     return "\n".join(lines)

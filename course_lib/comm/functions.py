@@ -1,6 +1,8 @@
 """Whether a function can be called by a worker: asked before anything is started."""
 
+import functools
 import inspect
+import reprlib
 from typing import Any
 
 __all__ = ["check_function"]
@@ -25,14 +27,14 @@ def check_function(fn: Any, args: tuple[Any, ...], first: str = "comm") -> None:
     """
     if not callable(fn):
         raise TypeError(
-            f"fn must be a function that takes a communicator, got {fn!r} ({type(fn).__name__}); "
-            "pass the function itself, without calling it"
+            f"fn must be a function that takes a communicator, got {reprlib.repr(fn)} "
+            f"({type(fn).__name__}); pass the function itself, without calling it"
         )
-    kind = inspect.unwrap(fn)
+    kind, name = _called(fn)
     if inspect.iscoroutinefunction(kind) or inspect.isasyncgenfunction(kind):
-        raise TypeError(f"fn must be a plain function, got the async function {kind.__name__}")
+        raise TypeError(f"fn must be a plain function, got the async function {name}")
     if inspect.isgeneratorfunction(kind):
-        raise TypeError(f"fn must be a plain function, got the generator function {kind.__name__}")
+        raise TypeError(f"fn must be a plain function, got the generator function {name}")
     try:
         signature = inspect.signature(fn)
     except ValueError:  # some built-in functions have no signature to look at
@@ -45,3 +47,13 @@ def check_function(fn: Any, args: tuple[Any, ...], first: str = "comm") -> None:
             f"fn is called as {name}({first}, *args) with {len(args)} further argument(s), but its "
             f"signature is {name}{signature}: {error}"
         ) from None
+
+
+def _called(fn: Any) -> tuple[Any, str]:
+    """Return the function that a call ends in, and its name."""
+    inner = inspect.unwrap(fn)
+    while isinstance(inner, functools.partial):
+        inner = inspect.unwrap(inner.func)
+    if inspect.isroutine(inner) or inspect.isclass(inner):
+        return inner, str(getattr(inner, "__name__", type(inner).__name__))
+    return type(inner).__call__, type(inner).__name__

@@ -105,6 +105,10 @@ class Interrupts:
         if self.error is not None:
             self.error.__traceback__ = None  # its frames hold this object
 
+    def have_raised(self, error: BaseException) -> bool:
+        """Tell whether an exception is Ctrl-C, and not one that a function has raised itself."""
+        return issubclass(type(error), KeyboardInterrupt) and self.error is not None
+
     def call(self, fn: Callable[[], T], *, lets_in: bool = True) -> T:
         """Call a function that may be interrupted anywhere.
 

@@ -66,8 +66,10 @@ def run(
     trace : bool, default: True
         Whether to record what happens.
     time_limit_s : float, default: 60.0
-        Wall seconds after which the run is ended and reported. What ranks of real processes have
-        returned is loaded after that, in this program: Ctrl-C ends what does not end there.
+        Wall seconds after which the run is ended and reported. On real processes they count from
+        when all have loaded the function and its arguments, for which they have as long again, and
+        at least ten seconds. What ranks of real processes have returned is loaded after the run, in
+        this program: Ctrl-C ends what does not end there.
     seed : int, default: 0
         For each rank's ``comm.rng``, and for the global generators of ``random`` and NumPy, which
         begin alike on every rank unless it seeds them.

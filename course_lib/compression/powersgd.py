@@ -83,7 +83,7 @@ class PowerSGD:
         *ps, rest_total = _views(first, [*shapes, (length(rest),)])
         ps = [xp.linalg.qr(p)[0] for p in ps]  # columns of length 1, at right angles
         own_qs = [m.T @ p for m, p in zip(wholes, ps, strict=True)]
-        memory[...] = _flat([*own_qs, vector[:0]], xp)
+        memory[...] = _flat([*own_qs, vector[:0]], xp)  # of a model without matrices, nothing
         allreduce_ring(comm, memory, out=memory)  # which the qs are views of
 
         total, sent = vector + 0, vector + 0

@@ -6,7 +6,7 @@ __all__ = ["interleaved"]
 
 
 def interleaved(ranks: int, microbatches: int, chunks: int = 2) -> Schedule:
-    """Deal out thin stages like cards, ``chunks`` to a rank, and take turns among them.
+    """Deal out thin stages one by one, ``chunks`` to a rank, and take turns among them.
 
     A stage takes 1/v of the time, so the pipeline is full after 1/v of the time. Every micro-batch
     goes round all ranks v times, and each time it is sent: the bubble is paid for with messages. A

@@ -70,12 +70,12 @@ def _order(rank: int, ranks: int, microbatches: int) -> list[Action]:
             order.append(Action(kind, stages[way], done[word]))
             done[word] += 1
 
-    # Warm-up: until micro-batch 0 comes up again,
+    # Warm-up: until micro-batch 0 comes up from the bottom of the V,
     for _ in range(2 * (ranks - rank) - 1):
         do("F down")
-    for _ in range(rank):  # until it has turned on rank 0,
+    for _ in range(rank):  # until it has been on rank 0, where it turns, and its slope is here,
         do("F up", "F down")
-    for _ in range(ranks - rank):  # and until its slope is back from the bottom of the V.
+    for _ in range(ranks - rank):  # and until the slope has gone down and comes up the other side.
         do("F up", "I up", "W up")
 
     # One of each, down and up, until all have been forward.

@@ -1,4 +1,4 @@
-"""A net whose branches do not wait for each other, trained as a dataflow graph.
+"""A net whose branches do not wait for each other, and its training step as a dataflow graph.
 
 Layers in a row are computed one after another, wherever they are: P workers with a chain on them
 are busy 1/P of the time. Branches are computed at the same time if they are on different workers.
@@ -9,21 +9,16 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.comm.communicator import Communicator
 from course_lib.models.chain import ChainLayer
 from course_lib.models.model import Array
 from course_lib.models.torch_passes import loss_and_slope
-from course_lib.planning.executor import execute
-from course_lib.planning.graph import Graph, Node, Placement
-from course_lib.training import Plan
-from course_lib.training.sgd import SGD
+from course_lib.planning.graph import Graph, Node
 
-__all__ = ["Branched", "BranchingNet", "branching_step", "place_branches", "train_branches"]
+__all__ = ["BranchingNet", "branching_step", "place_branches"]
 
 _ITEM_BYTES = 8  # all is float64
 
@@ -84,21 +79,6 @@ class BranchingNet:
         """Draw the parameters that one layer starts from, without those of the others."""
         rng = np.random.default_rng([seed, list(self.layers).index(name)])
         return self.layers[name].initial(rng)
-
-
-class Branched(NamedTuple):
-    """What training gave one worker.
-
-    Attributes
-    ----------
-    parameters : dict of str to array
-        Those of its own layers, by their names, after the last step.
-    losses : list of float
-        The loss before each step, where the head's last layer is; empty elsewhere.
-    """
-
-    parameters: dict[str, Array]
-    losses: list[float]
 
 
 def branching_step(
@@ -241,58 +221,3 @@ def place_branches(net: BranchingNet, branches: Sequence[int], head: int) -> dic
     ends = ("", " parameters", " forward", " input gradient", " weight gradient")
     owner = {name + end: rank for name, rank in rank_of.items() for end in ends}
     return {name: owner.get(name, head) for name in branching_step(net, 1).nodes}
-
-
-def train_branches(
-    comm: Communicator,
-    net: BranchingNet,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    placement: Placement,
-) -> Branched:
-    """Train a branching net, each layer where it is placed.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The workers.
-    net : BranchingNet
-        What is trained; a worker draws and keeps the parameters of its own layers only.
-    X, y : array, shapes (m, ...) and (m,)
-        The examples and the numbers of their classes.
-    plan : Plan
-        How to train.
-    placement : mapping of str to int
-        The rank of each node of a step: see ``place_branches``.
-
-    Returns
-    -------
-    Branched
-        This worker's layers, and the losses where the head is.
-
-    Raises
-    ------
-    ValueError
-        If the placement is unusable, or a layer's parameters and gradient are apart.
-    """
-    branching_step(net, 1).check_placement(placement, comm.size)
-    for name in net.layers:
-        if placement[f"{name} parameters"] != placement[f"{name} weight gradient"]:
-            raise ValueError(f"placement must keep parameters and gradient of {name!r} together")
-    own = [name for name in net.layers if placement[f"{name} parameters"] == comm.rank]
-    steps = {name: SGD(net.initial_of(name, plan.seed), plan) for name in own}
-    parameters, losses = {name: step.w for name, step in steps.items()}, []
-    for share in plan.shares(len(y)):
-        examples = share.examples
-        feeds: dict[str, Any] = {
-            "x": np.asarray(X[examples], np.float64).reshape(-1, *net.input_shape),
-            "y": y[examples],
-        }
-        graph = branching_step(net, len(examples), parameters)
-        results = execute(comm, graph, placement, feeds)
-        for name, step in steps.items():
-            step.step(results[f"{name} weight gradient"])
-        if "loss" in results:
-            losses.append(results["loss"])
-    return Branched(parameters, losses)

@@ -123,6 +123,20 @@ def price_degrees(step: SizedStep, degrees: Degrees, network: Network) -> float:
 
     A stage's work on a micro-batch takes the time of its operations and of its exchanges, which
     are rings among its parts; messages between stages are those that ``predict`` knows.
+
+    Parameters
+    ----------
+    step : SizedStep
+        The net's sizes and the batch.
+    degrees : Degrees
+        The grid.
+    network : Network
+        One in which any two ranks are connected alike.
+
+    Returns
+    -------
+    float
+        As ``run_degrees`` would measure it.
     """
     data, tensor, pipeline, n_micro = degrees
     stages, n_examples = _stages(step, pipeline), -(-step.batch // (data * n_micro))
@@ -158,7 +172,17 @@ def price_degrees(step: SizedStep, degrees: Degrees, network: Network) -> float:
 
 
 def grid_step(comm: Communicator, step: SizedStep, degrees: Degrees) -> None:
-    """Take one step on a grid, with as many bytes and operations as a net of these sizes has."""
+    """Take one step on a grid, with as many bytes and operations as a net of these sizes has.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks of the grid.
+    step : SizedStep
+        The net's sizes and the batch.
+    degrees : Degrees
+        The grid.
+    """
     data, tensor, pipeline, n_micro = degrees
     replica, s, part = degrees.place(comm.rank)
     parts, replicas = comm.split(replica * pipeline + s), comm.split(s * tensor + part)
@@ -196,7 +220,24 @@ def grid_step(comm: Communicator, step: SizedStep, degrees: Degrees) -> None:
 def run_degrees(
     layers: Sequence[LayerSize], batch: int, degrees: Degrees, network: Network
 ) -> float:
-    """Run a step on a grid in virtual time; return its seconds."""
+    """Run a step on a grid in virtual time.
+
+    Parameters
+    ----------
+    layers : sequence of LayerSize
+        The net, of fully connected layers, each with ``n_inputs``.
+    batch : int
+        How many examples all workers together take.
+    degrees : Degrees
+        The grid.
+    network : Network
+        One in which any two ranks are connected alike.
+
+    Returns
+    -------
+    float
+        Its virtual seconds.
+    """
     step, slower = SizedStep(tuple(layers), batch).shortened(network)
     workers = degrees.data * degrees.tensor * degrees.pipeline
     return run(

@@ -56,7 +56,7 @@ def serve(
 ) -> Training:  # fmt: skip
     """Keep the centre: mix with whoever comes."""
     centre = model.initial(lots.plan.seed)
-    kept = optimizer(centre, lots.plan)  # takes no step, but is where trainings are kept
+    kept = optimizer(centre, lots.plan)  # takes no step; checkpoints keep what an optimizer steps
     replicas = Replicas(comm, lots, range(1, comm.size))
     version_of = [0] * comm.size
     for version in lots.walk(centre):
@@ -74,7 +74,7 @@ def serve(
             comm.note("w", centre)  # a point that can be drawn
         replicas.send(old, src, tag="centre")
         version_of[src] = version + 1
-        kept.n_steps = (version + 1) * lots.size // (comm.size - 1)  # as a replica has taken
+        kept.n_steps = (version + 1) * lots.size // (comm.size - 1)  # as many as a replica
         replicas.deal(src)
     replicas.see_off(centre)
     return Training(centre, lots.losses)
@@ -85,33 +85,23 @@ def work(
     elastic: bool = False, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train on one lot after the other, and exchange models after each."""
-    plan = lots.plan
+    plan, account = lots.plan, lots.account(comm.note)
     w = model.initial(plan.seed)
     sgd = optimizer(w, plan)
-    mine = lots.steps(_begin(comm, lots, w, sgd))
-    begin, end = lots.steps(0).start, lots.steps(len(lots)).start
-    losses: list[float] = []
-    for step, examples in lots.batches():
-        if mine.start >= end == begin + len(losses):
-            break
-        loss = 0.0
-        if step in mine:
+    lot = _begin(comm, lots, w, sgd)
+    while lot < len(lots):
+        for step, examples in account.batches(lot):
             batch = X[examples], y[examples]
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
-            check_finite(loss, step, plan.learning_rate)
+            account.enter(step, check_finite(loss, step, plan.learning_rate))
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 sgd.step(grad)
-            if step + 1 == mine.stop:
-                comm.send(w, SERVER, tag="model")
-                centre = comm.recv(SERVER, tag="centre")
-                w[...] = (1 - mixing) * w + mixing * centre if elastic else centre
-                mine = lots.steps(int(comm.recv(SERVER, tag="lot")[0]))
-        if step == begin + len(losses):
-            comm.note("loss_partial", loss)
-            losses.append(loss)
-        elif loss:  # of a lot that a replica had lost
-            losses[step - begin] = loss
+        comm.send(w, SERVER, tag="model")
+        centre = comm.recv(SERVER, tag="centre")
+        w[...] = (1 - mixing) * w + mixing * centre if elastic else centre
+        lot = int(comm.recv(SERVER, tag="lot")[0])
+    losses = account.close()
     if not comm.survives:
         comm.barrier()
     comm.recv(SERVER, out=w)

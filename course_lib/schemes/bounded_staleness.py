@@ -5,6 +5,7 @@ from course_lib.models.model import Array, Model
 from course_lib.schemes.downpour import work
 from course_lib.schemes.replicas import Replicas
 from course_lib.training import SGD, Lots, Optimizer, Plan, Training, check_training
+from course_lib.training.divergence import warn_past_edge
 from course_lib.training.shards import shards_evenly
 from course_lib.words.whole import whole
 
@@ -44,6 +45,8 @@ def bounded_staleness(
     model = check_training(model, X, y, plan)
     check_bound(comm.size, bound)
     lots = Lots(plan, len(y))
+    if comm.rank == SERVER and optimizer is SGD:
+        warn_past_edge(model, X, plan, comm.size - 1, "stale" if bound != 0 else "together")
     if comm.rank == SERVER:
         return serve(comm, model, lots, bound, optimizer)
     return work(comm, model, X, y, lots, shards_evenly(model.n_parameters, 1))
@@ -87,7 +90,7 @@ def serve(
             sgd.step(message, norm=0.0)  # replicas have clipped
         if model.n_parameters == 2:
             comm.note("w", w)  # a point that can be drawn
-        version += 1
+        version += 1  # who is answered from here on has read this update, too
         if replicas.deal(src) >= len(lots) and src in clocks:
             del clocks[src]  # it has no work left: nobody waits for it
             answer_who_may_read(version)

@@ -5,6 +5,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.compression import Compressor, Sign
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training, partial_gradient
+from course_lib.training.divergence import check_finite
 
 __all__ = ["compressed"]
 
@@ -52,10 +53,11 @@ def compressed(
     residual = plan.keep(w * 0)
     memory = plan.keep(compressor.start(w, model.layers, plan.seed))
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
+    for step, (examples, weight) in enumerate(plan.shares(len(y), comm.rank, comm.size, w)):
         batch = X[examples], y[examples]
         with comm.compute("gradient", flops=model.flops(batch)):
             loss, grad = partial_gradient(model, w, batch, weight)
+        check_finite(loss, step, plan.learning_rate)
         comm.note("loss_partial", loss)
         losses.append(loss)
         grad += residual

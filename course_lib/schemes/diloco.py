@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
-from course_lib.training import AdamW, Optimizer, Plan, Training, check_training
+from course_lib.training import AdamW, Optimizer, Plan, Training, check_finite, check_training
 from course_lib.words.whole import whole
 
 __all__ = ["diloco"]
@@ -65,6 +65,7 @@ def diloco(
         if weight:
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
+            check_finite(loss, step, plan.learning_rate)
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 inner.step(grad)
         comm.note("loss_partial", weight * loss)

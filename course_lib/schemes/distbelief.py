@@ -105,23 +105,23 @@ def work(
     plan, own = lots.plan, split_by_units(row, model)
     w = own.initial(plan.seed)  # as long as it must be; every fetch replaces it
     grad = np.empty_like(w)
-    layers, losses = range(len(own.parts)), []
-    mine = lots.steps(replica)
-    for step, (examples, _) in enumerate(plan.shares(len(y)), start=lots.steps(0).start):
-        losses.append(0.0)
-        if step in mine:
-            fetch(comm, pieces, w)
-            grad[...] = 0
-            for some, weight in in_parts(examples, plan.accumulate):
-                outputs, kept = forward(own, layers, w, own.examples(X[some]))
-                loss, slope = partial_loss(outputs, y[some], weight)
-                backward(own, layers, w, kept, slope, grad)
-                losses[-1] += loss
-            check_finite(losses[-1], step, plan.learning_rate)
-            losses[-1] *= row.rank == 0  # all machines know it, one counts it
-            clip(grad, plan.clip, norm_of_split(row, plan, own, grad))
-            mine = lots.steps(push(comm, row, pieces, grad))
-        comm.note("loss_partial", losses[-1])
+    layers, account = range(len(own.parts)), lots.account(comm.note)
+    lot = replica
+    while lot < len(lots):
+        ((step, examples),) = account.batches(lot)
+        fetch(comm, pieces, w)
+        grad[...] = 0
+        total = 0.0
+        for some, weight in in_parts(examples, plan.accumulate):
+            outputs, kept = forward(own, layers, w, own.examples(X[some]))
+            loss, slope = partial_loss(outputs, y[some], weight)
+            backward(own, layers, w, kept, slope, grad)
+            total += loss
+        check_finite(total, step, plan.learning_rate)
+        account.enter(step, total if row.rank == 0 else 0.0)  # all machines know it, one counts it
+        clip(grad, plan.clip, norm_of_split(row, plan, own, grad))
+        lot = push(comm, row, pieces, grad)
+    losses = account.close()
     for src, piece in enumerate(pieces):
         if piece:
             unpack(comm.recv(src, tag="parameters"), piece, w)

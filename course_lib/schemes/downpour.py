@@ -98,39 +98,26 @@ def work(
     comm: Communicator, model: Model, X: Array, y: Array, lots: Lots, shards: Sequence[Shard],
     n_fetch: int = 1, push_returns: bool = False, warm_start: int = 0, is_numbered: bool = False,
 ) -> Training:  # fmt: skip
-    """Compute the batches of one lot after the other; between them are those of others."""
-    plan = lots.plan
+    """Compute one lot after the other, whichever a server deals to this replica, and push each."""
+    plan, account = lots.plan, lots.account(comm.note)
     w = model.initial(plan.seed)  # as long as the servers'; every fetch replaces it
-    lot = first_lot(comm, shards, warm_start)
-    mine = lots.steps(lot)
-    begin, end = lots.steps(0).start, lots.steps(len(lots)).start
-    accrued, n_done = w, 0
-    losses: list[float] = []
-    for step, examples in lots.batches():
-        if mine.start >= end == begin + len(losses):
-            break
-        loss = 0.0
-        if step in mine:
+    lot, n_done = first_lot(comm, shards, warm_start), 0
+    while lot < len(lots):
+        accrued = None
+        for step, examples in account.batches(lot):
             if n_done == 0 or (n_done % n_fetch == 0 and not push_returns):
                 fetch(comm, shards, w, is_numbered)
             batch = X[examples], y[examples]
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
-            check_finite(loss, step, plan.learning_rate)
-            accrued = grad if step == mine.start else accrued + grad
+            account.enter(step, check_finite(loss, step, plan.learning_rate))
+            accrued = grad if accrued is None else accrued + grad
             n_done += 1
             if n_fetch > 1:
                 w -= plan.rate(step) * grad  # until the next fetch replaces it
-            if step + 1 == mine.stop:
-                clip(accrued, plan.clip)
-                number = lot if is_numbered else None
-                lot = push(comm, shards, accrued, w if push_returns else None, number)
-                mine = lots.steps(lot)
-        if step == begin + len(losses):
-            comm.note("loss_partial", loss)
-            losses.append(loss)
-        elif loss:  # of a lot that a replica had lost
-            losses[step - begin] = loss
+        clip(accrued, plan.clip)
+        lot = push(comm, shards, accrued, w if push_returns else None, lot if is_numbered else None)
+    losses = account.close()
     if comm.survives:
         surviving_servers.receive_model(comm, shards, w)
     else:

@@ -4,6 +4,7 @@ from course_lib.collectives import broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training.divergence import check_finite
 
 __all__ = ["GRAPHS", "check_graph", "gossip", "mix", "neighbours"]
 
@@ -47,12 +48,13 @@ def gossip(
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
+    for step, (examples, weight) in enumerate(plan.shares(len(y), comm.rank, comm.size, w)):
         batch = X[examples], y[examples]
         loss = 0.0
         if weight:
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
+            check_finite(loss, step, plan.learning_rate)
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 sgd.step(grad)
         comm.note("loss_partial", weight * loss)

@@ -73,7 +73,7 @@ def hogwild(
                 changed = np.flatnonzero(own[part] != loaded)
             n_lost = int((seen[part][changed] - counted[changed]).sum())
             w[part][changed] = own[part][changed]  # what others have stored since is lost
-            seen[part][changed] = counted[changed] + 1
+            seen[part][changed] = counted[changed] + 1  # and so is their count: that tells of it
             shared.release(number)
             shared.n_stored[comm.rank] += len(changed)
             if n_lost:
@@ -117,7 +117,7 @@ class _Shared:
         n = len(like)
         self._comm = comm
         self.w = comm.shared_array(n, like.dtype)
-        self.seen = comm.shared_array(n, "int64")
+        self.seen = comm.shared_array(n, "int64")  # stores of each, counted as racily
         self.n_stored = comm.shared_array(comm.size, "int64")
         self.n_steps = comm.shared_array(comm.size, "int64")
         self.parts = split_evenly(n, min(stripes, n) if lock == "striped" else 1)

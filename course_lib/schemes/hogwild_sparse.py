@@ -14,7 +14,7 @@ from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.model import Array
 from course_lib.training import Plan, Training
 from course_lib.training.batches import epoch_batches
-from course_lib.training.divergence import check_parameters
+from course_lib.training.divergence import check_finite, check_parameters
 from course_lib.training.example_steps import check_examples, compiled_steps, rows_of, steps
 from course_lib.training.locks import LINE, Locks, check_lock, why_not_compiled
 from course_lib.words.split import split_evenly
@@ -60,9 +60,10 @@ def hogwild_sparse(
     asked = plan.learning_rate, shift, None if lock == "none" else words, seen if count else None
     loop(w.copy(), rows, np.empty(0, np.uint64), *asked)  # compiled here, before it is timed
     losses, n_changed = [], comm.shared_array(comm.size, "int64")
-    for examples, n_in_batch in _shares(comm, plan, len(y), shuffle):
+    for step, (examples, n_in_batch) in enumerate(_shares(comm, plan, len(y), shuffle)):
         with comm.compute("examples", flops=4.0 * per_row * len(examples)):
             loss = loop(w, rows, examples, *asked) / n_in_batch
+        check_finite(loss, step, plan.learning_rate)
         comm.note("loss_partial", loss)
         losses.append(loss)
         if count:

@@ -23,8 +23,8 @@ def hybrid(
 ) -> Training:  # fmt: skip
     """Train convolutions, if there are any, and fully connected layers, each in their own way.
 
-    A rank has all convolutions, which have few weights, for its own examples; of the others some
-    units for all examples of its row; ``join`` takes these through them. A column has the same.
+    Each rank takes its own examples through all convolutions. A row shares the layers behind them:
+    a rank has some units, and ``join`` brings it all examples of the row. A column has the same.
 
     Parameters
     ----------
@@ -50,32 +50,32 @@ def hybrid(
     splits = comm.size if splits is None else splits
     check_grid(model, comm.size, splits)
     row = _group(comm, comm.rank // splits)  # shares the fully connected layers
-    column = _group(comm, comm.rank % splits)  # has the same part of them
+    column = _group(comm, comm.rank % splits)  # has the same units, for other rows' examples
     net, n_convs = split_by_units(row, model, sums=False), n_unsplit(model)
     w = net.initial(plan.seed)
     grad = np.zeros_like(w)
     of_convs, of_fully_connected = np.split(grad, [net.layers[n_convs].part.start])  # views
     sgd = optimizer(w, plan)
     losses = []
-    for examples, weight in plan.shares(len(y), comm.rank // splits, comm.size // splits):
+    for of_row, weight in plan.shares(len(y), comm.rank // splits, comm.size // splits):
         grad[...] = 0
         losses.append(0.0)
-        for part, share in in_parts(examples, plan.accumulate):  # of the row's examples
-            fully = _FullyConnected(net, n_convs, w, grad, y[part], weight * share)
+        for examples, share in in_parts(of_row, plan.accumulate):
+            fully = _FullyConnected(net, n_convs, w, grad, y[examples], weight * share)
             if n_convs:
-                parts = split_evenly(len(part), splits)
-                own = part[parts[row.rank]]
+                cut = split_evenly(len(examples), splits)
+                own = examples[cut[row.rank]]
                 x, kept = forward(net, range(n_convs), w, model.examples(X[own]))
-                dx = join(row, x, parts, fully)
+                dx = join(row, x, cut, fully)  # fully() goes forward and back, once or more often
                 backward(net, range(n_convs), w, kept, dx, grad)
             else:  # what is to be joined is the examples, and everybody has them
-                fully(model.examples(X[part]), np.arange(len(part)))
+                fully(model.examples(X[examples]), np.arange(len(examples)))
             losses[-1] += fully.loss if row.rank == 0 else 0.0
         comm.note("loss_partial", losses[-1])
         if n_convs:
             allreduce(comm, of_convs, out=of_convs)
         allreduce(column, of_fully_connected, out=of_fully_connected)
-        norm = norm_of_split(row, plan, net, grad)
+        norm = norm_of_split(row, plan, net, grad)  # a row has the whole gradient
         with comm.compute("update", flops=2.0 * len(w)):
             sgd.step(grad, norm)
     return Training(w, losses)

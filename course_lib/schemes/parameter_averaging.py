@@ -6,6 +6,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training
+from course_lib.training.divergence import check_finite
 
 __all__ = ["parameter_averaging"]
 
@@ -54,6 +55,7 @@ def parameter_averaging(
         if weight:
             with comm.compute("gradient", flops=model.flops(batch)):
                 loss, grad = model.gradient(w, batch)
+            check_finite(loss, step, plan.learning_rate)
             with comm.compute("update", flops=2.0 * model.n_parameters):
                 sgd.step(grad)
         if model.n_parameters == 2:

@@ -59,7 +59,7 @@ class Replicas:
         self._again: deque[int] = deque()  # of who was lost
         if kept is None:
             refuse_again(comm)
-        elif comm.incarnation:
+        elif kept.goes_on:
             self._go_on(kept)
             return
         first = [0, *range(warm_start + 1, warm_start + len(ranks))]

@@ -37,7 +37,7 @@ def sharded_parameters(
     Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
     rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
     Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
-    a layer's parameters and gradient; noted as ``"numbers_held"``. Torch's keep them until back.
+    a layer's parameters and gradient; noted as ``"numbers_held"``.
 
     Invariant: between two layers a rank holds its shard alone; ``join_shards`` makes the whole.
 

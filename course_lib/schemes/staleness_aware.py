@@ -5,6 +5,7 @@ from course_lib.models.model import Array, Model
 from course_lib.schemes.downpour import work
 from course_lib.schemes.replicas import Replicas
 from course_lib.training import SGD, Lots, Optimizer, Plan, Training, check_training
+from course_lib.training.divergence import warn_past_edge
 from course_lib.training.shards import shards_evenly
 
 __all__ = ["serve", "staleness_aware"]
@@ -33,6 +34,8 @@ def staleness_aware(
     if comm.size < 2:
         raise ValueError("a server needs a replica: workers must be 2 or more, got 1")
     lots = Lots(plan, len(y))
+    if comm.rank == SERVER and optimizer is SGD:
+        warn_past_edge(model, X, plan, comm.size - 1, "by staleness")
     if comm.rank == SERVER:
         return serve(comm, model, lots, optimizer)
     return work(comm, model, X, y, lots, shards_evenly(model.n_parameters, 1))

@@ -39,7 +39,8 @@ class ShardServer:
         self.w = model.initial(lots.plan.seed)
         self.part = pack(self.w, own)
         self.stepper = optimizer(self.part, lots.plan)
-        self.kept = KeptShard(self.stepper, keep, comm.rank, comm.incarnation > 0)
+        is_back = comm.incarnation > 0
+        self.kept = KeptShard(self.stepper, keep, comm.rank, is_back, comm.run_name)
         self.version_of: dict[int, int] = {}  # how many updates each has read
         if comm.incarnation:
             comm.note("lost_updates", self.kept.n_lost)

@@ -42,7 +42,7 @@ from course_lib.train import divided, outputs, sparing
 from course_lib.train.auto import AUTO
 from course_lib.train.entries import Option, Scheme
 from course_lib.train.states import State
-from course_lib.train.usual_plans import faster, slower_without_momentum, without_momentum
+from course_lib.train.usual_plans import averaged, slower_without_momentum, stale, without_momentum
 from course_lib.training import Optimizer, Plan, Training
 from course_lib.training.checking import LOCKS
 from course_lib.training.shards import shards_evenly
@@ -59,15 +59,9 @@ def _of_first(states: Sequence[Sequence[State]], **_: Any) -> Array:
 
 
 def _priority(
-    comm: Communicator,
-    model: Model,
-    X: Array,
-    y: Array,
-    plan: Plan,
-    order: Callable[[int], list[int]],
-    allreduce: Callable[..., Array],
-    optimizer: Optimizer,
-) -> Training:
+    comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
+    order: Callable[[int], list[int]], allreduce: Callable[..., Array], optimizer: Optimizer,
+) -> Training:  # fmt: skip
     return priority(comm, model, X, y, plan, order(len(model.layers)), allreduce, optimizer)
 
 
@@ -201,21 +195,27 @@ SCHEMES = {
         ("n_fetch", "n_push", "warm_start"),
         servers=1,
         settles=False,
-        usual_plan=slower_without_momentum,
+        edge="stale",
+        usual_plan=stale,
     ),
     "staleness_aware": Scheme(
-        staleness_aware, servers=1, settles=False, usual_plan=slower_without_momentum
+        staleness_aware,
+        servers=1,
+        settles=False,
+        edge="by staleness",
+        usual_plan=stale,
     ),
     "bounded_staleness": Scheme(
         bounded_staleness,
         ("bound",),
         servers=1,
         settles=False,
-        usual_plan=slower_without_momentum,
+        edge="stale",
+        usual_plan=stale,
     ),
     "backup_workers": Scheme(backup_workers, ("backups",), servers=1, settles=False),
     "asynchronous_averaging": Scheme(
-        asynchronous_averaging, ("every",), servers=1, settles=False, usual_plan=faster
+        asynchronous_averaging, ("every",), servers=1, settles=False, usual_plan=averaged
     ),
     "distbelief": Scheme(
         divided.distbelief,

@@ -16,7 +16,7 @@ from course_lib.schemes.distbelief import distbelief as by_partition
 from course_lib.schemes.sharded_data_parallel import sharded_data_parallel
 from course_lib.schemes.sharded_gradients import sharded_gradients
 from course_lib.schemes.sharded_parameters import join_shards, sharded_parameters
-from course_lib.split import pieces_of, shards_by_partition
+from course_lib.split import all_at_once, n_unsplit, pieces_of, shards_by_partition
 from course_lib.split.model import check_grid as check_hybrid
 from course_lib.split.model import check_split, join_model, split_by_units, split_in_pairs
 from course_lib.train.states import State
@@ -110,10 +110,17 @@ def check_shards(model: Model, workers: int, batch: int, stage: Callable[..., Tr
         )
 
 
-def check_grid(model: Chain, workers: int, batch: int, splits: int, **_: Any) -> None:
-    """Refuse a grid that the workers do not fill, or a row that is too long for the model."""
+def check_grid(
+    model: Chain, workers: int, batch: int, splits: int, join: Callable[..., Array]
+) -> None:
+    """Refuse a grid that the workers do not fill, a row that is too long, a join of nothing."""
     del batch
     check_hybrid(model, workers, splits)
+    if join is not all_at_once and not n_unsplit(model):
+        raise ValueError(
+            "join must be all_at_once for a model without convolutions, got "
+            f"{getattr(join, '__name__', join)}"
+        )
 
 
 def whole_of_stages(

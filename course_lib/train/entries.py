@@ -97,6 +97,8 @@ class Scheme:
         Whether all ranks end an epoch together, with all its steps taken. If not, what rank 0 has
         when it has taken as many is the model after that epoch, and all that a checkpoint keeps:
         who goes on from it lets the others begin anew, and what was on its way is lost.
+    edge : str or None
+        Which of ``training.divergence.EDGES`` is the largest stable rate's, where that is known.
     """
 
     train: Callable[..., Training]
@@ -113,3 +115,4 @@ class Scheme:
     optimizer: str | None = None
     usual_plan: Callable[[Plan], Plan] | None = None
     settles: bool = True
+    edge: str | None = None

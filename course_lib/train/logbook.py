@@ -1,5 +1,6 @@
 """What a rank does between two epochs: evaluate, write down, keep a checkpoint, go on from one."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,6 +184,11 @@ class Logbook:
         if self._comm.rank == FIRST:
             w: Array = (self._scheme.whole or _stand_for_all)(states) if states else None
             loss, score = self._evaluate(*(outputs or (w,)))
+            if not math.isfinite(loss):
+                raise FloatingPointError(
+                    f"the training has diverged: the loss after epoch {epoch} is {loss}; a smaller "
+                    "learning_rate may help"
+                )
             self.rows.append(Row(epoch, loss, score, seconds, self._keeping.is_virtual))
             self._beacon.shine(self._n_steps, self.n_steps_expected, self.rows[-1])
             if folder is not None and is_kept:

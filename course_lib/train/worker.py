@@ -18,8 +18,9 @@ from course_lib.train.problem_file import Problem
 from course_lib.train.problems import MODELS, Data, Kind, load_data
 from course_lib.train.row import Row
 from course_lib.training import SGD, Optimizer, Plan
+from course_lib.training.divergence import past_edge
 
-__all__ = ["TrainingTask", "work"]
+__all__ = ["TrainingTask", "past_edge_of", "work"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,29 @@ class TrainingTask:
         if isinstance(self.model, Problem):
             return self.model.data
         return load_data(self.data) if isinstance(self.data, str) else self.data
+
+
+def past_edge_of(task: TrainingTask, workers: int) -> str:
+    """Say where the edge of stability is that a training is past; nothing where that is not known.
+
+    Parameters
+    ----------
+    task : TrainingTask
+        What is to be done.
+    workers : int
+        By how many ranks.
+
+    Returns
+    -------
+    str
+        A sentence, or nothing.
+    """
+    scheme, examples = SCHEMES[task.scheme], task.examples
+    if scheme.edge is None or task.optimizer is not SGD:
+        return ""
+    edge = "together" if task.options.get("bound") == 0 else scheme.edge
+    model = task.kind.make(examples)
+    return past_edge(model, examples.X_train, task.plan, workers - scheme.servers, edge)
 
 
 def work(comm: Communicator, task: TrainingTask) -> list[Row]:

@@ -16,6 +16,7 @@ from course_lib.training.adagrad import Adagrad
 from course_lib.training.adam import Adam, AdamW
 from course_lib.training.checking import check_plan, check_training
 from course_lib.training.clipping import norm_of_all
+from course_lib.training.divergence import check_finite
 from course_lib.training.kept_shard import KeepShards
 from course_lib.training.lots import Lots
 from course_lib.training.optimizer import Optimizer, Stepper
@@ -38,6 +39,7 @@ __all__ = [
     "StepDecay",
     "Stepper",
     "Training",
+    "check_finite",
     "check_plan",
     "check_training",
     "from_torch",

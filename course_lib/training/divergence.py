@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.model import Array, Model
 from course_lib.training.plan import Plan
 
-__all__ = ["check_finite", "check_parameters", "warn_past_edge"]
+__all__ = ["EDGES", "check_finite", "check_parameters", "past_edge", "warn_past_edge"]
 
 
 def check_finite(loss: float, step: int, learning_rate: float) -> float:
@@ -36,9 +37,9 @@ def check_finite(loss: float, step: int, learning_rate: float) -> float:
     """
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"the training has diverged: the loss over batch {step} is {loss}. With gradients of "
-            f"old parameters learning_rate must be smaller than with fresh ones; it is "
-            f"{learning_rate:g}"
+            f"the training has diverged: the loss over batch {step} is {loss}. A learning_rate "
+            f"below {learning_rate:g} may help; gradients of old parameters, and models that are "
+            "averaged rarely, bear less than fresh ones"
         )
     return loss
 
@@ -65,8 +66,23 @@ def check_parameters(w: Array, plan: Plan) -> None:
         )
 
 
-def warn_past_edge(model: Model, X: Array, plan: Plan, replicas: int) -> None:
-    """Warn of a rate with which a bowl is left where gradients are as old as there are replicas.
+EDGES: dict[str, tuple[str, Callable[[int], float]]] = {
+    "stale": ("2 sin(pi / (4 P - 2))", lambda P: 2 * math.sin(math.pi / (4 * P - 2))),
+    "together": ("2 / P", lambda P: 2 / P),
+    "by staleness": (
+        "(P - 1) 2 sin(pi / (4 P - 2))",
+        lambda P: 2 * max(P - 1, 1) * math.sin(math.pi / (4 * P - 2)),
+    ),
+}
+"""From which rate times curvature on P replicas leave a bowl, if all take equally long.
+
+Every gradient is as old as there are others; or all P are of the same parameters; or the older one
+is, the shorter its step.
+"""
+
+
+def past_edge(model: Model, X: Array, plan: Plan, replicas: int, edge: str = "stale") -> str:
+    """Say that with this rate a bowl is left, if it is.
 
     Only the curvature of a linear regression is known beforehand, and the edge only of SGD without
     momentum. Where times differ, or replicas fetch late, a little more may be stable.
@@ -78,20 +94,33 @@ def warn_past_edge(model: Model, X: Array, plan: Plan, replicas: int) -> None:
     X : array, shape (m, d)
         All examples.
     plan : Plan
-        How.
+        How, by SGD.
     replicas : int
         How many compute.
+    edge : str, default: "stale"
+        Which of ``EDGES``.
+
+    Returns
+    -------
+    str
+        A sentence that says where the edge is; nothing if the rate is not past it.
     """
-    if not isinstance(model, LinearRegression) or plan.momentum:
-        return
+    if type(model) is not LinearRegression or plan.momentum:
+        return ""
     rows = np.column_stack([np.ones(len(X)), X])
     curvature = float(np.linalg.eigvalsh(rows.T @ rows / len(X))[-1])
-    edge = 2 * math.sin(math.pi / (4 * replicas - 2)) / curvature
-    if plan.learning_rate > edge:
-        warnings.warn(
-            f"learning_rate {plan.learning_rate:g} is past {edge:.3g}, from which on training with "
-            f"{replicas} replicas diverges if all take equally long: 2 sin(pi / (4 P - 2)) over "
-            f"the largest curvature, {curvature:.3g}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    formula, of = EDGES[edge]
+    most = of(replicas) / curvature
+    if plan.learning_rate <= most:
+        return ""
+    return (
+        f"learning_rate {plan.learning_rate:g} is past {most:.3g}, from which on training with "
+        f"{replicas} replicas diverges if all take equally long: {formula} over the largest "
+        f"curvature, {curvature:.3g}"
+    )
+
+
+def warn_past_edge(model: Model, X: Array, plan: Plan, replicas: int, edge: str = "stale") -> None:
+    """Warn of it; the parameters are those of ``past_edge``."""
+    if told := past_edge(model, X, plan, replicas, edge):
+        warnings.warn(told, RuntimeWarning, stacklevel=3)

@@ -1,6 +1,7 @@
 """A server's part of a model in files, from which it goes on when it was lost and is back."""
 
 import io
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class KeepShards:
     Attributes
     ----------
     folder : Path or str
-        A folder that all servers see, for this run alone: what an earlier one has left is removed.
+        A folder that all servers see, for this run alone: what an earlier one has left is replaced.
     every : int, default: 10
         After how many updates a shard is written: as many can be lost at most.
     """
@@ -42,7 +43,8 @@ class KeptShard:
     """What a server has done: its shard is written now and then, each lot's number at once.
 
     A number in the log and not in the checkpoint is an update that is lost with its server: it has
-    been acknowledged, so nobody computes it again.
+    been acknowledged, so nobody computes it again. A server that was lost before it had written
+    anything has acknowledged nothing, and begins anew.
 
     Parameters
     ----------
@@ -52,8 +54,10 @@ class KeptShard:
         Where; None keeps nothing.
     rank : int
         The server's.
-    is_back : bool
+    is_back : bool, default: False
         Whether it was lost and started again.
+    run_name : str, default: ""
+        That of the run: other files are of an earlier one.
 
     Attributes
     ----------
@@ -63,11 +67,13 @@ class KeptShard:
         Which lot was given to which rank, in order.
     n_lost : int
         How many updates have been lost, in all losses of this server.
+    goes_on : bool
+        Whether it is back and something had been written.
 
     Raises
     ------
     RuntimeError
-        If it is back, and there is no checkpoint.
+        If it is back, and nothing is kept.
 
     Notes
     -----
@@ -75,8 +81,9 @@ class KeptShard:
     """
 
     def __init__(
-        self, stepper: Stepper, keeping: KeepShards | None, rank: int, is_back: bool = False
-    ) -> None:
+        self, stepper: Stepper, keeping: KeepShards | None, rank: int, is_back: bool = False,
+        run_name: str = "",
+    ) -> None:  # fmt: skip
         self._stepper = stepper
         self.done: set[int] = set()
         self.dealt: list[tuple[int, int]] = []
@@ -86,11 +93,19 @@ class KeptShard:
             self._every = keeping.every
             self._file = Path(keeping.folder) / f"shard_{rank}.npz"
             self._log = Path(keeping.folder) / f"shard_{rank}.log"
-        if is_back:
-            self._go_on(rank)
-        elif self._file is not None and self._log is not None:
-            self._log.write_bytes(b"")
+        if is_back and keeping is None:
+            raise RuntimeError(
+                f"rank {rank} keeps a part of the model and was lost, with all updates: the "
+                "training cannot go on; keep=KeepShards(folder, every) writes a checkpoint of it "
+                "every so many updates"
+            )
+        first = f"run {run_name}\n".encode("ascii")
+        self.goes_on = is_back and self._is_of_run(first)
+        if self.goes_on:
+            self._go_on(first)
+        elif self._log is not None:
             self.save()
+            self._log.write_bytes(first)  # last: from here on the shard is this run's
 
     def update_done(self, lot: int) -> None:
         """Write down that a lot's update has been made; it may be acknowledged then."""
@@ -123,14 +138,16 @@ class KeptShard:
             with self._log.open("a", encoding="ascii", newline="\n") as log:
                 log.write(line)
 
-    def _go_on(self, rank: int) -> None:
+    def _is_of_run(self, first: bytes) -> bool:
+        """Say whether a server of this run has written here."""
+        if self._log is None or not self._log.is_file():
+            return False
+        return self._log.read_bytes().startswith(first)
+
+    def _go_on(self, first: bytes) -> None:
         """Read the last checkpoint, and what was done since."""
-        if self._file is None or self._log is None or not self._file.is_file():
-            raise RuntimeError(
-                f"rank {rank} keeps a part of the model and was lost, with all updates, before a "
-                "checkpoint of it was written: the training cannot go on; keep=KeepShards(folder, "
-                "every) writes one every so many updates"
-            )
+        assert self._file is not None
+        assert self._log is not None
         with np.load(self._file, allow_pickle=False) as kept:
             stepper, (n_steps, n_kept, n_lost) = self._stepper, kept["numbers"].tolist()
             stepper.w[...] = copied(kept["w"], stepper.w)
@@ -139,8 +156,9 @@ class KeptShard:
             stepper.n_steps = n_steps
         log = self._log.read_bytes()
         log = log[: log.rfind(b"\n") + 1]  # without a line in the middle of which it was lost
-        self._log.write_bytes(log)
-        for kind, *numbers in map(str.split, log.decode("ascii").splitlines()):
+        os.truncate(self._log, len(log))
+        done = log.removeprefix(first).decode("ascii").splitlines()
+        for kind, *numbers in map(str.split, done):
             if kind == "done":
                 self.done.add(int(numbers[0]))
             else:

@@ -1,16 +1,18 @@
 """A plan's batches where nobody waits: dealt in their order, to whichever replica is free."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.models.model import Array
+from course_lib.training.batches import epoch_batches
 from course_lib.training.plan import Plan
 
-__all__ = ["Lots"]
+__all__ = ["Account", "Lots"]
 
 
 @dataclass(frozen=True)
@@ -82,21 +84,9 @@ class Lots:
                 yield number
                 number += 1
 
-    def batches(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Walk through the batches of all epochs, round and round.
-
-        Lots come in order, but for those that a replica has lost: they are dealt last, and another
-        walk comes to them.
-
-        Yields
-        ------
-        tuple of int and numpy.ndarray of int
-            A batch's number and its examples.
-        """
-        begin = self.steps(0).start
-        while self.losses:
-            for step, (examples, _) in enumerate(self.plan.shares(self.n_examples), start=begin):
-                yield step, examples
+    def account(self, note: Callable[[str, float], None]) -> "Account":
+        """Open the account of a replica; ``note`` is ``comm.note``."""
+        return Account(self, note)
 
     @property
     def losses(self) -> list[float]:
@@ -107,3 +97,58 @@ class Lots:
     @property
     def _of_an_epoch(self) -> int:
         return math.ceil(self.plan.steps_per_epoch(self.n_examples) / self.size)
+
+
+@lru_cache(maxsize=4)  # replicas come to an epoch's batches one by one
+def _epoch(*how: int) -> list[NDArray[np.int64]]:
+    return list(epoch_batches(*how))
+
+
+class Account:
+    """What a replica computes, and its losses: one a batch, in order, 0 for those of others.
+
+    Parameters
+    ----------
+    lots : Lots
+        What is dealt.
+    note : callable
+        ``comm.note``: told of each batch's loss, once and in order.
+
+    Attributes
+    ----------
+    losses : list of float
+        As ``Training`` has them.
+    """
+
+    def __init__(self, lots: Lots, note: Callable[[str, float], None]) -> None:
+        self.losses = lots.losses
+        self._lots, self._note, self._n_noted = lots, note, 0
+
+    def batches(self, number: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Walk through the batches of a lot: their numbers and their examples."""
+        plan, n_examples = self._lots.plan, self._lots.n_examples
+        for step in self._lots.steps(number):
+            self._note_until(self._place(step))
+            epoch, place = divmod(step, plan.steps_per_epoch(n_examples))
+            yield step, _epoch(n_examples, plan.batch_size, epoch, plan.seed)[place]
+
+    def enter(self, step: int, loss: float) -> None:
+        """Write down what a batch came to."""
+        place = self._place(step)
+        self.losses[place] = loss
+        if place == self._n_noted:  # else it is of a lot that another replica had lost
+            self._n_noted += 1
+            self._note("loss_partial", loss)
+
+    def close(self) -> list[float]:
+        """Return all losses; the batches that are left were others'."""
+        self._note_until(len(self.losses))
+        return self.losses
+
+    def _place(self, step: int) -> int:
+        return step - self._lots.steps(0).start
+
+    def _note_until(self, place: int) -> None:
+        while self._n_noted < place:
+            self._n_noted += 1
+            self._note("loss_partial", 0.0)

@@ -10,6 +10,7 @@ __all__ = ["Comparison", "Prediction", "predict"]
 
 _TEXT_COMES_S = 0.2
 _BAR_EM = 18
+_ASKS = "No prediction was made: commit to one above, then run this cell again."
 _PALE, _FULL = "background: transparent", "background: currentColor"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
@@ -17,6 +18,9 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
 
 class Comparison(str):
     """The sentence that compares a prediction with what came out; a notebook draws it as two bars.
+
+    Where no prediction was made, a notebook keeps the answer folded: it is not to be read by those
+    who still think.
 
     Parameters
     ----------
@@ -41,18 +45,22 @@ class Comparison(str):
         return made
 
     def __repr__(self) -> str:
-        """Say the sentence."""
-        return str(self)
+        """Say the sentence, or ask for the prediction."""
+        return _ASKS if self.said is None else str(self)
 
-    def _repr_html_(self) -> str | None:
-        """Draw both numbers to one scale; without a prediction there is nothing to draw."""
+    def _repr_html_(self) -> str:
+        """Draw both numbers to one scale; without a prediction fold the one away."""
         if self.said is None:
-            return None
+            answer = html.escape(_with_unit(self.came_out, self.unit))
+            return (
+                f"<div>{_ASKS}</div>\n<details><summary>the answer</summary>"
+                f"It is {answer}.</details>"
+            )
         longest = max(abs(self.said), abs(self.came_out)) or 1.0
         rows = []
         for name, value, fill in (("you said", self.said, _PALE), ("it is", self.came_out, _FULL)):
             wide = f"{abs(value) / longest * _BAR_EM:.2f}em"
-            text = html.escape(f"{_number(value)} {self.unit}".rstrip())
+            text = html.escape(_with_unit(value, self.unit))
             rows.append(
                 f'<tr><th scope="row" style="text-align: right">{name}</th>'
                 f'<td style="text-align: left"><span style="display: inline-block; height: 0.9em; '
@@ -108,7 +116,7 @@ class Prediction:
             if isinstance(number, str):
                 return number
             self.committed = number
-        return f"You predict {_number(self.committed)} {self.unit}".rstrip() + ". Now run on."
+        return f"You predict {_with_unit(self.committed, self.unit)}. Now run on."
 
     def compare(self, actual: float) -> Comparison:
         """Say how the prediction and the measured number compare.
@@ -123,7 +131,7 @@ class Prediction:
         Comparison
             One sentence, a ``str``; as a cell's last line it is drawn, too.
         """
-        came_out = f"{_number(actual)} {self.unit}".rstrip()
+        came_out = _with_unit(actual, self.unit)
         sentence = f"It is {came_out}. (No prediction was made.)"
         if self.committed is not None:
             verdict = "as predicted" if self.committed == actual else "not what was predicted"
@@ -186,9 +194,13 @@ def predict(question: str, unit: str = "") -> Prediction:
     >>> guess
     Your prediction: How many messages in one step? ____ messages
     >>> guess.compare(6)
-    It is 6 messages. (No prediction was made.)
+    No prediction was made: commit to one above, then run this cell again.
     """
     return Prediction(question, unit)
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{_number(value)} {unit}".rstrip()
 
 
 def _number(value: float) -> str:

@@ -17,7 +17,7 @@ from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.trace import Trace
-from course_lib.watch.listener import Sent, listen
+from course_lib.watch.listener import Sent, keeper, listen
 from course_lib.watch.reading import Piece, marks, read
 from course_lib.words.split import split_evenly
 
@@ -194,7 +194,7 @@ def _listened(
     args: tuple[Any, ...],
 ) -> tuple[Any, Sent]:
     sent: Sent = {}
-    listen(comm, sent)
+    listen(comm, keeper(sent))
     return fn(comm, inputs[comm.rank], *args), sent
 
 

@@ -83,10 +83,11 @@ def test_exception_names_rank_line_and_reason_and_not_our_own_frames() -> None:
     report = checks.pass_around(pass_around)
     assert hint_of(report) == "exception"
     assert "rank 0 failed at" in repr(report)
-    assert "'SimulatedCommunicator' object has no attribute 'nothing'" in repr(report)
+    told = " ".join(repr(report).split())
+    assert "AttributeError: comm has no attribute 'nothing'" in told, "no class of ours is named"
     assert "examine.py" not in repr(report)
     assert "in call" not in repr(report)
-    assert repr(report).count("has no attribute") == 1, "the reason is told once"
+    assert told.count("has no attribute") == 1, "the reason is told once"
     assert "return x / comm.nothing" in repr(report)
 
 

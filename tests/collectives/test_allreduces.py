@@ -151,8 +151,7 @@ def reduce_all_layouts(comm, algorithms):
     return True
 
 
-@pytest.mark.parametrize("size", [1, 3, 4])
-@pytest.mark.parametrize("rendezvous", [False, True])
+@pytest.mark.parametrize(("size", "rendezvous"), [(1, False), (3, True), (4, False)])
 def test_any_layout_and_any_place_for_the_result(world, size, rendezvous):
     # Over torch, where a message takes a hundred times as long, each in its usual setting.
     names = list(ALLREDUCES if world.backend == "torch" else ALGORITHMS)

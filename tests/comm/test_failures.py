@@ -8,7 +8,7 @@ import pytest
 from course_lib.comm.ambient.entries import function_of
 from course_lib.comm.errors import MessageMismatchError, WorkerError, WorkerExited
 from course_lib.comm.failures import Failure, to_error
-from course_lib.comm.frames import frames_of, user_frame
+from course_lib.comm.frames import frames_of, render, user_frame
 
 
 def failure_of(error: BaseException, rank: int = 2) -> Failure:
@@ -94,3 +94,11 @@ def test_a_watchdog_that_strikes_in_a_check_of_ours_is_told_at_the_learners_line
     here = user_frame(frames_of(raised.tb))
     assert here is not None
     assert here[0] == __file__
+
+
+def test_functions_that_call_each_other_are_told_once() -> None:
+    frames = (("a.py", 1, "start"), *[("a.py", 5, "even"), ("a.py", 9, "odd")] * 15)
+    assert render(frames).splitlines() == [
+        *("  a.py, line 1, in start", "  a.py, line 5, in even", "  a.py, line 9, in odd"),
+        "  ... and the same again, many times",
+    ]

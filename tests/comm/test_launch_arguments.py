@@ -25,6 +25,11 @@ def generator(comm: Any) -> Any:
     yield comm.rank
 
 
+class Generates:
+    def __call__(self, comm: Any) -> Any:
+        yield comm.rank
+
+
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"workers": 0}, ValueError, "workers must be an int from 1 to .*, got 0"),
     ({"workers": -1}, ValueError, "workers .* got -1"),
@@ -68,6 +73,9 @@ def test_bad_options_are_refused_by_name(
         (lambda: 0, (), "too many positional arguments"),
         (asynchronous, (), "async function asynchronous"),
         (generator, (), "generator function generator"),
+        (functools.partial(generator), (), "generator function generator"),
+        (functools.partial(functools.partial(asynchronous)), (), "async function asynchronous"),
+        (Generates(), (), "generator function Generates"),
     ],
 )
 @pytest.mark.parametrize("backend", ["simulated", "processes"])

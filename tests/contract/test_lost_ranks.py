@@ -12,6 +12,7 @@ from course_lib import Lost, RankLost, Trace, run
 from course_lib.collectives.allreduce_ring import allreduce_ring
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.comm.errors import DeadlockError, PeerFinishedError, RunError, WorkerError
+from course_lib.comm.losses import LOST
 from course_lib.comm.result import WORKER_VARIABLE
 from course_lib.viz import player, to_html
 from tests.worlds import World
@@ -188,6 +189,18 @@ def test_a_rank_that_is_started_again_is_talked_to_after_the_loss_was_told(survi
     kinds = [fault.kind for fault in result.trace.faults if fault.kind != "NoRecord"]
     assert kinds == ["RankLost", "Restart"]
     assert [m.src for m in result.trace.messages if m.received_s is not None] == [1, 0]
+
+
+def test_a_run_has_a_name_of_its_own_in_all_lives_of_all_ranks(surviving):
+    def work(comm):
+        if comm.rank == 1 and not comm.incarnation:
+            die("killed")
+        return comm.run_name, comm.incarnation
+
+    names = [surviving(work, restart=1).values for _ in range(2)]
+    assert all(len({name for name, _ in values}) == 1 for values in names)
+    assert [life for _, life in names[0]] == [0, 1]
+    assert names[0][0][0] != names[1][0][0] != ""
 
 
 def test_a_server_serves_replicas_that_are_lost_again_and_again(surviving):
@@ -427,6 +440,19 @@ def test_a_circle_among_the_living_is_a_deadlock_as_ever(surviving):
     with pytest.raises(DeadlockError) as raised:
         surviving(work, workers=3)
     assert raised.value.cycle == [0, 1]
+
+
+def test_who_returns_what_cannot_travel_is_lost_and_the_others_go_on(surviving):
+    def work(comm):
+        if comm.rank == 1:
+            return (number for number in range(3))
+        return lost_in(comm.recv, 1)
+
+    result = surviving(work, workers=3)
+    assert result.values[::2] == [1, 1]
+    assert isinstance(result.values[1], Lost)
+    assert "rank 1 returned a generator, which cannot travel back" in result.values[1].reason
+    assert [(fault.rank, fault.kind) for fault in result.trace.faults] == [(1, LOST)]
 
 
 def test_who_waits_for_a_rank_that_has_returned_is_told_that_as_ever(surviving):

@@ -48,6 +48,46 @@ def test_it_is_told_at_once_with_its_name(world, odd, told):
     assert told in str(caught.value)
 
 
+class SaysNothing(Exception):
+    """Whoever asks it for anything gets an exception."""
+
+    def __getattribute__(self, name):
+        raise ValueError(name)
+
+
+def raise_with(notes):
+    def odd():
+        error = RuntimeError("boom")
+        error.__notes__ = notes
+        raise error
+
+    return odd
+
+
+def raise_what_says_nothing():
+    raise SaysNothing
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        (raise_with([NoText(), "a note"]), "RuntimeError: boom\n  <unprintable>\n  a note"),
+        (raise_with(None), "RuntimeError: boom"),
+        (raise_with(5), "RuntimeError: boom"),
+        (raise_what_says_nothing, "SaysNothing: <unprintable>"),
+    ],
+)
+def test_notes_and_classes_that_answer_with_an_exception_hide_no_failure(world, odd, told):
+    def work(comm):
+        if comm.rank == 1:
+            odd()
+        comm.barrier()
+
+    with pytest.raises(WorkerError, match=r"rank 1 failed at .*test_odd_exceptions") as caught:
+        world(work, time_limit_s=20)
+    assert told in str(caught.value)
+
+
 def raise_with_a_cause():
     try:
         {}["the key"]

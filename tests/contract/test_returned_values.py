@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from course_lib.comm.errors import SerializationError
+from course_lib.comm.errors import SerializationError, WorkerError
 
 
 def returns(kind):
@@ -51,6 +51,15 @@ def test_a_result_that_cannot_be_loaded_is_told_alike(both_worlds):
     for world in both_worlds:
         with pytest.raises(SerializationError, match="what rank 0 returned could not be loaded"):
             world(lambda comm: Sealed())
+
+
+def test_a_result_that_calls_itself_interrupted_is_a_failure_and_no_ctrl_c(world):
+    class Interrupts:
+        def __reduce__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(WorkerError, match=r"rank 1 failed at .*KeyboardInterrupt"):
+        world(lambda comm: Interrupts() if comm.rank == 1 else None)
 
 
 def test_results_share_nothing(world):

@@ -126,6 +126,10 @@ def test_unusable_shapes_and_dtypes_are_refused(world):
             ((1,) * 65,),
         ),
         "shape must have numbers below 2**63, got (2, ": (ValueError, ((2, 10**50),)),
+        "shape must have numbers whose product, but for zeros, is below 2**63 bytes": (
+            ValueError,
+            ((0, 2**62),),
+        ),
         "dtype must be one of plain numbers, such as 'float64', got 'flaot' (str)": (
             TypeError,
             (2, "flaot"),

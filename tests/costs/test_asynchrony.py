@@ -95,7 +95,7 @@ def test_a_step_with_backups_is_the_first_of_exponential_times(needed, backups, 
     assert found == pytest.approx(expected, abs=5e-5)
     drawn = np.random.default_rng(0).exponential(size=(20_000, needed + backups))
     first = np.sort(drawn, axis=1)[:, needed - 1].mean()
-    assert found == pytest.approx(first, rel=0.02)
+    assert found == pytest.approx(first, rel=0.01)
     assert backup_step(needed, backups) >= found - 1e-9
     assert (backup_step(needed, backups) > 1.03 * found) == (backups > 0)
     assert abs(backup_step(needed, 0) - found) > 0.2 or backups == 0

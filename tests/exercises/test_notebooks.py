@@ -10,8 +10,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from authoring.build import ROOT
+from course_lib import checks
 from tests.exercises.answers import MUTANTS, SETS
 
+RAISES = {"tags": ["raises-exception"]}
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
@@ -53,7 +55,33 @@ def test_untouched_exercise_runs_to_its_end_and_every_check_says_not_written(
     assert len(checked) >= 4
     for cell in checked:
         assert "not written yet" in text_of(cell)
-        assert not [output for output in cell.outputs if output.output_type == "error"]
+    assert not [
+        o for cell in notebook.cells for o in cell.get("outputs", []) if o.output_type == "error"
+    ]
+    trying = [
+        cell for cell in notebook.cells if "raises-exception" in cell.metadata.get("tags", [])
+    ]
+    tasks = checks.SETS[f"lecture_{script.stem[:2]}"]
+    trying = [cell for cell in trying if any(task in cell.source for task in tasks)]
+    assert len(trying) >= 3
+    for cell in trying:
+        (output,) = cell.outputs
+        (sentence,) = output.text.splitlines()
+        assert sentence.endswith(" is not written yet. Once its check passes, run this cell again.")
+
+
+def test_other_errors_of_a_notebook_are_told_as_ever(kernel: NotebookClient) -> None:
+    """Of a function that is written, and of one that the learner's own code has not written."""
+    source = "from course_lib import checks, run\n"
+    for code, words in (
+        ("raise NotImplementedError('later')", "later"),
+        ("run(lambda comm: 1 / 0, workers=1, backend='simulated')", "ZeroDivisionError"),
+    ):
+        kernel.nb = new_notebook(cells=[new_code_cell(source + code, metadata=RAISES)])
+        kernel.execute_cell(kernel.nb.cells[0], 0)
+        (output,) = kernel.nb.cells[0].outputs
+        assert output.output_type == "error"
+        assert words in "".join(output.traceback)
 
 
 def test_a_wrong_answer_in_a_cell_is_told_with_the_number_of_the_cell(

@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 
 from course_lib import checks, run
-from course_lib.checks.lecture_09.applied_twice import SERVERS, history_of, push_and_repeat
+from course_lib.checks.lecture_09.applied_twice import SERVERS
 from course_lib.checks.lecture_09.asynchronous_server import SLOT_S
 from course_lib.checks.lecture_09.asynchronous_server import TASK as SERVER
 from course_lib.checks.lecture_09.predict_edge import TASK as EDGE
 from course_lib.costs.asynchrony import delayed_edge, implicit_momentum
-from course_lib.lectures.lecture_09 import RETURNED, ages, landed, on_bowl, pace
+from course_lib.lectures.lecture_09 import (
+    RETURNED,
+    ages,
+    history_of,
+    landed,
+    on_bowl,
+    pace,
+    push_and_repeat,
+)
 from course_lib.schemes import bounded_staleness
 from tests.exercises.answers import handed_in
 

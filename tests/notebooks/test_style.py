@@ -109,6 +109,28 @@ def test_lecture_opens_and_closes_as_all_lectures_do(target: Target) -> None:
     assert len(re.findall(r"^- ", last.source, re.MULTILINE)) == 3
 
 
+def test_first_and_last_cell_link_to_what_is_before_and_after() -> None:
+    lectures = {target.path.stem: target for target in LECTURES}
+    exercises = {t.path.stem: t for t in TARGETS if t.path.parent.name == "exercises"}
+    assert len(exercises) >= 7
+    by_number = {int(stem[:2]): stem for stem in lectures}
+    for number, stem in by_number.items():  # what is not written yet is named without a link
+        before, after = by_number.get(number - 1, ""), by_number.get(number + 1, "")
+        others = [f"{other}.ipynb" for other in (before, after) if other]
+        if stem in exercises:
+            wanted = [f"../notebooks/{stem}.ipynb", *(f"../notebooks/{after}.ipynb",) * bool(after)]
+            assert_links(exercises[stem], wanted)
+            others.append(f"../exercises/{stem}.ipynb")
+        assert_links(lectures[stem], others)
+
+
+def assert_links(target: Target, wanted: list[str]) -> None:
+    for cell in (target.cells[0], target.cells[-1]):
+        found = re.findall(r"\]\(([^)]+)\)", cell.source)
+        missing = set(wanted) - set(found)
+        assert not missing, f"{target.script}:{cell.line}: no link to {sorted(missing)}"
+
+
 @every_lecture
 def test_lecture_has_three_questions_with_folded_answers_and_slides(target: Target) -> None:
     questions = [c for c in target.cells if c.source.startswith("**Question ")]

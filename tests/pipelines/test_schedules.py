@@ -128,7 +128,7 @@ def test_with_latency_1f1b_is_slower_than_gpipe_and_without_it_is_not():
 
     assert [difference(4, M) for M in (4, 8, 16, 32)] == [Fraction(n, 10) for n in (4, 10, 22, 46)]
     assert [difference(P, 16) for P in (2, 3, 4, 8)] == [Fraction(n, 10) for n in (14, 20, 22, 26)]
-    assert difference(4, 8, Fraction(0)) == 0
+    assert [difference(4, 8, c) for c in (Fraction(0), HALF, Fraction(1))] == [0, 5, 10]
 
 
 def test_interleaving_costs_messages_and_the_bottom_of_the_v_saves_some():

@@ -14,11 +14,11 @@ from course_lib.planning.branches import (
     BranchingNet,
     branching_step,
     place_branches,
-    train_branches,
 )
 from course_lib.planning.cut import cut
 from course_lib.planning.executor import execute
-from course_lib.training import Plan
+from course_lib.planning.train_branches import train_branches
+from course_lib.training import AdamW, Plan
 
 PLAN = Plan(learning_rate=0.1, batch_size=16, epochs=4, momentum=0.5, seed=3)
 
@@ -45,14 +45,19 @@ def examples(rows=80, seed=0):
     return rng.normal(size=(rows, 5)), rng.integers(0, 3, size=rows)
 
 
-def unsplit(net, X, y, plan, *, swapped=False):
-    """The oracle: torch, by autograd; the mistake is to join the branches in the wrong order."""
+def unsplit(net, X, y, plan, *, swapped=False, adam=False, together=True):
+    """The oracle: torch, by autograd.
+
+    The mistakes are to join the branches in the wrong order, and to clip each tensor alone.
+    """
     modules, tensors = {}, []
     for name, layer in net.layers.items():
         W, b = layer.unpack(net.initial_of(name, plan.seed))
         modules[name] = [torch.tensor(part.copy(), requires_grad=True) for part in (W, b)]
         tensors += modules[name]
     optimizer = torch.optim.SGD(tensors, lr=plan.learning_rate, momentum=plan.momentum)
+    if adam:
+        optimizer = torch.optim.AdamW(tensors, plan.learning_rate, weight_decay=plan.weight_decay)
 
     def through(layers, x):
         for layer in layers:
@@ -69,6 +74,11 @@ def unsplit(net, X, y, plan, *, swapped=False):
         loss = torch.nn.functional.cross_entropy(outputs, classes)
         optimizer.zero_grad()
         loss.backward()
+        for some in [tensors] if together else [[tensor] for tensor in tensors]:
+            if plan.clip is not None:
+                norm = torch.cat([tensor.grad.flatten() for tensor in some]).norm()
+                for tensor in some:
+                    tensor.grad *= min(1.0, plan.clip / norm)
         optimizer.step()
         losses.append(loss.item())
     parameters = {
@@ -107,7 +117,7 @@ def test_twenty_steps_are_those_of_the_unsplit_net(world):
     ranks=st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
     left=st.lists(st.integers(1, 9), min_size=1, max_size=3),
     right=st.lists(st.integers(1, 9), min_size=1, max_size=3),
-    batch_size=st.integers(1, 30),
+    batch_size=st.sampled_from([9, 13, 20, 30]),  # of 40 examples: at the end 4, 1, all, 10
 )
 @settings(max_examples=25, deadline=None)
 @pytest.mark.slow
@@ -132,6 +142,24 @@ def test_a_gradient_that_a_branch_does_not_get_would_be_seen():
     parameters, _ = unsplit(net, X, y, PLAN)
     still = {name: net.initial_of(name, PLAN.seed) for name in net.layers}
     assert all(np.abs(parameters[name] - still[name]).max() > 1e-2 for name in still)
+
+
+def test_clipping_accumulation_and_any_optimizer_are_those_of_the_unsplit_net():
+    net, (X, y) = small_net(), examples(70)  # the last batch is smaller
+    plan = Plan(0.01, 16, 2, clip=0.1, accumulate=3, weight_decay=0.1, seed=3)
+    expected, losses = unsplit(net, X, y, plan, adam=True)
+    wrong, _ = unsplit(net, X, y, plan, adam=True, together=False)
+    options = {"workers": 3, "backend": "simulated"}  # the third has no layer
+    found, found_losses = trained(
+        run(train_branches, net, X, y, plan, place_branches(net, (0, 1), 0), AdamW, **options)
+    )
+    np.testing.assert_allclose(found_losses, losses, rtol=1e-11)
+    for name, w in found.items():  # ten steps of Adam, which divides by small numbers
+        np.testing.assert_allclose(w, expected[name], rtol=0, atol=1e-11)
+        assert np.abs(wrong[name] - w).max() > 1e-5
+    with pytest.raises(RunError, match="on_epoch must be None for train_branches"):
+        run(train_branches, net, X, y, Plan(on_epoch=print), place_branches(net, (0, 1), 0),
+            **options)  # fmt: skip
 
 
 @pytest.mark.parametrize("network", [networks.nvlink_4, networks.ethernet_1g])

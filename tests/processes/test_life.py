@@ -13,6 +13,8 @@ import psutil
 import pytest
 
 from course_lib import run
+from course_lib.comm.errors import LaunchTimeout
+from course_lib.comm.processes.launcher import launcher
 from tests.programs import assert_gone
 
 pytestmark = pytest.mark.slow
@@ -136,6 +138,24 @@ def test_no_warning_is_given_when_all_is_well(start_method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run(lambda comm: 1, workers=3, start_method=start_method).values == [1, 1, 1]
+
+
+class Slow:
+    """It takes a while to be loaded."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __reduce__(self):
+        return time.sleep, (self.seconds,)
+
+
+def test_loading_has_as_long_as_the_run_and_a_least_time_of_its_own(usual_method, monkeypatch):
+    monkeypatch.setattr(launcher, "LOAD_LEAST_S", 0.5)
+    options = {"workers": 2, "start_method": usual_method}
+    assert run(lambda comm, _: 1, Slow(0.7), time_limit_s=20, **options).values == [1, 1]
+    with pytest.raises(LaunchTimeout, match=r"rank 0, 1 did not load its function within 0.5 s"):
+        run(lambda comm, _: 1, Slow(1000), time_limit_s=0.3, **options)
 
 
 def test_a_worker_does_not_wait_for_dill_and_finds_it_if_it_asks():

@@ -6,7 +6,6 @@ In virtual time by random schedules of crashes of servers and replicas, on real 
 import os
 import signal
 import time
-import warnings
 from functools import partial
 from importlib import import_module
 from inspect import getsource
@@ -79,12 +78,10 @@ def counted(folder, seed):
         keep=KeepShards(folder, every=int(rng.integers(1, 6))),
     )  # fmt: skip
     X = np.arange(N_BATCHES)[:, None].repeat(N_BATCHES * n_servers - 1, axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of the rate: nothing is learned here
-        result = simulated(
-            scheme, model, X, np.zeros(N_BATCHES), CALM, workers=n_servers + n_replicas,
-            network=network, survive=True, faults=Faults(crashes), time_limit_s=20.0,
-        )  # fmt: skip
+    result = simulated(
+        scheme, model, X, np.zeros(N_BATCHES), CALM, workers=n_servers + n_replicas,
+        network=network, survive=True, faults=Faults(crashes), time_limit_s=20.0,
+    )  # fmt: skip
     return result, n_servers
 
 
@@ -165,14 +162,31 @@ def test_without_a_checkpoint_the_run_ends_in_words(victim, restart):
     model = CountsInEach(2)
     scheme = partial(downpour, shards=shards_evenly(model.n_parameters, 2))
     X = np.zeros((N_BATCHES, model.n_parameters - 1), dtype=int)
-    with (
-        warnings.catch_warnings(action="ignore"),
-        pytest.raises(RunError, match=f"^rank {victim} crashed at"),
-    ):
+    with pytest.raises(RunError, match=f"^rank {victim} crashed at"):
         simulated(
             scheme, model, X, np.zeros(N_BATCHES), CALM, workers=4, survive=True, restart=restart,
             faults=Faults([Crash(victim, 1e-4)]),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_server_that_had_written_nothing_begins_anew_whatever_an_earlier_run_has_left(
+    victim, tmp_path
+):
+    model = CountsInEach(2)
+    scheme = partial(
+        downpour, shards=shards_evenly(model.n_parameters, 2), keep=KeepShards(tmp_path)
+    )
+    X = np.arange(N_BATCHES)[:, None].repeat(model.n_parameters - 1, axis=1)
+    for crashes in ([], [Crash(victim, 0.0, 1e-6)]):
+        result = simulated(
+            scheme, model, X, np.zeros(N_BATCHES), CALM, workers=4, survive=True,
+            faults=Faults(crashes),
+        )  # fmt: skip
+        check_history(result, 2)
+        assert lost_of(result.trace, victim) == 0
+    left = (tmp_path / f"shard_{victim}.log").read_text().splitlines()
+    assert len(left) == len(set(left))  # the earlier run's lots are not there, too
 
 
 class DiesInStep(SGD):

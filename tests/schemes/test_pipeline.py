@@ -81,7 +81,7 @@ MISTAKES = (
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "M", "sizes"),  # 6 divides the batch, 7 does not; neither the last one
-    [("deep_mlp", 6, (1, 2, 3, 4)), ("deep_mlp", 7, (1, 2, 3, 4)), ("alexnet", 7, (2, 4))],
+    [("deep_mlp", 6, (2, 4)), ("deep_mlp", 7, (1, 2, 3, 4)), ("alexnet", 7, (4,))],
 )
 def test_twenty_steps_are_those_of_the_unsplit_model_whatever_the_schedule(name, M, sizes):
     model, data = MODELS[name], examples()
@@ -97,8 +97,8 @@ def test_twenty_steps_are_those_of_the_unsplit_model_whatever_the_schedule(name,
         np.testing.assert_allclose(w, serial.w, rtol=0, atol=TOLERANCE)
         np.testing.assert_allclose(losses, serial.losses, rtol=1e-12)
         # All add up micro-batches in their order, so neither schedule nor cut changes a bit.
-        assert w.tobytes() == found["1f1b", 2][0].tobytes()
-    for mistake in MISTAKES:
+        assert w.tobytes() == found["1f1b", sizes[0]][0].tobytes()
+    for mistake in MISTAKES if name == "deep_mlp" else ["stale weights"]:
         if mistake == "mean of means" and M == 6:
             continue  # no mistake where all are equally large
         w = by_hand(model, *data, PLAN, M, mistake)

@@ -10,9 +10,19 @@ from hypothesis import strategies as st
 
 from course_lib import run
 from course_lib.comm.errors import WorkerError
+from course_lib.compression import Sign
+from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
-from course_lib.schemes import data_parallel, diloco, local_sgd, parameter_averaging, train
+from course_lib.schemes import (
+    compressed,
+    data_parallel,
+    diloco,
+    gossip,
+    local_sgd,
+    parameter_averaging,
+    train,
+)
 from course_lib.training import SGD, AdamW, Plan
 
 RNG = np.random.default_rng(0)
@@ -124,3 +134,14 @@ def test_one_rank_that_trains_alone_takes_the_inner_steps():
     assert apart(trained(AS_LOCAL_SGD, every=3, workers=1), train(mlp(3, 6, 2), X, Y, PLAN).w) < (
         ROUNDED
     )
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy sees it, too
+@pytest.mark.parametrize(
+    "scheme", [local_sgd, AS_LOCAL_SGD, gossip, partial(compressed, compressor=Sign())]
+)
+def test_a_loss_that_is_no_number_is_told_when_it_is_seen(scheme):
+    plan, model = Plan(1e60, 24, epochs=50), LinearRegression(3)
+    with pytest.raises(WorkerError, match=r"diverged: the loss over batch \d+ is") as caught:
+        run(scheme, model, X, X[:, 0], plan, workers=4, backend="simulated")
+    assert len(caught.value.trace.notes_named("loss_partial")) < 4 * 20  # of 4 x 200

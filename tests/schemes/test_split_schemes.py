@@ -93,7 +93,7 @@ def alone(model, rows=120, rate=1):
     return train(MODELS[model], *examples(MODELS[model], rows), PLAN.scaled(rate))
 
 
-SIZES = [1, 2, 3, 4, 8]
+SIZES = {"mlp": [1, 2, 3, 4, 8], "odd": [2, 3, 8], "conv": [1, 3]}  # of the last, more below
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ SIZES = [1, 2, 3, 4, 8]
     [
         pytest.param(*case, size, marks=[pytest.mark.slow] * (size > 2 or "conv" in case))
         for case in CASES
-        for size in (SIZES[:-1] if "conv" in case else SIZES)  # 8 replicas of it take long
+        for size in SIZES[case[1]]
     ],
 )
 def test_twenty_steps_are_those_of_one_process(scheme, model, size):
@@ -118,8 +118,14 @@ def test_twenty_steps_are_those_of_one_process(scheme, model, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "splits"), [(4, 2), (6, 3), (4, 1), (8, 4)])
-@pytest.mark.parametrize(("model", "join"), [*(("conv", join) for join in JOINS), ("mlp", None)])
+@pytest.mark.parametrize(
+    ("model", "join", "size", "splits"),
+    [
+        *(("conv", "all_at_once", *grid_of) for grid_of in [(4, 2), (6, 3), (4, 1), (8, 4)]),
+        ("conv", "by_turns", 6, 3), ("conv", "by_slices", 4, 2),
+        ("mlp", None, 4, 2), ("mlp", None, 8, 4),
+    ],
+)  # fmt: skip
 def test_a_grid_of_replicas_and_splits_is_one_process(size, splits, model, join):
     net = MODELS[model]
     X, y = examples(net, rows=115)  # the last batch leaves ranks without an example
@@ -185,8 +191,7 @@ def composed(comm, array, op="sum", out=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize(("model", "size"), [("mlp", 2), ("mlp", 3), ("mlp", 5), ("conv", 3)])
 def test_sharding_changes_no_bit_where_it_changes_no_order_of_addition(model, size):
     net = MODELS[model]
     data = (net, *examples(net), PLAN)

@@ -6,7 +6,6 @@ In virtual time by schedules of crashes, on real processes by kills.
 import os
 import signal
 import time
-import warnings
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -109,12 +108,10 @@ def counted(scheme, seed):
     """Train by a random schedule; return the run's result and its crashes."""
     n_replicas, network, crashes = schedule(seed)
     X = np.arange(N_BATCHES)[:, None]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of the rate: nothing is learned here
-        return simulated(
-            scheme, Counts(N_BATCHES - 1), X, np.zeros(N_BATCHES), CALM, workers=1 + n_replicas,
-            network=network, survive=True, faults=Faults(crashes), time_limit_s=20.0,
-        )  # fmt: skip
+    return simulated(
+        scheme, Counts(N_BATCHES - 1), X, np.zeros(N_BATCHES), CALM, workers=1 + n_replicas,
+        network=network, survive=True, faults=Faults(crashes), time_limit_s=20.0,
+    )  # fmt: skip
 
 
 def check_history(result):
@@ -286,10 +283,10 @@ def loss_of(w):
     [(downpour, 0), (downpour, 1), (bounded_staleness, 1), (asynchronous_averaging, 1)],
 )
 def test_a_real_replica_is_killed_and_training_reaches_its_loss(scheme, restart):
-    result = run(trained, scheme, 2, survive=True, restart=restart, time_limit_s=60.0)
+    result = run(trained, scheme, 2, workers=5, survive=True, restart=restart, time_limit_s=60.0)
     expected = loss_of(train(LogisticRegression(3), X, Y, PLAN).w)
     alive = [value for value in result.values if not isinstance(value, Lost)]
-    assert len(alive) == 3 + restart
+    assert len(alive) == 4 + restart  # the server and three of four replicas, or all
     assert isinstance(result.values[2], Lost) == (restart == 0)
     assert len({value.w.tobytes() for value in alive}) == 1
     assert loss_of(alive[0].w) == pytest.approx(expected, rel=0.2)  # who comes when is chance

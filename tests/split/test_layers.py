@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from course_lib import run
 from course_lib.comm.errors import WorkerError
 from course_lib.models.alexnet import alexnet
+from course_lib.models.chain import Chain
 from course_lib.models.convolution import Convolution
 from course_lib.models.fully_connected import FullyConnected
 from course_lib.split import (
@@ -19,7 +20,9 @@ from course_lib.split import (
     ImageRows,
     Rows,
     Units,
+    backward,
     count_once,
+    forward,
     split_by_units,
     split_in_pairs,
 )
@@ -302,3 +305,39 @@ def test_a_cut_that_cannot_be_is_refused_before_anything_is_sent(make, told):
 def test_a_convolution_whose_image_would_change_its_size_is_refused(kernel):
     with pytest.raises(ValueError, match=f"kernel must be odd and 1 or more, got {kernel}"):
         Convolution("conv", 1, 1, kernel, (4, 4))
+
+
+CONVS = [Convolution("conv1", 2, 6, 3, (7, 4)), Convolution("conv2", 6, 3, 5, (7, 4))]
+
+
+def train_convolutions(comm, rows):
+    """Take 20 steps towards some images, split by channels or, given ``ImageRows``, by rows."""
+    if rows is None:
+        own = EVERYTHING
+        parts = [Columns(comm, CONVS[0]), Units(comm, CONVS[1], 6, gathers=True)]
+    else:
+        parts = [rows(comm, conv) for conv in CONVS]
+        own = parts[0].own
+    x, target = (array[:, :, own] for array in numbers(6, (4, 2, 7, 4), (4, 3, 7, 4)))
+    net = Chain(parts, x.shape[1:])
+    w, losses = net.initial(), []
+    for _ in range(20):
+        y, kept = forward(net, range(2), w, x)
+        backward(net, range(2), w, kept, y - target, grad := np.zeros_like(w))
+        w -= 0.003 * grad
+        losses.append(np.square(y - target).sum() / 2)
+    return losses
+
+
+@pytest.mark.parametrize("rows", [None, ImageRows], ids=["channels", "rows"])
+def test_twenty_steps_of_split_convolutions_are_those_of_whole_ones(rows):
+    def trained(size, rows=rows):
+        values = run(train_convolutions, rows, workers=size, backend="simulated").values
+        return np.sum(values, axis=0) if rows else values[0]
+
+    alone = trained(1)
+    assert alone[-1] < 0.8 * alone[0]
+    for size in (2, 3):
+        np.testing.assert_allclose(trained(size), alone, rtol=1e-11)
+    if rows:
+        assert abs(trained(2, WithoutHalo)[-1] / alone[-1] - 1) > 1e-4

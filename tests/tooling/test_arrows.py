@@ -56,8 +56,8 @@ MAY_IMPORT = {
         "search", "schemes", "training", "models", "comm.communicator", "comm.errors", "words",
     ),
     "cli": (
-        "cli", "search", "train", "console", "measure", "training", "collectives", "costs", "comm",
-        "viz", "words",
+        "cli", "checks.solved", "search", "train", "console", "measure", "training", "collectives",
+        "costs", "comm", "viz", "words",
     ),
     "doctor": ("doctor", "comm", "words", "run"),
     "checks": EVERYTHING,

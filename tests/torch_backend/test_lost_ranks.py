@@ -109,7 +109,12 @@ def two_agents(tmp_path):
         ("killed", 60, r"WorkerKilled rank 3 has ended before its function had returned"),
         ("left", 60, r"WorkerKilled rank 3 has ended before its function had returned"),
         ("stopped", 60, r"WorkerStalled rank 3 has been stopped for 5 seconds"),
-        ("stopped", 2, r"LaunchTimeout .*rank \d still waits in .* when the time limit passes"),
+        pytest.param(  # the same agents once more: the soak plays it
+            "stopped",
+            2,
+            r"LaunchTimeout .*rank \d still waits in .* when the time limit passes",
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_all_ranks_hear_within_ten_seconds_who_is_lost(two_agents, fault, limit_s, error):

@@ -140,8 +140,14 @@ def test_the_command_prints_them_on_real_processes(words, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--scheme hybrid", "--scheme hybrid trains --model alexnet or deep_mlp, not 'mlp'"),
-        ("--scheme sharded", "--scheme sharded trains --model deep_mlp or alexnet, not 'mlp'"),
+        (
+            "--scheme hybrid --model mlp",
+            "--scheme hybrid trains --model alexnet or deep_mlp, not 'mlp'",
+        ),
+        (
+            "--scheme sharded --model mlp",
+            "--scheme sharded trains --model deep_mlp or alexnet, not 'mlp'",
+        ),
         ("--scheme sharded --stage 4 --model alexnet", "--stage knows 1, 2, 3; not '4'"),
         (
             "--scheme hybrid --splits 3 --model alexnet",
@@ -149,6 +155,11 @@ def test_the_command_prints_them_on_real_processes(words, capsys):
             "divide the number of ranks, so that replicas x splits = 4; got 3",
         ),
         ("--scheme hybrid --join late --model alexnet", "--join knows all_at_once, by_turns, by"),
+        (
+            "--scheme hybrid --join by_turns --model deep_mlp",
+            "join must be all_at_once for a model without convolutions, got by_turns; --model "
+            "alexnet can be",
+        ),
         (
             "--scheme split_weights --model deep_mlp --workers 33 --backend simulated",
             "each of 33 ranks must have one of the 32 outputs of fc1 at least: use 32 ranks at",
@@ -167,3 +178,11 @@ def test_what_cannot_be_divided_is_refused_before_anything_is_started(words, tol
     with pytest.raises(SystemExit):
         read_arguments(words.split())
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scheme", "model"),
+    [("hybrid", "alexnet"), ("pipeline", "deep_mlp"), ("nn_data_parallel", "mlp")],
+)
+def test_where_no_model_is_said_the_first_is_taken_that_the_scheme_can_train(scheme, model):
+    assert read_arguments(["--scheme", scheme]).task.model == model

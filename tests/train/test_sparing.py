@@ -6,6 +6,7 @@ import pytest
 
 from course_lib.cli.train import main
 from course_lib.cli.train_arguments import read_arguments
+from course_lib.train.worker import past_edge_of
 from course_lib.training import SGD, AdamW
 
 LEARNING = [
@@ -70,6 +71,48 @@ def test_what_does_not_fit_is_refused_before_anything_is_started(words, told, ca
     with pytest.raises(SystemExit):
         read_arguments(["--scheme", *words.split()])
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("downpour", "learning_rate 0.2 is past 0.153, .* with 3 replicas .* 2 sin"),
+        ("bounded_staleness --bound 0", "past 0.165, .* 2 / P over the largest curvature, 4.05"),
+        ("downpour --workers 2", ""),
+        ("staleness_aware", ""),
+        ("downpour --momentum 0.5", ""),
+        ("downpour --optimizer adam", ""),
+        ("data_parallel", ""),
+    ],
+)
+def test_a_rate_past_the_edge_is_told_where_it_can_be_known(words, told):
+    words = f"--scheme {words} --model linear --backend simulated"
+    words += "" if "adam" in words else " --learning-rate 0.2"
+    asked = read_arguments(words.split())
+    found = past_edge_of(asked.task, asked.workers)
+    assert re.search(told, found) if told else not found
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy sees it, too
+@pytest.mark.parametrize(
+    ("scheme", "where"), [("local_sgd", "over batch"), ("data_parallel", "after epoch 1")]
+)
+def test_a_training_that_diverges_ends_in_a_sentence_when_it_is_seen(scheme, where, capsys):
+    words = f"--scheme {scheme} --model linear --learning-rate 1e30 --epochs 50"
+    assert main(f"{words} --backend simulated".split()) == 1
+    found = capsys.readouterr()
+    assert f"the training has diverged: the loss {where}" in found.err
+    assert "Traceback" not in found.err
+    assert len(found.out.splitlines()) < 5  # no row of 50
+
+
+def test_what_a_checkpoint_keeps_where_nobody_waits_is_said(tmp_path, capsys):
+    for scheme, told in (("downpour", ": the server's state"), ("local_sgd", "\n")):
+        folder = tmp_path / scheme
+        folder.mkdir()
+        words = f"--scheme {scheme} --model linear --epochs 1 --backend simulated"
+        assert main([*words.split(), "--checkpoint", str(folder)]) == 0
+        assert f"checkpoint kept in {folder}{told}" in capsys.readouterr().out
 
 
 def numbers(words):

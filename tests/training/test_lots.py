@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.training import Lots, Plan
+from course_lib.training.batches import epoch_batches
 
 
 @given(
@@ -24,3 +25,19 @@ def test_every_batch_is_in_one_lot_of_its_epoch(n_examples, batch, epochs, first
         assert len(lot) == size or (lot[-1] + 1) % n_steps == 0
     assert list(lots.walk()) == list(range(len(lots)))
     assert lots.losses == [0.0] * len(list(plan.shares(n_examples)))
+
+
+def test_a_replica_notes_each_batch_once_in_order_and_nothing_for_those_of_others():
+    plan = Plan(batch_size=2, epochs=2, first_epoch=1, seed=3)
+    lots, noted = Lots(plan, 9, size=2), []  # lots of batches 5 and 6, 7 and 8, 9
+    account = lots.account(lambda name, loss: noted.append((name, loss)))
+    expected = list(epoch_batches(9, 2, epoch=1, seed=3))
+    for number in (1, 2, 0):  # another had lost the first, and it comes last
+        for step, examples in account.batches(number):
+            assert examples.tolist() == expected[step - 5].tolist()
+            account.enter(step, float(step))
+    assert account.close() == [5.0, 6.0, 7.0, 8.0, 9.0]
+    assert noted == [("loss_partial", loss) for loss in (0.0, 0.0, 7.0, 8.0, 9.0)]
+    late = lots.account(lambda name, loss: noted.append((name, loss)))
+    assert late.close() == [0.0] * 5
+    assert noted[5:] == [("loss_partial", 0.0)] * 5

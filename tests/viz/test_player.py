@@ -5,9 +5,11 @@ import json
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+from course_lib import run
 from course_lib.trace.trace import Trace
 from course_lib.viz import Player, export_page, loss_curve, player, to_html
 from course_lib.viz.animation.script import FIRST, LAST, PARTS, read_css, read_esm
@@ -46,6 +48,18 @@ def test_a_player_shows_a_widget_a_picture_and_a_text():
     assert len(png) <= 60_000
     again, _ = player(ring(4))._repr_mimebundle_()
     assert again["image/png"] == data["image/png"]
+
+
+def test_a_tag_with_half_a_character_is_shown_escaped_and_no_file_is_lost(tmp_path):
+    def exchange(comm):
+        comm.sendrecv(np.ones(2), 1 - comm.rank, 1 - comm.rank, tag="\ud800")
+
+    shown = player(run(exchange, workers=2, backend="simulated").trace)
+    assert "\\ud800" in str(shown.scene)
+    assert shown.still().startswith(b"\x89PNG")
+    page = tmp_path / "page.html"
+    page.write_text("another page")
+    assert "<html" in shown.save(page).read_text(encoding="utf-8")
 
 
 def test_fewer_moments_make_a_smaller_picture():

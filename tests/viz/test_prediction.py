@@ -137,7 +137,6 @@ def test_the_bars_of_a_comparison_are_as_long_as_its_numbers() -> None:
     guess = predict("How many?", "<messages>")
     guess.commit("12")
     drawn = guess.compare(6)._repr_html_()
-    assert drawn is not None
     wide = [float(found) for found in re.findall(r"width: ([\d.]+)em", drawn)]
     assert wide[0] == 2 * wide[1] > 0
     assert "6 &lt;messages&gt;" in drawn
@@ -152,5 +151,10 @@ def test_any_number_can_be_drawn(actual: float) -> None:
     assert "it is" in str(guess.compare(actual)._repr_html_())
 
 
-def test_without_a_prediction_there_is_the_sentence_alone() -> None:
-    assert predict("How many?").compare(6)._repr_html_() is None
+def test_without_a_prediction_the_answer_is_folded_away() -> None:
+    came_out = predict("How many?", "<messages>").compare(6)
+    assert repr(came_out).startswith("No prediction was made: commit to one above")
+    assert "6" not in repr(came_out)
+    seen, _, folded = came_out._repr_html_().partition("<details>")
+    assert "6" not in seen
+    assert folded.endswith("It is 6 &lt;messages&gt;.</details>")

@@ -1,58 +1,17 @@
 """Which pushes a server has applied more than once, in the history of a run."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from course_lib.checks.comparator import Difference
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
-from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
+from course_lib.lectures.lecture_09.pushes import History, history_of, push_and_repeat
 
-__all__ = ["SERVERS", "TASK", "forgetful", "history_of", "push_and_repeat"]
+__all__ = ["SERVERS", "TASK"]
 
-History = list[tuple[int, int, int]]
 Push = tuple[int, int]
-
-
-def push_and_repeat(
-    comm: Communicator, sent: Mapping[int, Sequence[int]], applies: Callable[..., bool]
-) -> int:
-    """Push numbered gradients, some of them again, as after a lost answer; rank 0 serves.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The group of ranks; all of them must call.
-    sent : dict of int to sequence of int
-        By rank, the numbers of its pushes in the order in which it sends them.
-    applies : callable
-        ``applies(seen, rank, number)`` says whether the server applies a push; ``seen`` are all
-        pushes before it, as (rank, number).
-
-    Returns
-    -------
-    int
-        On rank 0 how many updates it has made; else 0.
-    """
-    if comm.rank:
-        for turn, number in enumerate(sent.get(comm.rank, ())):
-            with comm.compute("gradient", flops=1e6 * (1 + (2 * comm.rank + turn) % 5)):
-                push = np.array([float(number)])
-            comm.send(push, 0, tag="gradient")
-            comm.recv(0)
-        return 0
-    seen: list[Push] = []
-    version = 0
-    for _ in range(sum(map(len, sent.values()))):
-        src, push = comm.recv_any()
-        version += applies(seen, src, int(push[0]))
-        seen.append((src, int(push[0])))
-        comm.note("push", [src, int(push[0]), version])
-        comm.send(np.array([float(version)]), src, tag="confirmed")
-    return version
 
 
 def careful(seen: Sequence[Push], rank: int, number: int) -> bool:
@@ -87,12 +46,6 @@ SERVERS = {
 }  # fmt: skip
 
 _FIXED = {1: (0, 1, 1, 0, 2), 2: (0, 1, 0, 1), 3: (0, 0, 0, 1)}
-
-
-def history_of(trace: Any) -> History:
-    """Read off what the server received, in its order, and how many updates it had made then."""
-    return [(src, number, version) for src, number, version in
-            (note.value for note in trace.notes_named("push"))]  # fmt: skip
 
 
 class AppliedTwice(Task):

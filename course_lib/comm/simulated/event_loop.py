@@ -27,7 +27,7 @@ from course_lib.comm.simulated.losses import Losses
 from course_lib.comm.simulated.messaging import MessagingCommunicator
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.nics import Nic
-from course_lib.comm.simulated.returned import travelled
+from course_lib.comm.simulated.returned import bring_values, check_travels
 from course_lib.comm.simulated.routed import RoutedCommunicator
 from course_lib.comm.simulated.routes import Routes
 from course_lib.comm.simulated.surviving import SurvivingCommunicator
@@ -156,7 +156,10 @@ class EventLoop:
         """Call what ``run`` was given; each rank loads its own copy."""
         fn, args = load_call(self.packed_call, comm.rank)
         self.surroundings.seed_again()  # loading may have drawn, and only for the first rank
-        return fn(comm, *args)
+        value = fn(comm, *args)
+        if self.losses is not None:
+            check_travels(value, comm.rank)  # else it is lost, now and not in the end
+        return value
 
     def run(self) -> bool:
         """Run all ranks until all their functions have returned.
@@ -178,25 +181,13 @@ class EventLoop:
                 raise TimeIsUp
         well = all(flow.finished for flow in self.flows.values())
         if well:
-            self._bring_values()
+            bring_values(self)
         return well
 
     def _goes_on(self) -> bool:
         if self.failure is not None and self.losses is not None:
             self.losses.lose(self.failure)
         return self.failure is None
-
-    def _bring_values(self) -> None:
-        """Put copies in the place of what ranks returned: nothing of them lives on."""
-        for rank in range(self.size):
-            flow = self.flows.get((rank, 0))
-            if flow is None:  # it has crashed
-                continue
-            try:
-                flow.value = travelled(flow.value, rank)
-            except Exception as error:
-                self.failure = Failure.of(error, rank, flow.now_s)
-                return
 
     def restart(self, rank: int, now_s: float) -> None:
         """Call a rank's function again, on the communicator that is there for it."""
@@ -293,7 +284,8 @@ class EventLoop:
                 "communicator that it was given as its first argument, or one split from that"
             )
         raise RuntimeError(
-            f"{verb}() of rank {flow.rank} was called from another greenlet or rank than "
-            "its own; on the simulator a rank is one flow of control, and so is every function "
-            "that it starts: call verbs only from the function that the communicator was given to"
+            f"{verb}() of rank {flow.rank} was called by another rank, or in another flow "
+            "of control, than its own; on the simulator a rank is one flow of control, and so is "
+            "every function that it starts: call verbs only from the function that the "
+            "communicator was given to"
         )

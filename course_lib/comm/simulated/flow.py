@@ -119,9 +119,9 @@ class Flow(greenlet):  # type: ignore[misc]
         except TimeIsUp:
             raise  # in the loop, which is this greenlet's parent
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and world.interrupts.error is not None:
-                raise  # else nobody has pressed Ctrl-C, and the function has raised it itself
-            if self.number and isinstance(error, RankLost) and world.losses is not None:
+            if world.interrupts.have_raised(error):
+                raise
+            if self.number and type(error) is RankLost and world.losses is not None:
                 self.error = error.with_traceback(None)  # its ``wait`` raises that
                 self._return()
             elif not world.ending:

@@ -5,6 +5,7 @@ messages that it had sent and that have not arrived or been received, and the ve
 need it. ``run`` has the contract; the verbs that begin later ask in ``surviving``.
 """
 
+import secrets
 from collections import Counter, defaultdict
 from functools import partial
 from heapq import heapify, heappush
@@ -52,6 +53,8 @@ class Losses:
         Those of them that nobody will start again.
     incarnations : Counter
         How often each rank has been started again.
+    run_name : str
+        A name that only this run has.
     """
 
     def __init__(self, world: "EventLoop", restart: int) -> None:
@@ -61,6 +64,7 @@ class Losses:
         self.reasons: dict[int, str] = {}
         self.gone: set[int] = set()
         self.incarnations: Counter[int] = Counter()
+        self.run_name = secrets.token_hex(8)
         self._first: Failure | None = None
         self._untold: defaultdict[int, set[int]] = defaultdict(set)
 

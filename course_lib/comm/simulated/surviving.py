@@ -38,6 +38,12 @@ class SurvivingCommunicator(RoutedCommunicator):
     survives = True
     leaving: tuple[InFlight, MessagingCommunicator, float] | None = None
 
+    @property
+    def run_name(self) -> str:
+        """A name that only this run has."""
+        assert self.world.losses is not None
+        return self.world.losses.run_name
+
     # Messages
 
     def _refuse_lost(self, verb: str, *peers: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from course_lib.comm.frames import of_exception
 from course_lib.comm.processes.memory.mailbox import ANYONE, Mailbox
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Flow
@@ -119,11 +120,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     while seen is not None and id(seen) not in met:
         yield seen
         met.add(id(seen))
-        seen = seen.__cause__ or seen.__context__
+        cause = of_exception(seen, "__cause__")
+        seen = of_exception(seen, "__context__") if cause is None else cause
 
 
 def _tells_of_connection(error: BaseException) -> bool:
-    if isinstance(error, torch.distributed.DistError):
+    if issubclass(type(error), torch.distributed.DistError):
         return True
     # Only torch's own text is looked at: that of a learner's exception may not even be made.
     text = error.args[0] if type(error) is RuntimeError and error.args else None

@@ -14,10 +14,11 @@ from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.costs.fit import Line
 from course_lib.words.units import in_seconds
+from course_lib.words.workbook import WORKBOOK, workbook_around
 
 __all__ = ["STATED", "keep", "this_computer"]
 
-_FOLDER, _FILE = "workbook", "this_computer.json"
+_FILE = "this_computer.json"
 _NAME = "this computer"
 
 STATED: Network = replace(
@@ -48,14 +49,14 @@ def keep(line: Line, folder: Path | None = None) -> tuple[Network, str]:
         nothing can be written.
     """
     network = _network(line.alpha_s, line.beta_s_per_byte)
-    workbook = _workbook(folder)
+    workbook = workbook_around(folder)
     if workbook is None:
         said = "not kept: this notebook is not in a workbook"
     else:
         numbers = {"alpha_s": line.alpha_s, "beta_s_per_byte": line.beta_s_per_byte}
         try:
             (workbook / _FILE).write_text(json.dumps(numbers) + "\n", encoding="utf-8")
-            said = f"kept in {_FOLDER}/{_FILE}"
+            said = f"kept in {WORKBOOK}/{_FILE}"
         except OSError as error:
             said = f"not kept: {error.strerror}"
     both = (
@@ -78,7 +79,7 @@ def this_computer(folder: Path | None = None) -> Network:
         What was measured; ``STATED`` outside of a workbook, before lecture 00 has been run there,
         and where the file is damaged.
     """
-    workbook = _workbook(folder)
+    workbook = workbook_around(folder)
     if workbook is None:
         return STATED
     try:
@@ -89,11 +90,6 @@ def this_computer(folder: Path | None = None) -> Network:
     if not all(0 <= number < math.inf for number in (alpha_s, beta_s_per_byte)):
         return STATED
     return _network(alpha_s, beta_s_per_byte)
-
-
-def _workbook(folder: Path | None) -> Path | None:
-    here = (folder or Path.cwd()).resolve()
-    return next((one for one in (here, *here.parents) if one.name == _FOLDER), None)
 
 
 def _network(alpha_s: float, beta_s_per_byte: float) -> Network:

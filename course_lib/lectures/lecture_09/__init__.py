@@ -30,6 +30,7 @@ from course_lib.lectures.lecture_09.explorer import (
 )
 from course_lib.lectures.lecture_09.lost import Tally, tally, with_a_loss
 from course_lib.lectures.lecture_09.prices import price_sheet
+from course_lib.lectures.lecture_09.pushes import history_of, push_and_repeat
 
 __all__ = [
     "BOWL",
@@ -47,12 +48,14 @@ __all__ = [
     "explorer_chart",
     "histogram",
     "history",
+    "history_of",
     "landed",
     "mean_path",
     "momentum_chart",
     "on_bowl",
     "pace",
     "price_sheet",
+    "push_and_repeat",
     "staleness_chart",
     "tally",
     "whose",

@@ -163,7 +163,8 @@ def _about(
         labels = [Label(tag, colour) for tag, colour in colours.items()]
         labels += dict.fromkeys(Label(told[n], colours[tags[n]]) for n in ages)
         number_of = {label.tag: number for number, label in enumerate(labels)}
-        return lambda n: (number_of[told.get(n, tags[n])], -1), {"labels": labels}
+        shown = [label._replace(tag=_printable(label.tag)) for label in labels]
+        return lambda n: (number_of[told.get(n, tags[n])], -1), {"labels": shown}
     if len(contributions.carried) != trace.n_messages:
         raise ValueError(
             f"contributions must be those of this run, of {trace.n_messages:,} messages, got those "
@@ -173,6 +174,13 @@ def _about(
     buffers = strips._asdict()
     label_of, load_of = buffers.pop("label_of"), buffers.pop("load_of")
     return lambda number: (label_of[number], load_of[number]), buffers
+
+
+def _printable(tag: int | str | None) -> int | str | None:
+    """Escape halves of characters, which a tag may have and no page and no still."""
+    if isinstance(tag, str):
+        return tag.encode("utf-8", "backslashreplace").decode("utf-8")
+    return tag
 
 
 def check_size(size: int) -> None:

@@ -75,7 +75,9 @@ def pack(text: str) -> str:
     str
         Base64 of its deflated UTF-8.
     """
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode(
+        "ascii"
+    )
 
 
 def to_html(picture: "Picture") -> str:

@@ -64,7 +64,7 @@ class Picture(anywidget.AnyWidget):
         from course_lib.viz.animation.pages import page_of
 
         path = Path(path)
-        path.write_text(page_of(self, dark), encoding="utf-8")
+        path.write_bytes(page_of(self, dark).encode("utf-8", "backslashreplace"))
         return path
 
     def open(self) -> None:

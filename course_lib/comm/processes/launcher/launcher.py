@@ -34,6 +34,7 @@ from course_lib.trace.recorder import Recorder, assemble
 from course_lib.trace.trace import Trace
 
 __all__ = [
+    "LOAD_LEAST_S",
     "START_LIMIT_S",
     "SharedMemory",
     "SurvivingMemory",
@@ -43,7 +44,10 @@ __all__ = [
 ]
 
 START_LIMIT_S = 60.0
-"""How long workers may take to start and to load the function; the time limit counts from then."""
+"""How long workers may take to start."""
+LOAD_LEAST_S = 10.0
+"""To load the function they have as long as the run, and at least so long: torch takes its time.
+The run's own limit counts from then."""
 
 _LEAVE_S = 0.5
 _running_lock = free_in_copies(threading.Lock())
@@ -120,6 +124,7 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
         ending = supervisor.wait(Phase.ATTACHED, limit_s)
         if ending is Ending.WELL:
             supervisor.all_attached()
+            limit_s = max(job.time_limit_s, LOAD_LEAST_S)
             ending = supervisor.wait(Phase.LOADED, limit_s)
         if ending is Ending.WELL:
             supervisor.go()

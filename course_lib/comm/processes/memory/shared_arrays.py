@@ -30,7 +30,7 @@ class Arena:
 
     def __init__(self) -> None:
         self._reserving = threading.Lock()
-        self._token = secrets.token_hex(8)
+        self.token = secrets.token_hex(8)  # of this run alone
         self._fd = -1
         if hasattr(os, "memfd_create"):
             self._fd = os.memfd_create("course_lib shared arrays")
@@ -41,12 +41,12 @@ class Arena:
     def __getstate__(self) -> dict[str, Any]:
         """Travel to a worker that is being started, and nowhere else."""
         handle = reduction.DupFd(self._fd) if self._fd >= 0 else None
-        return {"token": self._token, "handle": handle}
+        return {"token": self.token, "handle": handle}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Open the same file in a worker."""
         self._reserving = threading.Lock()
-        self._token = state["token"]
+        self.token = state["token"]
         self._fd = -1 if state["handle"] is None else state["handle"].detach()
 
     def reserve(self, n_bytes: int, verb: str) -> int:
@@ -98,7 +98,7 @@ class Arena:
     def view(self, start: int, n_bytes: int, name: str) -> mmap.mmap:
         """Map what ``reserve`` made; ``name`` tells arrays apart on Windows."""
         if sys.platform == "win32":
-            return mmap.mmap(-1, max(n_bytes, 1), tagname=f"{self._token}-{name}")
+            return mmap.mmap(-1, max(n_bytes, 1), tagname=f"{self.token}-{name}")
         return mmap.mmap(self._fd, max(n_bytes, 1), offset=start)
 
     def close(self) -> None:

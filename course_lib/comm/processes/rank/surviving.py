@@ -55,6 +55,12 @@ class SurvivingCommunicator(ProcessCommunicator):
         if self._progress.recorder is None:
             self._progress.record_with(context.recorder)
 
+    @property
+    def run_name(self) -> str:
+        """A name that only this run has."""
+        arena = self._context.arena
+        return "" if arena is None else arena.token
+
     def _refuse_lost(self, verb: str, *peers: int) -> None:
         """Raise if a verb names a rank that is lost, or belongs to a collective that needs one."""
         self._check_flow(verb)

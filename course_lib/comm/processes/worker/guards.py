@@ -21,7 +21,7 @@ import multiprocess
 from multiprocess import connection
 
 from course_lib.comm.collective_order import Sites
-from course_lib.comm.frames import frames_of, frames_of_stack
+from course_lib.comm.frames import frames_of, frames_of_stack, of_exception
 from course_lib.comm.processes.rank.flows import Flows
 from course_lib.comm.processes.worker.control import (
     Compare,
@@ -149,7 +149,7 @@ class ControlLine:
         if self.error is None:
             frames = frames_of_stack(stacks.get(self._worker or 0))
         else:
-            frames = frames_of(self.error.__traceback__)
+            frames = frames_of(of_exception(self.error, "__traceback__"))
         return Located(frames, mine, mine_in, tuple(beside), tuple(self._sites.known))
 
 
