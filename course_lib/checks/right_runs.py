@@ -214,8 +214,8 @@ RIGHT: dict[str, Callable[..., Any]] = {
     fn.__name__.removeprefix("_"): fn
     for fn in (
         _pass_around, _shift_right, combine, _map_reduce, _weighted_mean, _data_parallel,
-        _average_every, _parameter_server, _asynchronous_server, allreduce_tree, allreduce_butterfly,
-        reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
+        _average_every, _parameter_server, _asynchronous_server, allreduce_tree,
+        allreduce_butterfly, reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
     )
 }  # fmt: skip
 """By the name of the task."""
