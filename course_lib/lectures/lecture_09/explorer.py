@@ -10,7 +10,7 @@ from course_lib.viz import Chart, chart
 __all__ = ["UPDATES", "explorer_chart", "histogram", "history", "staleness_chart"]
 
 UPDATES = 240
-"""How many updates the explorer shows."""
+"""How many updates the explorer makes; it shows the first half of them."""
 
 _BINS = ((0, 0), (1, 1), (2, 2), (3, 3), (4, 7), (8, 15), (16, 10**9))
 
@@ -45,7 +45,7 @@ def explorer_chart(workers: int, times: str, rate: float, momentum: float, bound
     }
     return chart(
         {name: _losses(path) for name, path in curves.items()},
-        x_label="updates", y_label="loss", y_log=True, y_range=(1e-8, 1e4), x_range=(0, UPDATES),
+        x_label="updates", y_label="loss", y_log=True, y_range=(1e-8, 1e4), x_range=(0, UPDATES // 2),
         reference=f"at the edge: rate {edge:.2f}", below=histogram(old),
         said=f"Edge of stability: rate {edge:.2f} ({fresh_edge:.2f} with fresh gradients). "
         f"A gradient is {sum(old) / len(old):.2f} updates old on average, {max(old)} at most. "
@@ -123,5 +123,6 @@ def staleness_chart(times: str, answers: str) -> Chart:
 
 
 def _losses(path: list[float]) -> list[tuple[float, float]]:
-    """Return half of the square, within what is drawn."""
-    return [(float(k), min(max(0.5 * w * w, 1e-8), 1e4)) for k, w in enumerate(path)]
+    """Return half of the square, within what is drawn, of the first half."""
+    shown = path[: UPDATES // 2 + 1]
+    return [(float(k), min(max(0.5 * w * w, 1e-8), 1e4)) for k, w in enumerate(shown)]
