@@ -178,6 +178,28 @@ def _parameter_server(
     return w
 
 
+def _asynchronous_server(
+    comm: Communicator, w: Any, gradient: Any, learning_rate: float, steps: int
+) -> Any:
+    """Rank 0 steps with whatever comes, and answers whoever has more to push."""
+    if comm.rank > 0:
+        for _ in range(steps):
+            comm.send(gradient(comm.recv(0)), 0)
+        return comm.recv(0)
+    w, left = w.copy(), dict.fromkeys(range(1, comm.size), steps)
+    for dst in left:
+        comm.send(w, dst)
+    while any(left.values()):
+        src, grad = comm.recv_any()
+        w -= learning_rate * grad
+        left[src] -= 1
+        if left[src]:
+            comm.send(w, src)
+    for dst in left:
+        comm.send(w, dst)
+    return w
+
+
 def _exchange_layerwise(
     comm: Communicator,
     backward: Callable[[Communicator], Iterator[tuple[int, Any]]],
@@ -192,8 +214,8 @@ RIGHT: dict[str, Callable[..., Any]] = {
     fn.__name__.removeprefix("_"): fn
     for fn in (
         _pass_around, _shift_right, combine, _map_reduce, _weighted_mean, _data_parallel,
-        _average_every, _parameter_server, allreduce_tree, allreduce_butterfly,
-        reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
+        _average_every, _parameter_server, _asynchronous_server, allreduce_tree,
+        allreduce_butterfly, reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
     )
 }  # fmt: skip
 """By the name of the task."""

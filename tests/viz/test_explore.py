@@ -1,9 +1,11 @@
 """Explore: what is asked is computed once, what a page holds, and what is refused."""
 
+import io
 import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from course_lib import networks
 from course_lib.collectives import allreduce_ring
@@ -214,3 +216,15 @@ def test_a_chart_writes_seconds_and_bytes_as_people_read_them():
     assert [bar[1:3] for bar in bars] == [[0.0, "inf"], [0.0, "?"], [1.0, "1"]]
     assert chart({"a": 2.0e6}, unit="bytes").chart["bars"][0][2] == "2 MB"
     assert isinstance(chart({"a": [(1, 2), (2, 3)]}, spread={"a": [[(1, 1), (2, 4)]]}), Chart)
+
+
+def test_a_chart_stands_below_another_and_its_still_has_room_for_both():
+    bars = chart({"0": 25.0, "1": 75.0}, unit="%")
+    curves = {"loss": [(0, 1.0), (1, 0.5)]}
+    both = chart(curves, below=bars)
+    assert both.chart["under"] == bars.chart
+    assert "below" not in both.chart
+    stills = [Image.open(io.BytesIO(made.still())) for made in (chart(curves), bars, both)]
+    assert len({still.width for still in stills}) == 1
+    alone, under, together = (still.height for still in stills)
+    assert together == pytest.approx(alone + under, abs=2)

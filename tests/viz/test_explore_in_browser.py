@@ -5,7 +5,7 @@ import pytest
 
 from course_lib import run
 from course_lib.collectives import allreduce_ring
-from course_lib.viz import explore, knob, player
+from course_lib.viz import chart, explore, knob, player
 from course_lib.viz.animation.script import read_esm
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -167,3 +167,18 @@ def test_what_was_shown_leaves_no_listeners_and_asks_are_answered_newest_first(p
     assert asked == ["1,0,0", "3,0,0"]
     assert boxes == [3, 8], "the picture follows while the slider moves"
     assert (listeners, left) == (0, 0)
+
+
+def test_a_chart_below_another_follows_the_same_setting(browser, tmp_path):
+    def both(n):
+        return chart({"n": [(0, 0), (1, n)]}, below=chart({f"bar {k}": float(k) for k in range(n)}))
+
+    path = explore(both, n=[2, 5]).save(tmp_path / "both.html")
+    page = browser.new_page(viewport={"width": 800, "height": 800})
+    page.goto(path.as_uri())
+    assert page.locator(".lm-chart svg[role=img]").count() == 2
+    assert page.locator(".lm-amount").count() == 2
+    page.get_by_role("slider", name="n").press("End")
+    assert page.locator(".lm-amount").count() == 5
+    assert page.locator(".lm-curve").count() == 1
+    page.close()

@@ -5,7 +5,7 @@ import pytest
 
 from course_lib import run
 from course_lib.models.linear_regression import LinearRegression
-from course_lib.schemes import data_parallel, parameter_averaging
+from course_lib.schemes import data_parallel, downpour, parameter_averaging
 from course_lib.training import Plan
 from course_lib.viz import landscape, race
 
@@ -40,7 +40,11 @@ def pictures():
         "apart": race({"drifting": run(drifting, workers=4, backend="simulated")}, replicas=True),
         "landscape": landscape({"parameters": runs["parameters"]}, EXAMPLES, start=(0, 0)),
         "crowd": landscape(crowd(), lambda a, b: a**2 + b**2),
-    }
+        "stale": landscape(
+            {"it": run(downpour, *EXAMPLES, PLAN, workers=4, backend="simulated")},
+            EXAMPLES, start=(0, 0),
+        ),
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,8 @@ def opened(loaded, saved):
     def open_page(kind, **options):
         page, complaints = loaded(saved[kind], **options)
         heard.append(complaints)
-        page.wait_for_selector(".lm-" + {"apart": "race", "crowd": "landscape"}.get(kind, kind))
+        shown = {"apart": "race", "crowd": "landscape", "stale": "landscape"}.get(kind, kind)
+        page.wait_for_selector(f".lm-{shown}")
         return page
 
     yield open_page
@@ -150,3 +155,16 @@ def test_keys_play_and_step_and_reduced_motion_jumps(opened, kind):
     assert page.evaluate(position) > first
     page.keyboard.press("Home")
     assert page.evaluate(position) == 0
+
+
+def test_a_stale_gradient_is_an_arrow_with_a_head_that_stands_above_all_trails(opened):
+    page = opened("stale")
+    arrow = page.locator(".lm-stale")
+    assert arrow.count() == 1
+    assert arrow.get_attribute("d") in (None, ""), "at first all stand at the start"
+    seek(page, "landscape", 1.0)
+    path = arrow.get_attribute("d")
+    assert path.count("M") == 2, "a shaft and a head"
+    assert path.count("L") == 3
+    order = page.locator(".lm-trail, .lm-stale").evaluate_all("all => all.map(n => n.classList[0])")
+    assert order[-1] == "lm-stale"

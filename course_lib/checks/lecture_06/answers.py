@@ -20,9 +20,12 @@ class ChoiceTask(PredictTask):
     Where several choices take equally long, but for rounding, each of them is right.
     """
 
-    @abstractmethod
     def given(self, choice: int, *numbers: Any) -> dict[str, Any] | None:
-        """Return the answer with this choice if none is better, by more than rounding."""
+        """Return the answer with this choice if none is better, but for rounding.
+
+        None, as here, where there is one answer.
+        """
+        return None
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Compare with the answer that has the same choice, where that is as good as the best."""

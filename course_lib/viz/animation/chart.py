@@ -63,7 +63,7 @@ def chart(
     spread: Mapping[str, Sequence[Points]] | None = None,
     told: str = "",
     reference: str = "",
-    below: Table | None = None,
+    below: "Table | Chart | None" = None,
     unit: str = "",
     title: str = "",
     said: str = "",
@@ -93,8 +93,8 @@ def chart(
         The bar that is marked.
     reference : str, default: ""
         The curve with which the others are compared: it is grey.
-    below : Table or None, default: None
-        A table below the picture, see ``table``.
+    below : Table, Chart or None, default: None
+        A table below the picture, see ``table``, or another chart, that follows the same settings.
     unit : {"", "s", "bytes"} or str, default: ""
         Of the bars; seconds and bytes are written as people read them.
     title, said : str
@@ -134,7 +134,9 @@ def chart(
         marks = {"x_ticks": x_ticks, "band": band}
         drawn |= {"y_log": y_log, **_curves(lines, points or {}, drawn, x_range, y_range, y_log)}
         drawn |= {name: list(mark) for name, mark in marks.items() if mark}
-    if below is not None:
+    if isinstance(below, Chart):
+        drawn["under"] = below.chart
+    elif below is not None:
         drawn["below"] = [below.head, *below.rows]
     return Chart(chart=drawn, title=title)
 

@@ -47,7 +47,8 @@ class Race(Picture):
 
     def __repr__(self) -> str:
         """Summarise in one line that holds no time."""
-        said = [f"{one['name']} ({len(one['loss'])} updates)" for one in self.race["runners"]]
+        runners = self.race["runners"]  # of long runs with fewer points than updates
+        said = [f"{one['name']} ({one['updates'][-1]:g} updates)" for one in runners]
         return f"Race({', '.join(said)})"
 
 

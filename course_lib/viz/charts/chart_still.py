@@ -25,19 +25,29 @@ def chart_still(chart: dict[str, Any], title: str = "") -> Still:
     matplotlib.figure.Figure
         A figure that no global state knows of.
     """
+    charts = [chart["under"], chart] if "under" in chart else [chart]  # from below
+    figure = Still(f"chart: {title or chart['said']}", (_WIDTH, sum(map(_height, charts))))
+    bottom = 0.0
+    for each in charts:
+        _draw(figure, each, bottom, title if each is chart else "")
+        bottom += _height(each)
+    return figure
+
+
+def _height(chart: dict[str, Any]) -> float:
+    return 0.9 + 0.3 * len(chart["bars"]) if "bars" in chart else 3.1
+
+
+def _draw(figure: Still, chart: dict[str, Any], bottom: float, title: str) -> None:
     is_bars = "bars" in chart
-    height = 0.9 + 0.3 * len(chart["bars"]) if is_bars else 3.1
-    figure = Still(f"chart: {title or chart['said']}", (_WIDTH, height))
-    axes = figure.put(
-        2.0 if is_bars else 0.8, 0.55, _WIDTH - (3.0 if is_bars else 0.95), height - 0.9
-    )
+    left, right = (2.0, 3.0) if is_bars else (0.8, 0.95)
+    axes = figure.put(left, bottom + 0.55, _WIDTH - right, _height(chart) - 0.9)
     (_draw_bars if is_bars else _draw_lines)(axes, chart)
     axes.tick_params(length=2.5, labelsize=8, colors=INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel(chart["x_label"], fontsize=9)
     axes.set_ylabel(chart["y_label"], fontsize=9)
     axes.set_title(title, fontsize=10, loc="left")
-    return figure
 
 
 def _draw_bars(axes: Any, chart: dict[str, Any]) -> None:

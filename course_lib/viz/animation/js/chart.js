@@ -7,6 +7,8 @@ function renderChart({ model, el }) {
   const { root } = makeRoot(el, "chart", `chart: ${title || told}`);
   if (title) html("div", { class: "lm-title" }, root, title);
   const svg = draw("svg", { width: "100%", role: "img", "aria-label": told }, root);
+  const charts = [[svg, chart, 34]];
+  if (chart.under) charts.push([draw("svg", { width: "100%", role: "img", "aria-label": chart.under.x_label || chart.under.y_label }, root), chart.under, 22]);
   if (chart.below) drawBelow(root, chart.below);
   if (chart.said) html("div", { class: "lm-caption", "aria-live": "polite" }, root, chart.said);
   let large = model.get("large") ?? false;
@@ -18,9 +20,11 @@ function renderChart({ model, el }) {
     const width = Math.max(320, (root.clientWidth - 2) / (large ? 1.5 : 1));
     root.classList.toggle("lm-large", large);
     enlarge.setAttribute("aria-pressed", String(large));
-    svg.replaceChildren();
-    (chart.bars ? drawBars : drawLines)(svg, chart, width);
-    if (large) svg.setAttribute("height", 1.5 * svg.getAttribute("height"));
+    for (const [node, data, lane] of charts) {
+      node.replaceChildren();
+      (data.bars ? drawBars : drawLines)(node, data, width, lane);
+      if (large) node.setAttribute("height", 1.5 * node.getAttribute("height"));
+    }
   }
   const unwatch = watchWidth(root, build);
   return () => { unwatch(); root.remove(); };
@@ -93,8 +97,8 @@ function legendOf(svg, shown, chart, x, y, left, right, top, low) {
   });
 }
 
-function drawBars(svg, chart, width) {
-  const lane = 34, top = 8, n = chart.bars.length, height = top + n * lane + (chart.x_label ? 26 : 8);
+function drawBars(svg, chart, width, lane) {
+  const top = 8, thick = 0.65 * lane, n = chart.bars.length, height = top + n * lane + (chart.x_label ? 26 : 8);
   const letters = Math.max(...chart.bars.map(([name]) => name.length)), left = Math.min(width * 0.42, 16 + 7.4 * letters);
   const right = width - 16 - 7.2 * Math.max(...chart.bars.map(([, , text]) => text.length));
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -103,7 +107,7 @@ function drawBars(svg, chart, width) {
   chart.bars.forEach(([name, value, text, told], i) => {
     const y = top + (i + 0.5) * lane, end = Math.max(left + 2, Math.min(right, x(value)));
     draw("text", { class: "lm-bar-name", "font-size": 13, x: left - 8, y, "text-anchor": "end" }, svg, fit(name, left - 16, 7.2));
-    draw("rect", { class: told ? "lm-told" : "lm-amount", x: left, y: y - 11, width: end - left, height: 22 }, svg);
+    draw("rect", { class: told ? "lm-told" : "lm-amount", x: left, y: y - thick / 2, width: end - left, height: thick }, svg);
     draw("text", { class: "lm-legend", "font-size": 13, x: end + 7, y }, svg, text);
   });
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${top + n * lane}` }, svg);

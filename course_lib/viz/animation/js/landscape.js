@@ -64,9 +64,10 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
   const layer = draw("g", { "clip-path": `url(#${clip})` }, svg), many = names.length > 1;
   const dots = land.walks.map((walk) => {
     const colour = COLOURS[CURVE_ORDER[(many ? names.indexOf(walk.name) : walk.rank) % 7]];
-    const gone = draw("path", { class: "lm-trail lm-gone", stroke: colour }, layer), trail = draw("path", { class: "lm-trail", stroke: colour }, layer), arrow = draw("path", { class: "lm-stale" }, layer);
-    return { walk, colour, gone, trail, arrow };
+    const gone = draw("path", { class: "lm-trail lm-gone", stroke: colour }, layer), trail = draw("path", { class: "lm-trail", stroke: colour }, layer);
+    return { walk, colour, gone, trail };
   });
+  for (const dot of dots) dot.arrow = draw("path", { class: "lm-stale" }, layer);  // above all trails
   for (const dot of dots) {
     dot.g = draw("g", { class: "lm-replica", "data-rank": dot.walk.rank }, svg);
     draw("circle", { r: 10 * k, fill: dot.colour }, dot.g);
@@ -80,7 +81,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
   });
   return { update(at) {
     const places = dots.map(({ walk }) => placeOf(walk, at)), spots = places.map((p) => [x(p.x), y(p.y)]);
-    dots.forEach(({ walk, gone, trail, arrow, g, text, colour }, i) => {
+    dots.forEach(({ walk, gone, trail, arrow, g, text }, i) => {
       const { n } = places[i], [px, py] = spots[i];
       const way = [...walk.x.slice(0, Math.max(1, n)).map((a, j) => [a, walk.y[j]]), [places[i].x, places[i].y]];
       const recent = dots.some((other, j) => j !== i && other.walk.name === walk.name) ? Math.max(0, way.length - 1 - TAIL) : 0;
@@ -93,8 +94,7 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
       text.textContent = same.length > 1 || walk.replicas > 1 ? `×${Math.max(same.length, walk.replicas)}` : dots.filter((d) => d.walk.name === walk.name).length > 1 ? walk.rank : "";
       g.firstChild.setAttribute("r", (text.textContent.length > 2 ? 14.5 : 10) * k);  // "×20" needs more room
       const old = n ? walk.arrows.find(([t]) => t === walk.t[n - 1]) : null;
-      arrow.setAttribute("d", old ? `M${x(old[1])} ${y(old[2])}L${x(walk.x[n - 1])} ${y(walk.y[n - 1])}` : "");
-      arrow.setAttribute("stroke", colour);
+      arrow.setAttribute("d", old ? arrowOf(x(old[1]), y(old[2]), x(walk.x[n - 1]), y(walk.y[n - 1]), 12 * k) : "");
     });
     for (const { own, ring } of means) {
       const at = own.map((dot) => spots[dots.indexOf(dot)]), mean = (j) => at.reduce((sum, spot) => sum + spot[j], 0) / at.length;
@@ -103,6 +103,14 @@ function makeLand(svg, canvas, land, names, width, height, k, tell) {
     }
     tell(names.map((name) => sentence(name, dots.map((d, i) => [d.walk, places[i]]).filter(([walk]) => walk.name === name), many)).join("; "));
   } };
+}
+
+// An arrow that ends short of the dot at its end, so that its head is seen.
+function arrowOf(x0, y0, x1, y1, short) {
+  const long = Math.hypot(x1 - x0, y1 - y0), u = (x1 - x0) / (long || 1), v = (y1 - y0) / (long || 1), head = 8;
+  const ex = long > 2 * short ? x1 - short * u : x1, ey = long > 2 * short ? y1 - short * v : y1;
+  const wing = (side) => `${(ex - head * (u - side * 0.5 * v)).toFixed(1)} ${(ey - head * (v + side * 0.5 * u)).toFixed(1)}`;
+  return `M${x0.toFixed(1)} ${y0.toFixed(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}M${wing(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${wing(-1)}`;
 }
 
 function sentence(name, all, many) {

@@ -1,0 +1,701 @@
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 09 · Asynchronous SGD: what if nobody waits?
+#
+# After this you can
+#
+# - say how old gradients are when they land, and find and replay the moment in which one does
+# - say by how much the learning rate must fall for it, and for which timing that holds
+# - choose between waiting for all, for some, for nobody, and for nobody who is too far ahead
+#
+# Part 1 takes 17 minutes, part 2 takes 17; plan twice that if you try everything. Needs: 5
+# processes, no GPU. You should have met momentum in [lecture 01](01_gradient_descent.ipynb) and the
+# server of [lecture 04](04_parameter_server.ipynb). Then: the
+# [exercises](../exercises/09_asynchronous_sgd.ipynb). Lecture 10 (to come) takes away the locks.
+
+# %% tags=["set-up"]
+# Set-up: imports, the digits; every random time below has its seed
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from course_lib import networks, run
+from course_lib.costs.asynchrony import delayed_edge, mean_square_edge, staleness_sum
+from course_lib.data.digits import load_digits
+from course_lib.lectures import lecture_09
+from course_lib.lectures.lecture_09 import RETURNED, ages, on_bowl, pace
+from course_lib.models.mlp import mlp
+from course_lib.schemes import (
+    backup_workers,
+    bounded_staleness,
+    data_parallel,
+    downpour,
+    parameter_server,
+)
+from course_lib.schemes.downpour import serve
+from course_lib.trace.replay import find_note, service_times
+from course_lib.training import Plan
+from course_lib.viz import (
+    claim,
+    explore,
+    knob,
+    landscape,
+    player,
+    predict,
+    race,
+    source,
+    table,
+    timeline,
+)  # fmt: skip
+
+SERVER = {0: "server"}
+digits = load_digits()
+images, classes = digits.X_train[:1408], digits.y_train[:1408]
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the whole lecture in 35 minutes</summary>
+#
+# Run all cells before class. Part 1 is 17 minutes, part 2 is 17. To be shorter, leave out
+# "Asynchrony begets momentum" and the replay.
+#
+# Game: one student is the server and keeps a number on the board. Four others read it, do a sum,
+# and call out what to subtract. Nobody waits. After a minute: whose number was the sum about?
+#
+# Common misconceptions: "asynchronous means faster" (per second, not per update); "old gradients
+# are noise" (they are a delay, and a delay swings); "a straggler's gradients are the problem" (they
+# are the oldest, and they are few); "a bound on staleness cures a straggler".
+# </details>
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # Part 1 · Nobody waits
+#
+# ## Four wait for one
+#
+# In synchronous training all wait for the slowest, the *straggler*. Four workers; a gradient takes
+# 1 s, on rank 1 it takes 4 s. Synchronous: 4 gradients every 4 s, so 1 a second.
+#
+# Now nobody waits: whoever has pushed a gradient gets parameters and goes on. How many gradients
+# do the same four compute in a second?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: four wait for one, 4 minutes</summary>
+#
+# Let the class add up: 1 + 1 + 1 + ¼. Then point at the upper lanes: three of four are hatched
+# three quarters of the time. Ask what the lower run pays. Somebody will say "they do not compute at
+# the same place any more": that is the next section.
+# </details>
+
+# %%
+guess_pace = predict("Nobody waits: how many gradients a second?", "gradients")
+guess_pace
+
+# %%
+uneven = pace(4, "straggler")
+guess_pace.compare(round(240 / on_bowl(downpour, 4, 240, uneven).trace.end_s, 2))
+
+# %% [markdown]
+# Three times 1, and a quarter: 3.25, less a little, since at the end the fast ones have nothing
+# left. Watch the first 24 gradients of both; press *play*. Hatched is waiting.
+
+# %%
+both = {
+    "synchronous": on_bowl(parameter_server, 4, 24, uneven, waits=True).trace,
+    "nobody waits": on_bowl(downpour, 4, 24, uneven).trace,
+}
+timeline(both, roles=SERVER, title="24 gradients, rank 1 is four times as slow")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Downpour
+#
+# *Downpour SGD* (Dean and others 2012) is the parameter server without the barrier. A *replica* (a
+# worker with its copy of the model) fetches the parameters, computes a gradient on its next batch,
+# and pushes it; the server takes a step with whatever comes, as soon as it comes. The server's loop
+# (`replicas.receive` takes whoever comes first; `replicas.deal` answers with the number of the next
+# batch that nobody has, the *lot*; `comm.note` only writes down what the pictures show):
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: Downpour, 3 minutes</summary>
+#
+# Ask which line of the loop was the barrier in lecture 04: it is gone. Play the picture slowly
+# until the first gradient says that it is old, and ask whose fault that is. Nobody's: it was fresh
+# when it left.
+# </details>
+
+# %%
+source(serve, part="for version")
+
+# %% [markdown]
+# While a replica computes, others push. So its gradient is that of parameters which have changed by
+# the time it lands. Its *staleness* is the number of updates in between: `version -
+# version_of[src]`. Three replicas, random times; on its way each gradient says how old it will be.
+
+# %%
+brief = on_bowl(downpour, 3, 9, pace(3, "random", latency_s=0.15))
+player(brief.trace, "star", roles=SERVER, moments=4, title="Downpour with three replicas")
+
+# %%
+claim("2.12")
+
+# %% [markdown]
+# Two questions, then: *what* is sent (parameters or updates), and *who waits*. This lecture is
+# about the second. (Asynchronous averaging of parameters is in the library, too:
+# `asynchronous_averaging`.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## How old is a gradient?
+#
+# Times are *equal* (a gradient takes 1 s), or *random* (1 s on average, exponentially distributed:
+# often short, now and then long), or there is a *straggler*.
+#
+# Four replicas; let the server answer each push with the new parameters, so that nobody else comes
+# between push and fetch. One replica is a straggler, four times as slow: its gradients are very
+# old. How old is a gradient on average, over all updates?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: how old is a gradient, 6 minutes</summary>
+#
+# Most classes say 1 to 2, or "more with a straggler". After the number, do the sum for two replicas
+# on the board: updates A A A B A A B. Write the staleness below each: 0 0 0 3 1 0 2. Then let them
+# change the order, and see that only the two last places count.
+# </details>
+
+# %%
+guess_age = predict("Four replicas, one straggler: mean staleness?", "updates")
+guess_age
+
+# %%
+old = ages(on_bowl(RETURNED, 4, 240, pace(4, "straggler")).trace)
+guess_age.compare(round(float(np.mean(old)), 2))
+
+# %% [markdown]
+# Move *times* first: the bars change, the mean does not. Then let replicas fetch for themselves:
+# the mean falls, and depends on the times.
+
+# %%
+explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
+        answers=["a push returns", "a fetch of its own"])  # fmt: skip
+
+# %% [markdown]
+# **Why $P-1$, whatever the times.** Number all updates. A replica reads the parameters that its own
+# last push has made. So the staleness of update $v$ is $v - u - 1$, where $u$ is the same replica's
+# update before. Add up over one replica: everything cancels but its last number. Over all:
+#
+# $$\sum \text{staleness} = \sum_{j=1}^{P} v_j + P - T$$
+#
+# with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
+# leaves $(P-1)\,T$, less an edge. No time stands in it. A straggler's gradients are old, but they
+# are few; and while it computes, fewer push between two pushes of the others.
+
+# %% [markdown]
+# With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
+# is in it already, so gradients are younger.
+
+# %%
+claim("0.14")
+
+# %% tags=["how-we-know"]
+# How we know: the sum is a whole number and the formula's, for all times; a fetch makes it less
+means = {}
+for times in lecture_09.TIMES:
+    for scheme in (RETURNED, downpour):
+        trace = on_bowl(scheme, 4, 240, pace(4, times, latency_s=0.1)).trace
+        means[times, scheme is RETURNED] = np.mean(ages(trace))
+        last = [numbers[-1] for numbers in lecture_09.landed(trace).values()]
+        assert (sum(ages(trace)) == staleness_sum(last, 240)) == (scheme is RETURNED)
+    assert 3 - 0.05 < means[times, True] <= 3
+    assert means[times, False] < means[times, True] - 0.4
+paces = [24 / trace.end_s for trace in both.values()]
+assert np.isclose(paces[0], 1.0)
+assert 2.5 < paces[1] < 3.25
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## On a surface
+#
+# A long bowl with two parameters, curvature 4 in one direction and 1 in the other. Dot 0 is the
+# server. The replicas stand at the parameters that they have read. An arrow shows a stale gradient:
+# from where it was computed to where its step ended. Play, then raise the rate. (It is given times
+# the largest curvature: gradient descent alone is stable below 2, lecture 01.) With *equal* times,
+# what happens between 0.4 and 0.6?
+
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: on a surface, 3 minutes</summary>
+#
+# Begin with rate 0.1: all dots sit on each other. At 0.4 stop in the first swing, and ask each
+# replica (the class) where it believes the server to be. Then 0.6. Leave the reason to part 2.
+# </details>
+
+
+# %%
+def walk(rate, times):
+    """Four replicas on the bowl."""
+    times = pace(4, times, in_turn=True)
+    made = on_bowl(RETURNED, 4, 48, times, rate / lecture_09.CURVATURE)
+    return landscape({"Downpour": lecture_09.with_replicas(made.trace)}, **lecture_09.VIEW)
+
+
+explore(walk, rate=knob([0.1, 0.2, 0.4, 0.6, 0.9], label="rate × curvature", start=0.4),
+        times=["equal", "random", "straggler"])  # fmt: skip
+
+# %% [markdown]
+# The server overshoots, the replicas do not know yet, and push it farther; when they turn, so does
+# it, too late. An old gradient is not noise: it is a delay, and what is steered with a delay
+# swings. Somewhere between 0.4 and 0.6 the swings begin to grow. Part 2 finds out where.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Catch it in the act
+#
+# Asynchronous runs are hard to debug: another run has another order. In virtual time a run can be
+# kept as data, played again, and changed. We look for the oldest gradient of a run with random
+# times, and put the playhead where it lands.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: catch it in the act, 4 minutes</summary>
+#
+# The point is the method: keep the times, change one, run again. Ask before the table which of the
+# two numbers will change. The mean cannot; most forget the section before.
+# </details>
+
+# %%
+network = pace(4, "random", latency_s=0.05, seed=3)
+seen = on_bowl(RETURNED, 4, 24, network).trace
+oldest = find_note(seen, "staleness", least=max(ages(seen)))
+at_that_moment = player(seen, "star", roles=SERVER, moments=3, title="The oldest gradient lands")
+at_that_moment.time_s = oldest.time_s
+at_that_moment
+
+# %% [markdown]
+# Whose was it, and how long did it compute? `service_times` reads off how long each computation
+# took; with these times the run repeats itself to the bit. So change one: let that gradient take
+# half a second. Every update after it may be a different one.
+
+# %%
+rank, turn = lecture_09.whose(seen, number=ages(seen).index(oldest.value))
+seconds = service_times(seen)
+took_s, seconds[rank][turn] = seconds[rank][turn], 0.5
+changed = on_bowl(RETURNED, 4, 24, pace(4, latency_s=0.05).with_service_times(seconds)).trace
+timeline({"as it was": seen, "one gradient faster": changed}, roles=SERVER)
+
+# %%
+table({
+    name: {"oldest": max(ages(trace)), "mean": round(float(np.mean(ages(trace))), 2)}
+    for name, trace in {"as it was": seen, "one gradient faster": changed}.items()
+})  # fmt: skip
+
+# %% [markdown]
+# It was rank 1's fourth gradient, which took 2.5 s: twelve updates old. Half a second instead, and
+# the oldest of the run is eight. The mean has not moved: only the last update of each replica
+# counts.
+
+# %% tags=["how-we-know"]
+# How we know: the same times give the same trace, to the bit; one other time does not
+again = service_times(seen)
+assert (rank, turn + 1, round(took_s, 1)) == (1, 4, 2.5)
+repeated = on_bowl(RETURNED, 4, 24, pace(4, latency_s=0.05).with_service_times(again)).trace
+assert repeated.to_json() == seen.to_json() != changed.to_json()
+assert (max(ages(seen)), max(ages(changed))) == (12, 8)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A replica dies
+#
+# Four replicas; rank 2 is lost after 2.5 s and is started again at 5.5 s. With `survive=True` a
+# lost rank does not end the run: whoever needs it gets an error, `RankLost`, and may catch it. What
+# does each scheme do then?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: a replica dies, 5 minutes</summary>
+#
+# Before the timeline, ask for a show of hands: who stops? Point at lane 2: crossed out, then back
+# with a fetch. Ask what would happen if rank 0 died. (The model is gone; a checkpoint, or servers
+# that keep their shards: `downpour(..., keep=...)`.) Synchronous training can survive as well, if
+# it may form a smaller group: this is what elastic training does. Who waits decides, not who is
+# called asynchronous.
+# </details>
+
+# %%
+timeline(
+    {"synchronous": lecture_09.with_a_loss(parameter_server, waits=True),
+     "Downpour": lecture_09.with_a_loss(downpour, waits=False)},
+    roles=SERVER, title="Rank 2 is lost, and comes back",
+)  # fmt: skip
+
+# %% [markdown]
+# Synchronous: the server waits for four gradients, learns that rank 2's will not come, and has no
+# step to take. Downpour goes on with three, gives the lost replica's batch to somebody else, and
+# takes it in when it is back: it fetches, like anybody.
+#
+# The same on real processes. The model here only counts: parameter $i$ is how often batch $i$ was
+# applied. Rank 2's process ends in the middle of its first gradient. 60 batches; how many will be
+# missing, how many counted twice?
+
+# %%
+counts = run(lecture_09.tally, 60, workers=5, survive=True, restart=1).values[0]
+kinds = {"applied once": counts == 1, "missing": counts < 1, "applied twice": counts > 1}
+table({"of 60 batches": {kind: int(which.sum()) for kind, which in kinds.items()}})
+
+# %% [markdown]
+# None, and none. What makes it so is bookkeeping: every push has the number of its batch, and the
+# server keeps a list of those it has applied. Without it, a push that is repeated after a loss
+# would count twice. (You will find one in a history: exercise 4.)
+
+# %%
+claim("2.14")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # Part 2 · What it costs
+#
+# ## By how much must the rate fall?
+#
+# One machine on a bowl of curvature $\lambda$ is stable while $\eta\lambda < 2$. Four replicas, all
+# equally long; a push returns the next parameters. So every gradient is exactly three updates old:
+#
+# $$w_{t+1} = w_t - \eta\lambda\, w_{t-3}$$
+#
+# Which part of the machine's largest rate may they use?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the edge, 6 minutes</summary>
+#
+# The answer is 22 %. Most say 25 % ("four replicas, a quarter") and have the reason for the
+# synchronous sum; let them find that curve. A shower with a long pipe is the picture for delay: you
+# turn, nothing happens, you turn more. Do P = 2 on the board: $w_{t+1} = w_t - a w_{t-1}$ with $a =
+# 1$ gives 1, 1, 0, -1, -1, 0, 1, 1.
+# </details>
+
+# %%
+guess_edge = predict("Which part of one machine's largest rate is stable?", "%")
+guess_edge
+
+# %%
+equal = ages(on_bowl(RETURNED, 4, 400, pace(4)).trace)
+guess_edge.compare(round(100 * lecture_09.edge_of(equal) / 2))
+
+# %%
+lecture_09.edges_chart()
+
+# %% [markdown]
+# **All equally long.** At the edge the swings neither grow nor shrink: $w_t = e^{i\theta t}$. Put
+# that in, with a delay of $P-1$: $e^{i\theta} - 1 = -\eta\lambda\, e^{-i\theta(P-1)}$. Equal
+# directions give $\theta = \pi/(2P-1)$, equal lengths
+#
+# $$\eta\lambda = 2 \sin\frac{\pi}{4P-2}$$
+#
+# 2, 1, 0.618 (the golden ratio's), 0.445 for one to four replicas.
+#
+# **Random times** forgive more: 0.843 for four. The mean age is the same, but a quarter of the
+# gradients are fresh, and the very old ones come out of step with each other. This edge is that of
+# the *mean* of many runs' squares. Most single runs survive a little more; beyond it, the few that
+# do not survive make the mean.
+
+# %% [markdown]
+# **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
+# largest $\eta\lambda$: that is how far one may go in a second.
+
+# %%
+table({
+    f"P = {P}": {
+        "equal": round(P * delayed_edge(P), 2),
+        "random": round(P * mean_square_edge(P), 2),
+        "synchronous": 2.0,
+    }
+    for P in (1, 2, 4, 8, 16)
+})  # fmt: skip
+
+# %% [markdown]
+# With equal times 16 replicas are no better than one, even a little worse, approaching $\pi/2$.
+# Stability is bought with the rate. (Synchronous training that adds up P gradients is in the same
+# position: 2, always.) Where the rate is at the edge, more replicas do not help. Where *noise*
+# keeps the rate far below it, as with small batches, staleness costs little, and P replicas are P
+# times as fast.
+
+# %% tags=["how-we-know"]
+# How we know: measured edges are the formula's; a simulated run is the recursion, number by number
+for P in (2, 4, 8):
+    measured = lecture_09.edge_of(ages(on_bowl(RETURNED, P, 400, pace(P)).trace))
+    assert np.isclose(measured, delayed_edge(P), rtol=0.005)
+    single = [lecture_09.edge_of(lecture_09.history(P, "random")[0])]
+    assert single[0] > mean_square_edge(P) > 1.2 * delayed_edge(P)
+small = [
+    lecture_09.descend(each, rate=0.02) for each in ([0] * 400, [min(k, 7) for k in range(400)])
+]
+fresh_at, old_at = (int(np.argmax(np.abs(path) < 0.01)) for path in small)
+assert 0 < old_at <= fresh_at, "far below the edge old gradients need no more updates"
+assert round(delayed_edge(3), 3) == 0.618 == round((5**0.5 - 1) / 2, 3)
+made = on_bowl(RETURNED, 4, 100, pace(4, "random"), rate=0.3 / lecture_09.CURVATURE)
+slopes = [1.0 - note.value[1] for note in made.trace.notes_named("w")]  # the bottom is at 1
+assert np.allclose(slopes, lecture_09.descend(ages(made.trace), 0.3)[1:], atol=1e-12)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Asynchrony begets momentum
+#
+# With random times something else happens. Average many runs: the mean step is $1 - \frac1P$ of the
+# mean step before, plus $\frac1P$ of a gradient step (Mitliagkas and others 2016). So asynchrony
+# acts like momentum that nobody has asked for. Below: the mean of 4,000 runs, and one machine with
+# that momentum. Move *workers*; then choose equal times. When does it hold?
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: asynchrony begets momentum, 3 minutes</summary>
+#
+# Where does the momentum come from? A gradient that lands now was computed where the server was: it
+# still points where the server has been going. With equal times all look back equally far; with
+# random ones the look back fades geometrically, and that is momentum.
+# </details>
+
+# %%
+explore(lecture_09.momentum_chart, workers=knob([1, 2, 4, 8], start=4),
+        times=["random", "equal"])  # fmt: skip
+
+# %% [markdown]
+# With random (exponential) times the curves lie on each other: whoever pushes next is anybody, with
+# chance $\frac1P$. With equal times there is no such momentum, but a pure delay, and it swings
+# more.
+#
+# The consequence for tuning: what was a good momentum for one machine is too much for many. Four
+# replicas have $0.75$ before you add any.
+
+# %% tags=["how-we-know"]
+# How we know: the mean step follows from the last one and the place, as the formula says
+found = lecture_09.mean_path(4, "random", rate=0.4, updates=40, runs=20_000)
+steps, places = np.diff(found), found[1:-1]
+kept, along = np.linalg.lstsq(np.stack([steps[:-1], places], 1), steps[1:], rcond=None)[0]
+assert abs(kept - 0.75) < 0.03
+assert abs(along + 0.4 / 4) < 0.01
+fixed = lecture_09.mean_path(4, "equal", rate=0.4, updates=40, runs=1)
+steps, places = np.diff(fixed), fixed[1:-1]
+equal_kept = np.linalg.lstsq(np.stack([steps[:-1], places], 1), steps[1:], rcond=None)[0][0]
+assert equal_kept > 0.75 + 0.1
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Everything at once
+#
+# Try to break it, and to save it:
+#
+# 1. Four workers, random times, rate 0.4, momentum 0.9. Save it with the momentum alone. Which
+#    momentum allows the largest rate? Look below 0, too.
+# 2. Momentum 0; change *times*. At which does rate 0.6 still fall?
+# 3. Straggler: what does bound 1 do to the histogram, and to the updates a second?
+#
+# "Bound" is the next section: how many batches a replica may be ahead of the slowest.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: everything at once, 4 minutes</summary>
+#
+# Five minutes in pairs, then collect: who has found a setting with momentum 0.9 that falls? (The
+# lowest rate, with bound 0, or with one worker.) Who has a rate above 1 that falls?
+# </details>
+
+# %%
+explore(
+    lecture_09.explorer_chart, workers=knob([1, 2, 4, 8], start=4),
+    times=knob(lecture_09.TIMES, start="random"),
+    rate=knob([0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2], label="rate × curvature", start=0.4),
+    momentum=knob([-0.5, 0.0, 0.5, 0.9], start=0.9), bound=["none", "0", "1", "4"],
+)  # fmt: skip
+
+# %% [markdown]
+# Grey is the loss at the edge: what ends above it diverges. In (1) momentum $-0.5$ has the largest
+# rate of the four, larger than fresh gradients bear with it: asynchrony's own momentum makes up for
+# it. In (2) it falls with random times; with equal times it grows, and with the straggler it is
+# past the edge by a hair. In (3) the old bars vanish, and so do two thirds of the updates.
+
+# %% tags=["how-we-know"]
+# How we know: the edges that the text compares
+random4, straggler4, equal4 = (lecture_09.history(4, times) for times in
+                               ("random", "straggler", "equal"))  # fmt: skip
+edges = {m: lecture_09.edge_of(random4[0], m) for m in (-0.5, 0.0, 0.5, 0.9)}
+assert max(edges, key=edges.get) == -0.5
+assert edges[-0.5] > 1.1 * lecture_09.edge_of([0] * 240, -0.5)
+assert edges[0.9] < 0.05 < 0.4 < edges[0.5]
+edge4 = [lecture_09.edge_of(each[0]) for each in (random4, straggler4, equal4)]
+assert edge4[0] > 0.9 > 0.6 > edge4[1] > 0.55 > edge4[2]
+bounded = lecture_09.history(4, "straggler", "1")
+assert bounded[1] < straggler4[1] / 3 < bounded[1] + 0.1
+assert max(bounded[0]) < max(straggler4[0])
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Run ahead, but not too far
+#
+# *Bounded staleness* (stale synchronous parallel, SSP; Ho and others 2013): a replica's *clock*
+# counts how often it has asked for parameters. Whoever is more than $s$ ahead of the slowest gets
+# no parameters until that one has caught up. $s = 0$ is synchronous training; no bound is Downpour.
+#
+# Digits, four workers, one *eight* times as slow. How many times as fast as waiting for all is a
+# bound of 2? (Downpour: 5.5 times.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: run ahead, but not too far, 4 minutes</summary>
+#
+# Nearly all guess 2 to 4 times. After the number, let two students walk, one with half the steps,
+# tied by a rope of two metres: fast for two metres.
+# </details>
+
+# %%
+guess_bound = predict("Bound 2: how many times as fast as synchronous?", "times")
+guess_bound
+
+# %%
+net = mlp(64, 16, 10)
+slow = replace(networks.ethernet_10g, flops_per_s=2e7).with_straggler(1, factor=8)
+plan = Plan(0.2, batch_size=32, epochs=6)
+schemes = {
+    "waits for all": (parameter_server, plan.scaled(4)),
+    "waits for 3 of 4": (partial(backup_workers, backups=1), plan.scaled(4)),
+    "at most 2 ahead": (partial(bounded_staleness, bound=2), plan),
+    "waits for nobody": (downpour, plan),
+}
+runs = {
+    name: run(scheme, net, images, classes, how, workers=5, backend="simulated", network=slow)
+    for name, (scheme, how) in schemes.items()
+}
+ends_s = {name: made.trace.end_s for name, made in runs.items()}
+guess_bound.compare(round(ends_s["waits for all"] / ends_s["at most 2 ahead"], 2))
+
+# %%
+per_epoch = {"waits for all": 11, "waits for 3 of 4": 11, "at most 2 ahead": 44,
+             "waits for nobody": 44}  # fmt: skip
+race(runs, steps_per_epoch=per_epoch, title="Four workers, rank 1 is eight times as slow")
+
+# %% [markdown]
+# Switch the axis to *time*. The bound gains nothing: after two batches the fast ones wait for the
+# straggler, as ever. A bound helps against workers that are slow *now and then*, each at another
+# time. Against one that is always slow it is a barrier with a rope.
+#
+# *Backup workers* (Chen and others 2016) take another way: wait for the first three of four, and
+# drop the last. No gradient is ever old, and no step waits for the straggler; its work is thrown
+# away.
+
+# %% tags=["how-we-know"]
+# How we know: bound 0 is synchronous training; who is last and how old gradients are
+same_s = 1 - ends_s["at most 2 ahead"] / ends_s["waits for all"]
+assert 0 < same_s < 0.05
+assert round(ends_s["waits for all"] / ends_s["waits for nobody"], 1) == 5.5
+assert ends_s["waits for 3 of 4"] < ends_s["waits for nobody"]
+assert max(ages(runs["at most 2 ahead"].trace)) < max(ages(runs["waits for nobody"].trace))
+at_once = on_bowl(parameter_server, 4, 40, pace(4), waits=True).values[0].w
+for network in (pace(4, "random"), pace(4, "straggler")):
+    bound_0 = on_bowl(partial(bounded_staleness, bound=0), 4, 40, network).values[0].w
+    assert np.abs(bound_0 - at_once).max() < 1e-12
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Tune it again
+#
+# One machine trains the digits well with rate 0.1 and momentum 0.9. Four
+# replicas with random times take the same setting; then one that is tuned for them: no momentum,
+# rate 0.2. And they may go on for as many seconds as the one machine: four times the epochs.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: tune it again, 3 minutes</summary>
+#
+# Let the race run by updates, and collect verdicts; then by time. Two of the three sentences that
+# people have written about asynchronous SGD come from looking at one of these axes only.
+# </details>
+
+# %%
+uneven_net = replace(networks.ethernet_10g, flops_per_s=2e7).with_exponential_service(seed=1)
+settings = {
+    "one machine": (data_parallel, 1, Plan(0.1, 32, 4, momentum=0.9)),
+    "4 replicas, the same": (RETURNED, 5, Plan(0.1, 32, 16, momentum=0.9)),
+    "4 replicas, tuned": (RETURNED, 5, Plan(0.2, 32, 16)),
+}
+trained = {
+    name: run(scheme, net, images, classes, how, workers=workers, backend="simulated",
+              network=uneven_net)
+    for name, (scheme, workers, how) in settings.items()
+}  # fmt: skip
+race(trained, steps_per_epoch=44, reference="one machine", title="Digits, batches of 32")
+
+# %% [markdown]
+# First by *updates*: the tuned replicas are far behind the one machine, and the untuned ones do not
+# learn. Then by *time*: they end at the same place. So it is more epochs, in as many seconds: here
+# asynchrony has gained nothing. Where noise keeps one machine's
+# rate low to begin with, the replicas gain: that was the end of the section on the rate.
+
+# %%
+claim("3.30")
+
+# %% tags=["how-we-know"]
+# How we know: losses over all training images at the end
+final = {name: net.loss(made.values[0].w, (images, classes)) for name, made in trained.items()}
+assert final["4 replicas, the same"] > 1.5
+assert 0.7 < final["4 replicas, tuned"] / final["one machine"] < 1.3
+assert 0.8 < trained["4 replicas, tuned"].trace.end_s / trained["one machine"].trace.end_s < 1.3
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The price sheet goes on
+#
+# Four replicas of the bowl: gradients that are applied in a second, for three kinds of times;
+# messages at the server for one; and its mean age beside a straggler.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# <details><summary>For lecturers: the price sheet, 2 minutes</summary>
+#
+# Cover the columns one by one and let the class fill them in. Ask for the network in which
+# Downpour, four messages a gradient, would lose: one with a large latency.
+# </details>
+
+# %%
+lecture_09.price_sheet()
+
+# %% [markdown]
+# With equal times nobody gains by not waiting, and old gradients are all that one gets. The more
+# the times differ, the more waiting costs. Which scheme wins is a question about *your* times.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Three questions, no code
+#
+# Answer aloud or on paper before you unfold.
+
+# %% [markdown]
+# **Question 1.** Two replicas, A and B; a push returns the next parameters. They push in the order
+# A B B A A B. How old is each gradient, and what is the sum?
+#
+# <details><summary>Answer</summary>
+#
+# 0 1 0 2 0 2: the sum is 5. By the formula: A's last update has number 4, B's 5, so 4 + 5 + 2 − 6 =
+# 5.
+# </details>
+
+# %% [markdown]
+# **Question 2.** Eight replicas diverge at a rate at which one machine is stable. Somebody proposes
+# a bound of 0. Does it help?
+#
+# <details><summary>Answer</summary>
+#
+# With random times it makes it worse: eight gradients of the same parameters, added up, are stable
+# below 2/8 = 0.25, random asynchronous ones below 0.57 (in the mean). With equal times it helps a
+# little: 0.25 against 0.21. Divide the rate by eight, or take the mean of the gradients.
+# </details>
+
+# %% [markdown]
+# **Question 3.** Your cluster has one machine that is always half as fast. Which of the schemes of
+# this lecture do you choose, and which do you rule out?
+#
+# <details><summary>Answer</summary>
+#
+# Ruled out: waiting for all, and any bound, which is the same after a while. Backup workers with
+# one to spare waste its work but have no old gradients. Downpour uses it, with old gradients from
+# it. Or, simplest of all to reason about: give it half as many examples and wait for all.
+# </details>
+
+# %% [markdown]
+# <details><summary>References</summary>
+#
+# Chen, Pan, Monga, Bengio and Jozefowicz 2016, *Revisiting distributed synchronous SGD*. Dean and
+# others 2012, *Large scale distributed deep networks*. Ho and others 2013, *More effective
+# distributed ML via a stale synchronous parallel parameter server*. Mitliagkas, Zhang, Hadjis and
+# Ré 2016, *Asynchrony begets momentum*. Zhang, Gupta, Lian and Liu 2015, *Staleness-aware
+# async-SGD*, which divides the rate by the age (`staleness_aware` in the library).
+# </details>
+
+# %% [markdown]
+# ## What to remember
+#
+# - A gradient is $P-1$ updates old on average, whatever the times, if a push returns the next
+#   parameters; less with a fetch of its own.
+# - Equal times: the rate must stay below $2\sin\frac{\pi}{4P-2}$ over the curvature. Random times
+#   forgive more, and act like momentum $1-\frac1P$.
+# - Not waiting pays where times differ; a lost replica stops only those who wait for it.
+#
+# Next: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Before: [lecture
+# 06](06_overlap_and_scaling.ipynb) on when waiting is cheap, [lecture
+# 04](04_parameter_server.ipynb) on the server. Lecture 10 (to come) takes away the locks.

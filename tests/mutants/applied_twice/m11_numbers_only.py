@@ -1,0 +1,11 @@
+# class: C2
+# hint: pairs
+def applied_twice(history):
+    times, found, before = {}, [], 0
+    for rank, number, version in history:
+        if version > before:
+            times[rank, number] = times.get((rank, number), 0) + 1
+            if times[rank, number] == 2:
+                found.append(number)
+        before = version
+    return found

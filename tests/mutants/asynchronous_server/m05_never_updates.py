@@ -1,0 +1,18 @@
+# class: B16
+# hint: not-updated
+def asynchronous_server(comm, w, gradient, learning_rate, steps):
+    if comm.rank > 0:
+        for _ in range(steps):
+            comm.send(gradient(comm.recv(0)), 0)
+        return comm.recv(0)
+    w, left = w.copy(), dict.fromkeys(range(1, comm.size), steps)
+    for dst in left:
+        comm.send(w, dst)
+    while any(left.values()):
+        src, _ = comm.recv_any()
+        left[src] -= 1
+        if left[src]:
+            comm.send(w, src)
+    for dst in left:
+        comm.send(w, dst)
+    return w

@@ -1,0 +1,22 @@
+# class: B16
+# hint: waits-for-all
+import numpy as np
+
+
+def asynchronous_server(comm, w, gradient, learning_rate, steps):
+    workers = range(1, comm.size)
+    if comm.rank > 0:
+        for _ in range(steps):
+            comm.send(gradient(comm.recv(0)), 0)
+        return comm.recv(0)
+    w = w.copy()
+    for _ in range(steps):
+        for dst in workers:
+            comm.send(w, dst)
+        total = np.zeros_like(w)
+        for src in workers:
+            total += comm.recv(src)
+        w -= learning_rate * total
+    for dst in workers:
+        comm.send(w, dst)
+    return w

@@ -1,0 +1,22 @@
+# class: B11
+# hint: fetches-once
+def asynchronous_server(comm, w, gradient, learning_rate, steps):
+    if comm.rank > 0:
+        w = comm.recv(0)
+        for step in range(steps):
+            comm.send(gradient(w), 0)
+            if step < steps - 1:
+                comm.recv(0)
+        return comm.recv(0)
+    w, left = w.copy(), dict.fromkeys(range(1, comm.size), steps)
+    for dst in left:
+        comm.send(w, dst)
+    while any(left.values()):
+        src, grad = comm.recv_any()
+        w -= learning_rate * grad
+        left[src] -= 1
+        if left[src]:
+            comm.send(w, src)
+    for dst in left:
+        comm.send(w, dst)
+    return w

@@ -1,0 +1,11 @@
+# class: C4
+# hint: approximation
+import numpy as np
+
+
+def predict_edge(n_replicas, curvature):
+    return {
+        "mean_staleness": n_replicas - 1,
+        "largest_rate": np.pi / (2 * n_replicas) / curvature,
+        "momentum": 1 - 1 / n_replicas,
+    }

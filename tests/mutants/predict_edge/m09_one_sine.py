@@ -1,0 +1,11 @@
+# class: B3
+# hint: no-two
+import numpy as np
+
+
+def predict_edge(n_replicas, curvature):
+    return {
+        "mean_staleness": n_replicas - 1,
+        "largest_rate": np.sin(np.pi / (4 * n_replicas - 2)) / curvature,
+        "momentum": 1 - 1 / n_replicas,
+    }

@@ -1,0 +1,8 @@
+# class: B7
+# hint: one-for-each
+def staleness_of(order):
+    last, found = {}, []
+    for number, rank in enumerate(order):
+        found.append(number - last.get(rank, -1) - 1)
+        last[rank] = number
+    return found[:-1]

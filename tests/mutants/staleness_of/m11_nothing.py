@@ -1,0 +1,8 @@
+# class: A1
+# hint: returns-none
+def staleness_of(order):
+    last, found = {}, []
+    for number, rank in enumerate(order):
+        found.append(number - last.get(rank, -1) - 1)
+        last[rank] = number
+    print(found)
