@@ -45,7 +45,8 @@ def explorer_chart(workers: int, times: str, rate: float, momentum: float, bound
     }
     return chart(
         {name: _losses(path) for name, path in curves.items()},
-        x_label="updates", y_label="loss", y_log=True, y_range=(1e-8, 1e4), x_range=(0, UPDATES // 2),
+        x_label="updates", y_label="loss", y_log=True, y_range=(1e-8, 1e4),
+        x_range=(0, UPDATES // 2),
         reference=f"at the edge: rate {edge:.2f}", below=histogram(old),
         said=f"Edge of stability: rate {edge:.2f} ({fresh_edge:.2f} with fresh gradients). "
         f"A gradient is {sum(old) / len(old):.2f} updates old on average, {max(old)} at most. "
