@@ -35,9 +35,11 @@ _CELLS = """() => {
   return { left, failed, empty };
 }""".replace("WIDGET", repr(WIDGET))
 _HAS_RUN = f"() => !({_CELLS})().left.length"
-# Goes to the middle of every picture that moves; says which did not change.
+# Goes to the middle of every picture that moves, from its start: a page begins where its picture
+# stood. Says which did not change.
 _STUCK = """() => [...document.querySelectorAll(".lm-root")].filter((root) => root.transport)
   .map((root) => {
+    root.transport.seekFraction(0);
     const before = root.innerHTML;
     root.transport.seekFraction(0.5);
     return root.innerHTML === before ? root.ariaLabel : "";
