@@ -107,7 +107,7 @@ run(unequal, workers=4, time_limit_s=20).values
 # %% [markdown]
 # ## 2 · Data-parallel training
 #
-# Train one epoch on all ranks together, as one machine would. *Difficulty 3 of 3, 30 minutes.*
+# Train one epoch on all ranks, as one machine would. *Difficulty 3 of 3, 30 minutes.*
 #
 # Every rank has the whole table, and a `w` of its own; rank 0's counts. Batch 0 is the first
 # `batch_size` rows, and so on; the last may be smaller. `split_evenly` partitions a batch. A batch
@@ -115,9 +115,8 @@ run(unequal, workers=4, time_limit_s=20).values
 #
 # **Spec:** from rank 0's `w`, for each batch `w = w - learning_rate * (mean gradient over the
 # batch)`, the same bits on every rank. **Budget:** a broadcast before the first step, one
-# all-reduce as long as `w` in each step. The work is shared: of a batch of `batch_size` rows no
-# rank asks `model.gradient` for more than ⌈`batch_size` / P⌉. `broadcast_tree(comm, w)` returns
-# rank 0's array.
+# all-reduce as long as `w` in each step. No rank asks `model.gradient` for more than
+# ⌈`batch_size` / P⌉ of a batch's rows. `broadcast_tree(comm, w)` returns rank 0's array.
 
 
 # %% tags=["exercise"] name="data-parallel"

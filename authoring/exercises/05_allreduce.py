@@ -105,15 +105,15 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 #
 # Exchange sums in pairs: the fewest rounds. *Difficulty 2 of 3, 25 minutes.*
 #
-# In round 0 rank `r` meets rank `r ^ 1`, in round 1 rank `r ^ 2`, then `r ^ 4`, ... Each sends the
-# sum it has so far and adds the other's. `^` flips one bit: `2 ^ 1` is 3, `3 ^ 1` is 2.
+# In round 0 rank `r` meets rank `r ^ 1`, in round 1 rank `r ^ 2`, then `r ^ 4`, ... Each sends its
+# sum so far and adds the other's. `^` flips one bit: `2 ^ 1` is 3.
 #
-# The check tries 1, 2, 4 and 8 workers first. With others, the first Q ranks exchange, Q being the
-# largest power of two: rank `Q + i` gives its array to rank `i` before, and gets the sum after.
+# Where P is no power of two, the first Q ranks exchange, Q being the largest: rank `Q + i` gives
+# rank `i` its array before, and gets the sum after.
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** log₂ Q rounds, two
-# more where P > Q; Q log₂ Q + 2(P − Q) messages of the size of `array`, from no rank more than one
-# a round. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# more where P > Q; Q log₂ Q + 2(P − Q) messages as long as `array`, one a rank and round at most.
+# Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-butterfly"
@@ -199,13 +199,13 @@ for workers in (4, 6):
 #
 # Rank `r` ends with chunk `r` of the sum. *Difficulty 2 of 3, 20 minutes.*
 #
-# `split_evenly(len(array), P)` cuts the rows into P chunks. In each of P − 1 steps every rank sends
+# `split_evenly(len(array), P)` cuts the rows into P chunks. In P − 1 steps every rank sends
 # one chunk to its right neighbour, rank `r + 1`, and adds the chunk that comes from the left to its
 # own. The chunk that has arrived is the one that leaves in the next step.
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
 # all ranks. **Budget:** P − 1 messages from each rank, to the right only; (P − 1)/P of the array's
-# bytes; 2(P − 1) rounds, twice what is needed, so that you may order send and receive yourself. Of
+# bytes; 2(P − 1) rounds, twice what is needed: order send and receive yourself. Of
 # `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 

@@ -110,7 +110,7 @@ in_s = critical_path((0.001,) * 3, (0.002,) * 3, (0.005, 0.001, 0.001))
 # ranks.
 #
 # `comm.start(f, x)` runs `f(child, x)` beside what this rank goes on to do, on a communicator of
-# its own. It returns at once; `.wait()` on what it returned waits for the result of `f`. All ranks
+# its own. It returns at once; `.wait()` on what it returned waits for what `f` returns. All ranks
 # must start the same things in the same order.
 #
 # **Spec:** `[sum of layer 0, sum of layer 1, ...]` on every rank. **Budget:** one all-reduce a
@@ -488,7 +488,8 @@ for k in sorted({1, 2, 3, 6, 12, best["layers"]}):
 # gradient is ready *and* the one before it in the order is over. A layer's forward begins when the
 # layer before it is done *and* its own exchange is over; layer 0's not before the backward pass has
 # ended, which is when the last gradient is ready.
-#
+
+# %% [markdown]
 # **Spec:** an order with which the last layer's forward is over soonest, any of equals; and when
 # that is, in seconds from the start of the backward pass. With gradients of layers 0, 1 and 2 ready
 # after 6, 4 and 2 ms, exchanges of 5 ms each, and forward passes of 1 ms each: `[2, 0, 1]`, 19 ms.

@@ -71,7 +71,7 @@ def explained(task: Task, fault: Diagnosis, fn: Callable[..., Any]) -> Diagnosis
     Diagnosis
         The same fault; with another hint if there is a better one.
     """
-    habits = _habits(fn)
+    habits = _habits(fn, "start" in task.verbs)
     hint = None if habits is None else _hint(task, fault, habits)
     return fault if hint is None else replace(fault, hint=hint)
 
@@ -117,7 +117,7 @@ def _names(task: Task) -> tuple[str, ...]:
     return getattr(task, "questions", ()) or task.takes
 
 
-def _habits(fn: Callable[..., Any]) -> _Habits | None:
+def _habits(fn: Callable[..., Any], may_start: bool) -> _Habits | None:
     """Read a function; None where its text cannot be had."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
@@ -133,10 +133,11 @@ def _habits(fn: Callable[..., Any]) -> _Habits | None:
     declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     filled = dict.fromkeys([*declared, *(name for name in _filled(nodes) if name not in own)])
     statements = [node.value for node in nodes if isinstance(node, ast.Expr)]
+    dropped = (v for v in statements if _is_dropped(v) or (may_start and _waits(v)))
     return _Habits(
         frozenset(takes), frozenset(node.id for node in names if isinstance(node.ctx, ast.Load)),
         frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute)),
-        tuple(filled), tuple(_short(value) for value in statements if _is_dropped(value)),
+        tuple(filled), tuple(_short(value) for value in dropped),
         tuple(_short(value) for value in statements if _is_received(value)),
         any(node.id == "print" for node in names),
         any(isinstance(node, ast.Return) and node.value is not None for node in nodes),
@@ -158,10 +159,13 @@ def _filled(nodes: list[ast.AST]) -> Iterator[str]:
 def _is_dropped(value: ast.AST) -> bool:
     if isinstance(value, ast.BinOp | ast.Compare):
         return True
-    return isinstance(value, ast.Call) and (
-        _called(value).startswith(_RETURNS)
-        or (isinstance(value.func, ast.Attribute) and _called(value) == "wait")
-    )
+    return isinstance(value, ast.Call) and _called(value).startswith(_RETURNS)
+
+
+def _waits(value: ast.AST) -> bool:
+    """Tell a ``wait()``, which gives what a started function returns; a message need not."""
+    is_method = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+    return is_method and _called(value) == "wait"
 
 
 def _is_received(value: ast.AST) -> bool:

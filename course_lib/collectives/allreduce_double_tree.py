@@ -15,10 +15,9 @@ def allreduce_double_tree(
 ) -> Array:  # fmt: skip
     """Combine the arrays of all ranks, half of the vector along each of two binary trees.
 
-    In a binary tree half of the ranks are leaves, which send once and then look on. So a second
-    tree is laid over the same ranks, in which those leaves have the children. Each carries half of
-    the vector, in segments: one is reduced towards the root while children send the next; then
-    all are broadcast so.
+    In a binary tree half of the ranks are leaves, which send once and then look on. So in a second
+    tree those leaves have the children. Each tree carries half of the vector, in segments: one is
+    reduced towards the root while children send the next; then all are broadcast so.
 
     Parameters
     ----------

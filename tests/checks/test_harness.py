@@ -230,7 +230,7 @@ def passes_its_own(comm: Any, x: Any) -> Any:
     return comm.recv((comm.rank - 1) % comm.size)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def reports() -> list[Report]:
     def unwritten(comm: Any, x: Any) -> Any:
         raise NotImplementedError

@@ -54,7 +54,8 @@ def test_no_step_of_a_solution_is_other_than_in_the_right_run(name: str) -> None
 
 def test_every_task_in_which_ranks_talk_has_a_right_run() -> None:
     talking = {name for name in checks._HOME if task_of(name).talks}
-    assert talking - set(RIGHT) == {"ping_pong"}
+    # A ping-pong may warm up; orders of pipelines are played beside their own reports.
+    assert talking - set(RIGHT) == {"ping_pong", "order_1f1b", "run_order"}
     assert "lecture_01" not in {checks._HOME[name] for name in talking}
 
 

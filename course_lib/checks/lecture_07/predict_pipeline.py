@@ -66,7 +66,7 @@ class PredictPipeline(PredictTask):
                 ("one-too-many", "with one rank nobody is idle", P * both),
             ],
             "gpipe_with_messages_ms": [
-                ("no-messages", "messages take time on the way down and on the way back", right),
+                ("free-messages", "messages take time on the way down and on the way back", right),
                 ("one-way", "slopes travel, too: P - 1 messages back", right + (P - 1) * message),
                 ("every-message", "in GPipe only the first micro-batch's way down and the last "
                  "one's way back are waited for; the others travel while ranks compute",

@@ -52,7 +52,7 @@ class AppliedTwice(Task):
     """Find the pushes with which the version rose more than once."""
 
     name = "applied_twice"
-    title = "Find the bug: which pushes has the server applied more than once?"
+    title = "Find the bug: the pushes that the server has applied more than once."
     talks = False
     takes = ("history",)
     enough = "the history is enough"

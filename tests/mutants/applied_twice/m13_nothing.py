@@ -1,5 +1,5 @@
 # class: A1
-# hint: returns-none
+# hint: prints-only
 def applied_twice(history):
     times, found, before = {}, [], 0
     for rank, number, version in history:

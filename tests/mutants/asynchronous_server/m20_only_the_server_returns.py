@@ -1,5 +1,5 @@
 # class: B1
-# hint: returns-none
+# hint: result-dropped
 def asynchronous_server(comm, w, gradient, learning_rate, steps):
     if comm.rank > 0:
         for _ in range(steps):

@@ -1,5 +1,5 @@
 # class: B15
-# hint: no-messages
+# hint: free-messages
 def predict_pipeline(ranks, microbatches, forward_ms, backward_ms, message_ms):
     P, M, both = ranks, microbatches, forward_ms + backward_ms
     return {

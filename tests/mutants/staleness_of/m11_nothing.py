@@ -1,5 +1,5 @@
 # class: A1
-# hint: returns-none
+# hint: prints-only
 def staleness_of(order):
     last, found = {}, []
     for number, rank in enumerate(order):
