@@ -164,8 +164,9 @@ def _is_dropped(value: ast.AST) -> bool:
 
 def _waits(value: ast.AST) -> bool:
     """Tell a ``wait()``, which gives what a started function returns; a message need not."""
-    is_method = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
-    return is_method and _called(value) == "wait"
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    return value.func.attr == "wait"
 
 
 def _is_received(value: ast.AST) -> bool:

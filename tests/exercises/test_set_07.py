@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from course_lib import checks, run
+from course_lib.checks.cost import measured_price
 from course_lib.checks.lecture_07.fewest_microbatches import TASK as FEWEST
 from course_lib.checks.lecture_07.order_1f1b import TASK as ORDER
 from course_lib.checks.lecture_07.order_1f1b import carry_out
 from course_lib.checks.lecture_07.predict_pipeline import TASK as PIPELINE
 from course_lib.checks.lecture_07.run_order import TASK as RUN
-from course_lib.checks.verdict import measured_price
 from course_lib.comm.errors import DeadlockError
 from course_lib.lectures.lecture_07 import flow
 from course_lib.pipelines import Schedule, one_f_one_b

@@ -1,6 +1,7 @@
 """A limit of the program itself refuses something: the error names it, and nothing is left."""
 
 import errno
+import re
 import sys
 
 import pytest
@@ -141,7 +142,8 @@ for more in (35, 240):
 """
     for told in told_by(tmp_path, text, usual_method):
         assert told.startswith("SerializationError there is not enough memory here for what rank ")
-        assert "has sent back, its result and its trace: 50,000," in told
+        # Which report of the rank meets the limit depends on how fast the others are.
+        assert re.search(r"has sent back, its result and its trace: [\d,]+ bytes", told)
         assert "(ulimit -v, RLIMIT_AS): raise that limit or return less" in told
 
 

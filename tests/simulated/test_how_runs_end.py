@@ -244,7 +244,7 @@ def test_verbs_from_a_foreign_greenlet_are_refused():
     def from_a_greenlet(comm):
         greenlet(lambda: comm.barrier()).switch()
 
-    with pytest.raises(WorkerError, match=r"barrier\(\) of rank 0 was called from another"):
+    with pytest.raises(WorkerError, match=r"barrier\(\) of rank 0 was called by another"):
         simulate(from_a_greenlet)
 
 

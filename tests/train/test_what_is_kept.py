@@ -69,7 +69,7 @@ def test_a_number_that_no_checkpoint_can_hold_is_refused_before_training(
         f"--seed {2**63 - 1}", f"--batch-size {2**63 - 1}", f"--warmup-steps {2**63 - 1}",
         f"--scheme parameter_averaging --every {2**63 - 1}",
         f"--scheme layerwise_bucketed --bucket-bytes {2**63 - 1} --model logistic",
-        "--learning-rate 1e19", "--learning-rate 1e308", "--learning-rate 5e-324",
+        "--learning-rate 1e9", "--learning-rate 5e-324",
         "--allreduce auto",
     ],
 )  # fmt: skip
@@ -79,6 +79,20 @@ def test_every_checkpoint_that_is_said_to_be_kept_can_be_gone_on_from(words, tmp
     load(tmp_path)
     assert train(tmp_path, f"{words} --resume --epochs 2") == 0
     assert "goes on after epoch 1 of 2" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value")
+def test_a_training_that_diverges_says_so_and_keeps_the_epoch_before(tmp_path, capsys):
+    assert train(tmp_path, "--learning-rate 1e308") == 1
+    told = capsys.readouterr()
+    assert "the training has diverged: the loss after epoch 1 is " in told.err
+    assert "checkpoint kept" not in told.out
+    assert train(tmp_path / "another", "--learning-rate 1e19") == 0
+    assert train(tmp_path / "another", "--learning-rate 1e19 --resume --epochs 2") == 1
+    told = capsys.readouterr()
+    assert "the training has diverged: the loss after epoch 2 is " in told.err
+    assert "another holds epoch 1 of 2" in told.err
+    assert load(tmp_path / "another").rows[-1].epoch == 1
 
 
 @pytest.mark.parametrize("value", [2**63, float("inf"), float("nan"), "x" * 101, None, [1]])
