@@ -142,7 +142,7 @@ class DataParallel(Task):
              "batch, which begins at start", trained(alike, "mean", batches[:1] * len(batches))),
             ("same-batch", "every step takes the first batch again: the part is one of *this* "
              "batch, which begins at start", trained(alike, "weighed", batches[:1] * len(batches))),
-            *(("shards-first", "the table was shared out first, and each share cut into batches: "
+            *(("shards-first", "the table was partitioned first, and each shard cut into batches: "
                "batch 0 is the first batch_size rows, of which each rank takes its part",
                trained(alike, kind, _shards_first(len(y), batch_size, size)))
               for kind in ("weighed", "mean")),

@@ -90,7 +90,7 @@ class BestWorkers(ChoiceTask):
              "whole workers move it: compare T for all P",
              _at(min(batch, max(1, round(smooth))), right)),
             ("cheapest", "one worker is the cheapest; the fastest is asked for. Or was the batch "
-             "not shared out, ceil(batch / P) examples for each?", _at(1, right)),
+             "not partitioned, ceil(batch / P) examples for each?", _at(1, right)),
             ("last-left-out", "batch workers are possible, too: range(1, batch + 1)",
              _least(max(1, batch - 1), right)),
         ]  # fmt: skip
