@@ -53,13 +53,18 @@ def write(path: Path, *cells: tuple[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not STRICT, reason="outputs are compared on Linux only")
-def test_a_wrong_output_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "planted.ipynb"
-    write(path, ("print(6)", "6\n"), ("print(7)", "6\n"))
-    ended = nbval(path)
+def test_a_wrong_output_is_found_and_a_name_that_only_the_notebook_before_defines(
+    tmp_path: Path,
+) -> None:
+    path, after = tmp_path / "planted.ipynb", tmp_path / "solved" / "planted.ipynb"
+    after.parent.mkdir()
+    write(path, ("print(6)", "6\n"), ("kept = 7\nprint(7)", "6\n"))
+    write(after, ("import os\nprint(os.getcwd()[-6:])", "solved\n"), ("print(kept)", "7\n"))
+    ended = nbval(path, after)
     assert ended.returncode == 1
-    assert "1 failed, 1 passed" in ended.stdout
+    assert "2 failed, 2 passed" in ended.stdout
     assert "print(7)" in ended.stdout
+    assert "name 'kept' is not defined" in ended.stdout
 
 
 @pytest.mark.slow
