@@ -119,7 +119,7 @@ def all_cases(comm, cases):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 16])  # the simulator tries all
 def test_real_processes_send_what_the_closed_form_says(size):
     cases = [
         (name, length, options_for(options, size))
