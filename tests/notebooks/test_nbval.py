@@ -10,14 +10,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from authoring.build import ROOT, targets
 from tests.nbval_runs import LEDGER, STRICT, nbval
+from tests.targets import TARGETS
 
 RUN = {
-    name: sorted(
-        target.path for target in targets(ROOT) if target.runs and target.path.stem == name
-    )
-    for name in sorted({target.path.stem for target in targets(ROOT)})
+    name: sorted(target.path for target in TARGETS if target.runs and target.path.stem == name)
+    for name in sorted({target.path.stem for target in TARGETS})
 }
 """What runs of a lecture: itself and its exercises solved."""
 CLAIMS = json.loads(LEDGER.read_text(encoding="utf-8"))
