@@ -29,7 +29,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         sizes[item.function].add(_parameter(item, "size"))  # type: ignore[attr-defined]
     spare = [item for item in here if _is_spare(item, sizes[item.function] >= _EVERY_SIZE)]  # type: ignore[attr-defined]
     config.hook.pytest_deselected(items=spare)
-    items[:] = [item for item in items if item not in spare]
+    left_out = set(spare)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _is_spare(item: pytest.Item, every_size: bool) -> bool:
