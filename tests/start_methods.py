@@ -28,5 +28,9 @@ def start_method(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def usual_method() -> str:
-    """Return the one way of starting that is used here, for the finer variants of a test."""
+    """Return the one way of starting that is used here.
+
+    For the finer variants of a test, and for what happens among ranks at work: each file has some
+    test that meets them started in every way, and the table of faults has dozens.
+    """
     return START_METHODS[0]

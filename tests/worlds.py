@@ -30,6 +30,17 @@ def world(request: pytest.FixtureRequest) -> World:
     return World(request.param)
 
 
+@pytest.fixture(params=["simulated", pytest.param("processes", marks=pytest.mark.slow)])
+def launching_world(request: pytest.FixtureRequest) -> World:
+    """Give a test each way of launching in turn.
+
+    The torch backend starts, watches and ends its processes by the text of ``processes``, and every
+    program that uses it has a fork server load torch for two seconds. So what a program does before
+    its ranks run, and what becomes of what they print, is not tried there a second time.
+    """
+    return World(request.param)
+
+
 @pytest.fixture
 def both_worlds() -> list[World]:
     """Give a test all backends at once, to compare them."""

@@ -1,11 +1,11 @@
 """1,797 handwritten digits of 8 x 8 pixels."""
 
-from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from course_lib.data.shipped import file_of_sklearn
 
 __all__ = ["DigitsData", "load_digits"]
 
@@ -43,15 +43,7 @@ def load_digits() -> DigitsData:
     E. Alpaydin and C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning
     Repository, 1998 (its test set).
     """
-    rows = np.loadtxt(_file_of_sklearn("digits.csv.gz"), delimiter=",")
+    rows = np.loadtxt(file_of_sklearn("digits.csv.gz"), delimiter=",")
     rows = rows[np.random.default_rng(_SHUFFLE_SEED).permutation(len(rows))]
     X, y = rows[:, :-1] / 16.0, rows[:, -1].astype(np.int64)
     return DigitsData(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
-
-
-def _file_of_sklearn(name: str) -> Path:
-    """Find a file of scikit-learn without importing it, which takes a second."""
-    spec = find_spec("sklearn")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
-    return Path(spec.origin).parent / "datasets" / "data" / name

@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import socket
 import subprocess
 import sys
 
@@ -177,6 +176,8 @@ def test_a_damaged_file_is_told_and_written_anew(home, text):
 
 SCRIPT = """
 import os, sys
+rank = int(os.environ["RANK"])
+os.environ["HOME"] = os.environ["USERPROFILE"] = sys.argv[1 + rank]  # as on a computer of its own
 import numpy as np
 from course_lib import run
 from course_lib.collectives import allreduce
@@ -187,7 +188,6 @@ def work(comm, length):
 
 result = run(work, 2000, backend="torch")
 taken = sorted({event.name for event in result.trace.collectives})
-rank = int(os.environ["RANK"])
 sys.stdout.write(f"{rank} {result.values[rank]} {taken}\\n")
 """
 
@@ -199,25 +199,18 @@ def test_two_computers_with_other_fits_take_the_same_algorithm(tmp_path):
     alone = [choose_allreduce(2, 16_000, 8, *fit).name for fit in fits]
     assert alone == ["butterfly", "ring"]
     (tmp_path / "work.py").write_text(SCRIPT)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        endpoint = f"127.0.0.1:{listener.getsockname()[1]}"
-    nodes = []
+    homes = []
     for number, fit in enumerate(fits):
-        folder = tmp_path / (200 * str(number)) / (200 * "x") / (200 * "y")
-        (folder / ".course_lib").mkdir(parents=True)
-        (folder / ".course_lib" / "rates.json").write_text(json.dumps({"schema": 1, "torch": fit}))
-        words = ["--nnodes", "2", "--nproc-per-node", "1", "--node-rank", str(number)]
-        words += ["--master-addr", "127.0.0.1", "--master-port", endpoint.split(":")[1]]
-        nodes.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "torch.distributed.run", *words, "work.py"],
-                env={**os.environ, "HOME": str(folder), "USERPROFILE": str(folder),
-                     "PYTHONPATH": str(REPOSITORY)},
-                cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-            )
-        )  # fmt: skip
-    ends = [node.communicate(timeout=120) for node in nodes]
-    assert [node.returncode for node in nodes] == [0, 0], ends
+        homes.append(tmp_path / (200 * str(number)) / (200 * "x") / (200 * "y"))
+        (homes[-1] / ".course_lib").mkdir(parents=True)
+        rates = homes[-1] / ".course_lib" / "rates.json"
+        rates.write_text(json.dumps({"schema": 1, "torch": fit}))
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+         "work.py", *map(str, homes)],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, cwd=tmp_path, timeout=120, check=False,
+        capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     taken = ["allreduce", "allreduce_butterfly"]
-    assert [output.strip() for output, _ in ends] == [f"{n} {fits[0]} {taken}" for n in (0, 1)]
+    assert sorted(done.stdout.splitlines()) == [f"{n} {fits[0]} {taken}" for n in (0, 1)]

@@ -44,6 +44,8 @@ print("the end")
 
 @pytest.mark.parametrize("how", ["loop", "sleep"])
 def test_a_run_in_a_daemon_thread_does_not_hold_up_the_programs_end(world, how, tmp_path):
+    if (world.backend, how) == ("torch", "loop"):
+        pytest.skip("as on processes; that its folder is removed, the other way shows")
     text = f"BACKEND, HOW = {world.backend!r}, {how!r}\n{DAEMON}"
     with Program(tmp_path, text, None, stdin=-1) as program:
         program.wait_for("at work")
@@ -74,9 +76,9 @@ atexit.register(run_it)
 
 
 @pytest.mark.parametrize("how", ["first", "second"])
-def test_a_run_at_the_programs_very_end_is_refused_in_words(world, how, tmp_path):
+def test_a_run_at_the_programs_very_end_is_refused_in_words(launching_world, how, tmp_path):
     with Program(
-        tmp_path, f"BACKEND, HOW = {world.backend!r}, {how!r}\n{AT_EXIT}", None
+        tmp_path, f"BACKEND, HOW = {launching_world.backend!r}, {how!r}\n{AT_EXIT}", None
     ) as program:
         out, err = program.finish()
     *before, refused = out.splitlines()
@@ -100,7 +102,9 @@ threading.Thread(target=run_it).start()
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="no threads can be started there any more")
-def test_a_run_in_a_thread_for_which_the_program_waits_works(world, tmp_path):
-    with Program(tmp_path, f"BACKEND = {world.backend!r}\n{LAST_THREAD}", None) as program:
+def test_a_run_in_a_thread_for_which_the_program_waits_works(launching_world, tmp_path):
+    with Program(
+        tmp_path, f"BACKEND = {launching_world.backend!r}\n{LAST_THREAD}", None
+    ) as program:
         out, err = program.finish()
     assert out == "[0, 1]\n", err

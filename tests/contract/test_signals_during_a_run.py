@@ -56,8 +56,10 @@ print(run(lambda comm: comm.rank, workers=2, backend=BACKEND).values)
 """
 
 
-def test_a_run_in_what_interrupts_a_run_of_the_same_thread_is_refused_at_once(world, tmp_path):
-    with Program(tmp_path, f"BACKEND = {world.backend!r}\n{AGAIN}", None) as program:
+def test_a_run_in_what_interrupts_a_run_of_the_same_thread_is_refused_at_once(
+    launching_world, tmp_path
+):
+    with Program(tmp_path, f"BACKEND = {launching_world.backend!r}\n{AGAIN}", None) as program:
         out, err = program.finish()
     first, told, last = out.splitlines() or [err, "", ""]
     assert first == last == "[0, 1]"

@@ -25,7 +25,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("backend", ["simulated", "processes", "torch"])
+@pytest.mark.parametrize("backend", ["simulated", "processes"])
 def test_letters_that_the_output_does_not_know_come_as_escapes(tmp_path, backend):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

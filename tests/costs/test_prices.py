@@ -26,9 +26,12 @@ NETWORKS = [
 
 
 def lengths_and_networks(size):
-    """Latency and bytes each alone, for two lengths; the odd lengths take both at once."""
-    odd = sorted({0, 1, size, size + 1} - {101, 1680})
-    return [*((length, NETWORKS[-1:]) for length in odd), (101, NETWORKS), (1680, NETWORKS)]
+    """Latency and bytes each alone for one length; the others take both at once.
+
+    A latency too many is there a tenth of a message's time, and 1e-9 of it would be seen.
+    """
+    others = sorted({0, 1, 101, size, size + 1})
+    return [*((length, NETWORKS[-1:]) for length in others), (1680, NETWORKS)]
 
 
 def agree(time_s, expected):
@@ -119,7 +122,7 @@ def all_cases(comm, cases):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 16])  # the simulator tries all
 def test_real_processes_send_what_the_closed_form_says(size):
     cases = [
         (name, length, options_for(options, size))

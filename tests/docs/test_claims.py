@@ -8,8 +8,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from authoring.build import ROOT, targets
 from tests.nbval_runs import LEDGER
+from tests.targets import LECTURES
 
 CLAIMS: list[dict[str, Any]] = json.loads(LEDGER.read_text(encoding="utf-8"))
 FIELDS = {"id", "source", "claim", "verdict", "reason", "notebook", "citation"}
@@ -30,7 +30,7 @@ REQUIRED = {
     *(f"3.{number}" for number in range(1, 30)),
     *(f"4.{number}" for number in range(1, 17)),
 }
-SCRIPTS = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}
+SCRIPTS = {target.script.stem: target for target in LECTURES}
 
 TESTED = [claim for claim in CLAIMS if claim.get("kind") != "citation"]
 

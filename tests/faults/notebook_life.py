@@ -69,6 +69,7 @@ _TRIES = 3
         for phase in WHEN
         for presses, times in ((1, "once"), (2, "twice"))
     },
+    spawned=("start, once", "start, twice", "any, twice"),
 )
 def ctrl_c_ends_the_workers_and_raises_once(case: Case) -> None:
     phase, presses = case.variant
@@ -148,6 +149,7 @@ def a_restarted_kernel_leaves_no_worker(case: Case) -> None:
     posix=True,
     alone=True,
     variants={how: how for how in ("loop", "wait", "slow", "compiled code")},
+    spawned=("wait", "compiled code"),
 )
 def workers_do_not_outlive_a_killed_program(case: Case) -> None:
     if case.variant == "compiled code" and not sys.platform.startswith("linux"):

@@ -294,7 +294,7 @@ def tensors_travel_as_copies_of_their_values(case: Case) -> None:
     assert torch.equal(weights, torch.arange(4.0))
 
 
-@row(36, "a tensor on a GPU", alone=True)
+@row(36, "a tensor on a GPU", alone=True, spawned=())
 def a_tensor_elsewhere_is_refused_with_the_way_out(case: Case) -> None:
     # "meta" is a device as well: this is what a CUDA tensor meets where there is no NIC.
     def work(comm):

@@ -170,7 +170,7 @@ ASYNCHRONOUS = {"downpour": downpour, "bounded_staleness": bounded_staleness}
 
 
 @row(79, "a replica is killed and asynchronous training goes on", workers=4, least=3,
-     variants=ASYNCHRONOUS, posix=True)  # fmt: skip
+     variants=ASYNCHRONOUS, posix=True, spawned=("downpour",))  # fmt: skip
 def others_compute_what_a_lost_replica_had(case: Case) -> None:
     *values, lost = case.run(trained, case.variant, case.fault, survive=True).values
     assert isinstance(lost, Lost)
@@ -218,7 +218,7 @@ SYNCHRONOUS = {"data_parallel": data_parallel, "parameter_server": parameter_ser
 
 
 @row(80, "a rank is killed in the middle of synchronous training", limit_s=1.0, workers=4, least=2,
-     variants=SYNCHRONOUS, posix=True)  # fmt: skip
+     variants=SYNCHRONOUS, posix=True, spawned=("data_parallel",))  # fmt: skip
 def synchronous_training_ends_with_a_rank(case: Case) -> None:
     error = case.failing(WorkerKilled, trained, case.variant, case.fault)
     assert error.rank == case.workers - 1

@@ -190,7 +190,7 @@ def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
     except (TypeError, ValueError) as error:
         pytest.skip(f"run() has no torch.distributed here: {error}")
     file = tmp_path / "found.json"
-    words = f"allreduce --algorithms ring,tree --sizes 1KB --json {file}"
+    words = f"allreduce --algorithms ring,tree --sizes 1KB --repeats 1 --json {file}"
     done = subprocess.run(
         [
             sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",

@@ -5,17 +5,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from authoring.build import ROOT, Target, check, targets
+from authoring.build import ROOT, Target, check
 from authoring.outputs import problems_of
+from tests.targets import LECTURES, TARGETS
 
 FOLDERS = ("notebooks", "exercises", "solutions")
 WIDEST = 84  # characters that JupyterLab shows in a line when its window is 1,100 pixels wide
-TARGETS = list(targets(ROOT))
 every_notebook = pytest.mark.parametrize(
     "target", TARGETS, ids=[f"{t.path.parent.name}-{t.path.stem}" for t in TARGETS]
 )
 
-LECTURES = [target for target in TARGETS if target.path.parent.name == "notebooks"]
 every_lecture = pytest.mark.parametrize("target", LECTURES, ids=lambda t: t.path.stem)
 
 

@@ -5,9 +5,9 @@ import ast
 import pytest
 
 from authoring.__main__ import main
-from authoring.build import ROOT, targets
 from authoring.form import form_of, problems_of_form, report
 from authoring.scripts import Cell
+from tests import targets
 
 SECOND_EDITION = (
     "00_start_here",
@@ -22,7 +22,7 @@ SECOND_EDITION = (
 )
 """The lectures that are held to the form, by the names of their scripts."""
 
-LECTURES = {t.script.stem: t for t in targets(ROOT) if t.path.parent.name == "notebooks"}
+LECTURES = {target.script.stem: target for target in targets.LECTURES}
 
 
 def code(source: str, **metadata: object) -> Cell:

@@ -10,14 +10,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from authoring.build import ROOT, targets
 from tests.nbval_runs import LEDGER, STRICT, nbval
+from tests.targets import TARGETS
 
 RUN = {
-    name: sorted(
-        target.path for target in targets(ROOT) if target.runs and target.path.stem == name
-    )
-    for name in sorted({target.path.stem for target in targets(ROOT)})
+    name: sorted(target.path for target in TARGETS if target.runs and target.path.stem == name)
+    for name in sorted({target.path.stem for target in TARGETS})
 }
 """What runs of a lecture: itself and its exercises solved."""
 CLAIMS = json.loads(LEDGER.read_text(encoding="utf-8"))
@@ -53,13 +51,18 @@ def write(path: Path, *cells: tuple[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not STRICT, reason="outputs are compared on Linux only")
-def test_a_wrong_output_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "planted.ipynb"
-    write(path, ("print(6)", "6\n"), ("print(7)", "6\n"))
-    ended = nbval(path)
+def test_a_wrong_output_is_found_and_a_name_that_only_the_notebook_before_defines(
+    tmp_path: Path,
+) -> None:
+    path, after = tmp_path / "planted.ipynb", tmp_path / "solved" / "planted.ipynb"
+    after.parent.mkdir()
+    write(path, ("print(6)", "6\n"), ("kept = 7\nprint(7)", "6\n"))
+    write(after, ("import os\nprint(os.getcwd()[-6:])", "solved\n"), ("print(kept)", "7\n"))
+    ended = nbval(path, after)
     assert ended.returncode == 1
-    assert "1 failed, 1 passed" in ended.stdout
+    assert "2 failed, 2 passed" in ended.stdout
     assert "print(7)" in ended.stdout
+    assert "name 'kept' is not defined" in ended.stdout
 
 
 @pytest.mark.slow

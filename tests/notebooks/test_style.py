@@ -6,11 +6,11 @@ from statistics import median, quantiles
 
 import pytest
 
-from authoring.build import ROOT, Target, targets
+from authoring.build import Target
 from authoring.scripts import COLLAPSED, Cell
+from tests.targets import LECTURES as IN_NOTEBOOKS
+from tests.targets import TARGETS
 
-TARGETS = list(targets(ROOT))
-IN_NOTEBOOKS = [target for target in TARGETS if target.path.parent.name == "notebooks"]
 LECTURES = [target for target in IN_NOTEBOOKS if not target.script.stem.startswith("9")]
 APPENDIX = [target for target in IN_NOTEBOOKS if target not in LECTURES]
 SCRIPTS = [t for t in TARGETS if t.path.parent.name in ("notebooks", "solutions")]

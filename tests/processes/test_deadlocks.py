@@ -100,14 +100,14 @@ def test_a_thousand_small_messages_that_nobody_takes_yet_are_no_deadlock(usual_m
     assert run(flood, workers=2, start_method=usual_method).values == [1000 * MOST] * 2
 
 
-def test_a_rank_that_waits_for_one_that_has_returned_is_told_that_instead(start_method):
+def test_a_rank_that_waits_for_one_that_has_returned_is_told_that_instead(usual_method):
     def stop_early(comm):
         if comm.rank == 0:
             comm.recv(src=1)
 
     for _ in range(5):
         with pytest.raises(PeerFinishedError, match="rank 1, which has already returned"):
-            run(stop_early, workers=2, start_method=start_method)
+            run(stop_early, workers=2, start_method=usual_method)
 
 
 def test_the_wrong_peer(usual_method):
@@ -138,14 +138,14 @@ def test_sendrecv_with_partners_that_do_not_match(usual_method):
 
 
 @pytest.mark.parametrize("missing", [0, 2])
-def test_a_barrier_that_one_rank_does_not_reach_names_it_and_its_place(start_method, missing):
+def test_a_barrier_that_one_rank_does_not_reach_names_it_and_its_place(usual_method, missing):
     def barrier_but_one(comm, missing):
         if comm.rank == missing:
             comm.recv(src=(missing + 1) % comm.size)  # not in the barrier
         comm.barrier()
         comm.send(np.zeros(1), dst=missing)
 
-    error = deadlocked(start_method, barrier_but_one, missing, workers=4)
+    error = deadlocked(usual_method, barrier_but_one, missing, workers=4)
     assert missing in error.cycle
     assert f", at {line_of(barrier_but_one, '# not in')}" in str(error)
     assert f"waits in barrier() for rank {missing}" in str(error)
@@ -177,7 +177,7 @@ def exchange(comm, tag):
     comm.send(np.zeros(1), dst=1 - comm.rank, tag=tag)
 
 
-def test_functions_that_ranks_have_started_are_told_by_their_names_and_lines(start_method):
+def test_functions_that_ranks_have_started_are_told_by_their_names_and_lines(usual_method):
     def start_and_wait(comm):
         if comm.rank < 2:
             pair = comm.split(0)
@@ -188,7 +188,7 @@ def test_functions_that_ranks_have_started_are_told_by_their_names_and_lines(sta
             comm.split(None)
             comm.recv(src=1)
 
-    error = deadlocked(start_method, start_and_wait, workers=3)
+    error = deadlocked(usual_method, start_and_wait, workers=3)
     place = line_of(exchange, "# in what")
     assert error.cycle == [0, 1]
     for rank in (0, 1):

@@ -16,7 +16,7 @@ LARGE = 3 * ring_bytes(2) // 8
 """Elements of an array that is several times as long as a ring."""
 
 
-def test_a_large_message_that_nobody_takes_yet_lets_those_behind_it_pass(start_method):
+def test_a_large_message_that_nobody_takes_yet_lets_those_behind_it_pass(usual_method):
     def send_large(comm):
         if comm.rank == 0:
             comm.send(np.arange(float(LARGE)), dst=1)
@@ -35,7 +35,7 @@ def test_a_large_message_that_nobody_takes_yet_lets_those_behind_it_pass(start_m
         large = float(comm.recv(src=0).sum())
         return small, large, comm.start(send_large).wait()
 
-    small, large, beside = run(work, workers=2, start_method=start_method).values[1]
+    small, large, beside = run(work, workers=2, start_method=usual_method).values[1]
     assert small == list(range(50))
     assert large == beside == sum(range(LARGE))
 
@@ -64,7 +64,7 @@ def test_a_message_set_aside_is_taken_over_while_it_is_still_coming(usual_method
         assert run(work, workers=2, start_method=usual_method).values[1] == sum(range(LARGE))
 
 
-def test_more_can_be_started_than_the_board_has_room_for_at_first(start_method):
+def test_more_can_be_started_than_the_board_has_room_for_at_first(usual_method):
     n_started = 100
 
     def add(comm, number):
@@ -74,7 +74,7 @@ def test_more_can_be_started_than_the_board_has_room_for_at_first(start_method):
         pending = [comm.start(add, 100 * comm.rank + number) for number in range(n_started)]
         return [one.wait() for one in reversed(pending)]
 
-    values = run(work, workers=2, start_method=start_method).values
+    values = run(work, workers=2, start_method=usual_method).values
     assert values[0] == [100 + number for number in reversed(range(n_started))]
     assert values[1] == list(reversed(range(n_started)))
 
@@ -154,7 +154,7 @@ def test_flows_take_turns_to_stream_large_messages_through_one_ring(usual_method
         assert values == [[100 * k + number for number in range(8)] for k in range(4)]
 
 
-def test_a_flood_beside_the_function_is_set_aside(start_method):
+def test_a_flood_beside_the_function_is_set_aside(usual_method):
     n_messages = 2 * ring_bytes(3) // EAGER_BYTES
 
     def flood(comm):
@@ -177,7 +177,7 @@ def test_a_flood_beside_the_function_is_set_aside(start_method):
             comm.send(np.zeros(1), dst=0)
         return pending.wait()
 
-    assert run(work, workers=3, start_method=start_method).values[0] == list(range(n_messages))
+    assert run(work, workers=3, start_method=usual_method).values[0] == list(range(n_messages))
 
 
 def test_what_was_started_and_fails_ends_the_run_though_nobody_waits(start_method):

@@ -139,9 +139,9 @@ def check_planted(n_wanted, start_method, backend="processes"):
 
 
 @pytest.mark.slow
-def test_planted_deadlocks_are_found_as_on_the_simulator(start_method):
+def test_planted_deadlocks_are_found_as_on_the_simulator(usual_method):
     # What is found does not depend on how processes were started, and spawning them takes long.
-    check_planted(20 if start_method == "forkserver" else 5, start_method)
+    check_planted(20 if usual_method == "forkserver" else 5, usual_method)
 
 
 @pytest.mark.soak
@@ -236,10 +236,10 @@ TOGETHER = pytest.mark.parametrize("beside", [False, True], ids=["in turn", "two
 @pytest.mark.slow
 @TOGETHER
 def test_correct_programs_with_late_ranks_are_never_called_deadlocks(
-    start_method, tmp_path, beside
+    usual_method, tmp_path, beside
 ):
-    n_runs = 10 if start_method == "forkserver" else 2
-    halts = [check_correct(k, 4, start_method, tmp_path / str(k), beside) for k in range(n_runs)]
+    n_runs = 10 if usual_method == "forkserver" else 2
+    halts = [check_correct(k, 4, usual_method, tmp_path / str(k), beside) for k in range(n_runs)]
     print(f"{n_runs} runs of four programs, ranks halted {sum(halts)} times: no false alarm")
     assert sum(halts) > 0
 

@@ -79,13 +79,13 @@ def test_those_that_wait_for_a_stopped_rank_are_said_to_wait(usual_method):
 
 
 @pytest.mark.usefixtures("short_limit")
-def test_all_ranks_stopped(start_method):
+def test_all_ranks_stopped(usual_method):
     def stop_together(comm):
         comm.barrier()
         stop_yourself()
         comm.recv(src=(comm.rank + 1) % comm.size)
 
-    error, _ = stalled(start_method, stop_together, workers=3)
+    error, _ = stalled(usual_method, stop_together, workers=3)
     first, *others = sorted(range(3), key=lambda rank: rank != error.rank)
     text = str(error)
     assert text.startswith(f"rank {first} has not run for 1 s: its process is stopped")
@@ -171,13 +171,13 @@ if __name__ == "__main__":
 
 
 def test_a_computer_that_sleeps_during_a_run_costs_it_neither_its_time_nor_its_ranks(
-    start_method, tmp_path
+    usual_method, tmp_path
 ):
     """The launcher and its workers are stopped for longer than the limits, all together."""
     script = tmp_path / "sleeper.py"
     script.write_text(SLEEPER)
     program = subprocess.Popen(
-        [sys.executable, str(script), start_method],
+        [sys.executable, str(script), usual_method],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,
         text=True,

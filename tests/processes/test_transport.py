@@ -176,18 +176,18 @@ def test_an_op_that_a_dtype_lacks_leaves_out_and_message_untouched(usual_method)
     assert (out, message) == ("2021-01-01", "2020-01-01")
 
 
-def test_a_ring_of_sendrecv_with_64_megabytes_does_not_deadlock(start_method):
+def test_a_ring_of_sendrecv_with_64_megabytes_does_not_deadlock(usual_method):
     def go_round(comm):
         mine = np.full(8 * 2**20, float(comm.rank))
         right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
         out = comm.sendrecv(mine, dst=right, src=left)
         return float(out[0]), float(out[-1]), out.nbytes
 
-    values = run(go_round, workers=4, start_method=start_method).values
+    values = run(go_round, workers=4, start_method=usual_method).values
     assert values == [((rank - 1) % 4, (rank - 1) % 4, 64 * 2**20) for rank in range(4)]
 
 
-def test_small_messages_never_block_however_many_are_on_their_way(start_method):
+def test_small_messages_never_block_however_many_are_on_their_way(usual_method):
     n_messages = 4 * ring_bytes(3) // EAGER_BYTES  # several times what a ring holds
 
     def flood(comm):
@@ -201,10 +201,10 @@ def test_small_messages_never_block_however_many_are_on_their_way(start_method):
                 assert array.min() == array.max() == number
         return True
 
-    assert run(flood, workers=3, start_method=start_method).values == [True] * 3
+    assert run(flood, workers=3, start_method=usual_method).values == [True] * 3
 
 
-def test_a_flood_to_a_rank_that_waits_for_somebody_else_gets_through(start_method):
+def test_a_flood_to_a_rank_that_waits_for_somebody_else_gets_through(usual_method):
     n_messages = 3 * ring_bytes(3) // EAGER_BYTES
 
     def work(comm):
@@ -220,7 +220,7 @@ def test_a_flood_to_a_rank_that_waits_for_somebody_else_gets_through(start_metho
             comm.send(np.zeros(1), dst=1)
         return None
 
-    result = run(work, workers=3, start_method=start_method)
+    result = run(work, workers=3, start_method=usual_method)
     assert result.values[0] == n_messages
 
 
@@ -237,7 +237,7 @@ def test_a_large_send_returns_only_when_its_receive_is_posted(start_method):
     assert run(work, workers=2, start_method=start_method).values[0] > 0.2
 
 
-def test_recv_any_takes_the_message_that_was_sent_first(start_method):
+def test_recv_any_takes_the_message_that_was_sent_first(usual_method):
     order = [2, 1, 3]
 
     def work(comm):
@@ -251,7 +251,7 @@ def test_recv_any_takes_the_message_that_was_sent_first(start_method):
         comm.barrier()
         return [comm.recv_any()[0] for _ in range(3)] if comm.rank == 0 else None
 
-    assert run(work, workers=4, start_method=start_method).values[0] == order
+    assert run(work, workers=4, start_method=usual_method).values[0] == order
 
 
 def test_a_tag_that_no_header_could_hold_is_refused(usual_method):

@@ -46,7 +46,8 @@ def test_twenty_steps_are_those_of_one_process(world):
     model, (X, y) = mlp(3, 6, 5, 2), examples()
     serial = train(model, X, y, PLAN)
     assert len(serial.losses) == 20
-    for values in zip(*world(every_way, model, X, y, PLAN, workers=4).values, strict=True):
+    workers = 2 if world.backend == "torch" else 4  # there, a message takes a hundred times as long
+    for values in zip(*world(every_way, model, X, y, PLAN, workers=workers).values, strict=True):
         for value in values:
             assert value.w.tobytes() == values[0].w.tobytes()
             # 20 steps, each with some hundred additions in another order.

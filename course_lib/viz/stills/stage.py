@@ -2,6 +2,8 @@
 
 import math
 import textwrap
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -94,10 +96,10 @@ class _Stage:
             for b in at[:index]
         )
 
-    def _point(self, src: int, dst: int, position: float) -> Point:
-        start, end = self.at[src], self.at[dst]
+    def _edge(self, src: int, dst: int) -> Callable[[float], Point]:
+        """Return where an edge is at a fraction of its way."""
         bend = edge_bend(self.scene.layout, self.at, (src, dst), self.height, self.box)
-        return along(start, end, bend, position)
+        return partial(along, self.at[src], self.at[dst], bend)
 
     def draw_hosts(self) -> None:
         for host, ranks in enumerate(self.scene.hosts):
@@ -113,13 +115,16 @@ class _Stage:
             self.axes.text(left + 0.03, max(ys) + h + 0.04, f"host {host}", fontsize=6, color=SOFT)
 
     def draw_edges(self) -> None:
-        edges = sorted({(m.src, m.dst) for m in self.scene.messages})
-        paths = [[self._point(a, b, k / 12) for k in range(13)] for a, b in edges]
+        edges = [
+            self._edge(*ends) for ends in sorted({(m.src, m.dst) for m in self.scene.messages})
+        ]
+        paths = [[edge(k / 12) for k in range(13)] for edge in edges]
         self.axes.add_collection(LineCollection(paths, colors=LINE, linewidths=0.8, zorder=0))
 
     def _way(self, token: Token, length: float, thick: float) -> tuple[Point, float]:
         """Say where a token is, outside both boxes where there is room for it, and its angle."""
-        ways = [self._point(token.src, token.dst, k / 50) for k in range(51)]
+        edge = self._edge(token.src, token.dst)
+        ways = [edge(k / 50) for k in range(51)]
         start, end = self.at[token.src], self.at[token.dst]
 
         def is_on(k: int, box: Point) -> bool:
@@ -135,8 +140,8 @@ class _Stage:
         first = next((k for k in range(26) if not is_on(k, start)), 25) / 50
         last = next((k for k in range(50, 24, -1) if not is_on(k, end)), 25) / 50
         place = first + (last - first) * token.position
-        x, y = self._point(token.src, token.dst, place)
-        ahead = self._point(token.src, token.dst, place + 0.01)
+        x, y = edge(place)
+        ahead = edge(place + 0.01)
         angle = math.atan2(ahead[1] - y, ahead[0] - x)
         if self.strip and math.cos(angle) < 0:
             angle += math.pi  # its cells stay in order from left to right

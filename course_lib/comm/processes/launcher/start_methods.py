@@ -23,7 +23,7 @@ from course_lib.comm.errors import LaunchError, RunError, WorkerStartError
 from course_lib.comm.forks import free_in_copies, in_copies
 from course_lib.comm.job import USUAL_METHOD
 from course_lib.comm.limits import limit_behind
-from course_lib.comm.processes.launcher import fork_server_folder
+from course_lib.comm.processes.launcher import fork_server_folder, tracker
 from course_lib.comm.processes.memory.shared_memory import is_alive
 
 __all__ = [
@@ -267,6 +267,7 @@ def _command_without_dill(**options: Any) -> list[str]:
 
 
 spawn.get_command_line = _command_without_dill
+tracker.start_without_dill()
 
 
 @contextmanager
