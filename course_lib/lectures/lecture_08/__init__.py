@@ -1,0 +1,74 @@
+"""Lecture 08: layers on several ranks, by units, column and row, images; hybrids; ZeRO."""
+
+from course_lib.lectures.lecture_08.bias import (
+    BiasOfEveryRank,
+    digits_run,
+    put_together,
+    with_every_bias,
+)
+from course_lib.lectures.lecture_08.joins import JOIN_NAMES, join_player
+from course_lib.lectures.lecture_08.rows_of_images import (
+    IMAGES,
+    by_channels,
+    by_rows,
+    conv_chart,
+    halo_player,
+    two_convolutions,
+)
+from course_lib.lectures.lecture_08.sent import (
+    NETS,
+    equal_layers,
+    grids,
+    hybrid_bytes,
+    hybrid_chart,
+    model_bytes,
+    net_row,
+    pairs_bytes,
+    pairs_chart,
+    seconds_chart,
+)
+from course_lib.lectures.lecture_08.sharded import (
+    MODELS,
+    most_layers,
+    parameters_held,
+    sharded_step,
+    stages_chart,
+    zero_player,
+)
+from course_lib.lectures.lecture_08.small_alexnet import small_steps
+from course_lib.lectures.lecture_08.units import WAYS, one_step, units_player
+
+__all__ = [
+    "IMAGES",
+    "JOIN_NAMES",
+    "MODELS",
+    "NETS",
+    "WAYS",
+    "BiasOfEveryRank",
+    "by_channels",
+    "by_rows",
+    "conv_chart",
+    "digits_run",
+    "equal_layers",
+    "grids",
+    "halo_player",
+    "hybrid_bytes",
+    "hybrid_chart",
+    "join_player",
+    "model_bytes",
+    "most_layers",
+    "net_row",
+    "one_step",
+    "pairs_bytes",
+    "pairs_chart",
+    "parameters_held",
+    "put_together",
+    "seconds_chart",
+    "sharded_step",
+    "small_steps",
+    "stages_chart",
+    "two_convolutions",
+    "units_player",
+    "with_every_bias",
+    "zero_player",
+]
