@@ -312,7 +312,7 @@ lecture_08.halo_player()
 
 # %% [markdown]
 # Each box has a cell for each of the eight rows. Forward, a halo comes and is let go; on the way
-# back, its slope goes home to the owner of the row. (The short messages between are the gradient of
+# back, its slope goes home to the owner of the row. (Messages without a number are the gradient of
 # the weights: all ranks use all of them.) Where do channels win?
 
 # %%

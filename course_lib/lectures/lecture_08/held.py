@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
-from course_lib.trace.contributions import Contributions, Fill
+from course_lib.trace.contributions import Contributions, Counts, Fill
 from course_lib.trace.events import Compute, Message
 from course_lib.trace.trace import Trace
 
@@ -74,7 +74,7 @@ class Cells:
     def __init__(self, trace: Trace, n_cells: int, levels: int = 1, called: str = "part") -> None:
         self._trace, self._levels, self._called = trace, levels, called
         self._now = [[0] * n_cells for _ in range(trace.size)]
-        self._held = [[self._counts(0)] * n_cells for _ in range(trace.size)]
+        self._held: list[list[Counts]] = [[self._counts(0)] * n_cells for _ in range(trace.size)]
         self._fills: list[Fill] = []
         self._carried: dict[int, int] = {}
 
@@ -101,12 +101,12 @@ class Cells:
     @property
     def contributions(self) -> Contributions:
         """All of it, for a player."""
-        carried = [
+        carried: list[dict[int, Counts]] = [
             {self._carried[number]: self._counts(self._levels)} if number in self._carried else {}
             for number in range(len(self._trace.messages))
         ]
         goals = [self._levels] * len(self._now[0])
         return Contributions(goals, self._held, carried, self._fills, self._called)
 
-    def _counts(self, level: int) -> tuple[int, ...]:
+    def _counts(self, level: int) -> Counts:
         return (1,) * level + (0,) * (self._levels - level)
