@@ -30,7 +30,8 @@ from course_lib.split import split_in_pairs
 #
 # A pair of layers: `n_in` inputs, `hidden` units, `n_out` outputs, with biases. Numbers have 8
 # bytes; P ranks divide everything evenly. All ranks have all inputs, and end with all outputs.
-#
+
+# %% [markdown]
 # **Spec:** four whole numbers. *By units*, forward: each rank has some hidden units and some
 # outputs; it sends its part straight to every rank that needs it. *Column and row*, forward, and on
 # the way back until every rank has the slope in the inputs: rings. *Data parallel*, a replica on
@@ -88,8 +89,8 @@ checks.predict_split(predict_split)
 # do not stand in the fourth number.
 # </details>
 #
-# Now measure a transformer's pair by units and by column and row, forward and back, as the lecture
-# did. (The first layer of a net needs no slope in its inputs, so nothing is sent back here for it.)
+# Now measure a step of training. (Nothing is sent back for the first pair of a net: nobody needs
+# the slope in the examples.)
 
 # %% tags=["raises-exception"]
 mine = predict_split(4, 64, 256, 1024, 256)

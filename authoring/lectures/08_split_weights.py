@@ -58,6 +58,8 @@ torch.set_num_threads(1)  # small models: more threads only get into each other'
 cross_entropy = torch.nn.functional.cross_entropy
 simulated = {"backend": "simulated", "workers": 4}
 GPU = 1e13  # flops a second of the ranks in part 2
+rng, plan = np.random.default_rng(8), Plan(0.1, batch_size=64)
+X, y = rng.normal(size=(64, 64)), rng.integers(0, 16, size=64)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 38 minutes</summary>
@@ -132,9 +134,7 @@ assert {m.shape for m in step.messages} <= {(64, 64), (64, 4)}
 sent = [trace.n_bytes for trace in counted.values()]
 assert sent[1] == 2 * sent[0]
 assert sent[2] == sent[0]
-rng = np.random.default_rng(8)
-net, X, y = deep_mlp(64, 256, 256, 16), rng.normal(size=(64, 64)), rng.integers(0, 16, size=64)
-plan = Plan(0.1, batch_size=64)
+net = deep_mlp(64, 256, 256, 16)
 alone = train(net, X, y, plan).w
 for divide in (split_by_units, split_in_pairs):
     parts = run(split_weights, net, X, y, plan, divide, **simulated).values

@@ -9,9 +9,8 @@
 #
 # Part 1 takes 17 minutes, part 2 takes 17; plan twice that if you try everything. Needs: 5
 # processes, no GPU. You should have met momentum in [lecture 01](01_gradient_descent.ipynb) and the
-# server of [lecture 04](04_parameter_server.ipynb); [lecture 08](08_split_weights.ipynb) comes
-# before. Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Lecture 10 (to come) takes
-# away the locks.
+# server of [lecture 04](04_parameter_server.ipynb). Before: [lecture 08](08_split_weights.ipynb).
+# Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Lecture 10 (to come): no locks.
 
 # %% tags=["set-up"]
 # Set-up: imports, the digits; every random time below has its seed

@@ -65,13 +65,13 @@ class CheapestGrid(ChoiceTask):
             return 4 * (gradients * _ring(replicas) * n + exchanges * _ring(k) * own * w)
 
         right: Sent = sent
+        answer = self.measure(*numbers)
         known: list[Wrong] = [
+            *_extremes(P, right, answer["splits"]),
             ("all-examples", "a replica has its own part of the examples: examples / replicas",
              _least(P, lambda k: sent(k, m=examples))),
             ("per-rank-examples", "ranks of one replica all take its examples: examples / "
              "replicas, not / ranks", _least(P, lambda k: sent(k, m=examples / P))),
-            ("whole-gradient", "a rank has a part of each layer, and its gradient: 1 / splits",
-             _least(P, lambda k: sent(k, of=1))),
             ("first-slope", "nobody needs the slope in the examples: the first pair has none to "
              "add up", _least(P, lambda k: sent(k, exchanges=4))),
             ("forward-only", "slopes are added up, too, on the way back to the first pair",
@@ -83,18 +83,26 @@ class CheapestGrid(ChoiceTask):
             ("eight-bytes", "these numbers have 4 bytes", _least(P, lambda k: sent(k) * 2)),
             ("no-activations", "activations cost, too, where a replica has several ranks",
              _least(P, lambda k: sent(k, exchanges=0))),
-            ("extremes-only", "grids between data parallelism and one replica count, too",
-             _least(P, right, [1, P])),
             ("replicas", "that is the number of replicas: splits are asked for",
              _replicas(P, right)),
-            ("data-always", "data parallelism is the cheapest only where there are many examples",
-             _at(1, right)),
-            ("split-always", "one replica is the cheapest only where there are few examples",
-             _at(P, right)),
-            ("largest", "that is the grid that sends most", _most(P, right)),
         ]  # fmt: skip
-        answer = self.measure(*numbers)
         return [wrong for wrong in known if wrong[2] != answer] or known  # one rank: all alike
+
+
+def _extremes(P: int, sent: Sent, best: int) -> Sequence[Wrong]:
+    """List data parallelism and one replica, as far as they are not the cheapest."""
+    between = (
+        "a grid between data parallelism and one replica sends less: try every k that divides "
+        "P, with a k-th of the gradients on a rank, and a part of the examples in a replica"
+    )
+    if 1 < best < P:
+        return [("extremes-only", between, _at(k, sent)) for k in (1, P)]
+    return [
+        ("data-always", "data parallelism is the cheapest only where there are many examples",
+         _at(1, sent)),
+        ("split-always", "one replica is the cheapest only where there are few examples",
+         _at(P, sent)),
+    ]  # fmt: skip
 
 
 def _ring(size: int) -> float:
@@ -111,10 +119,6 @@ def _divisors(P: int) -> list[int]:
 
 def _least(P: int, sent: Sent, among: Sequence[int] = ()) -> dict[str, Any]:
     return _at(min(among or _divisors(P), key=sent), sent)
-
-
-def _most(P: int, sent: Sent) -> dict[str, Any]:
-    return _at(max(_divisors(P), key=sent), sent)
 
 
 def _replicas(P: int, sent: Sent) -> dict[str, Any]:

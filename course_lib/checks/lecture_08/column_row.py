@@ -29,8 +29,8 @@ class ColumnRow(Task):
     rounding_terms = 256
     deadlock_hint = "every rank takes part in both all-reduces, in the same order"
     price_hints: ClassVar[Mapping[str, str]] = {
-        "too-many-messages": "one all-reduce for y and one for dx are enough, for all examples "
-        "together",
+        "too-many-messages": "two all-reduces are enough, of y and of dx, each for all examples "
+        "together; weights stay where they are",
         "too-many-bytes": "only y and dx are added up over the ranks: weights and hidden units "
         "stay where they are",
     }
@@ -41,7 +41,7 @@ class ColumnRow(Task):
         yield _case(4, 11, 5)
         for number, size in enumerate(ALL_SIZES):
             yield _case(size, size + 3, 4, secret + number, stagger=True)
-        yield _case(3, 3, 1, secret + 20, calls=2)
+        yield _case(3, 40, 1, secret + 20, calls=2)
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Draw the pair, the same on every rank, and give this rank its hidden units."""

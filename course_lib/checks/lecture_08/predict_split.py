@@ -58,42 +58,9 @@ class PredictSplit(PredictTask):
         P, m, n_in, hidden, n_out = numbers
         weights, n = n_in * hidden + hidden * n_out, n_in * hidden + hidden + (hidden + 1) * n_out
         once, ring = 8 * (P - 1) / P, 16 * (P - 1) / P
-        small = 4 * (P - 1) / P
         return {
-            "by_units": [
-                ("no-outputs", "the outputs are put together, too: every rank shall have all",
-                 once * m * hidden),
-                ("no-hidden", "the second layer of every rank needs all hidden units",
-                 once * m * n_out),
-                ("to-one", "its units go to each of the others: P - 1 messages",
-                 8 * m * (hidden + n_out) / P),
-                ("all-units", "a rank sends what it has: a P-th of the units",
-                 8 * (P - 1) * m * (hidden + n_out)),
-                ("inputs-too", "every rank has all inputs already", once * m * (n_in + hidden
-                 + n_out)),
-                ("as-all-reduce", "parts are put side by side, not added up: each is sent once to "
-                 "each other rank", ring * m * (hidden + n_out)),
-                ("weights", "weights stay where they are: activations are sent", once * weights),
-                ("numbers", "bytes are asked for: 8 for each number", once * m * (hidden + n_out)
-                 / 8),
-                ("four-bytes", "these numbers have 8 bytes", small * m * (hidden + n_out)),
-                ("one-example", "that is for one example", once * (hidden + n_out)),
-            ],
-            "pair_forward": [
-                ("hidden-sent", "hidden units stay on their rank: only outputs are added up",
-                 ring * m * hidden),
-                ("hidden-sent", "hidden units stay on their rank: only outputs are added up",
-                 ring * m * (hidden + n_out)),
-                ("one-half", "a ring all-reduce has two halves: 2 (P - 1) / P of the array",
-                 once * m * n_out),
-                ("whole-array", "a rank sends 2 (P - 1) chunks of a P-th, not 2 P", 16 * m * n_out),
-                ("part-of-outputs", "each rank has a part of every output: all m x n_out numbers "
-                 "are added up", ring * m * n_out / P),
-                ("weights", "weights stay where they are: activations are sent", ring * weights),
-                ("numbers", "bytes are asked for: 8 for each number", ring * m * n_out / 8),
-                ("four-bytes", "these numbers have 8 bytes", ring * m * n_out / 2),
-                ("one-example", "that is for one example", ring * n_out),
-            ],
+            "by_units": _of_units(*numbers),
+            "pair_forward": _of_outputs(*numbers),
             "pair_backward": [
                 ("outputs-back", "on the way back it is the slope in the *inputs* that is added up",
                  ring * m * n_out),
@@ -117,6 +84,48 @@ class PredictSplit(PredictTask):
                 ("sharded", "every replica has all parameters", ring * n / P),
             ],
         }  # fmt: skip
+
+
+def _of_units(P: int, m: int, n_in: int, hidden: int, n_out: int) -> list[Alternative]:
+    weights, once = n_in * hidden + hidden * n_out, 8 * (P - 1) / P
+    return [
+        ("no-outputs", "the outputs are put together, too: every rank shall have all",
+         once * m * hidden),
+        ("no-hidden", "the second layer of every rank needs all hidden units",
+         once * m * n_out),
+        ("to-one", "its units go to each of the others: P - 1 messages",
+         8 * m * (hidden + n_out) / P),
+        ("all-units", "a rank sends what it has: a P-th of the units",
+         8 * (P - 1) * m * (hidden + n_out)),
+        ("inputs-too", "every rank has all inputs already", once * m * (n_in + hidden
+         + n_out)),
+        ("as-all-reduce", "parts are put side by side, not added up: each is sent once to "
+         "each other rank", 2 * once * m * (hidden + n_out)),
+        ("weights", "weights stay where they are: activations are sent", once * weights),
+        ("numbers", "bytes are asked for: 8 for each number", once * m * (hidden + n_out)
+         / 8),
+        ("four-bytes", "these numbers have 8 bytes", once / 2 * m * (hidden + n_out)),
+        ("one-example", "that is for one example", once * (hidden + n_out)),
+    ]  # fmt: skip
+
+
+def _of_outputs(P: int, m: int, n_in: int, hidden: int, n_out: int) -> list[Alternative]:
+    weights, once, ring = n_in * hidden + hidden * n_out, 8 * (P - 1) / P, 16 * (P - 1) / P
+    return [
+        ("hidden-sent", "hidden units stay on their rank: only outputs are added up",
+         ring * m * hidden),
+        ("hidden-sent", "hidden units stay on their rank: only outputs are added up",
+         ring * m * (hidden + n_out)),
+        ("one-half", "a ring all-reduce has two halves: 2 (P - 1) / P of the array",
+         once * m * n_out),
+        ("whole-array", "a rank sends 2 (P - 1) chunks of a P-th, not 2 P", 16 * m * n_out),
+        ("part-of-outputs", "each rank has a part of every output: all m x n_out numbers "
+         "are added up", ring * m * n_out / P),
+        ("weights", "weights stay where they are: activations are sent", ring * weights),
+        ("numbers", "bytes are asked for: 8 for each number", ring * m * n_out / 8),
+        ("four-bytes", "these numbers have 8 bytes", ring * m * n_out / 2),
+        ("one-example", "that is for one example", ring * n_out),
+    ]  # fmt: skip
 
 
 def _pair(comm: Communicator, model: Chain) -> tuple[Columns, Rows]:

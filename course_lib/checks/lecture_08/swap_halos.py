@@ -1,6 +1,6 @@
 """Rows of an image on several ranks: everybody gets what stands above and below."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,24 @@ from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price,
 
 Array = NDArray[np.float64]
 _COLUMNS = 3
+
+
+_TEXTS = {
+    "own-only": "these are the rank's own rows: the halos are missing",
+    "wraps": "the image is no ring: nothing stands above rank 0 and below the last rank",
+    "swapped": "what comes from the rank before stands above, what comes from the rank behind "
+    "below",
+    "far-rows": "these are the neighbours' rows on their far side: rank - 1 gives its last rows, "
+    "rank + 1 its first",
+    "one-side": "one of the two halos is missing: each rank has a neighbour above and one below",
+    "reversed": "the halo's rows stand in the order of the image",
+    "own-edges": "these are copies of the rank's own rows: the halo is its neighbours'",
+    "edges-repeated": "outside of the image stand zeros, not its first and last rows",
+    "no-padding": "every rank returns 2 halo rows more than it has: zeros where there is no "
+    "neighbour",
+    "one-row": "halo may be more than 1: as many rows from each side",
+    "no-rows": "these are zeros all around: nothing that was received stands in it",
+}
 
 
 class SwapHalos(Task):
@@ -65,46 +83,26 @@ class SwapHalos(Task):
         P, halo = case.workers, case.settings["halo"]
         parts = [rows for rows, _ in arguments]
         zeros = np.zeros((halo, _COLUMNS))
-
-        def stacked(above: Callable[[int], Array], below: Callable[[int], Array]) -> list[Array]:
-            return [np.concatenate([above(r), parts[r], below(r)]) for r in range(P)]
-
-        def last(r: int) -> Array:
-            return parts[r - 1][-halo:] if r > 0 else zeros
-
-        def first(r: int) -> Array:
-            return parts[r + 1][:halo] if r + 1 < P else zeros
-
-        for hint_id, text, values in (
-            ("own-only", "these are the rank's own rows: the halos are missing", parts),
-            ("wraps", "the image is no ring: nothing stands above rank 0 and below the last rank",
-             stacked(lambda r: parts[r - 1][-halo:], lambda r: parts[(r + 1) % P][:halo])),
-            ("swapped", "what comes from the rank before stands above, what comes from the rank "
-             "behind below", stacked(first, last)),
-            ("far-rows", "these are the neighbours' rows on their far side: rank - 1 gives its "
-             "last rows, rank + 1 its first", stacked(
-                 lambda r: parts[r - 1][:halo] if r > 0 else zeros,
-                 lambda r: parts[r + 1][-halo:] if r + 1 < P else zeros)),
-            ("one-side", "one of the two halos is missing: each rank has a neighbour above and one "
-             "below", stacked(last, lambda _: zeros)),
-            ("one-side", "one of the two halos is missing: each rank has a neighbour above and one "
-             "below", stacked(lambda _: zeros, first)),
-            ("reversed", "the halo's rows stand in the order of the image",
-             stacked(lambda r: last(r)[::-1], lambda r: first(r)[::-1])),
-            ("own-edges", "these are copies of the rank's own rows: the halo is its neighbours'",
-             stacked(lambda r: parts[r][:halo], lambda r: parts[r][-halo:])),
-            ("edges-repeated", "outside of the image stand zeros, not its first and last rows",
-             stacked(lambda r: last(r) if r else parts[0][:halo],
-                     lambda r: first(r) if r + 1 < P else parts[-1][-halo:])),
-            ("no-padding", "every rank returns 2 halo rows more than it has: zeros where there is "
-             "no neighbour", [np.concatenate([last(r)[: halo * (r > 0)], parts[r],
-                                              first(r)[: halo * (r + 1 < P)]]) for r in range(P)]),
-            ("one-row", "halo may be more than 1: as many rows from each side", [
-                np.concatenate([last(r)[-1:], parts[r], first(r)[:1]]) for r in range(P)]),
-            ("no-rows", "these are zeros all around: nothing that was received stands in it",
-             stacked(lambda _: zeros, lambda _: zeros)),
+        last = [parts[r - 1][-halo:] if r else zeros for r in range(P)]  # what stands above
+        first = [parts[r + 1][:halo] if r + 1 < P else zeros for r in range(P)]
+        for hint_id, above, below in (
+            ("wraps", [parts[r - 1][-halo:] for r in range(P)],
+             [parts[(r + 1) % P][:halo] for r in range(P)]),
+            ("swapped", first, last),
+            ("far-rows", [parts[r - 1][:halo] if r else zeros for r in range(P)],
+             [parts[r + 1][-halo:] if r + 1 < P else zeros for r in range(P)]),
+            ("one-side", last, [zeros] * P),
+            ("one-side", [zeros] * P, first),
+            ("reversed", [rows[::-1] for rows in last], [rows[::-1] for rows in first]),
+            ("own-edges", [rows[:halo] for rows in parts], [rows[-halo:] for rows in parts]),
+            ("edges-repeated", [parts[0][:halo], *last[1:]], [*first[:-1], parts[-1][-halo:]]),
+            ("no-padding", [zeros[:0], *last[1:]], [*first[:-1], zeros[:0]]),
+            ("one-row", [rows[-1:] for rows in last], [rows[:1] for rows in first]),
+            ("no-rows", [zeros] * P, [zeros] * P),
         ):  # fmt: skip
-            yield Mistake(hint_id, text, values)
+            around = zip(above, parts, below, strict=True)
+            yield Mistake(hint_id, _TEXTS[hint_id], [np.concatenate(rows) for rows in around])
+        yield Mistake("own-only", _TEXTS["own-only"], parts)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
