@@ -37,6 +37,7 @@ from course_lib.models.alexnet import alexnet
 from course_lib.models.chain_module import as_module
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.published import PUBLISHED
+from course_lib.planning.sized_bytes import equal_layers, hybrid_bytes, pairs_bytes
 from course_lib.planning.sized_steps import SizedStep, layer_sizes
 from course_lib.schemes import data_parallel, hybrid, sharded_parameters, split_weights, train
 from course_lib.schemes.sharded_parameters import join_shards
@@ -220,13 +221,13 @@ whole, _ = net_of_pair.parts[1].forward(w_of[1], whole)
 assert all(np.abs(y - whole).max() < 1e-12 for y in pair.values)
 assert pair.trace.bytes_sent() == [2 * 3 * 64 * 256 * 8 // 4] * 4
 four = deep_mlp(64, 64, 64, 64, 64, dtype="float32")
-sizes = SizedStep(lecture_08.equal_layers(64), 32)
+sizes = SizedStep(equal_layers(64), 32)
 X32, y32 = np.ones((32, 64)), np.arange(32)
 by_pairs = run(split_weights, four, X32, y32, Plan(batch_size=32), **simulated).trace
-assert by_pairs.bytes_sent()[0] == lecture_08.pairs_bytes(sizes, 1, 4)["activations"]
+assert by_pairs.bytes_sent()[0] == pairs_bytes(sizes, 1, 4)["activations"]
 by_data = run(data_parallel, four, X32, y32, Plan(batch_size=32), **simulated).trace
 ring = by_data.since(min(span.start_s for span in by_data.computes))
-assert ring.bytes_sent()[0] == lecture_08.pairs_bytes(sizes, 4, 1)["gradients"]
+assert ring.bytes_sent()[0] == pairs_bytes(sizes, 4, 1)["gradients"]
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The bias, once
@@ -482,8 +483,8 @@ guess_batch
 # %%
 crossing = next(
     batch for batch in range(1, 10_000)
-    if sum(lecture_08.hybrid_bytes(SizedStep(PUBLISHED["AlexNet"], batch), 1, 4).values())
-    > sum(lecture_08.hybrid_bytes(SizedStep(PUBLISHED["AlexNet"], batch), 4, 1).values())
+    if sum(hybrid_bytes(SizedStep(PUBLISHED["AlexNet"], batch), 1, 4).values())
+    > sum(hybrid_bytes(SizedStep(PUBLISHED["AlexNet"], batch), 4, 1).values())
 )  # fmt: skip
 guess_batch.compare(crossing)
 
@@ -523,7 +524,7 @@ claim("3.11")
 # How we know: the bytes are those of the scheme; who is cheapest, and fastest, as the text says
 job = rng.normal(size=(16, 64)), rng.integers(0, 10, size=16), Plan(batch_size=16)
 ran = run(hybrid, tiny, *job, 2, **simulated).trace
-in_float32 = lecture_08.hybrid_bytes(SizedStep(layer_sizes(tiny), 16), replicas=2, splits=2)
+in_float32 = hybrid_bytes(SizedStep(layer_sizes(tiny), 16), replicas=2, splits=2)
 outputs = 8 * 5 * 8  # the last layer's, which the formula leaves out
 assert sum(ran.bytes_sent()) / 4 == 2 * sum(in_float32.values()) + outputs
 

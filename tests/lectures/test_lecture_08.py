@@ -7,6 +7,7 @@ from course_lib import networks, run
 from course_lib.lectures import lecture_08
 from course_lib.lectures.lecture_08 import one_step, with_every_bias
 from course_lib.models.published import PUBLISHED
+from course_lib.planning.sized_bytes import grids, hybrid_bytes, model_bytes
 from course_lib.planning.sized_steps import SizedStep, data_step, hybrid_step
 from course_lib.split import split_in_pairs
 from course_lib.viz.animation.build_scene import make_scene
@@ -112,8 +113,8 @@ def test_bytes_are_those_that_the_sized_steps_send(net):
         return sum(run(fn, step, workers=4, backend="simulated").trace.bytes_sent()) / 4
 
     scaled = 1 / step.scale
-    hybrid = sum(lecture_08.hybrid_bytes(step, 1, 4).values())
-    data = sum(lecture_08.hybrid_bytes(step, 4, 1).values())
+    hybrid = sum(hybrid_bytes(step, 1, 4).values())
+    data = sum(hybrid_bytes(step, 4, 1).values())
     assert sent(hybrid_step) * scaled == pytest.approx(hybrid, rel=3e-3)
     assert sent(data_step) * scaled == pytest.approx(data, rel=3e-3)
     assert abs(hybrid - data) > 0.01 * data
@@ -121,15 +122,15 @@ def test_bytes_are_those_that_the_sized_steps_send(net):
 
 def test_alexnets_bytes_are_those_of_the_paper_s_sizes():
     step = SizedStep(PUBLISHED["AlexNet"], 512)
-    one = lecture_08.hybrid_bytes(step, 1, 4)
+    one = hybrid_bytes(step, 1, 4)
     assert one["gradients"] == 1.5 * 4 * 2_334_080
     assert one["activations"] == 1.5 * 4 * 512 * (9216 + 4096 + 4096)
-    assert sum(lecture_08.hybrid_bytes(step, 4, 1).values()) == 1.5 * 4 * 60_965_224
-    assert lecture_08.model_bytes(step, 1) == {"gradients": 0, "activations": 0}
+    assert sum(hybrid_bytes(step, 4, 1).values()) == 1.5 * 4 * 60_965_224
+    assert model_bytes(step, 1) == {"gradients": 0, "activations": 0}
 
 
 def test_charts_mark_the_cheapest_of_all_grids():
-    assert lecture_08.grids(8) == [(8, 1), (4, 2), (2, 4), (1, 8)]
+    assert grids(8) == [(8, 1), (4, 2), (2, 4), (1, 8)]
     for picture in (
         lecture_08.pairs_chart(256, 8192, 8),
         lecture_08.hybrid_chart("VGG-16", 128, 8),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
-from course_lib.lectures.lecture_08.sent import equal_layers, pairs_bytes
+from course_lib.planning.sized_bytes import equal_layers, pairs_bytes
 from course_lib.planning.sized_steps import SizedStep
 
 Sent = Callable[[int], float]
