@@ -68,8 +68,6 @@ class CheapestGrid(ChoiceTask):
         answer = self.measure(*numbers)
         known: list[Wrong] = [
             *_extremes(P, right, answer["splits"]),
-            ("all-examples", "a replica has its own part of the examples: examples / replicas",
-             _least(P, lambda k: sent(k, m=examples))),
             ("per-rank-examples", "ranks of one replica all take its examples: examples / "
              "replicas, not / ranks", _least(P, lambda k: sent(k, m=examples / P))),
             ("first-slope", "nobody needs the slope in the examples: the first pair has none to "

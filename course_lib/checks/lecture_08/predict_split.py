@@ -27,7 +27,7 @@ class PredictSplit(PredictTask):
 
     def tried(self) -> Sequence[tuple[int, ...]]:
         """Begin where all usual mistakes differ."""
-        return ((4, 8, 12, 20, 16), (2, 6, 4, 10, 8), (4, 4, 8, 32, 4), (1, 3, 2, 4, 5),
+        return ((4, 12, 20, 44, 28), (2, 6, 4, 10, 8), (4, 4, 8, 32, 4), (1, 3, 2, 4, 5),
                 (3, 9, 6, 12, 3))  # fmt: skip
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
@@ -123,7 +123,6 @@ def _of_outputs(P: int, m: int, n_in: int, hidden: int, n_out: int) -> list[Alte
          "are added up", ring * m * n_out / P),
         ("weights", "weights stay where they are: activations are sent", ring * weights),
         ("numbers", "bytes are asked for: 8 for each number", ring * m * n_out / 8),
-        ("four-bytes", "these numbers have 8 bytes", ring * m * n_out / 2),
         ("one-example", "that is for one example", ring * n_out),
     ]  # fmt: skip
 
