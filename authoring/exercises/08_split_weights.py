@@ -380,7 +380,8 @@ parts = run(
 # P ranks, four layers in two pairs, each with `width` inputs and units, and biases. A replica has K
 # ranks, its *splits*; there are P / K replicas, and K divides P. Numbers have 4 bytes, all
 # exchanges are rings: an all-reduce of n bytes among R ranks sends 2 (R − 1) / R · n from each.
-#
+
+# %% [markdown]
 # **Spec:** what a rank sends in a step is (1) the all-reduce among replicas of the gradients that
 # it has, a K-th of all; (2) the all-reduces among splits of activations: forward the outputs of
 # both pairs, back the slope in the inputs of the second pair. (Nobody needs it in the examples.)
