@@ -129,6 +129,16 @@ def test_alexnets_bytes_are_those_of_the_paper_s_sizes():
     assert model_bytes(step, 1) == {"gradients": 0, "activations": 0}
 
 
+def test_a_price_sheet_says_what_is_sent_and_held():
+    rows = lecture_08.price_sheet("AlexNet", 512, 4).rows
+    assert [row[0] for row in rows] == [
+        "data parallel", "hybrid", "every layer split", "ZeRO, stage 3"
+    ]  # fmt: skip
+    assert [row[1] for row in rows] == ["366 MB", "14 MB", "0 B", "549 MB"]
+    assert [row[2] for row in rows] == ["0 B", "53.5 MB", "800 MB", "0 B"]
+    assert [row[3] for row in rows] == ["100 %", "28 %", "25 %", "25 %"]
+
+
 def test_charts_mark_the_cheapest_of_all_grids():
     assert grids(8) == [(8, 1), (4, 2), (2, 4), (1, 8)]
     for picture in (

@@ -20,6 +20,7 @@ from course_lib.lectures.lecture_08.sent import (
     hybrid_chart,
     net_row,
     pairs_chart,
+    price_sheet,
     seconds_chart,
 )
 from course_lib.lectures.lecture_08.sharded import (
@@ -52,6 +53,7 @@ __all__ = [
     "one_step",
     "pairs_chart",
     "parameters_held",
+    "price_sheet",
     "put_together",
     "seconds_chart",
     "sharded_step",

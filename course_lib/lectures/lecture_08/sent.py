@@ -14,10 +14,10 @@ from course_lib.planning.sized_bytes import (
 )
 from course_lib.planning.sized_steps import GRADIENT_BYTES, SizedStep
 from course_lib.planning.strategy import choose_strategy
-from course_lib.viz import Chart, chart
+from course_lib.viz import Chart, Table, chart, table
 from course_lib.words.units import in_bytes
 
-__all__ = ["NETS", "hybrid_chart", "net_row", "pairs_chart", "seconds_chart"]
+__all__ = ["NETS", "hybrid_chart", "net_row", "pairs_chart", "price_sheet", "seconds_chart"]
 
 NETS = ("AlexNet", "VGG-16", "GoogLeNet", "ResNet-50")
 
@@ -116,6 +116,43 @@ def net_row(net: str) -> dict[str, Any]:
         "of the flops": fully_flops / flops,
         "flops a byte of gradient": round(flops / (GRADIENT_BYTES * parameters)),
     }
+
+
+def price_sheet(net: str, batch: int, workers: int) -> Table:
+    """Lay out what a rank sends in a step, and which part of the parameters it holds.
+
+    Parameters
+    ----------
+    net : str
+        One of ``NETS``.
+    batch : int
+        Of all ranks together.
+    workers : int
+        How many, P.
+
+    Returns
+    -------
+    Table
+        A row for data parallelism, the hybrid on one row of ranks, every layer split, and ZeRO's
+        third stage.
+    """
+    step = SizedStep(PUBLISHED[net], batch)
+    n, P = step.parameter_bytes(step.layers), workers
+    apart = step.parameter_bytes(step.layers[: step.split_at]) / n
+    first = step.parameter_bytes(step.layers[:1])  # gathered once: nobody stands before it
+    ways = {
+        "data parallel": (hybrid_bytes(step, P, 1), 1.0),
+        "hybrid": (hybrid_bytes(step, 1, P), apart + (1 - apart) / P),
+        "every layer split": (model_bytes(step, P), 1 / P),
+        "ZeRO, stage 3": ({"gradients": (P - 1) / P * (3 * n - first), "activations": 0.0}, 1 / P),
+    }
+    rows = {
+        name: {"gradients, parameters": round(sent["gradients"]),
+               "activations, slopes": round(sent["activations"]), "of the parameters held": held}
+        for name, (sent, held) in ways.items()
+    }  # fmt: skip
+    units = dict.fromkeys(("gradients, parameters", "activations, slopes"), "bytes")
+    return table(rows, units={**units, "of the parameters held": "%"})
 
 
 def _grid(replicas: int, splits: int) -> str:
