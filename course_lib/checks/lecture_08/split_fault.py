@@ -30,7 +30,7 @@ class SplitFault(Task):
         for number, kind in enumerate(kinds):
             yield _case(4, kind, f"run {number + 1}")
         for number, kind in enumerate((*kinds, "not summed", "first bias 0", "all biases 0",
-                                       "one wrong number", "mean")):  # fmt: skip
+                                       "one wrong number", "mean", "nearly no bias", "nearly all")):  # fmt: skip
             P = 2 + (secret + number) % 3
             yield _case(P, kind, f"{P} ranks, random run {number + 1}", secret + number)
 
@@ -43,10 +43,12 @@ class SplitFault(Task):
         parts = [rng.normal(size=(3, 5)) for _ in range(P)]
         whole: Array = np.sum(parts, axis=0) + bias
         split: Array = sum(parts[::-1]) + bias  # the same but for rounding
-        if kind in ("bias of every rank", "first bias 0"):
+        if kind in ("bias of every rank", "first bias 0", "nearly all"):
             split = np.sum([part + bias for part in parts], axis=0)
-        elif kind == "no bias":
+            split[-1, -1] += 1e-3 * (kind == "nearly all")
+        elif kind in ("no bias", "nearly no bias"):
             split = np.sum(parts[::-1], axis=0)
+            split[-1, -1] += 1e-3 * (kind == "nearly no bias")
         elif kind == "not summed":
             split = parts[0] + bias
         elif kind == "mean":
