@@ -162,3 +162,12 @@ def test_a_convolution_is_cut_by_rows_until_images_are_small():
     }
     assert list(marked.values()) == ["by rows"] * 3 + ["by channels"]
     assert lecture_08.net_row("AlexNet")["parameters, millions"] == 61.0
+
+
+@pytest.mark.slow
+def test_real_steps_have_a_bar_for_each_way_and_batch():
+    picture = lecture_08.real_steps(width=16, batches=(4,))
+    bars = {name: value for name, value, *_ in picture.chart["bars"]}
+    assert list(bars) == [f"4 examples, {way}" for way in ("replicas", "split")]
+    assert min(bars.values()) > 0
+    assert "times as long as the fastest" in picture.chart["said"]

@@ -29,8 +29,9 @@ class SplitFault(Task):
         kinds = ("bias of every rank", "right", "no bias", "too many bytes", "other values")
         for number, kind in enumerate(kinds):
             yield _case(4, kind, f"run {number + 1}")
-        for number, kind in enumerate((*kinds, "not summed", "first bias 0", "all biases 0",
-                                       "one wrong number", "mean", "nearly no bias", "nearly all")):  # fmt: skip
+        more = ("not summed", "first bias 0", "all biases 0", "one wrong number", "mean",
+                "nearly no bias", "nearly all")  # fmt: skip
+        for number, kind in enumerate((*kinds, *more)):
             P = 2 + (secret + number) % 3
             yield _case(P, kind, f"{P} ranks, random run {number + 1}", secret + number)
 

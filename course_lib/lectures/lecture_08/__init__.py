@@ -7,6 +7,7 @@ from course_lib.lectures.lecture_08.bias import (
     with_every_bias,
 )
 from course_lib.lectures.lecture_08.joins import JOIN_NAMES, join_player
+from course_lib.lectures.lecture_08.real_steps import real_steps
 from course_lib.lectures.lecture_08.rows_of_images import (
     IMAGES,
     by_channels,
@@ -55,6 +56,7 @@ __all__ = [
     "parameters_held",
     "price_sheet",
     "put_together",
+    "real_steps",
     "seconds_chart",
     "sharded_step",
     "small_steps",
