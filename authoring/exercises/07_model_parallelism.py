@@ -9,8 +9,8 @@
 #
 # Five tasks, about two hours in all.
 #
-# Before: [lecture 07](../notebooks/07_model_parallelism.ipynb). Then: lecture 08, which is not
-# written yet.
+# Before: [lecture 07](../notebooks/07_model_parallelism.ipynb). Then: [lecture
+# 08](../notebooks/08_split_weights.ipynb).
 
 # %%
 import numpy as np
@@ -477,6 +477,7 @@ for most in (30, 10):
 # %% [markdown]
 # ## What comes next
 #
-# Lecture 08 is not written yet. Before: [lecture 07](../notebooks/07_model_parallelism.ipynb).
-# Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell,
-# and `python -m course_lib progress` in a terminal.
+# [Lecture 08](../notebooks/08_split_weights.ipynb): layers that several ranks compute together.
+# Before: [lecture 07](../notebooks/07_model_parallelism.ipynb). Which tasks you have solved, here
+# and in the other sets, `checks.progress()` shows in a new cell, and
+# `python -m course_lib progress` in a terminal.

@@ -10,7 +10,8 @@
 # Part 1 takes 16 minutes, part 2 takes 20; plan twice that if you try everything. Needs: 2
 # processes, no GPU. You should know what a training step is made of, from [lecture
 # 06](06_overlap_and_scaling.ipynb). Then: the
-# [exercises](../exercises/07_model_parallelism.ipynb). Lecture 08 (to come) splits single layers.
+# [exercises](../exercises/07_model_parallelism.ipynb), and [lecture 08](08_split_weights.ipynb),
+# which splits single layers.
 
 # %% tags=["set-up"]
 # Set-up; what is drawn has its seed in the library
@@ -604,8 +605,8 @@ lecture_07.real_steps()
 # A micro-batch that is on its way goes forward with old weights and back with new ones, or each
 # stage uses another version: the gradient is *stale*. PipeDream (2019) keeps several versions of
 # the weights for it, which costs the memory that one wanted to save. All schedules of this lecture
-# end the step everywhere first, and give the gradient of the whole batch. Lecture 09 (to come) is
-# about stale gradients.
+# end the step everywhere first, and give the gradient of the whole batch. [Lecture
+# 09](09_asynchronous_sgd.ipynb) is about stale gradients.
 # </details>
 
 # %% [markdown]
@@ -628,5 +629,6 @@ lecture_07.real_steps()
 # - A smaller bubble is bought: interleaving with messages, zero bubble with gradients of weights
 #   that wait. Its zero is within a rank's own span.
 #
-# Next: the [exercises](../exercises/07_model_parallelism.ipynb). Before: [lecture
-# 06](06_overlap_and_scaling.ipynb). Lecture 08 (to come) splits single layers.
+# Next: the [exercises](../exercises/07_model_parallelism.ipynb), and [lecture
+# 08](08_split_weights.ipynb), which splits single layers. Before: [lecture
+# 06](06_overlap_and_scaling.ipynb).

@@ -40,6 +40,9 @@ SETS: dict[str, tuple[str, ...]] = {
     "lecture_07": (
         "predict_pipeline", "order_1f1b", "run_order", "microbatch_step", "fewest_microbatches",
     ),
+    "lecture_08": (
+        "predict_split", "column_row", "split_fault", "swap_halos", "cheapest_grid",
+    ),
     "lecture_09": (
         "staleness_of", "who_may_read", "asynchronous_server", "applied_twice", "predict_edge",
     ),

@@ -210,12 +210,37 @@ def _exchange_layerwise(
     return [exchange.wait() for exchange in reversed(pending)]
 
 
+def _column_row(
+    comm: Communicator, x: Any, dy: Any, columns: Any, b1: Any, rows: Any, b2: Any
+) -> dict[str, Any]:
+    """Add up the parts of the outputs, and those of the slope in the inputs."""
+    hidden = np.maximum(x @ columns.T + b1, 0)
+    y = allreduce_ring(comm, hidden @ rows.T) + b2
+    return {"y": y, "dx": allreduce_ring(comm, (dy @ rows * (hidden > 0)) @ columns)}
+
+
+def _swap_halos(comm: Communicator, rows: Any, halo: int) -> Any:
+    """Send to both neighbours, and then receive from them."""
+    wide = np.pad(rows, ((halo, halo), (0, 0)))
+    above, below, going = comm.rank - 1, comm.rank + 1, []
+    if above >= 0:
+        going.append(comm.isend(rows[:halo], above))
+    if below < comm.size:
+        going.append(comm.isend(rows[-halo:], below))
+        wide[-halo:] = comm.recv(below)
+    if above >= 0:
+        wide[:halo] = comm.recv(above)
+    for message in going:
+        message.wait()
+    return wide
+
+
 RIGHT: dict[str, Callable[..., Any]] = {
     fn.__name__.removeprefix("_"): fn
     for fn in (
         _pass_around, _shift_right, combine, _map_reduce, _weighted_mean, _data_parallel,
-        _average_every, _parameter_server, _asynchronous_server, allreduce_tree,
-        allreduce_butterfly, reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
+        _average_every, _parameter_server, _asynchronous_server, allreduce_tree, _column_row,
+        _swap_halos, allreduce_butterfly, reduce_scatter_ring, allreduce_ring, _exchange_layerwise,
     )
 }  # fmt: skip
 """By the name of the task."""

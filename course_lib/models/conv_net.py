@@ -14,7 +14,7 @@ def conv_net(
 
     With BatchNorm every channel is scaled to mean 0 and variance 1 *over the batch*. A worker that
     holds a part of the batch then sees another mean, which is why such a model gives another
-    gradient when a batch is shared out.
+    gradient when a batch is partitioned.
 
     Parameters
     ----------

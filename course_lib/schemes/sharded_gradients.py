@@ -22,7 +22,7 @@ def sharded_gradients(
     """Train as ``sharded_data_parallel`` does, and keep no more of the gradient than one's shard.
 
     Who takes the step for a shard needs the gradient of that shard. So every layer's gradient is
-    summed and shared out as soon as back-propagation has found it, and what belongs to others is
+    summed and sharded as soon as back-propagation has found it, and what belongs to others is
     forgotten. A rank keeps its part of every layer, and the whole gradient of one layer at a time.
 
     Parameters

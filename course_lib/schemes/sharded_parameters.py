@@ -25,7 +25,7 @@ def sharded_parameters(
     """Train on all ranks together; nobody ever has more than one layer of the model.
 
     A rank keeps a part of each layer. Parts are gathered before the layer is used, and again for
-    the slope in its inputs, and let go; its gradient is summed and shared out at once.
+    the slope in its inputs, and let go; its gradient is summed and sharded at once.
 
     Parameters
     ----------

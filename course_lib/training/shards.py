@@ -121,7 +121,7 @@ def shards_evenly(n_parameters: int, n_shards: int) -> list[Shard]:
 def shards_by_layer(layers: Sequence[Layer], n_shards: int) -> list[Shard]:
     """Cut every layer into as many parts as there are shards, and give each shard one of each.
 
-    So a layer can be put together, and its gradient be summed and shared out, without the others.
+    So a layer can be put together, and its gradient be summed and partitioned, without the others.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ SECOND_EDITION = (
     "05_allreduce",
     "06_overlap_and_scaling",
     "07_model_parallelism",
+    "08_split_weights",
     "09_asynchronous_sgd",
 )
 """The lectures that are held to the form, by the names of their scripts."""

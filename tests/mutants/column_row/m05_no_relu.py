@@ -1,0 +1,11 @@
+# class: C6
+# hint: no-relu
+from course_lib.collectives import allreduce_ring
+
+
+def column_row(comm, x, dy, columns, b1, rows, b2):
+    hidden = x @ columns.T + b1
+    y = allreduce_ring(comm, hidden @ rows.T) + b2
+    dhidden = dy @ rows
+    dx = allreduce_ring(comm, dhidden @ columns)
+    return {"y": y, "dx": dx}

@@ -1,0 +1,13 @@
+# class: C6
+# hint: mask-of-slope
+import numpy as np
+
+from course_lib.collectives import allreduce_ring
+
+
+def column_row(comm, x, dy, columns, b1, rows, b2):
+    hidden = np.maximum(x @ columns.T + b1, 0)
+    y = allreduce_ring(comm, hidden @ rows.T) + b2
+    dhidden = np.maximum(dy @ rows, 0)
+    dx = allreduce_ring(comm, dhidden @ columns)
+    return {"y": y, "dx": dx}

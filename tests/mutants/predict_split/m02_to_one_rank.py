@@ -1,0 +1,12 @@
+# class: B1
+# hint: to-one
+def predict_split(ranks, examples, n_in, hidden, n_out):
+    def ring(numbers):
+        return 2 * (ranks - 1) * numbers // ranks * 8
+
+    return {
+        "by_units": examples * (hidden + n_out) // ranks * 8,
+        "pair_forward": ring(examples * n_out),
+        "pair_backward": ring(examples * n_in),
+        "data_parallel": ring(n_in * hidden + hidden + hidden * n_out + n_out),
+    }

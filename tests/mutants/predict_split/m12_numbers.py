@@ -1,0 +1,12 @@
+# class: C3
+# hint: numbers
+def predict_split(ranks, examples, n_in, hidden, n_out):
+    def ring(numbers):
+        return 2 * (ranks - 1) * numbers // ranks
+
+    return {
+        "by_units": (ranks - 1) * examples * (hidden + n_out) // ranks,
+        "pair_forward": ring(examples * n_out),
+        "pair_backward": ring(examples * n_in),
+        "data_parallel": ring(n_in * hidden + hidden + hidden * n_out + n_out),
+    }
