@@ -22,6 +22,7 @@ from course_lib.viz import claim, explore, knob, predict, race, table, timeline
 
 SERVER = {0: "server"}
 TARGET = lecture_11.rules().target
+SLOWER = knob({"none": 1, "3 times as slow": 3, "10 times as slow": 10})
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 30 minutes</summary>
@@ -62,7 +63,7 @@ TARGET = lecture_11.rules().target
 # </details>
 
 # %%
-explore(lecture_11.rates_chart, momentum=[0.0, 0.5, 0.9])
+explore(lecture_11.rates_chart, momentum=knob([0.0, 0.5, 0.9], start=0.5))
 
 # %% [markdown]
 # A curve shows only rates with which a scheme arrives within twelve epochs. With momentum 0 and
@@ -118,7 +119,7 @@ even = lecture_11.near_runs(straggler=1)
 guess_even.compare(round(1e3 * lecture_11.reached(even["Downpour"], TARGET).time_s))
 
 # %%
-race(even, note="loss", target=TARGET, steps_per_epoch=lecture_11.per_epoch(),
+race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.per_epoch(),
      reference="one worker", title="Four workers, nobody slow")  # fmt: skip
 
 # %% [markdown]
@@ -127,7 +128,8 @@ race(even, note="loss", target=TARGET, steps_per_epoch=lecture_11.per_epoch(),
 # after 47 to 50 ms; Downpour needs 74. By *bytes* top-k arrives with less than half a megabyte, the
 # all-reduce with 12, Downpour with 25. By *epochs* the one worker is first: the smallest batch, and
 # nothing old. A flag marks the goal. (The loss is that over all images, looked at after every 128;
-# local SGD has one model only after each average.)
+# local SGD has one model only after each average. Where nobody is slow, the bound holds nobody up:
+# it is Downpour, number for number.)
 #
 # Downpour makes four times as many updates a second, and comes later: its gradients are more than
 # two updates old, which costs it the momentum.
@@ -165,7 +167,7 @@ timeline(lecture_11.first_gradients(straggler=10), roles=SERVER,
 
 # %%
 slow = lecture_11.near_runs(straggler=10)
-race(slow, note="loss", target=TARGET, steps_per_epoch=lecture_11.per_epoch(),
+race(slow, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.per_epoch(),
      reference="one worker", title="Four workers, one ten times as slow")  # fmt: skip
 
 # %% [markdown]
@@ -212,7 +214,7 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 
 # %%
 explore(lecture_11.trade_chart, workers=[4, 8],
-        straggler=knob([1, 3, 10], unit="× slower"))  # fmt: skip
+        straggler=SLOWER)  # fmt: skip
 
 # %% [markdown]
 # Where nobody is slow, not waiting gains next to nothing: 138,000 images a second against 134,000
@@ -296,7 +298,7 @@ table({
 
 # %%
 explore(
-    lecture_11.front_chart, workers=[4, 8], straggler=knob([1, 3, 10], unit="× slower"),
+    lecture_11.front_chart, workers=[4, 8], straggler=SLOWER,
     latency=knob([0.005, 0.02, 0.2, 1, 100], unit="ms", start=0.02),
     gbit=knob([0.01, 0.1, 1, 10, 100], label="bandwidth", unit="Gbit/s", start=10),
     every=knob([1, 8, 64], label="H of local SGD", start=8),
@@ -335,8 +337,8 @@ for every, is_there in ((8, False), (64, True)):
 # clock* (one stops its watch on the rank that is done first), *another goal* (a batch's loss in
 # place of all images').
 #
-# How much is it? Below, the straggler's race for the all-but-one server, by the clock of each rank:
-# the run ends when the last has ended.
+# How much is it? Below, six updates beside the straggler, and when the watch may be stopped: when
+# the model is there (the last update), when the first rank is done, and when the last one is.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: four ways to rig a race, 3 minutes</summary>
@@ -346,16 +348,14 @@ for every, is_there in ((8, False), (64, True)):
 # </details>
 
 # %%
-table({
-    name: {f"rank {rank}": f"{1e3 * end_s:.2f} ms" for rank, end_s in enumerate(ends)}
-    for name, ends in lecture_11.ends_by_rank(("parameter_server", "backup_workers")).items()
-})  # fmt: skip
+clocks = lecture_11.three_clocks(("parameter_server", "backup_workers"))
+table(clocks, units=dict.fromkeys(clocks["server"], "s"))
 
 # %% [markdown]
-# Six updates. Where all wait, ranks end together. Where nobody waits for the straggler, rank 0 has
-# its model long before rank 4 has finished the gradient that nobody wants any more. Which time is
-# right? That at which the *model* is there, here rank 0's. What matters is that the same moment is
-# taken for all.
+# Where all wait, the three are nearly one. Where nobody waits for the straggler, the model is there
+# a sixth earlier than the run is over: it still waits for a gradient that nobody wants any more.
+# Which time is right? That at which the *model* is there. What matters most is that the same moment
+# is taken for all.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two sites
@@ -382,7 +382,7 @@ every_step, rarely = (best("local_sgd", every=H, is_far=True).median("seconds") 
 guess_sites.compare(round(every_step / rarely, 1))
 
 # %%
-race(lecture_11.far_runs(), note="loss", target=TARGET, steps_per_epoch=23,
+race(lecture_11.far_runs(), note="loss", target=TARGET, y_log=True, steps_per_epoch=23,
      title="Two sites, an average after every H steps")  # fmt: skip
 
 # %% [markdown]

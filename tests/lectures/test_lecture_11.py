@@ -6,16 +6,18 @@ from dataclasses import replace
 import pytest
 
 from course_lib.lectures import lecture_11
-from course_lib.lectures.lecture_11 import NAMES, best, on_the_front, pace_of
+from course_lib.lectures.lecture_11 import NAMES, best, on_the_front
 
 
 @pytest.mark.parametrize("scheme", NAMES)
 @pytest.mark.parametrize("straggler", [1, 10])
 def test_a_dry_run_times_the_updates_is_what_was_measured(scheme, straggler):
     found = best(scheme, straggler=straggler)
-    pace = pace_of(found.case, 20e-6, 10.0)
-    assert found.median("updates") * pace.seconds == pytest.approx(found.median("seconds"), 0.03)
-    assert found.median("updates") * pace.n_bytes == pytest.approx(found.median("bytes"), 0.06)
+    told = lecture_11.priced(found, 20e-6, 10.0)
+    assert told.seconds == pytest.approx(found.median("seconds"), rel=0.03)
+    assert told.n_bytes == pytest.approx(found.median("bytes"), rel=0.06)
+    slower = lecture_11.priced(found, 1e-3, 10.0)
+    assert scheme == "serial" or slower.seconds > 1.1 * told.seconds
 
 
 def test_what_was_not_measured_is_refused():
@@ -24,6 +26,7 @@ def test_what_was_not_measured_is_refused():
     assert best("downpour", 8).median("seconds") == math.inf, "it is not there on most seeds"
 
 
+@pytest.mark.slow
 def test_a_kept_run_that_runs_again_is_the_same():
     kept = best("local_sgd")
     found = lecture_11.trained(kept.case, kept.rate, kept.momentum, 1, lecture_11.rules())
@@ -34,6 +37,7 @@ def test_a_kept_run_that_runs_again_is_the_same():
     assert other["updates"] != found["updates"]
 
 
+@pytest.mark.slow
 def test_a_race_notes_a_loss_for_each_update_and_gets_there_when_the_kept_run_did():
     made = lecture_11.near_runs(1, epochs=6, schemes=("data_parallel", "local_sgd"))
     for scheme in ("data_parallel", "local_sgd"):
@@ -63,7 +67,7 @@ def test_the_front_moves_with_the_network_and_with_the_straggler():
     assert "one worker alone is faster" in fronts[1, 100]
     assert len(set(fronts.values())) > 2
     with_every_step = lecture_11.front_chart(4, 1, 0.02, 10, 1, 24).chart["points"]
-    assert "local SGD" not in [name for name, *_ in with_every_step], "it is the all-reduce"
+    assert "local SGD" not in ", ".join(name for name, *_ in with_every_step), "all-reduce it is"
 
 
 def test_downpour_is_ahead_from_a_straggler_on_that_grows_with_the_latency():
@@ -82,11 +86,10 @@ def test_lines_of_equal_time_are_cut_at_the_edges_and_crosses_lie_at_their_time(
     for line in drawn["lines"]:
         assert line["y"][0] / line["x"][0] == pytest.approx(line["y"][1] / line["x"][1], rel=1e-3)
         assert drawn["y_range"][0] <= line["y"][0] < line["y"][1] <= drawn["y_range"][1]
-    for name, images_per_s, epochs in drawn["points"]:
-        if name in ("all-reduce", "Downpour"):
-            scheme = next(key for key, text in NAMES.items() if text == name)
-            seconds = epochs * lecture_11.rules().n_images / images_per_s
-            assert seconds == pytest.approx(best(scheme, 4, 10).median("seconds"), rel=0.04)
+    for names, images_per_s, epochs in drawn["points"]:
+        scheme = next(key for key, text in NAMES.items() if text == names.split(",")[0])
+        seconds = epochs * lecture_11.rules().n_images / images_per_s
+        assert seconds == pytest.approx(best(scheme, 4, 10).median("seconds"), rel=0.04)
 
 
 def test_rare_averages_win_until_their_steps_are_too_many():
@@ -95,7 +98,8 @@ def test_rare_averages_win_until_their_steps_are_too_many():
     assert needed[1] > 20 * needed[64] > 20 * needed[500]
     for every, seconds in needed.items():
         kept = best("local_sgd", every=every, is_far=True).median("seconds")
-        assert seconds == pytest.approx(kept, rel=1e-3)
+        assert seconds == pytest.approx(kept, rel=0.01), "an epoch's last batch is a smaller one"
+        assert 10 * 0.01 * needed[500] < 0.2, "one exchange more or less would be seen"
     near = lecture_11.every_chart(0.1, 10).chart["lines"][0]
     assert min(zip(near["y"], near["x"], strict=True))[1] == 8
 
@@ -105,10 +109,12 @@ def test_the_least_number_of_steps_is_rounded_up(exact, every):
     assert lecture_11.least_every(exact * 0.01, 0.01, 0.5) == every
 
 
-def test_who_waits_ends_together_and_a_straggler_that_nobody_waits_for_ends_later():
-    ends = lecture_11.ends_by_rank(("parameter_server", "backup_workers"))
-    assert ends["server"][4] == pytest.approx(ends["server"][0], rel=0.1)
-    assert ends["all but one"][4] < ends["server"][4] / 4
+def test_a_straggler_that_nobody_waits_for_ends_the_run_but_not_the_training():
+    rows = lecture_11.three_clocks(("parameter_server", "backup_workers"))
+    there, first, last = ([row[name] for row in rows.values()] for name in rows["server"])
+    assert last[0] == pytest.approx(there[0], rel=0.01)
+    assert last[1] > first[1] > 1.1 * there[1]
+    assert there[1] < there[0] / 5
 
 
 def test_two_sites_are_raced_at_their_own_rates():

@@ -13,13 +13,13 @@ from course_lib.lectures.lecture_11.racing import launched, trained
 from course_lib.lectures.lecture_11.rates import best_rates, rates_chart, trade_chart
 from course_lib.lectures.lecture_11.records import points_of, sent_in
 from course_lib.lectures.lecture_11.runs import (
-    ends_by_rank,
     first_gradients,
     near_runs,
     per_epoch,
     price_sheet,
     reached,
     run_again,
+    three_clocks,
 )
 from course_lib.lectures.lecture_11.sites import (
     N_BYTES,
@@ -42,7 +42,6 @@ __all__ = [
     "best",
     "best_rates",
     "dry",
-    "ends_by_rank",
     "every_chart",
     "far_runs",
     "first_gradients",
@@ -65,6 +64,7 @@ __all__ = [
     "run_again",
     "sent_in",
     "sites",
+    "three_clocks",
     "trade_chart",
     "trained",
     "when_nobody_waits_wins",

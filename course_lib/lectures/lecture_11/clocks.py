@@ -7,14 +7,14 @@ import numpy as np
 
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.network import Network
-from course_lib.lectures.lecture_11.cases import ASYNCHRONOUS, Case
+from course_lib.lectures.lecture_11.cases import ASYNCHRONOUS, SERVED, Case
 from course_lib.lectures.lecture_11.kept import Best, best, rules
 from course_lib.lectures.lecture_11.racing import MODEL, SCHEMES, options_of
 from course_lib.models.stand_in import StandIn
 from course_lib.trace.trace import Trace
 from course_lib.training import Plan
 
-__all__ = ["Pace", "Priced", "dry", "network_with", "pace_of", "priced", "takes_part"]
+__all__ = ["Pace", "Priced", "dry", "ended", "network_with", "pace_of", "priced", "takes_part"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,10 @@ class Priced:
 
     @property
     def n_bytes(self) -> float:
-        """Of all ranks, until the target."""
-        return self.best.median("updates") * self.pace.n_bytes
+        """Of all ranks, until the target, with the first broadcast where there is no server."""
+        case = self.best.case
+        told = 0 if case.scheme in SERVED else 8 * MODEL.n_parameters * (case.workers - 1)
+        return told + self.best.median("updates") * self.pace.n_bytes
 
     @property
     def images_per_s(self) -> float:
@@ -190,3 +192,24 @@ def dry(case: Case, n_updates: int, network: Network) -> Trace:
         partial(SCHEMES[case.scheme], **options_of(case)), model, *examples,
         Plan(batch_size=case.batch), workers=case.ranks, backend="simulated", network=network,
     ).trace  # fmt: skip
+
+
+def ended(trace: Trace) -> list[float]:
+    """Say when each rank was done: with its last computation, or the last message to it.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a whole run.
+
+    Returns
+    -------
+    list of float
+        Seconds by rank.
+    """
+    last = [0.0] * trace.size
+    for span in trace.computes:
+        last[span.rank] = max(last[span.rank], span.end_s)
+    for message in trace.messages:
+        last[message.dst] = max(last[message.dst], message.received_s or 0.0)
+    return last

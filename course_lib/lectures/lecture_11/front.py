@@ -7,9 +7,9 @@ from course_lib.lectures.lecture_11.clocks import Priced, priced, takes_part
 from course_lib.lectures.lecture_11.kept import NAMES, best
 from course_lib.viz import Chart, chart, table
 
-__all__ = ["front_chart", "on_the_front", "prices", "when_nobody_waits_wins"]
+__all__ = ["front_chart", "on_the_front", "prices", "together", "when_nobody_waits_wins"]
 
-_X, _Y = (0.01, 1000.0), (0.1, 100.0)
+_X, _Y = (0.01, 200.0), (0.1, 100.0)
 _SHOWN = ("data_parallel", "backup_workers", "bounded_staleness", "downpour", "local_sgd",
           "compressed")  # fmt: skip
 
@@ -69,6 +69,37 @@ def on_the_front(places: Mapping[str, tuple[float, float]]) -> list[str]:
     return sorted(front, key=there.__getitem__)
 
 
+def together(places: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Give places that lie nearly on each other one name, so that it can be read.
+
+    Parameters
+    ----------
+    places : dict of str to (float, float)
+        Two costs by name; who has an infinite one is left out.
+
+    Returns
+    -------
+    dict of str to (float, float)
+        The names of all within a tenth of the first of them, and where that one lies.
+
+    Examples
+    --------
+    >>> together({"a": (1.0, 5.0), "b": (2.0, 5.0), "c": (1.05, 4.9)})
+    {'a, c': (1.0, 5.0), 'b': (2.0, 5.0)}
+    """
+    groups: list[tuple[list[str], tuple[float, float]]] = []
+    for name, place in places.items():
+        if not math.isfinite(sum(place)):
+            continue
+        for names, first in groups:
+            if all(abs(math.log(a / b)) < 0.1 for a, b in zip(place, first, strict=True)):
+                names.append(name)
+                break
+        else:
+            groups.append(([name], place))
+    return {", ".join(names): first for names, first in groups}
+
+
 def front_chart(
     workers: int, straggler: float, latency: float, gbit: float, every: int, sent: int
 ) -> Chart:
@@ -108,7 +139,7 @@ def front_chart(
     return chart(
         {"Pareto front": _steps([places[name] for name in front]),
          "one worker alone, no bytes": [(alone_s, _Y[0]), (alone_s, _Y[1])]},
-        points={name: place for name, place in places.items() if math.isfinite(place[0])},
+        points=together(places),
         x_log=True, y_log=True, x_range=_X, y_range=_Y, reference="one worker alone, no bytes",
         x_label="seconds to the target", y_label="MB sent until then", below=table(rows),
         said=f"First: {fastest}, {compared}. On the front: {', '.join(front)}.",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from course_lib.lectures.lecture_11.clocks import pace_of, priced, takes_part
+from course_lib.lectures.lecture_11.front import together
 from course_lib.lectures.lecture_11.kept import NAMES, best, grid, rules
 from course_lib.viz import Chart, Table, chart, table
 
@@ -15,7 +16,7 @@ LATENCY_S, GBIT = 20e-6, 10.0
 _TUNED = ("data_parallel", "backup_workers", "downpour", "local_sgd")
 _TRADED = ("serial", "data_parallel", "parameter_server", "backup_workers", "bounded_staleness",
            "downpour", "local_sgd", "compressed")  # fmt: skip
-_X, _Y = (1e4, 1e6), (2.0, 16.0)
+_X, _Y = (1e4, 5e5), (3.0, 12.0)
 _MS = (25, 50, 100, 200, 400)
 
 
@@ -103,10 +104,10 @@ def trade_chart(workers: int, straggler: float) -> Chart:
         }
         for name, one in found.items()
     }  # fmt: skip
-    lines = {f"{ms} ms": [(x, ms / 1e3 * x / n_images) for x in (_X[0], 1e5, _X[1])] for ms in _MS}
+    lines = {f"{ms} ms": [(x, ms / 1e3 * x / n_images) for x in _X] for ms in _MS}
     return chart(
         {name: _within(line) for name, line in lines.items()},
-        points={name: place for name, place in places.items() if math.isfinite(place[1])},
+        points=together(places),
         x_log=True, y_log=True, x_range=_X, y_range=_Y, below=table(rows),
         x_label="images a second: throughput", y_label="epochs to the target",
     )  # fmt: skip

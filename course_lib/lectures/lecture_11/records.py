@@ -5,7 +5,7 @@ import itertools
 from typing import Any
 
 from course_lib.comm.result import Result
-from course_lib.lectures.lecture_11.clocks import dry, network_with, pace_of
+from course_lib.lectures.lecture_11.clocks import dry, ended, network_with, pace_of
 from course_lib.lectures.lecture_11.kept import NAMES, best, grid, rules
 
 __all__ = ["points_of", "sent_in"]
@@ -62,9 +62,8 @@ def sent_in() -> list[dict[str, Any]]:
         there = {rate: seconds for rate, seconds in tried.items() if seconds is not None}
         rate = planted.get("rate", min(there, key=there.__getitem__))
         trace = dry(case, 60, network_with(_LATENCY_S, _GBIT, _STRAGGLER, case.ranks))
-        ends = [max(s.end_s for s in trace.computes if s.rank == r) for r in range(case.ranks)]
         longer = best(scheme, straggler=_STRAGGLER).median("updates") / 60
-        ended_s = [round(longer * end_s, 5) for end_s in ends]
+        ended_s = [round(longer * end_s, 5) for end_s in ended(trace)]
         records.append({
             "scheme": NAMES[scheme], "tried": tried, "rate": rate,
             "first_loss": planted.get("first_loss", 2.3),

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from course_lib.comm.result import Result
-from course_lib.lectures.lecture_11.clocks import dry, network_with
+from course_lib.lectures.lecture_11.clocks import dry, ended, network_with
 from course_lib.lectures.lecture_11.kept import NAMES, Best, best, rules
 from course_lib.lectures.lecture_11.racing import launched
 from course_lib.trace.events import Note
 from course_lib.trace.trace import Trace
 from course_lib.viz import Table, table
 
-__all__ = ["RACED", "ends_by_rank", "first_gradients", "near_runs", "per_epoch", "price_sheet",
-           "reached", "run_again"]  # fmt: skip
+__all__ = ["RACED", "first_gradients", "near_runs", "per_epoch", "price_sheet",
+           "reached", "run_again", "three_clocks"]  # fmt: skip
 
 RACED = ("serial", "data_parallel", "backup_workers", "bounded_staleness", "downpour",
          "local_sgd", "compressed")  # fmt: skip
@@ -96,8 +96,8 @@ def reached(made: Result, target: float) -> Note:
     raise ValueError(f"target must be a loss that the run gets down to, got {target:g}")
 
 
-def ends_by_rank(schemes: Sequence[str], straggler: float = 10.0) -> dict[str, list[float]]:
-    """Say when each rank has ended a training of six updates.
+def three_clocks(schemes: Sequence[str], straggler: float = 10.0) -> dict[str, dict[str, float]]:
+    """Stop the time of six updates at three moments.
 
     Parameters
     ----------
@@ -108,17 +108,19 @@ def ends_by_rank(schemes: Sequence[str], straggler: float = 10.0) -> dict[str, l
 
     Returns
     -------
-    dict of str to list of float
-        Seconds by rank, by what ``NAMES`` calls the scheme.
+    dict of dict of str to float
+        By what ``NAMES`` calls a scheme the seconds until the last update, until the first rank is
+        done, and until the last one is.
     """
     found = {}
     for scheme in schemes:
         case = best(scheme, 4, straggler).case
         trace = dry(case, 6, network_with(20e-6, 10.0, straggler, case.ranks))
-        found[NAMES[scheme]] = [
-            max(span.end_s for span in trace.computes if span.rank == rank)
-            for rank in range(case.ranks)
-        ]
+        ends = ended(trace)
+        found[NAMES[scheme]] = {
+            "the model is there": max(s.end_s for s in trace.computes if s.label == "update"),
+            "the first rank is done": min(ends), "the last rank is done": max(ends),
+        }  # fmt: skip
     return found
 
 
