@@ -368,7 +368,8 @@ what_is_unfair(records)
 # `factor` times as long. Whoever waits, for all or for all but one, needs `n_sync` updates to the
 # goal. Whoever does not, needs `n_async`, one for each gradient; each worker goes on at its own
 # pace, and a push is answered with the next parameters.
-#
+
+# %% [markdown]
 # **Spec:** the mean time of an update times how many there are; for the third, updates a
 # microsecond add up over the workers. The check races: it runs each scheme beside such a straggler.
 # **Budget:** no messages.

@@ -130,7 +130,8 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 # nothing old. A flag marks the goal. (The loss is that over all images, looked at after every 128;
 # local SGD has one model only after each average. Where nobody is slow, the bound holds nobody up:
 # it is Downpour, number for number.)
-#
+
+# %% [markdown]
 # Downpour makes four times as many updates a second, and comes later: its gradients are more than
 # two updates old, which costs it the momentum.
 

@@ -54,56 +54,67 @@ class PredictWinner(PredictTask):
     def alternatives(self, *numbers: int) -> Mapping[str, Sequence[Alternative]]:
         """Know the usual mistakes."""
         P, g, m, f, sync, asynchronous = numbers
-        fast, slow = 2 * m + g, 2 * m + f * g
-        twice = "parameters come and a gradient goes: two messages a turn"
-        whose = "n_sync updates: those who wait need as many"
-        at_once = "the workers compute at the same time"
         measured = self.measure(*numbers)
         times = [measured[name] for name in ("all_us", "but_one_us", "nobody_us")]
         return {
-            "all_us": [
-                ("two-messages", twice, sync * (m + f * g)),
-                ("two-messages", twice, sync * f * g),
-                ("slowest", "all wait for the slowest", sync * fast),
-                ("slowest", "not the mean of the workers: the slowest",
-                 sync * ((P - 1) * fast + slow) / P),
-                ("network-as-ever", "only the gradient takes longer; its messages do not",
-                 sync * f * fast),
-                ("whose-updates", whose, asynchronous * slow),
-                ("one-by-one", at_once, sync * ((P - 1) * fast + slow)),
-            ],
+            "all_us": _of_who_waits_for_all(P, g, m, f, sync, asynchronous),
             "but_one_us": [
-                ("not-for-the-last", "no step waits for the straggler", sync * slow),
-                ("two-messages", twice, sync * (m + g)),
-                ("two-messages", twice, sync * g),
-                ("whose-updates", whose, asynchronous * fast),
-                ("one-by-one", at_once, sync * fast * (P - 1)),
+                ("not-for-the-last", "no step waits for the straggler", sync * (2 * m + f * g)),
+                ("two-messages", _TWICE, sync * (m + g)),
+                ("two-messages", _TWICE, sync * g),
+                ("whose-updates", _WHOSE, asynchronous * (2 * m + g)),
+                ("one-by-one", _AT_ONCE, sync * (2 * m + g) * (P - 1)),
             ],
             "nobody_us": [
-                ("slow-one-too", "the straggler pushes more rarely than the others",
-                 asynchronous * fast / P),
-                ("slow-one-too", "the straggler pushes, too, if rarely",
-                 asynchronous * fast / (P - 1)),
-                ("add-the-rates", "add up how many updates a microsecond each worker makes: rates "
-                 "add, times do not", asynchronous * ((P - 1) * fast + slow) / P / P),
-                ("add-the-rates", "all push at the same time, each at its pace",
-                 asynchronous * ((P - 1) * fast + slow) / P),
-                ("nobody-waits", "nobody waits for the slowest here", asynchronous * slow / P),
-                ("two-messages", twice, asynchronous / ((P - 1) / (m + g) + 1 / (m + f * g))),
-                ("two-messages", twice, asynchronous / ((P - 1) / g + 1 / (f * g))),
+                *_of_who_does_not_wait(P, g, m, f, asynchronous),
                 ("whose-updates", "n_async updates: old gradients need more of them",
                  times[2] * sync / asynchronous),
-                ("one-by-one", "each gradient is an update here, of whichever worker",
-                 asynchronous * fast),
             ],
             "first": [
-                ("of-equals", "of equal times the smaller number",
-                 2 - _first(times[::-1])),
+                ("of-equals", "of equal times the smaller number", 2 - _first(times[::-1])),
                 ("least", "the least time is first, not the most", _first([-t for t in times])),
                 ("from-zero", "the first of the three has number 0", measured["first"] + 1),
                 ("least", "compare the three times, not the updates", int(sync > asynchronous) * 2),
             ],
         }  # fmt: skip
+
+
+_TWICE = "parameters come and a gradient goes: two messages a turn"
+_WHOSE = "n_sync updates: those who wait need as many"
+_AT_ONCE = "the workers compute at the same time"
+
+
+def _of_who_waits_for_all(
+    P: int, g: int, m: int, f: int, sync: int, asynchronous: int
+) -> list[Alternative]:
+    fast, slow = 2 * m + g, 2 * m + f * g
+    return [
+        ("two-messages", _TWICE, sync * (m + f * g)),
+        ("two-messages", _TWICE, sync * f * g),
+        ("slowest", "all wait for the slowest", sync * fast),
+        ("slowest", "not the mean of the workers: the slowest",
+         sync * ((P - 1) * fast + slow) / P),
+        ("network-as-ever", "only the gradient takes longer; its messages do not",
+         sync * f * fast),
+        ("whose-updates", _WHOSE, asynchronous * slow),
+        ("one-by-one", _AT_ONCE, sync * ((P - 1) * fast + slow)),
+    ]  # fmt: skip
+
+
+def _of_who_does_not_wait(P: int, g: int, m: int, f: int, updates: int) -> list[Alternative]:
+    fast, slow = 2 * m + g, 2 * m + f * g
+    return [
+        ("slow-one-too", "the straggler pushes more rarely than the others", updates * fast / P),
+        ("slow-one-too", "the straggler pushes, too, if rarely", updates * fast / (P - 1)),
+        ("add-the-rates", "add up how many updates a microsecond each worker makes: rates add, "
+         "times do not", updates * ((P - 1) * fast + slow) / P / P),
+        ("add-the-rates", "all push at the same time, each at its pace",
+         updates * ((P - 1) * fast + slow) / P),
+        ("nobody-waits", "nobody waits for the slowest here", updates * slow / P),
+        ("two-messages", _TWICE, updates / ((P - 1) / (m + g) + 1 / (m + f * g))),
+        ("two-messages", _TWICE, updates / ((P - 1) / g + 1 / (f * g))),
+        ("one-by-one", "each gradient is an update here, of whichever worker", updates * fast),
+    ]  # fmt: skip
 
 
 def _first(times: Iterable[float]) -> int:

@@ -82,8 +82,10 @@ class Case:
 
         Parameters
         ----------
-        rate, momentum, seed
+        rate, momentum : float
             Of the training.
+        seed : int
+            Of the first parameters and the order of the images.
         rules : Rules
             How many epochs.
 

@@ -97,12 +97,16 @@ def takes_part(scheme: str, workers: int, straggler: float, every: int, sent: in
 
     Parameters
     ----------
-    scheme, workers, sent
-        As for ``kept.best``.
+    scheme : str
+        One of ``NAMES``.
+    workers : {4, 8}
+        How many.
     straggler : {1.0, 3.0, 10.0}
         How many times longer the last worker computes.
     every : {1, 8, 64}
         H; with 1 local SGD is the all-reduce, and with 64 it was measured over two sites.
+    sent : {24, 241}
+        How many numbers of a gradient top-k sends.
 
     Returns
     -------

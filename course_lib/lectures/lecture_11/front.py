@@ -107,10 +107,16 @@ def front_chart(
 
     Parameters
     ----------
-    workers, straggler, gbit, every, sent
-        As for ``prices``.
-    latency : float
-        In milliseconds.
+    workers : {4, 8}
+        How many.
+    straggler : {1.0, 3.0, 10.0}
+        How many times longer the last one computes.
+    latency, gbit : float
+        Of the network, in milliseconds and gigabits a second.
+    every : {1, 8, 64}
+        H of local SGD.
+    sent : {24, 241}
+        How many numbers of a gradient top-k sends.
 
     Returns
     -------

@@ -75,6 +75,15 @@ class Watch:
         self.seen = Seen(math.inf)
 
     def look(self, w: Any, updates: int) -> None:
+        """Compute the loss over all examples; remember when it was first low enough.
+
+        Parameters
+        ----------
+        w : array
+            The model.
+        updates : int
+            After how many.
+        """
         loss = MODEL.loss(w, data(self.rules.n_images)[:2])
         self.seen = self.seen._replace(loss=loss)
         if not loss < DIVERGED:
@@ -168,8 +177,14 @@ def trained(
     ----------
     case : Case
         Who trains, and where.
-    rate, momentum, seed, rules, is_whole
-        As in ``launched``.
+    rate, momentum : float
+        Of the training.
+    seed : int
+        Of its plan.
+    rules : Rules
+        What is the same for all.
+    is_whole : bool, default: False
+        Whether it goes on to the last epoch.
 
     Returns
     -------
