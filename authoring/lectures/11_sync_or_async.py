@@ -8,7 +8,7 @@
 # - say from latency, bandwidth and the straggler which scheme comes first, and how rarely two
 #   sites may talk
 #
-# Part 1 takes 13 minutes, part 2 takes 16; plan twice that if you try everything. Needs: one
+# Part 1 takes 12 minutes, part 2 takes 15; plan twice that if you try everything. Needs: one
 # process, no GPU. You should know the schemes of [lecture 09](09_asynchronous_sgd.ipynb). Then: the
 # [exercises](../exercises/11_sync_or_async.ipynb). Lecture 10 (to come) takes away the locks.
 
@@ -27,7 +27,7 @@ SLOWER = knob({"none": 1, "3 times as slow": 3, "10 times as slow": 10})
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 30 minutes</summary>
 #
-# Run all cells before class (half a minute). Part 1 is 13 minutes, part 2 is 16. To be shorter,
+# Run all cells before class (half a minute). Part 1 is 12 minutes, part 2 is 15. To be shorter,
 # leave out "Four ways to rig a race".
 #
 # Before anything runs: a show of hands, synchronous or asynchronous? Write the count on the board.
@@ -44,7 +44,7 @@ SLOWER = knob({"none": 1, "3 times as slow": 3, "10 times as slow": 10})
 # ## One rate for all?
 #
 # The track: a perceptron (64-32-10, 2,410 parameters) and 1,437 digits. A worker takes 16 images
-# for a gradient, 0.32 ms. Ten-gigabit Ethernet, 20 µs. The goal is a loss of 0.1 over all images.
+# for a gradient, 0.32 ms. Ten-gigabit Ethernet, 20 µs. The target is a loss of 0.1 over all images.
 # All in virtual time: the same on every computer.
 #
 # On the track: *all-reduce* (all wait for all), *all but one* (a server takes the first three of
@@ -100,7 +100,8 @@ assert (again["updates"], again["seconds"]) == (kept["updates"], kept["seconds"]
 #
 # Four workers, all equally fast; seed 5, whose times are the medians. In Downpour every gradient of
 # 16 images is an update, in the all-reduce one update takes four of them. Downpour makes 4.1 times
-# as many updates a second. The all-reduce needs 48 ms to the goal. What do you expect of Downpour?
+# as many updates a second. The all-reduce needs 48 ms to the target. What do you expect of
+# Downpour?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: four clocks, 4 minutes</summary>
@@ -111,7 +112,7 @@ assert (again["updates"], again["seconds"]) == (kept["updates"], kept["seconds"]
 # </details>
 
 # %%
-guess_even = predict("Nobody is slow: Downpour reaches the goal after", "ms")
+guess_even = predict("Nobody is slow: Downpour reaches the target after", "ms")
 guess_even
 
 # %%
@@ -127,9 +128,9 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 # Downpour is last: an update of one gradient is worth less. By *time* four arrive nearly together,
 # after 47 to 50 ms; Downpour needs 74. By *bytes* top-k arrives with less than half a megabyte, the
 # all-reduce with 12, Downpour with 25. By *epochs* the one worker is first: the smallest batch, and
-# nothing old. A flag marks the goal. (The loss is that over all images, looked at after every 128;
-# local SGD has one model only after each average. Where nobody is slow, the bound holds nobody up:
-# it is Downpour, number for number.)
+# nothing old. A flag marks the target. (The loss is that over all images, looked at after every
+# 128; local SGD has one model only after each average. Where nobody is slow, the bound holds nobody
+# up: it is Downpour, number for number.)
 
 # %% [markdown]
 # Downpour makes four times as many updates a second, and comes later: its gradients are more than
@@ -140,7 +141,7 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 #
 # Now the last worker needs ten times as long for a gradient: 3.2 ms instead of 0.32. An update of
 # the all-reduce took 0.48 ms: 0.32 for the gradient, 0.15 for the network, and a little for the
-# update. How many times as long does the all-reduce take to the goal?
+# update. How many times as long does the all-reduce take to the target?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: one is slow, 4 minutes</summary>
@@ -172,9 +173,9 @@ race(slow, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
      reference="one worker", title="Four workers, one ten times as slow")  # fmt: skip
 
 # %% [markdown]
-# By *updates* nothing has changed for those who wait. By *time* they are now behind the one worker
-# alone. Downpour has not noticed. The bound goes at the straggler's pace. And who waits for all but
-# one is first: it has no old gradients, and no straggler.
+# By *updates* nothing has changed for those who wait for all. By *time* they are now behind the one
+# worker alone. Downpour has not noticed. The bound goes at the straggler's pace. And who waits for
+# all but one is first: it has no old gradients, and no straggler.
 
 # %% tags=["how-we-know"]
 # How we know: kept medians; runs of this notebook are the kept ones
@@ -195,15 +196,15 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Consistency against throughput
 #
-# The time to the goal is a quotient:
+# The time to the target is a quotient:
 #
 # $$\text{seconds} = \frac{\text{images needed}}{\text{images a second}}
 # = \frac{\text{epochs} \times 1437}{\text{throughput}}$$
 #
-# Not waiting raises the throughput. It also makes gradients old, replicas different, or sums rough:
-# *consistency* is lost, and more epochs are needed. Below, each scheme at its own best rate is a
-# cross. Lines join equal times: lower and to the right is faster. Before you move the straggler to
-# 10: which crosses will move, and in which direction?
+# Not waiting can raise the throughput. It also makes gradients old, replicas different, or sums
+# rough: *consistency* is lost, and more epochs are needed. Below, each scheme at its own best rate
+# is a cross. Lines join equal times: lower and to the right is faster. Before you move the
+# straggler to 10: which crosses will move, and in which direction?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: consistency against throughput, 4 minutes</summary>
@@ -221,8 +222,8 @@ explore(lecture_11.trade_chart, workers=[4, 8],
 # Where nobody is slow, not waiting gains next to nothing: 138,000 images a second against 134,000
 # (all of Downpour's messages go through one NIC), for 7.3 epochs instead of 4.4. A straggler of 10:
 # who waits for all falls to 19,000, at unchanged height; Downpour keeps 109,000. With eight workers
-# its gradients are six updates old, and if nobody is slow twelve epochs are not enough for it. It
-# is local SGD that has throughput in both: its average is rare.
+# its gradients are six updates old, and if nobody is slow twelve epochs are not enough for it. The
+# highest throughput, where nobody is slow, is local SGD's: its averages are rare.
 
 # %%
 claim("4.8")
@@ -246,13 +247,13 @@ assert best("downpour", 8).n_there == 0
 #
 # Between "nobody is slow" (the all-reduce is ahead of Downpour) and "ten times" (far behind) they
 # must be equal. An update of the all-reduce: one gradient of the slowest and 0.15 ms of network. It
-# needs 102 of them, Downpour 76 ms in all, hardly dependent on the straggler. How many times as
-# slow must the slowest be?
+# needs 102 of them, Downpour some 75 ms in all, hardly dependent on the straggler. How many times
+# as slow must the slowest be?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: from which straggler on, 5 minutes</summary>
 #
-# On the board: 102 (0.32 f + 0.15) = 76, so f = 1.8. Then change one number: a latency of 1 ms
+# On the board: 102 (0.32 f + 0.15) = 75, so f = 1.8. Then change one number: a latency of 1 ms
 # instead of 20 µs. Six messages, one after the other, are in the ring of four: the network's part
 # is 6 ms, and Downpour's fetch and push are slower, too. The table's numbers then surprise.
 # </details>
@@ -282,8 +283,8 @@ table({
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## There is no winner without a network
 #
-# Two costs now: seconds and bytes until the goal. A scheme is on the *Pareto front* if no other has
-# less of one and not more of the other. Whoever is not on it, nobody should choose. Try:
+# Two costs now: seconds and bytes until the target. A scheme is on the *Pareto front* if no other
+# has less of one and not more of the other. Whoever is not on it, nobody should choose. Try:
 #
 # 1. Here top-k only saves bytes. Find a network on which it is the fastest.
 # 2. The straggler at 10: local SGD is not on the front. Bring it back.
@@ -307,7 +308,7 @@ explore(
 )  # fmt: skip
 
 # %% [markdown]
-# How this is computed: the updates to the goal are the kept ones, measured by training. What an
+# How this is computed: the updates to the target are the kept ones, measured by training. What an
 # update takes is a *dry run* on your network: the scheme's real messages, nothing learned. Where
 # all wait for all, that is exact, since neither network nor straggler changes what they compute.
 # For Downpour and the bound it is an approximation: a slow network makes gradients a little older
@@ -335,7 +336,7 @@ for every, is_there in ((8, False), (64, True)):
 #
 # A race can be true in every number and still unfair. You have seen the first way, a rate that
 # suits one. Three more: a *warm start* (one begins with a model that is trained a little), *another
-# clock* (one stops its watch on the rank that is done first), *another goal* (a batch's loss in
+# clock* (one stops its watch on the rank that is done first), *another target* (a batch's loss in
 # place of all images').
 #
 # How much is it? Below, six updates beside the straggler, and when the watch may be stopped: when
@@ -358,24 +359,31 @@ table(clocks, units=dict.fromkeys(clocks["server"], "s"))
 # Which time is right? That at which the *model* is there. What matters most is that the same moment
 # is taken for all.
 
+# %% tags=["how-we-know"]
+# How we know: a sixth of the run, where nobody waits for the straggler; nothing, where all do
+last = {name: row["the last rank is done"] / row["the model is there"] - 1
+        for name, row in clocks.items()}  # fmt: skip
+assert last["server"] < 0.01
+assert 1 / 7 < 1 - 1 / (1 + last["all but one"]) < 1 / 5
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two sites
 #
 # Two workers here, two there, 100 ms and 1 Gbit/s between them. A step takes 0.33 ms. An average of
-# all four models waits twice for the slow link: 200 ms. An average after every step is 100 % of the
-# time waiting, nearly. After 64 steps there are 64 times fewer averages; but replicas drift apart
+# all four models waits twice for the slow link: 200 ms. With an average after every step nearly all
+# of the time is waiting. After 64 steps there are 64 times fewer averages; but replicas drift apart
 # in between, so more steps are needed (192 instead of 100). How many times as fast is it?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: two sites, 5 minutes</summary>
 #
 # 100 averages against 3: 33 times, less the longer computing and the first broadcast. In the
-# explorer set the latency to 1 ms: H = 8 is enough. Ask why the curve of H = 500 does not matter
-# for the seconds any more, and what it still saves: bytes.
+# explorer set the latency to 1 ms: after H = 64 the curve turns up. Ask why H = 500 costs seconds
+# there, and what it still saves: bytes.
 # </details>
 
 # %%
-guess_sites = predict("H = 64 in place of H = 1: the goal comes", "times as early")
+guess_sites = predict("H = 64 in place of H = 1: the target comes", "times as early")
 guess_sites
 
 # %%
@@ -388,14 +396,14 @@ race(lecture_11.far_runs(), note="loss", target=TARGET, y_log=True, steps_per_ep
 
 # %% [markdown]
 # By *updates* the rare averages are behind: each replica goes its own way for a while. By *time*
-# and *bytes* nobody else is in sight. How rarely may one average? So that a part $e$ of the time is
-# computing:
+# and *bytes* H = 64 is alone in front. How rarely may one average? So that a part $e$ of the time
+# is computing:
 #
 # $$\frac{H\,t_\text{step}}{H\,t_\text{step} + t_\text{average}} \ge e
 # \quad\Rightarrow\quad H \ge \frac{e}{1-e}\,\frac{t_\text{average}}{t_\text{step}}$$
 #
-# The left side knows the network, and nothing of learning. Move the sliders: where do both say the
-# same H?
+# This formula knows the network, and nothing of learning. Move the sliders: where does it say, for
+# 90 %, the H that is the fastest of the four?
 
 # %%
 explore(lecture_11.every_chart,
@@ -404,7 +412,7 @@ explore(lecture_11.every_chart,
                   start=1))  # fmt: skip
 
 # %% [markdown]
-# At 1 ms both say about 64; at 0.1 ms and 10 Gbit/s both say 8. With 100 ms, 90 % would need an H
+# At 1 ms it is about 64; at 0.1 ms and 10 Gbit/s it is 8. With 100 ms, 90 % would need an H
 # of thousands, more steps than this training has; H = 500 has a single average, and is the fastest
 # of the four with five times the steps. A large model is kinder: its step takes a second, not a
 # third of a millisecond, so H is some dozens or hundreds, and those who train over continents take
@@ -434,7 +442,8 @@ for latency, gbit, every in ((1, 1, 64), (0.1, 10, 8), (100, 1, 500)):
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet, 3 minutes</summary>
 #
-# Point at the spread: lowest to highest of five seeds is a factor of 1.2 to 2. Differences below
+# Point at the spread: lowest to highest of five seeds is a factor of 1.2 to 2.5. Differences
+# below
 # that are no differences. Then the second show of hands: synchronous or asynchronous?
 # </details>
 
@@ -445,25 +454,27 @@ lecture_11.price_sheet(straggler=10)
 claim("4.11")
 
 # %% [markdown]
-# What has become of the quarrel: large language models are trained *synchronously*, on clusters
-# whose computers are alike, with spare ones for those that fail. Nobody waits where times differ by
-# nature: in reinforcement learning, whose games end when they end; in recommenders, whose tables
-# are sparse; between sites, in a mild form, by averages that are rare.
+# (The claim's cell races two schemes; the sheet has eight, and there the server that waits for all
+# but one is ahead of both.) What has become of the quarrel: large language models are trained
+# *synchronously*, on clusters whose computers are alike, with spare ones for those that fail.
+# Nobody waits where times differ by nature: in reinforcement learning, whose games end when they
+# end; in recommenders, whose tables are sparse; between sites, in a mild form, by averages that are
+# rare.
 
 # %%
 table({
     "alike, fast network": {"begin with": "all-reduce", "because": "nobody is waited for"},
     "one or two always late": {"begin with": "all but one", "because": "no old gradients"},
     "times differ, each time another": {"begin with": "bounded, Downpour",
-                                        "because": "throughput, at a lower rate"},
+                                        "because": "throughput, at a lower rate (09)"},
     "little bandwidth": {"begin with": "top-k, local SGD", "because": "fewer bytes"},
     "much latency": {"begin with": "local SGD, DiLoCo", "because": "fewer averages"},
     "tiny model": {"begin with": "one worker", "because": "no network at all"},
 })  # fmt: skip
 
 # %% [markdown]
-# **What this does not say.** A tiny model on a tiny task, one goal, a constant rate. Each best was
-# found on one seed, and rates on the grid lie a factor of 2 apart. Workers' times do not vary,
+# **What this does not say.** A tiny model on a tiny task, one target, a constant rate. Each best
+# was found on one seed, and rates on the grid lie a factor of 2 apart. Workers' times do not vary,
 # which is kind to those who wait. All of it is in `docs/quarrel.md`, with the grids.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -516,7 +527,7 @@ table({
 # %% [markdown]
 # ## What to remember
 #
-# - A race is fair if each scheme has its own best rate, the same goal, the same start and the same
+# - A race is fair if each scheme has its own best rate, and all have the same target, start and
 #   clock; one rate for all chooses the winner.
 # - Seconds are images needed by images a second. Not waiting raises the one and the other: which
 #   wins is a question of the straggler, and of the network.

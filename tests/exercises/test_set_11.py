@@ -58,7 +58,7 @@ def test_what_is_planted_in_a_record_is_what_the_rules_find(secret: int) -> None
         for record, plants in zip(records, case.settings["plants"], strict=True):
             due = {"untuned"} & {"untuned" * (("not best" in plants) or ("at the end" in plants))}
             due |= {p for p in plants if p in REASONS}
-            everywhere = {p for p in ("warm start", "easier goal")
+            everywhere = {p for p in ("warm start", "easier target")
                           if all(p in others for others in case.settings["plants"])}  # fmt: skip
             assert set(told.get(record["scheme"], [])) == due - everywhere
 
@@ -68,5 +68,5 @@ def test_what_was_sent_in_is_unfair_in_every_way(solutions: dict[str, Any]) -> N
     assert found == {
         "all-reduce": ["untuned"],
         "Downpour": ["warm start", "another clock"],
-        "local SGD": ["untuned", "easier goal"],
+        "local SGD": ["untuned", "easier target"],
     }

@@ -19,7 +19,7 @@ __all__ = ["TASK"]
 
 
 class PredictWinner(PredictTask):
-    """The times of three schemes to a goal, and the first."""
+    """The times of three schemes to a target, and the first."""
 
     name = "predict_winner"
     title = "Predict which scheme wins beside a straggler, then race."

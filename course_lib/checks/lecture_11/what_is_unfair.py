@@ -8,7 +8,7 @@ from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 
 __all__ = ["REASONS", "TASK"]
 
-REASONS = ("untuned", "warm start", "another clock", "easier goal")
+REASONS = ("untuned", "warm start", "another clock", "easier target")
 
 Record = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ class WhatIsUnfair(Task):
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Apply the four rules."""
-        return [_told(arguments[0][0], _untuned, _warm, _clock, _goal)]
+        return [_told(arguments[0][0], _untuned, _warm, _clock, _target)]
 
     def price(self, case: Case) -> Price:
         """Cost nothing."""
@@ -56,26 +56,26 @@ class WhatIsUnfair(Task):
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         (records,) = arguments[0]
-        right = _told(records, _untuned, _warm, _clock, _goal)
+        right = _told(records, _untuned, _warm, _clock, _target)
         for hint_id, text, rules in (
             ("at-the-end", "the best of the rates tried is no proof if it is the smallest or the "
-             "largest of them: beyond it may be a better one", (_not_best, _warm, _clock, _goal)),
+             "largest of them: beyond it may be a better one", (_not_best, _warm, _clock, _target)),
             ("best-of-tried", "a rate in the middle of the grid need not be its best: compare "
-             "seconds", (_at_the_end, _warm, _clock, _goal)),
+             "seconds", (_at_the_end, _warm, _clock, _target)),
             ("which-holder", "the clock is that of the rank that holds the model, not always of "
-             "rank 0", (_untuned, _warm, _clock_0, _goal)),
+             "rank 0", (_untuned, _warm, _clock_0, _target)),
             ("which-holder", "the clock is that of the rank that holds the model, not of the last",
-             (_untuned, _warm, _clock_last, _goal)),
+             (_untuned, _warm, _clock_last, _target)),
             ("which-holder", "the clock is that of the rank that holds the model, not of the first "
-             "that is done", (_untuned, _warm, _clock_first, _goal)),
+             "that is done", (_untuned, _warm, _clock_first, _target)),
             ("compare-with-all", "the first record may be the unfair one: compare with the highest "
-             "first loss of all", (_untuned, _warm_than_first, _clock, _goal)),
+             "first loss of all", (_untuned, _warm_than_first, _clock, _target)),
             ("compare-with-all", "the first record may be the unfair one: compare with the lowest "
-             "target of all", (_untuned, _warm, _clock, _goal_than_first)),
+             "target of all", (_untuned, _warm, _clock, _target_than_first)),
             ("higher-is-easier", "a loss that is higher is easier to get to",
              (_untuned, _warm, _clock, _harder)),
             ("lower-is-warm", "who begins with a lower loss has been trained before",
-             (_untuned, _cold, _clock, _goal)),
+             (_untuned, _cold, _clock, _target)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [_told(records, *rules)])
         every = {r["scheme"]: right.get(r["scheme"], []) for r in records}
@@ -113,7 +113,9 @@ class WhatIsUnfair(Task):
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a comparison with None."""
         if "NoneType" in text:
-            return Hint("none-there", "None stands for a rate with which the goal was not reached")
+            return Hint(
+                "none-there", "None stands for a rate with which the target was not reached"
+            )
         return None
 
 
@@ -122,7 +124,7 @@ _RULES = {
     "larger rate tried, too",
     "warm start": "All begin with the highest first loss",
     "another clock": "seconds must be ended_s of the rank in holder",
-    "easier goal": "All have the lowest target",
+    "easier target": "All have the lowest target",
 }
 
 
@@ -182,11 +184,11 @@ def _clock_first(record: Record, _: Any) -> bool:
     return bool(record["seconds"] != min(record["ended_s"]))
 
 
-def _goal(record: Record, records: Any) -> bool:
+def _target(record: Record, records: Any) -> bool:
     return bool(record["target"] > min(one["target"] for one in records))
 
 
-def _goal_than_first(record: Record, records: Any) -> bool:
+def _target_than_first(record: Record, records: Any) -> bool:
     return bool(record["target"] > records[0]["target"])
 
 
@@ -194,7 +196,7 @@ def _harder(record: Record, records: Any) -> bool:
     return bool(record["target"] < max(one["target"] for one in records))
 
 
-_PLANTS = ("not best", "at the end", "warm start", "another clock", "easier goal")
+_PLANTS = ("not best", "at the end", "warm start", "another clock", "easier target")
 
 
 def _record(rng: Any, number: int, plants: Sequence[str]) -> dict[str, Any]:
@@ -217,7 +219,7 @@ def _record(rng: Any, number: int, plants: Sequence[str]) -> dict[str, Any]:
     return {
         "scheme": f"{'abcdefg'[number]}", "tried": tried, "rate": rate,
         "first_loss": 1.9 if "warm start" in plants else 2.3,
-        "target": 0.2 if "easier goal" in plants else 0.1, "ended_s": ended_s, "holder": holder,
+        "target": 0.2 if "easier target" in plants else 0.1, "ended_s": ended_s, "holder": holder,
         "seconds": ended_s[other if "another clock" in plants else holder],
     }  # fmt: skip
 
@@ -227,10 +229,10 @@ _FIXED: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("a best rate at the end of those tried", ((), (), ("at the end",))),
     ("a warm start", ((), ("warm start",), ())),
     ("another clock", (("another clock",), (), ())),
-    ("an easier goal", ((), ("easier goal",), ())),
+    ("an easier target", ((), ("easier target",), ())),
     ("the first record is the warm one", (("warm start",), (), ())),
-    ("the first record has the easier goal", (("easier goal",), (), ())),
-    ("several at once", (("not best", "another clock"), ("warm start", "easier goal"), ())),
+    ("the first record has the easier target", (("easier target",), (), ())),
+    ("several at once", (("not best", "another clock"), ("warm start", "easier target"), ())),
     ("all fair", ((), (), ())),
 )
 

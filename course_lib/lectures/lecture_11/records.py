@@ -5,7 +5,7 @@ import itertools
 from typing import Any
 
 from course_lib.comm.result import Result
-from course_lib.lectures.lecture_11.clocks import dry, ended, network_with, pace_of
+from course_lib.lectures.lecture_11.clocks import dry, network_with, pace_of
 from course_lib.lectures.lecture_11.kept import NAMES, best, grid, rules
 
 __all__ = ["points_of", "sent_in"]
@@ -17,7 +17,7 @@ _PLANTED: dict[str, dict[str, Any]] = {
     "downpour": {"first_loss": 1.24, "clock": 1},
     "local_sgd": {"rate": 0.05, "target": 0.2},
 }
-"""What is unfair: a rate that is not best, a warm start, a worker's clock, an easier goal."""
+"""What is unfair: a rate that is not best, a warm start, a worker's clock, an easier target."""
 
 
 def points_of(made: Result) -> list[tuple[int, float, int, float]]:
@@ -49,7 +49,7 @@ def sent_in() -> list[dict[str, Any]]:
     -------
     list of dict
         The times are those of the kept grids and of dry runs on the race's network. For each rate
-        ``tried`` holds the seconds to the goal, or None.
+        ``tried`` holds the seconds to the target, or None.
     """
     records = []
     for scheme, planted in _PLANTED.items():
@@ -63,7 +63,8 @@ def sent_in() -> list[dict[str, Any]]:
         rate = planted.get("rate", min(there, key=there.__getitem__))
         trace = dry(case, 60, network_with(_LATENCY_S, _GBIT, _STRAGGLER, case.ranks))
         longer = best(scheme, straggler=_STRAGGLER).median("updates") / 60
-        ended_s = [round(longer * end_s, 5) for end_s in ended(trace)]
+        ends = [max(s.end_s for s in trace.computes if s.rank == r) for r in range(case.ranks)]
+        ended_s = [round(longer * end_s, 5) for end_s in ends]
         records.append({
             "scheme": NAMES[scheme], "tried": tried, "rate": rate,
             "first_loss": planted.get("first_loss", 2.3),

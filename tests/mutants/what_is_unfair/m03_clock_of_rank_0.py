@@ -14,7 +14,7 @@ def what_is_unfair(records):
             "untuned": own_s is None or own_s > best_s or one["rate"] in (min(tried), max(tried)),
             "warm start": one["first_loss"] < highest,
             "another clock": one["seconds"] != one["ended_s"][0],
-            "easier goal": one["target"] > lowest,
+            "easier target": one["target"] > lowest,
         }
         if any(reasons.values()):
             found[one["scheme"]] = [reason for reason, holds in reasons.items() if holds]

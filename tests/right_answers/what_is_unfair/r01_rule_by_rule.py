@@ -16,5 +16,5 @@ def what_is_unfair(records):
         if one["seconds"] != one["ended_s"][one["holder"]]:
             add(one, "another clock")
         if any(one["target"] > other["target"] for other in records):
-            add(one, "easier goal")
+            add(one, "easier target")
     return found

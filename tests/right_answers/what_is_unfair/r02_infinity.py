@@ -3,7 +3,7 @@ import math
 
 def what_is_unfair(records):
     first = max(record["first_loss"] for record in records)
-    goal = min(record["target"] for record in records)
+    target = min(record["target"] for record in records)
     result = {}
     for record in records:
         took = {r: math.inf if s is None else s for r, s in record["tried"].items()}
@@ -15,8 +15,8 @@ def what_is_unfair(records):
             reasons += ["warm start"]
         if record["ended_s"][record["holder"]] != record["seconds"]:
             reasons += ["another clock"]
-        if record["target"] != goal:
-            reasons += ["easier goal"]
+        if record["target"] != target:
+            reasons += ["easier target"]
         if reasons:
             result[record["scheme"]] = reasons
     return result

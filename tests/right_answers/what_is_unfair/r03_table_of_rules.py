@@ -5,7 +5,7 @@ def what_is_unfair(records):
         ("untuned", lambda r: untuned(r["tried"], r["rate"])),
         ("warm start", lambda r: r["first_loss"] < losses[-1]),
         ("another clock", lambda r: r["ended_s"][r["holder"]] != r["seconds"]),
-        ("easier goal", lambda r: r["target"] > targets[0]),
+        ("easier target", lambda r: r["target"] > targets[0]),
     ]
 
     def untuned(tried, rate):
