@@ -8,7 +8,7 @@
 # - say from latency, bandwidth and the straggler which scheme comes first, and how rarely two
 #   sites may talk
 #
-# Part 1 takes 12 minutes, part 2 takes 15; plan twice that if you try everything. Needs: one
+# Part 1 takes 12 minutes, part 2 takes 16; plan twice that if you try everything. Needs: one
 # process, no GPU. You should know the schemes of [lecture 09](09_asynchronous_sgd.ipynb). Then: the
 # [exercises](../exercises/11_sync_or_async.ipynb). Lecture 10 (to come) takes away the locks.
 
@@ -27,7 +27,7 @@ SLOWER = knob({"none": 1, "3 times as slow": 3, "10 times as slow": 10})
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the whole lecture in 30 minutes</summary>
 #
-# Run all cells before class (half a minute). Part 1 is 12 minutes, part 2 is 15. To be shorter,
+# Run all cells before class (half a minute). Part 1 is 12 minutes, part 2 is 16. To be shorter,
 # leave out "Four ways to rig a race".
 #
 # Before anything runs: a show of hands, synchronous or asynchronous? Write the count on the board.
@@ -443,8 +443,7 @@ for latency, gbit, every in ((1, 1, 64), (0.1, 10, 8), (100, 1, 500)):
 # <details><summary>For lecturers: the price sheet, 3 minutes</summary>
 #
 # Point at the spread: lowest to highest of five seeds is a factor of 1.2 to 2.5. Differences
-# below
-# that are no differences. Then the second show of hands: synchronous or asynchronous?
+# below that are no differences. Then the second show of hands: synchronous or asynchronous?
 # </details>
 
 # %%
