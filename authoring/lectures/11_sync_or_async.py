@@ -98,10 +98,10 @@ assert (again["updates"], again["seconds"]) == (kept["updates"], kept["seconds"]
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Four clocks
 #
-# Four workers, all equally fast; seed 5, whose times are the medians. In Downpour every gradient of
-# 16 images is an update, in the all-reduce one update takes four of them. Downpour makes 4.1 times
-# as many updates a second. The all-reduce needs 48 ms to the target. What do you expect of
-# Downpour?
+# Four workers, all equally fast; seed 5, whose times are near the medians. In Downpour every
+# gradient of 16 images is an update, in the all-reduce one update takes four of them. Downpour
+# makes 4.1 times as many updates a second. The all-reduce needs 48 ms to the target. What do you
+# expect of Downpour?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: four clocks, 4 minutes</summary>
@@ -126,15 +126,16 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 # %% [markdown]
 # The same seven runs, and each clock has another order. By *updates* those who wait are first, and
 # Downpour is last: an update of one gradient is worth less. By *time* four arrive nearly together,
-# after 47 to 50 ms; Downpour needs 74. By *bytes* top-k arrives with less than half a megabyte, the
-# all-reduce with 12, Downpour with 25. By *epochs* the one worker is first: the smallest batch, and
+# after 45 to 50 ms; Downpour needs 68. By *bytes* top-k arrives with less than half a megabyte, the
+# all-reduce with 12, Downpour with 23. By *epochs* the one worker is first: the smallest batch, and
 # nothing old. A flag marks the target. (The loss is that over all images, looked at after every
 # 128; local SGD has one model only after each average. Where nobody is slow, the bound holds nobody
 # up: it is Downpour, number for number.)
 
 # %% [markdown]
 # Downpour makes four times as many updates a second, and comes later: its gradients are more than
-# two updates old, which costs it the momentum.
+# two updates old. Its best momentum is −0.5: staleness brings momentum of its own (lecture 09), and
+# a negative one takes some of it back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One is slow
@@ -174,8 +175,8 @@ race(slow, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 
 # %% [markdown]
 # By *updates* nothing has changed for those who wait for all. By *time* they are now behind the one
-# worker alone. Downpour has not noticed. The bound goes at the straggler's pace. And who waits for
-# all but one is first: it has no old gradients, and no straggler.
+# worker alone. Downpour has hardly noticed. The bound goes at the straggler's pace. And who waits
+# for all but one is first: it has no old gradients, and no straggler.
 
 # %% tags=["how-we-know"]
 # How we know: kept medians; runs of this notebook are the kept ones
@@ -184,10 +185,11 @@ ms = {(scheme, slow_by): 1e3 * best(scheme, straggler=slow_by).median("seconds")
 assert min(NAMES, key=lambda scheme: ms[scheme, 10]) == "backup_workers"
 assert max(ms[s, 1] for s in ("local_sgd", "compressed", "data_parallel", "backup_workers")) < 50
 updates = [best(scheme).median("updates") for scheme in ("compressed", "downpour")]
-assert max(best(scheme).median("updates") for scheme in NAMES) == updates[1] > 6 * updates[0]
+assert max(best(scheme).median("updates") for scheme in NAMES) == updates[1] > 5 * updates[0]
 assert ms["data_parallel", 1] < ms["downpour", 1] < ms["serial", 1]
 assert ms["backup_workers", 10] < ms["downpour", 10] < ms["serial", 10] < ms["data_parallel", 10]
-assert abs(ms["downpour", 10] / ms["downpour", 1] - 1) < 0.02
+assert 1.1 < ms["downpour", 10] / ms["downpour", 1] < 1.2
+assert best("downpour").momentum == -0.5
 assert ms["bounded_staleness", 10] > ms["data_parallel", 10]
 for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
     seen = lecture_11.reached(slow[NAMES[scheme]], TARGET).time_s
@@ -211,7 +213,7 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 #
 # The answer to the question: those who wait for all move to the left and stay at their height.
 # Downpour moves to the left by a little (a worker is missing, nearly) and down, as it is tuned
-# anew. With 8 workers and nobody slow two crosses vanish: they do not arrive in twelve epochs.
+# anew. With 8 workers local SGD and all but one are ahead; ask what the others pay with.
 # </details>
 
 # %%
@@ -220,9 +222,10 @@ explore(lecture_11.trade_chart, workers=[4, 8],
 
 # %% [markdown]
 # Where nobody is slow, not waiting gains next to nothing: 138,000 images a second against 134,000
-# (all of Downpour's messages go through one NIC), for 7.3 epochs instead of 4.4. A straggler of 10:
+# (all of Downpour's messages go through one NIC), for 6.3 epochs instead of 4.4. A straggler of 10:
 # who waits for all falls to 19,000, at unchanged height; Downpour keeps 109,000. With eight workers
-# its gradients are six updates old, and if nobody is slow twelve epochs are not enough for it. The
+# its gradients are six updates old, and if nobody is slow it needs 10.7 epochs, the all-reduce 6.9.
+# The
 # highest throughput, where nobody is slow, is local SGD's: its averages are rare.
 
 # %%
@@ -235,10 +238,10 @@ paces = {(scheme, by): pace_of(best(scheme, 4, by).case, 20e-6, 10.0)
 per_s = {key: best(key[0]).case.batch / pace.seconds for key, pace in paces.items()}
 assert [round(value / 1000) for value in per_s.values()] == [134, 19, 138, 109]
 assert round(paces["data_parallel", 1].seconds / paces["downpour", 1].seconds, 1) == 4.1
-assert [round(best(s).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [4.4, 7.3]
+assert [round(best(s).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [4.4, 6.3]
 assert 2 < paces["downpour", 1].age < 3
 assert 5.5 < pace_of(best("downpour", 8).case, 20e-6, 10.0).age < 6.5
-assert best("downpour", 8).n_there == 0
+assert [round(best(s, 8).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [6.9, 10.7]
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # Part 2 · The network decides
@@ -247,13 +250,13 @@ assert best("downpour", 8).n_there == 0
 #
 # Between "nobody is slow" (the all-reduce is ahead of Downpour) and "ten times" (far behind) they
 # must be equal. An update of the all-reduce: one gradient of the slowest and 0.15 ms of network. It
-# needs 102 of them, Downpour some 75 ms in all, hardly dependent on the straggler. How many times
+# needs 102 of them, Downpour 66 ms in all, hardly dependent on the straggler. How many times
 # as slow must the slowest be?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: from which straggler on, 5 minutes</summary>
 #
-# On the board: 102 (0.32 f + 0.15) = 75, so f = 1.8. Then change one number: a latency of 1 ms
+# On the board: 102 (0.32 f + 0.15) = 66, so f = 1.5. Then change one number: a latency of 1 ms
 # instead of 20 µs. Six messages, one after the other, are in the ring of four: the network's part
 # is 6 ms, and Downpour's fetch and push are slower, too. The table's numbers then surprise.
 # </details>
@@ -321,8 +324,8 @@ for scheme in NAMES:
         found = best(scheme, straggler=slow_by)
         by_pace = found.median("updates") * pace_of(found.case, 20e-6, 10.0).seconds
         assert np.isclose(by_pace, found.median("seconds"), rtol=0.03), (scheme, slow_by)
-assert 1.7 < lecture_11.when_nobody_waits_wins(20e-6, 10) < 1.9
-assert lecture_11.when_nobody_waits_wins(1e-3, 10) > 20
+assert 1.4 < lecture_11.when_nobody_waits_wins(20e-6, 10) < 1.6
+assert lecture_11.when_nobody_waits_wins(1e-3, 10) > 10
 near, far = (lecture_11.prices(4, 1, latency_s, 10, 8, 24) for latency_s in (20e-6, 1e-3))
 assert near["data_parallel"].seconds < best("serial").median("seconds") < far["local_sgd"].seconds
 slower = lecture_11.prices(4, 1, 20e-6, 1, 8, 24)

@@ -34,7 +34,7 @@ def near_runs(
     epochs : int, default: 9
         When a training ends.
     seed : int, default: 5
-        Of all of them. Of the five, its times are the medians.
+        Of all of them. Of the five, its times are nearest to the medians.
     schemes : sequence of str, default: RACED
         Who takes part.
 
