@@ -71,7 +71,7 @@ explore(lecture_11.rates_chart, momentum=knob([0.0, 0.5, 0.9], start=0.5))
 # network has changed. So one rate for all is a choice of the winner: old gradients bear less rate
 # and less momentum (lecture 09), large batches want more.
 #
-# Hence the rule of this race: **each at its own best** rate and momentum, searched on a grid with
+# Hence the rule of this race: *each at its own best* rate and momentum, searched on a grid with
 # seed 0, then raced with five other seeds. These results are kept with the course
 # (`benchmarks/quarrel.json`); the races below are run again, here and now.
 
