@@ -7,19 +7,10 @@ from typing import Any
 
 from benchmarks.quarrel.grid import MOMENTA, RATES, Grid, searched
 from benchmarks.quarrel.kept import Kept
-from benchmarks.quarrel.training import (
-    ASYNCHRONOUS,
-    FAR,
-    MODEL,
-    SCHEMES,
-    Case,
-    Found,
-    Rules,
-    data,
-    trained,
-)
 from course_lib import networks
 from course_lib.costs import TwoSites
+from course_lib.lectures.lecture_11.cases import ASYNCHRONOUS, Case, Rules
+from course_lib.lectures.lecture_11.racing import FAR, MODEL, SCHEMES, Found, data, trained
 
 __all__ = ["GRID_SEED", "Asked", "cases", "least_runs", "measured", "predicted", "tuned_as"]
 
@@ -36,8 +27,10 @@ class Asked:
     schemes: tuple[str, ...] = tuple(SCHEMES)
     workers: tuple[int, ...] = (4, 8)
     stragglers: tuple[float, ...] = (1.0, 10.0)
+    also: tuple[tuple[int, float], ...] = ((4, 3.0),)  # workers and straggler of one more race
+    sent: tuple[int, ...] = (241, 24)  # a tenth of a gradient, and a hundredth
     far_every: tuple[int, ...] = (1, 8, 64, 500)
-    far_workers: int = 4
+    far_workers: tuple[int, ...] = (4, 8)
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     rates: tuple[float, ...] = RATES
     momenta: tuple[float, ...] = MOMENTA
@@ -49,14 +42,19 @@ def cases(asked: Asked) -> list[Case]:
     per_worker, found = asked.rules.per_worker, []
     if "serial" in asked.schemes:
         found.append(Case("serial", 1, per_worker))
-    for workers in asked.workers:
-        for straggler in asked.stragglers:
-            for scheme in (name for name in asked.schemes if name != "serial"):
-                batch = per_worker * (1 if scheme in ASYNCHRONOUS else workers)
-                every = EVERY if scheme == "local_sgd" else 0
-                found.append(Case(scheme, workers, batch, straggler, every))
-    n, batch = asked.far_workers, asked.far_workers * per_worker
-    return found + [Case("local_sgd", n, batch, 1.0, H, is_far=True) for H in asked.far_every]
+    places = [(workers, by) for workers in asked.workers for by in asked.stragglers]
+    for workers, straggler in sorted({*places, *asked.also}):
+        for scheme in (name for name in asked.schemes if name != "serial"):
+            batch = per_worker * (1 if scheme in ASYNCHRONOUS else workers)
+            every = EVERY if scheme == "local_sgd" else 0
+            sent = asked.sent if straggler == 1 else asked.sent[-1:]
+            for k in sent if scheme == "compressed" else (0,):
+                found.append(Case(scheme, workers, batch, straggler, every, sent=k))
+    far = [
+        Case("local_sgd", n, n * per_worker, 1.0, H, is_far=True)
+        for n in asked.far_workers for H in asked.far_every
+    ]  # fmt: skip
+    return found + [case for case in far if case.every <= case.n_updates(asked.rules)]
 
 
 def tuned_as(case: Case) -> Case:
@@ -67,6 +65,8 @@ def tuned_as(case: Case) -> Case:
     """
     if case.scheme in SYNCHRONOUS or case.every == 1:
         return Case("serial", 1, case.batch)
+    if case.scheme == "compressed":
+        return replace(case, straggler=1.0)
     if case.scheme == "local_sgd":
         return replace(case, straggler=1.0, is_far=case.is_far and case.every != EVERY)
     return case
@@ -122,9 +122,10 @@ def one(
     step: Callable[[str], object],
 ) -> Found:  # fmt: skip
     """Return one training's findings, kept or new."""
-    straggler = ", straggler" if case.straggler > 1 else ""
+    straggler = f", straggler {case.straggler:g}" if case.straggler > 1 else ""
     far = f", two sites, H = {case.every}" if case.is_far else ""
-    where = f"{case.scheme}, {case.workers} workers{straggler}{far}"
+    sent = f", k = {case.sent}" if case.sent else ""
+    where = f"{case.scheme}{sent}, {case.workers} workers{straggler}{far}"
     step(f"{where}: rate {rate:g}, momentum {momentum:g}, seed {seed}")
     run = {
         "case": asdict(case), "rate": rate, "momentum": momentum, "seed": seed,

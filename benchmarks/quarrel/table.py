@@ -31,7 +31,10 @@ def tables(found: Entry) -> str:
         slow = "no straggler" if straggler == 1 else f"one worker {straggler:g} times slower"
         parts += [f"### {workers} workers, {slow}", ""]
         parts += _race(serial + [entry for entry in others if _place(entry) == place], found)
-    parts += ["### Two sites", "", *_far([e for e in found["runs"] if e["case"]["is_far"]], found)]
+    far = [entry for entry in found["runs"] if entry["case"]["is_far"]]
+    for workers in dict.fromkeys(entry["case"]["workers"] for entry in far):
+        of_them = [entry for entry in far if entry["case"]["workers"] == workers]
+        parts += [f"### Two sites, {workers} workers together", "", *_far(of_them, found)]
     parts += ["### The grids", "", *_grids(found["grids"])]
     parts.append(f"{found['n_runs']} runs, {found['cpu_s']} s of CPU: {describe(found['machine'])}")
     return "\n".join(parts)
@@ -54,12 +57,11 @@ def _row(entry: Entry) -> list[str]:
     seeds = entry["seeds"]
     there = [seed for seed in seeds if "seconds" in seed]
     at_end = [seed for seed in seeds if not seed["is_diverged"]]
-    every = f", H = {entry['case']['every']}" if entry["case"]["every"] else ""
     n_diverged = len(seeds) - len(at_end)
     missed = [seed["loss"] for seed in at_end if "seconds" not in seed]
     nearest = f"; others end at {_spread(missed, '.3g')}" if missed else ""
     return [
-        entry["case"]["scheme"] + every,
+        entry["case"]["scheme"] + _option(entry["case"]),
         f"{entry['rate']:g}, {entry['momentum']:g}",
         f"{len(there)} of {len(seeds)}"
         + nearest
@@ -115,11 +117,16 @@ def _grids(grids: Sequence[Entry]) -> list[str]:
 
 def _name(case: Entry) -> str:
     straggler = f", one {case['straggler']:g} times slower" if case["straggler"] > 1 else ""
-    every = f", H = {case['every']}" if case["every"] else ""
     far = ", two sites" if case["is_far"] else ""
     batch = f", batches of {case['batch']}"
     workers = "" if case["scheme"] == "serial" else f", {case['workers']} workers"
-    return f"`{case['scheme']}`{workers}{batch}{every}{straggler}{far}"
+    return f"`{case['scheme']}`{workers}{batch}{_option(case)}{straggler}{far}"
+
+
+def _option(case: Entry) -> str:
+    """Write H of local SGD, and of top-k how many numbers are sent."""
+    every = f", H = {case['every']}" if case["every"] else ""
+    return every + (f", k = {case['sent']}" if case["sent"] else "")
 
 
 def _cell(found: Entry | None) -> str:

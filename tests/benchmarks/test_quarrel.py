@@ -11,13 +11,15 @@ from benchmarks.quarrel.grid import searched
 from benchmarks.quarrel.kept import Kept
 from benchmarks.quarrel.measure import Asked, cases, predicted, tuned_as
 from benchmarks.quarrel.table import BEGIN, DOCS, END, RESULTS, tables, updated
-from benchmarks.quarrel.training import MODEL, SCHEMES, Case, Rules, data, network_of, trained
 from course_lib import run
 from course_lib.comm.errors import RunError
+from course_lib.lectures.lecture_11.cases import Case, Rules
+from course_lib.lectures.lecture_11.racing import MODEL, SCHEMES, data, network_of, trained
 
 TINY = Rules(target=2.0, epochs=2, far_epochs=2, n_images=256)
 ASKED = Asked(
-    TINY, workers=(2,), stragglers=(10.0,), far_every=(1, 4), far_workers=2, seeds=(1,),
+    TINY, workers=(2,), stragglers=(10.0,), also=(), sent=(24,), far_every=(1, 4), far_workers=(2,),
+    seeds=(1,),
     rates=(0.1, 0.4), momenta=(0.5,), most_widenings=0,
 )  # fmt: skip
 
@@ -169,7 +171,7 @@ def test_gradients_are_as_stale_as_the_docs_say(workers, told):
 
 def test_all_take_part_alike():
     every = cases(Asked())
-    assert len(set(every)) == len(every) == 1 + 2 * 2 * 6 + 4
+    assert len(set(every)) == len(every) == 1 + 2 * (8 + 7) + 7 + 4 + 3
     for case in every:
         of_one = case.batch // (1 if case.scheme in ("downpour", "bounded_staleness")
                                 else case.workers)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The checks of exercise set 11: who wins, and on which network."""

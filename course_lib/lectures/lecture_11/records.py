@@ -1,0 +1,74 @@
+"""Records of races: points on every clock, and a race that somebody has sent in."""
+
+import bisect
+import itertools
+from typing import Any
+
+from course_lib.comm.result import Result
+from course_lib.lectures.lecture_11.clocks import dry, network_with, pace_of
+from course_lib.lectures.lecture_11.kept import NAMES, best, grid, rules
+
+__all__ = ["points_of", "sent_in"]
+
+_LATENCY_S, _GBIT, _STRAGGLER = 20e-6, 10.0, 10.0
+_PLANTED: dict[str, dict[str, Any]] = {
+    "data_parallel": {"rate": 0.4},
+    "backup_workers": {},
+    "downpour": {"first_loss": 1.24, "clock": 1},
+    "local_sgd": {"rate": 0.05, "target": 0.2},
+}
+"""What is unfair: a rate that is not best, a warm start, a worker's clock, an easier target."""
+
+
+def points_of(made: Result) -> list[tuple[int, float, int, float]]:
+    """List updates, seconds, bytes and the loss of a run of the race.
+
+    Parameters
+    ----------
+    made : Result
+        Of ``near_runs``.
+
+    Returns
+    -------
+    list of (int, float, int, float)
+        A point for each update.
+    """
+    sent = sorted((message.posted_s, message.n_bytes) for message in made.trace.messages)
+    totals = [0, *itertools.accumulate(n_bytes for _, n_bytes in sent)]
+    posted = [time_s for time_s, _ in sent]
+    return [
+        (k, note.time_s, totals[bisect.bisect_left(posted, note.time_s)], float(note.value))
+        for k, note in enumerate(made.trace.notes_named("loss"), start=1)
+    ]
+
+
+def sent_in() -> list[dict[str, Any]]:
+    """Make the records of a race beside a straggler, some of them unfair.
+
+    Returns
+    -------
+    list of dict
+        The times are those of the kept grids and of dry runs on the race's network. For each rate
+        ``tried`` holds the seconds to the target, or None.
+    """
+    records = []
+    for scheme, planted in _PLANTED.items():
+        case, momentum = best(scheme, straggler=_STRAGGLER).case, best(scheme).momentum
+        each_s = pace_of(case, _LATENCY_S, _GBIT).seconds
+        tried = {
+            rate: round(each_s * found["updates"], 5) if "updates" in found else None
+            for (rate, of), found in sorted(grid(scheme).items()) if of == momentum
+        }  # fmt: skip
+        there = {rate: seconds for rate, seconds in tried.items() if seconds is not None}
+        rate = planted.get("rate", min(there, key=there.__getitem__))
+        trace = dry(case, 60, network_with(_LATENCY_S, _GBIT, _STRAGGLER, case.ranks))
+        longer = best(scheme, straggler=_STRAGGLER).median("updates") / 60
+        ends = [max(s.end_s for s in trace.computes if s.rank == r) for r in range(case.ranks)]
+        ended_s = [round(longer * end_s, 5) for end_s in ends]
+        records.append({
+            "scheme": NAMES[scheme], "tried": tried, "rate": rate,
+            "first_loss": planted.get("first_loss", 2.3),
+            "target": planted.get("target", rules().target),
+            "ended_s": ended_s, "holder": 0, "seconds": ended_s[planted.get("clock", 0)],
+        })  # fmt: skip
+    return records

@@ -1,0 +1,14 @@
+# class: B2
+# hint: others
+
+
+def pareto_front(points):
+    front = []
+    for name, (seconds, n_bytes) in points.items():
+        beaten = any(
+            s <= seconds and b <= n_bytes and (s, b) != (seconds, n_bytes)
+            for s, b in points.values()
+        )
+        if beaten:
+            front.append(name)
+    return sorted(front, key=lambda name: points[name][0])

@@ -1,0 +1,9 @@
+# class: B15
+# hint: latency-too
+import math
+
+
+def steps_between(latency_s, seconds_per_byte, n_bytes, step_s, efficiency):
+    average_s = n_bytes * seconds_per_byte
+    exact = efficiency / (1 - efficiency) * average_s / step_s
+    return max(1, math.ceil(exact * (1 - 1e-12)))

@@ -1,0 +1,19 @@
+# class: B5
+# hint: best-of-tried
+
+
+def what_is_unfair(records):
+    highest = max(one["first_loss"] for one in records)
+    lowest = min(one["target"] for one in records)
+    found = {}
+    for one in records:
+        tried = one["tried"]
+        reasons = {
+            "untuned": one["rate"] in (min(tried), max(tried)),
+            "warm start": one["first_loss"] < highest,
+            "another clock": one["seconds"] != one["ended_s"][one["holder"]],
+            "easier target": one["target"] > lowest,
+        }
+        if any(reasons.values()):
+            found[one["scheme"]] = [reason for reason, holds in reasons.items() if holds]
+    return found
