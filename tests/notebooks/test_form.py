@@ -19,6 +19,7 @@ SECOND_EDITION = (
     "06_overlap_and_scaling",
     "07_model_parallelism",
     "09_asynchronous_sgd",
+    "10_hogwild",
 )
 """The lectures that are held to the form, by the names of their scripts."""
 

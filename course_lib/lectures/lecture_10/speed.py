@@ -26,7 +26,7 @@ KINDS = {name: (touched, COLUMNS) for name, touched in SPARSITY.items()} | {
 }
 """How many parameters an example has, of how many."""
 
-_ROWS, _EPOCHS, _ROUNDS = 10_000, 2, 3
+_ROWS, _EPOCHS, _ROUNDS = 20_000, 5, 3
 
 
 def measured_here(
