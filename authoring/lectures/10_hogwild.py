@@ -178,9 +178,9 @@ changed = run(
 timeline({"as it was": seen, "one gradient later": changed}, title="Two workers, no lock")
 
 # %% [markdown]
-# Above, both load before either stores, three times. Below, worker 0 loads what worker 1 has stored,
-# and only in the last step do they meet again. This is why such errors hide: a debugger, a log
-# line, another program, and the times are others.
+# Above, both load before either stores, three times. Below, worker 0 loads what worker 1 has
+# stored, and only in the last step do they meet again. This is why such errors hide: a debugger, a
+# log line, another program, and the times are others.
 
 # %% tags=["how-we-know"]
 # How we know: the same times are the same run, to the bit; what was lost is lost, and then not
@@ -361,9 +361,9 @@ assert 2.8 < min(ages.values()) < 3
 # </details>
 
 # %%
-race({f"{name}, {lock}": trained(k, 4, LOCKS[lock])
+race({f"{name}, {lock}": lecture_10.evened(trained(k, 4, LOCKS[lock]))
       for name, k in {"sparse": 2, "dense": 100}.items() for lock in ("no lock", "one lock")},
-     steps_per_epoch=12, title="Four workers, 2 or all of 100 parameters")  # fmt: skip
+     title="2 or all of 100 parameters; mean loss of the last 12 updates")  # fmt: skip
 
 # %%
 table({
@@ -533,7 +533,7 @@ def setting(workers, sparsity, lock):
     return lecture_10.explorer_chart(workers, sparsity, lock, here)
 
 
-explore(setting, workers=knob([1, 2, 4], start=4), sparsity=knob(lecture_10.SPARSITY, start=100),
+explore(setting, workers=knob([1, 2, 4], start=2), sparsity=knob(lecture_10.SPARSITY, start=100),
         lock=knob(LOCKS))  # fmt: skip
 
 # %% tags=["how-we-know"]

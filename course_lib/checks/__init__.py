@@ -43,6 +43,9 @@ SETS: dict[str, tuple[str, ...]] = {
     "lecture_09": (
         "staleness_of", "who_may_read", "asynchronous_server", "applied_twice", "predict_edge",
     ),
+    "lecture_10": (
+        "counter_after", "losing_order", "lock_free", "both_inside", "predict_lost",
+    ),
 }  # fmt: skip
 """The tasks of each lecture, in the order in which they are given."""
 

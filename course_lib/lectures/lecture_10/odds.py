@@ -1,6 +1,7 @@
 """How much is lost if all load, then all store: a formula, and runs of the scheme itself."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -11,9 +12,11 @@ from course_lib.data.text_like import text_like
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.schemes import hogwild
 from course_lib.schemes.hogwild import Uneven
+from course_lib.trace.events import Note
 from course_lib.trace.trace import Trace
 from course_lib.training import Plan
-from course_lib.viz import Chart, chart
+from course_lib.viz import Chart, chart, table
+from course_lib.viz.charts.curves import loss_curve
 
 __all__ = [
     "COLUMNS",
@@ -21,6 +24,7 @@ __all__ = [
     "EXAMPLES",
     "SPARSITY",
     "STEP",
+    "evened",
     "explorer_chart",
     "losses",
     "lost_share",
@@ -210,24 +214,45 @@ def explorer_chart(
     Returns
     -------
     Chart
-        The loss of each epoch beside one worker's, and bars below.
+        The loss of each epoch beside one worker's, and a table below.
     """
     trace, alone = trained(sparsity, workers, lock), trained(sparsity, 1)
-    share, pace = share_lost(trace, sparsity), EPOCHS * EXAMPLES / trace.end_s
-    alone_pace = EPOCHS * EXAMPLES / alone.end_s
-    bars = {"stores lost, %": 100 * share, "times as fast, virtual": pace / alone_pace}
     kind = next(name for name, touched in SPARSITY.items() if touched == sparsity)
-    if (workers, kind, lock) in here:
-        bars["times as fast, here"] = here[workers, kind, lock] / here[1, kind, "none"]
     ages = [float(note.value) for note in trace.notes_named("staleness")]
+    measured = "not measured"
+    if (workers, kind, lock) in here:
+        measured = f"{here[workers, kind, lock] / here[1, kind, 'none']:.2f}"
+    told = {
+        "stores lost, %": round(100 * share_lost(trace, sparsity), 1),
+        "mean age of a gradient": round(float(np.mean(ages)), 2),
+        "times as fast, virtual": round(alone.end_s / trace.end_s, 2),
+        "times as fast, here": measured,
+    }
     return chart(
         {"these workers": losses(trace), "one worker": losses(alone)},
         x_label="epoch", y_label="loss", y_range=(0.2, 0.8), x_range=(1, EPOCHS),
-        reference="one worker", below=_bars(bars),
-        said=f"A gradient misses {np.mean(ages):.2f} updates of others on average.",
+        reference="one worker", below=table({"beside one worker": told}),
+        said=f"{told['stores lost, %']} % of all stores are lost.",
     )  # fmt: skip
 
 
-def _bars(values: Mapping[str, float]) -> Chart:
-    shown = {name: round(value, 2) for name, value in values.items()}
-    return chart(shown, x_label="lost, and pace beside one worker without a lock")
+def evened(trace: Trace) -> Trace:
+    """Even out losses, each of one example a worker, so that curves can be told apart.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of ``trained``.
+
+    Returns
+    -------
+    Trace
+        Whose losses are the means of an epoch: of the last updates, as many as one has.
+    """
+    points = loss_curve(trace, "loss_partial")
+    n = -(-EXAMPLES // trace.size)
+    notes = [
+        Note(0, "loss_partial", float(np.mean([loss for _, loss in points[k - n : k]])), time_s)
+        for k, (time_s, _) in enumerate(points, start=1) if k >= n
+    ]  # fmt: skip
+    return replace(trace, notes=notes)
