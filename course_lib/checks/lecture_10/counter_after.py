@@ -19,14 +19,13 @@ class CounterAfter(Task):
     enough = "counting is enough"
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with what can be followed by hand."""
+        """Begin with what can be followed by hand, and tells usual mistakes apart."""
         for label, order in (
+            ("one after the other", [1, 1, 2, 2, 1, 1]),
+            ("three cores, some interrupted", [1, 2, 3, 2, 2, 3, 3, 2, 3, 1]),
             ("both load, then both store", [1, 2, 1, 2]),
-            ("one after the other", [1, 1, 2, 2]),
             ("one core, three times", [3, 3, 3, 3, 3, 3]),
             ("an old store", [2, 1, 1, 1, 1, 2]),
-            ("an old store, and on", [2, 1, 1, 1, 1, 2, 2, 2, 1, 1]),
-            ("three cores", [1, 2, 3, 3, 2, 1, 2, 2]),
             ("nobody", []),
         ):
             yield _case(label, order)
@@ -64,8 +63,6 @@ class CounterAfter(Task):
              len(order)),
             ("what-is-lost", "this is how many are lost: the counter says how many are left",
              len(order) // 2 - right),
-            ("own-turns", "load and store alternate for each core by itself, not from turn to turn",
-             _by_position(order)),
             ("loads-again", "a core loads anew before each addition: forget what it has stored",
              after(order, forgets=False)),
             ("anybodys-load", "each core stores what it has loaded itself, not what anybody has "
@@ -98,17 +95,6 @@ def after(order: Sequence[int], forgets: bool = True) -> int:
         else:
             loaded[core] = counter if forgets else loaded.get(core, counter)
             stores.add(core)
-    return counter
-
-
-def _by_position(order: Sequence[int]) -> int:
-    """Take every even turn for a load, whosever it is."""
-    counter, loaded = 0, 0
-    for turn in range(len(order)):
-        if turn % 2:
-            counter = loaded + 1
-        else:
-            loaded = counter
     return counter
 
 

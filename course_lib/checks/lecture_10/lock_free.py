@@ -157,6 +157,10 @@ class LockFree(Task):
             return Hint("a-pair", "return two things: the parameters, and how many are lost")
         if not all(isinstance(pair[0], np.ndarray) for pair in pairs):
             return Hint("a-pair", "first the parameters, an array like w; then the number")
+        if "dtype" in wrong.says:
+            return Hint(
+                "dtype", "shared_array makes float64 unless told otherwise: give it w.dtype"
+            )
         right, _ = _follow(arguments)
         if all(np.allclose(pair[0], right) for pair in pairs if pair[0].shape == right.shape):
             if isinstance(pairs[0][1], float):

@@ -77,12 +77,12 @@ class LosingOrder(Task):
         if said == sum(counts):
             return Hint("nothing-lost", "nobody is interrupted between load and store here: let a "
                         "core load, then others, before it stores")  # fmt: skip
-        if said == max(counts):
-            return Hint("in-step", "all load and all store together: of each round one addition is "
-                        "left. One old store can throw away many rounds")  # fmt: skip
         if order[0] == order[-1]:
             return Hint("one-core-twice", "the core that is interrupted first is not the one that "
                         "stores last: its additions in between stay")  # fmt: skip
+        if said == max(counts):
+            return Hint("in-step", "all load and all store together: of each round one addition is "
+                        "left. One old store can throw away many rounds")  # fmt: skip
         return Hint("second-interruption", "after the old store somebody else loads, and is "
                     "interrupted until all others have ended")  # fmt: skip
 
