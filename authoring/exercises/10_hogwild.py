@@ -240,7 +240,8 @@ checks.lock_free(lock_free)
 # after it, together with them. One barrier before the loop, when rank 0 has put the start there,
 # and one behind it. All stores are the sum over the third array.
 # </details>
-#
+
+# %% [markdown]
 # Now on real processes: 300 examples each, 4 of 8 parameters. How many are lost is another number
 # in every run; it is never less than 0, nor more than were stored.
 

@@ -38,7 +38,7 @@ LOCKS = {"no lock": "none", "8 locks": "striped", "one lock": "one"}
 # counter that is wrong in the same way" and "The same with PyTorch".
 #
 # Game: a number on the board. Two students, each with a slip: "read the number, sit down, add 1,
-# walk to the board, wipe it, write your sum". Ten rounds, nobody waits. What stands there?
+# walk to the board, wipe it, write your sum". Ten rounds. What stands there?
 #
 # Common misconceptions: "Hogwild loses nothing, it is proven" (the analysis is about other things);
 # "a lock makes it synchronous" (gradients are as old as before); "more cores are faster" (one lock,
@@ -67,23 +67,24 @@ LOCKS = {"no lock": "none", "8 locks": "striped", "one lock": "one"}
 claim("0.12")
 
 # %% [markdown]
-# The library's loop for an update (`w` and `seen` are shared, `own` and `grad` are the worker's;
-# `part` is all of it, unless there are several locks):
+# The library's loop for an update. `w` is shared, and so is `seen`, a counter that we come to
+# below; `own` and `grad` are the worker's; `part` is all parameters, unless there are several
+# locks.
 
 # %%
 source(hogwild, part="for number")
 
 # %% [markdown]
-# Read it as three steps: *load* what is there, *add* the step, *store* what came out. A
-# processor does the same for a single number: `w[j] -= step` is a load, a subtraction, a store.
-# Between the load and the store somebody else may have stored.
+# Read it as three steps: *load* what is there, *add* the step, *store* what came out. A processor
+# does the same for a single number: `w[j] -= step` is a load, a subtraction, a store. Between the
+# load and the store somebody else may have stored.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Load, add, store
 #
-# Two cores, one parameter; each adds once. In this picture the memory is a rank of its own: it
-# answers loads, and keeps what is stored. A box's cell is the parameter as that box knows it, half
-# full with one addition in it, full with both. Press *play*.
+# Two cores, each with a worker, and one parameter; each adds once. In this picture the memory is a
+# rank of its own: it answers loads, and keeps what is stored. A box's cell is the parameter as that
+# box knows it, half full with one addition in it, full with both. Press *play*.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: load, add, store, 4 minutes</summary>
@@ -125,7 +126,8 @@ in_turn(order).player(moments=6)
 # and that load came after a store of the same core.)
 
 # %% [markdown]
-# A server does not lose anything: what a worker sends is not the sum, but what is to be *added*.
+# A server does not lose anything: what a worker sends is not the sum, but what is to be *added*,
+# and the server alone adds. Such an addition is *atomic*: in one piece, nobody comes between.
 
 # %%
 claim("2.13")
@@ -326,10 +328,10 @@ table({
 })  # fmt: skip
 
 # %% [markdown]
-# Four workers: three updates, as in lecture 09, lock or not. Hogwild has *two* defects, and locks
-# cure the one: updates that are lost. Gradients that are old it has in common with Downpour. (The
-# analysis of 2011 is reported to assume that adding to one number is atomic, so that nothing is
-# lost, and to bound the age.)
+# (8 locks: each for an eighth of the parameters.) Four workers: three updates, as in lecture 09,
+# lock or not. Hogwild has *two* defects, and locks cure the one: updates that are lost. Gradients
+# that are old it has in common with Downpour. (The analysis of 2011 is reported to assume that
+# adding to one number is atomic, so that nothing is lost, and to bound the age.)
 
 # %% tags=["how-we-know"]
 # How we know: with a lock a round is one step of four times the rate, by hand; without it is not
@@ -337,6 +339,8 @@ ends = {
     (rate, lock): lecture_10.on_bowl(rate, lock).notes_named("w")[-1].value
     for rate in (0.2, 0.6) for lock in ("one", "none")
 }  # fmt: skip
+lost_on_bowl = lecture_10.on_bowl(0.6, "none").notes_named("lost_updates")[0].value
+assert lost_on_bowl > 0.5 * 4 * 12 * 2, "most of the stores"
 away = {key: np.hypot(w[0] - 2, w[1] - 1) for key, w in ends.items()}
 for rate in (0.2, 0.6):
     assert np.isclose(ends[rate, "one"][1] - 1, -((1 - 4 * rate) ** 12), rtol=1e-6, atol=0)
@@ -379,6 +383,9 @@ table({
 
 # %%
 claim("4.7")
+
+# %% [markdown]
+# (The appendix counts another problem: ten of 1,000 words. There the intercept is a smaller part.)
 
 
 # %% tags=["how-we-know"]
@@ -468,9 +475,8 @@ assert all(2 <= n <= 400_000 for n in left.values())
 # ## Slower than one core
 #
 # `hogwild_sparse`, compiled, on processes of this computer: rows with 2, 10 and all of 100
-# parameters, and with 40 of 100,000; no lock, 8 locks (each for an eighth of the parameters), one
-# lock. Two workers have twice the cores. With one lock, and rows of 10: how many times as fast as
-# *one* worker without a lock?
+# parameters, and with 40 of 100,000; no lock, 8 locks, one lock. Two workers have twice the cores.
+# With one lock, and rows of 10: how many times as fast as *one* worker without a lock?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: slower than one core, 3 minutes</summary>

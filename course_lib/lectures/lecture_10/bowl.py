@@ -19,6 +19,8 @@ __all__ = ["TIMES", "on_bowl", "walks"]
 TIMES = {"equal": 0.0, "uneven": 1.0}
 """How much longer a gradient may take, by chance."""
 
+_KEPT = ("w", "staleness", "lost_updates")
+
 
 def on_bowl(
     rate: float, lock: str, workers: int = 4, times: str = "equal", steps: int = 12
@@ -41,8 +43,8 @@ def on_bowl(
     Returns
     -------
     Trace
-        With notes of rank 0 alone: where the parameters are after every update, and how many
-        updates its gradient has missed, in their order.
+        With notes of rank 0 alone: where the parameters are after every update, how many updates
+        its gradient has missed, in their order, and how many stores were lost.
     """
     X_all, y_all = np.tile(X, (workers, 1)), np.tile(Y, workers)
     plan = Plan(workers * rate / CURVATURE, 2 * workers, steps)
@@ -54,7 +56,7 @@ def on_bowl(
     assert made.trace is not None
     notes = [
         Note(0, note.name, note.value, note.time_s)
-        for note in made.trace.notes if note.name in ("w", "staleness")
+        for note in made.trace.notes if note.name in _KEPT
     ]  # fmt: skip
     return replace(made.trace, notes=notes)
 
