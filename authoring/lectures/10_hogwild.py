@@ -218,9 +218,10 @@ lost_here = lecture_10.lost_here()
 lost_here
 
 # %% [markdown]
-# With a lock nothing is lost. Without one much less than one might fear: on a processor the window
-# between load and store is some nanoseconds. In our virtual time it is as wide as the update, so
-# that one can see it: the pictures show *what* happens, the table above how often it does here.
+# With a lock nothing is lost. Without one it depends on your computer, and on what else runs there:
+# only workers that run at the same moment can meet. On a processor the window between load and
+# store is some nanoseconds. In virtual time it is as wide as the whole update, so that one can see
+# it: the pictures show *what* happens, the table above how often it does here.
 
 # %% tags=["how-we-know"]
 # How we know: whatever the times, a lock loses nothing, and nobody loses more than was stored
@@ -475,7 +476,7 @@ assert all(2 <= n <= 400_000 for n in left.values())
 # ## Slower than one core
 #
 # `hogwild_sparse`, compiled, on processes of this computer: rows with 2, 10 and all of 100
-# parameters, and with 40 of 100,000; no lock, 8 locks, one lock. Two workers have twice the cores.
+# parameters, and with 40 of 1,000,000; no lock, 8 locks, one lock. Two workers have twice the cores.
 # With one lock, and rows of 10: how many times as fast as *one* worker without a lock?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -502,8 +503,8 @@ lecture_10.pace_table(here)
 # Where the numbers are below 1, two workers are *slower than one*. Two things cost: an atomic
 # instruction for each lock (see one worker with a lock, who never waits), and *cache lines*. A core
 # writes to 64 bytes of memory, eight parameters, only while no other core has them; a line that
-# both write to travels to and fro. With only 100 parameters they all lie on 13 lines. Real
-# vocabularies have a million: there two workers are faster.
+# both write to travels to and fro. 100 parameters lie on 13 lines or so, and both workers write to
+# all of them; a million lie on 125,000, where two seldom meet: compare the last column.
 
 # %% tags=["nbval-ignore-output"] name="spread"
 table({"rounds": {"fastest / slowest, at most": round(spread, 2)}})

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,21 @@ __all__ = ["KINDS", "Paces", "lost_here", "measured_here", "pace_table"]
 Paces = dict[tuple[int, str, str], float]
 """Steps a second by workers, kind of examples, and lock."""
 
-KINDS = {name: (touched, COLUMNS) for name, touched in SPARSITY.items()} | {
-    "40 of 100,000": (40, 100_000)
-}
-"""How many parameters an example has, of how many."""
 
-_ROWS, _EPOCHS, _ROUNDS = 20_000, 5, 3
+class Kind(NamedTuple):
+    """Examples: how many there are, how many parameters one has, and of how many."""
+
+    rows: int
+    touched: int
+    columns: int
+
+
+KINDS = {name: Kind(2_000_000 // (k + 10), k, COLUMNS) for name, k in SPARSITY.items()} | {
+    "40 of 1,000,000": Kind(40_000, 40, 1_000_000)
+}
+"""Enough rows to work on for some milliseconds between two meetings of all."""
+
+_EPOCHS, _ROUNDS = 3, 3
 
 
 def measured_here(
@@ -44,7 +53,7 @@ def measured_here(
     Returns
     -------
     paces : dict of (int, str, str) to float
-        Steps a second, the median of three rounds.
+        Steps a second of all workers together while they work, the median of three rounds.
     spread : float
         How many times as fast the fastest round was as the slowest, where they differ most.
     """
@@ -53,28 +62,27 @@ def measured_here(
     for P in workers:
         trace = run(_all_settings, tuple(kinds), workers=P, time_limit_s=300).trace
         assert trace is not None
-        spans = [
-            [span for span in trace.computes if (span.rank, span.label) == (rank, "examples")]
-            for rank in range(P)
-        ]
         calls = [(kind, lock) for _ in range(_ROUNDS) for kind in kinds for lock in LOCKS]
-        took: dict[tuple[str, str], list[float]] = {}
-        for number, call in enumerate(calls):
-            mine = [s for own in spans for s in own[number * _EPOCHS : (number + 1) * _EPOCHS]]
-            seconds = max(s.end_s for s in mine) - min(s.start_s for s in mine)
-            took.setdefault(call, []).append(seconds)
-        for (kind, lock), seconds_of in took.items():
-            found[P, kind, lock] = _EPOCHS * _ROWS / median(seconds_of)
-            spread = max(spread, max(seconds_of) / min(seconds_of))
+        rates: dict[tuple[str, str], list[float]] = {}
+        for number, (kind, lock) in enumerate(calls):
+            rate, first = 0.0, number * _EPOCHS
+            for rank in range(P):
+                own = [span for span in trace.computes if span.rank == rank]
+                took = sum(s.end_s - s.start_s for s in own[first : first + _EPOCHS])
+                rate += _EPOCHS * KINDS[kind].rows / P / took
+            rates.setdefault((kind, lock), []).append(rate)
+        for setting, found_of in rates.items():
+            found[P, *setting] = median(found_of)
+            spread = max(spread, max(found_of) / min(found_of))
     return found, spread
 
 
 def _all_settings(comm: Communicator, kinds: tuple[str, ...]) -> None:
     """Train with every setting in turn, in one run, so that it is compiled once."""
     examples = [_examples(kind) for kind in kinds]
-    plan = Plan(0.05, _ROWS, _EPOCHS)
     for _ in range(_ROUNDS):
         for X, y in examples:
+            plan = Plan(0.05, len(y), _EPOCHS)
             for lock in LOCKS:
                 model = LogisticRegression(X.shape[1])
                 hogwild_sparse(comm, model, X, y, plan, lock, 8, shuffle=False)
@@ -82,14 +90,14 @@ def _all_settings(comm: Communicator, kinds: tuple[str, ...]) -> None:
 
 def _examples(kind: str) -> tuple[Any, Any]:
     """Draw rows that have so many columns, all equally likely."""
-    touched, columns = KINDS[kind]
+    rows, touched, columns = KINDS[kind]
     if touched < columns:
-        text = text_like(_ROWS, columns, touched, exponent=0, seed=1)
+        text = text_like(rows, columns, touched, exponent=0, seed=1)
         return text.X, text.y
     from scipy.sparse import csr_matrix
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(_ROWS, columns)) / np.sqrt(columns)
+    X = rng.normal(size=(rows, columns)) / np.sqrt(columns)
     return csr_matrix(X), (X @ rng.normal(size=columns) > 0).astype(int)
 
 
@@ -121,9 +129,9 @@ def lost_here(kinds: Sequence[str] = ("2 of 100", "all 100")) -> Table:
 
 def _count(comm: Communicator, kinds: tuple[str, ...]) -> None:
     """Train with the counter on; the scheme notes what it has counted."""
-    plan = Plan(0.05, _ROWS, 2 * _EPOCHS)
     for kind in kinds:
         X, y = _examples(kind)
+        plan = Plan(0.05, len(y), _EPOCHS)
         for lock in ("none", "one"):
             model = LogisticRegression(X.shape[1])
             hogwild_sparse(comm, model, X, y, plan, lock, 8, count=True, shuffle=False)
