@@ -53,7 +53,7 @@ LOCKS = {"no lock": "none", "8 locks": "striped", "one lock": "one"}
 # Downpour has a server, and every replica a copy. On one computer neither is needed: all workers
 # can reach the same memory. *Hogwild* (Niu and others 2011) keeps one vector of parameters there.
 # Every worker computes a gradient on examples of its own, and changes the parameters: no server, no
-# copies, no messages, and nobody waits.
+# copies, no messages, and nobody waits. Only the parameters are shared; a gradient is its worker's.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: one vector for all, 3 minutes</summary>
@@ -292,7 +292,7 @@ assert shares == sorted(shares, reverse=True)
 assert shares[0] == 1 > shares[-1]
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# # Part 2 · What it does, and what it pays
+# # Part 2 · What it does, and what it costs
 #
 # ## What a lost update does
 #
@@ -329,10 +329,10 @@ table({
 })  # fmt: skip
 
 # %% [markdown]
-# (8 locks: each for an eighth of the parameters.) Four workers: three updates, as in lecture 09,
-# lock or not. Hogwild has *two* defects, and locks cure the one: updates that are lost. Gradients
-# that are old it has in common with Downpour. (The analysis of 2011 is reported to assume that
-# adding to one number is atomic, so that nothing is lost, and to bound the age.)
+# (8 locks: each for an eighth of the parameters.) Four workers: nearly three updates, as in lecture
+# 09, lock or not. Hogwild has *two* defects, and locks cure the one: updates that are lost.
+# Gradients that are old it has in common with Downpour. (The analysis of 2011 is reported to assume
+# that adding to one number is atomic, so that nothing is lost, and to bound the age.)
 
 # %% tags=["how-we-know"]
 # How we know: with a lock a round is one step of four times the rate, by hand; without it is not
@@ -381,6 +381,9 @@ table({
 # *intercept*. Every example changes it, and most of what is lost is lost there. So the library's
 # fast version, `hogwild_sparse`, gives every worker an intercept of its own, and adds them up after
 # each batch.
+#
+# Dense: more than half of all stores are lost. It learns all the same, only less far, as with a
+# smaller rate.
 
 # %%
 claim("4.7")
@@ -409,6 +412,7 @@ last = {(k, lock): lecture_10.losses(trained(k, 4, lock))[-1][1]
         for k in (2, 100) for lock in ("none", "one")}  # fmt: skip
 assert abs(last[2, "none"] / last[2, "one"] - 1) < 0.15
 assert last[100, "none"] / last[100, "one"] > 1.2
+assert last[100, "none"] < 0.6 < np.log(2), "less far, but farther than at the start"
 assert lecture_10.share_lost(trained(100, 4), 100) > 0.5
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -476,8 +480,8 @@ assert all(2 <= n <= 400_000 for n in left.values())
 # ## Slower than one core
 #
 # `hogwild_sparse`, compiled, on processes of this computer: rows with 2, 10 and all of 100
-# parameters, and with 40 of 1,000,000; no lock, 8 locks, one lock. Two workers have twice the cores.
-# With one lock, and rows of 10: how many times as fast as *one* worker without a lock?
+# parameters, and with 40 of 1,000,000; no lock, 8 locks, one lock. Two workers have twice the
+# cores. With one lock, and rows of 10: how many times as fast as *one* worker without a lock?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: slower than one core, 3 minutes</summary>
@@ -599,8 +603,8 @@ lecture_10.price_sheet()
 #
 # <details><summary>Answer</summary>
 #
-# The gradients: while one is computed, others update. Count how many updates lie between load and
-# store of each: $P - 1$ on average, with the lock as without.
+# The gradients: while one is computed, others update. Count how many updates lie between the
+# parameters that a gradient is of, and its own: nearly $P - 1$, with the lock as without.
 # </details>
 
 # %% [markdown]
