@@ -437,11 +437,13 @@ table({name: price(flow(name)) for name in SCHEDULES},
 # micro-batches or more. Try others:
 
 # %%
-explore(lecture_07.schedule_flow,
+explore(flow,
         schedule=knob(SCHEDULES, start="ZB-V"), ranks=knob([2, 4, 8], label="ranks P", start=4),
         microbatches=knob([8, 16], label="micro-batches M"),
         latency_ms=knob([0, 0.25, 0.5, 1], label="a message", unit="ms"),
-        weights_ms=knob([0.5, 1, 1.5], label="W", unit="ms", start=1))  # fmt: skip
+        forward=knob([0.5, 1, 1.5], label="F", unit="ms", start=1),
+        input_gradient=knob([0.5, 1, 1.5], label="I", unit="ms", start=1),
+        weight_gradient=knob([0.5, 1, 1.5], label="W", unit="ms", start=1))  # fmt: skip
 
 # %% [markdown]
 # Find a setting in which GPipe is the fastest of the five. Here is the whole range:
@@ -464,7 +466,7 @@ for P, M in ((2, 8), (4, 8), (4, 16), (8, 16)):
     enough = [flow("ZB-V", P, M) for M in (2 * P - 2, 2 * P - 1)]
     own = [price(made)["idle between first and last action, ms"] for made in enough]
     assert own[0] > 0 == own[1]
-unequal = [lecture_07.schedule_flow("ZB-V", 4, 8, 0, w) for w in (0.5, 1.5)]
+unequal = [flow("ZB-V", 4, 8, 0, *times) for times in ((1, 1, 0.5), (1, 1, 1.5), (1.5, 1, 1))]
 assert all(price(made)["idle between first and last action, ms"] > 0 for made in unequal)
 fastest = {c: min(SCHEDULES, key=lambda name: flow(name, latency_ms=c).ms) for c in (0, 1)}
 assert fastest == {0: "ZB-V", 1: "GPipe"}

@@ -18,7 +18,7 @@ Point = tuple[float, float]
 class Grid:
     """What was found at each rate and momentum, and where it is best.
 
-    ``is_inside``: the best has neighbours on both sides; 0 is an end of momentum that needs none.
+    ``is_inside``: the best has neighbours on both sides.
     """
 
     points: dict[Point, dict[str, Any]]
@@ -39,7 +39,7 @@ def searched(
     most_widenings: int = MOST_WIDENINGS,
 ) -> Grid:
     """Measure a grid; while its best is at an end, go on there: twice or half the rate, or half as
-    far from a momentum of 1.
+    far from a momentum of 1, or of -1.
     """
     points: dict[Point, dict[str, Any]] = {}
     for _ in range(1 + most_widenings):
@@ -55,6 +55,8 @@ def searched(
             rates = (rate / 2, *rates)
         if momentum == max(momenta):
             momenta = (*momenta, (1 + momentum) / 2)
+        elif momentum == min(momenta):
+            momenta = ((momentum - 1) / 2, *momenta)
         if (rates, momenta) == known:
             return Grid(points, best, is_inside=True)
     return Grid(points, best, is_inside=False)

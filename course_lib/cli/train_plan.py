@@ -18,7 +18,7 @@ _NUMBERS = {
     "epochs": "how often to go through all examples",
     "batch_size": "how many examples all workers take in a step together; one, where nobody waits",
     "learning_rate": "how far to go against the gradient; 0.01 if left out, but with sgd",
-    "momentum": "how much of the last step's direction is kept, from 0 to below 1; of sgd only",
+    "momentum": "how much of the last step's direction is kept, above -1, below 1; of sgd only",
     "warmup_steps": "over how many steps the learning rate rises to its full value",
     "seed": "of the first parameters and of the order of the examples",
     "weight_decay": "how much parameters shrink in a step, beside the gradient",

@@ -59,7 +59,9 @@ class Plan:
     epochs : int, default: 1
         How often to go through all examples.
     momentum : float, default: 0.0
-        How much of the last step's direction is kept, from 0 to below 1.
+        How much of the last step's direction is kept, above -1 and below 1. Below 0 steps damp each
+        other, which can pay where stale gradients bring a momentum of their own (Mitliagkas et al.,
+        2016).
     warmup_steps : int, default: 0
         Over how many steps the learning rate rises to its full value, in equal parts.
     seed : int, default: 0
@@ -120,8 +122,8 @@ class Plan:
                 raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must be 0 or more and below 1, got {self.momentum}")
+        if not -1 < self.momentum < 1:
+            raise ValueError(f"momentum must be above -1 and below 1, got {self.momentum}")
         if not 0 <= self.weight_decay < float("inf"):
             raise ValueError(f"weight_decay must be 0 or more and finite, got {self.weight_decay}")
         if self.clip is not None and not self.clip > 0:

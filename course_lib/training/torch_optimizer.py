@@ -74,6 +74,8 @@ class _Maker:
         for name in ("weight_decay", "momentum"):
             value, kind = getattr(plan, name), self.kind.__name__
             if name in inspect.signature(self.kind).parameters and name not in self.options:
+                if value < 0:
+                    raise ValueError(f"{name} must be 0 or more for torch's {kind}, got {value}")
                 options[name] = value
             elif value:
                 raise ValueError(f"{name} must be 0 for {kind}, got {value}")

@@ -69,12 +69,14 @@ def test_a_grid_grows_where_its_best_is_at_an_end():
     assert {(6.4, 0.95), (3.2, 0.975)} <= set(grid.points)
 
 
-def test_a_grid_grows_down_and_needs_nothing_below_a_momentum_of_0():
+def test_a_grid_grows_down_also_below_a_momentum_of_0():
     grid = searched(
-        lambda rate, momentum: found_at(abs(math.log2(rate / 0.1)) + momentum), (0.4, 0.8), (0, 0.5)
+        lambda rate, momentum: found_at(abs(math.log2(rate / 0.1)) + abs(momentum + 0.5)),
+        (0.4, 0.8),
+        (0, 0.5),
     )
-    assert (grid.best, grid.is_inside) == ((0.1, 0), True)
-    assert min(grid.points) == (0.05, 0)
+    assert (grid.best, grid.is_inside) == ((0.1, -0.5), True)
+    assert min(grid.points) == (0.05, -0.75)
 
 
 def test_a_grid_that_may_not_grow_says_where_its_best_is():

@@ -169,7 +169,7 @@ def test_the_simulator_takes_a_network_and_writes_a_trace(tmp_path, capsys):
         ("--learning-rate fast", "--learning-rate takes a number, got 'fast'"),
         ("--learning-rate nan", "--learning-rate takes a number, got 'nan'"),
         ("--learning-rate 0", "--learning-rate must be above 0 and finite, got 0.0"),
-        ("--momentum 1", "--momentum must be 0 or more and below 1, got 1.0"),
+        ("--momentum 1", "--momentum must be above -1 and below 1, got 1.0"),
         ("--warmup-steps -1", "--warmup-steps takes whole numbers of 0 or more, got '-1'"),
         ("--seed x", "--seed takes whole numbers of 0 or more, got 'x'"),
         ("--allreduce rong", "--allreduce knows central, direct, tree,"),

@@ -75,6 +75,15 @@ def test_ours_take_the_steps_of_torchs(name, kind):
         assert np.abs(stepped(other, plan, slopes()) - found).max() > 1e-3
 
 
+def test_a_momentum_below_0_takes_back_a_part_of_the_step_before():
+    w = np.zeros(1)
+    sgd = SGD(w, Plan(0.1, momentum=-0.5))
+    for _ in range(3):
+        sgd.step(np.ones(1))
+    # Directions 1, 1 - 0.5, 1 - 0.25.
+    np.testing.assert_allclose(w, [-0.1 * (1 + 0.5 + 0.75)], rtol=0, atol=1e-15)
+
+
 def test_the_two_means_are_divided_by_what_their_weights_add_up_to():
     plan = Plan(0.01)
     w = np.zeros(3)
@@ -151,6 +160,11 @@ def test_the_rate_of_torchs_is_the_plans():
         (lambda: from_torch(torch.optim.AdamW, beta=1), "AdamW has no option 'beta'"),
         (lambda: from_torch("AdamW"), "kind must be a class"),
         (lambda: from_torch(torch.optim.AdamW)(np.ones(1), Plan(momentum=0.9)), "must be 0 for Ad"),
+        (
+            lambda: from_torch(torch.optim.SGD)(np.ones(1), Plan(momentum=-0.5)),
+            "momentum must be 0 or more for torch's SGD, got -0.5",
+        ),
+        (lambda: Plan(momentum=-1.0), "momentum must be above -1 and below 1, got -1.0"),
         (
             lambda: Adam(np.ones(1), Plan(momentum=0.9)),
             "momentum must be 0 for Adam, which has bet",

@@ -2,7 +2,7 @@
 
 from course_lib.lectures.lecture_07.flow import NAMES, Flow, flow, of_one_batch
 from course_lib.lectures.lecture_07.orders import eager_1f1b, one_by_one
-from course_lib.lectures.lecture_07.prices import latency_chart, price, real_steps, schedule_flow
+from course_lib.lectures.lecture_07.prices import latency_chart, price, real_steps
 from course_lib.lectures.lecture_07.splits import (
     BYTES_A_PARAMETER,
     SIZES,
@@ -26,5 +26,4 @@ __all__ = [
     "price",
     "real_steps",
     "row_of_layers",
-    "schedule_flow",
 ]

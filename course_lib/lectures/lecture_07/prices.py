@@ -13,7 +13,7 @@ from course_lib.schemes import model_parallel, pipeline
 from course_lib.training import Plan
 from course_lib.viz import Chart, chart
 
-__all__ = ["latency_chart", "price", "real_steps", "schedule_flow"]
+__all__ = ["latency_chart", "price", "real_steps"]
 
 _LATENCIES_MS = (0, 0.1, 0.25, 0.5, 0.75, 1)
 
@@ -39,29 +39,6 @@ def price(made: Flow) -> dict[str, Any]:
         "micro-batches held, by rank": ", ".join(f"{n:g}" for n in made.held),
         "messages": made.schedule.n_messages,
     }
-
-
-def schedule_flow(
-    schedule: str, ranks: int, microbatches: int, latency_ms: float, weights_ms: float
-) -> Flow:
-    """Work out a step whose weights' gradients take another time than the rest.
-
-    Parameters
-    ----------
-    schedule : str
-        A name of ``NAMES``.
-    ranks, microbatches : int
-        How many, P and M.
-    latency_ms, weights_ms : float
-        How long a message travels, and what a rank needs for its weights' gradients of one
-        micro-batch; forward, and back to the inputs, take 1 ms each.
-
-    Returns
-    -------
-    Flow
-        The step.
-    """
-    return flow(schedule, ranks, microbatches, latency_ms, 1, 1, weights_ms)
 
 
 def latency_chart(microbatches: int, ranks: int = 4, names: Sequence[str] = tuple(NAMES)) -> Chart:
