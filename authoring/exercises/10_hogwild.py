@@ -162,8 +162,9 @@ in_turn(losing_order([3, 3])).player()
 #
 # Train in shared memory, and count what is lost. *Difficulty 3 of 3, 30 minutes.*
 #
-# All ranks have the same start `w`. They put it into shared memory; then each goes through its own
-# examples, and there is no lock. Example `number` has the parameters `touched[number]`. For each:
+# All ranks have the same start `w`. It is put into shared memory, and all wait at a barrier until it
+# is there. Then each rank goes through its own examples, and there is no lock. Example `number` has
+# the parameters `touched[number]`. For each:
 #
 # 1. `gradient(values, number)` of its parameters, as they are in shared memory now.
 # 2. Load its parameters again, since others have stored meanwhile.
