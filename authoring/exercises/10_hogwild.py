@@ -162,19 +162,19 @@ in_turn(losing_order([3, 3])).player()
 #
 # Train in shared memory, and count what is lost. *Difficulty 3 of 3, 30 minutes.*
 #
-# All ranks have the same start `w`. It is put into shared memory, and all wait at a barrier until it
-# is there. Then each rank goes through its own examples, and there is no lock. Example `number` has
-# the parameters `touched[number]`. For each:
+# All ranks have the same start `w`. It is put into shared memory, and all wait at a barrier until
+# it is there. Then each rank goes through its own examples, and there is no lock. Example `number`
+# has the parameters `touched[number]`. For each:
 #
 # 1. `gradient(values, number)` of its parameters, as they are in shared memory now.
 # 2. Load its parameters again, since others have stored meanwhile.
 # 3. Store there what `step(values, grad)` returns. It takes a while, too: what others store in it
 #    is lost.
-#
-# *Lost* is counted as in the lecture: a shared number for each parameter, loaded and stored as it
-# is, misses what is missing.
 
 # %% [markdown]
+# *Lost* is counted as in the lecture: a shared number for each parameter, loaded and stored as it
+# is, misses what is missing.
+#
 # **Spec:** in the order of the times, `w[mine] = step(w[mine] as loaded before it, gradient(w[mine]
 # as loaded before that))`; lost = all stores of parameters by all ranks − the sum of the shared
 # numbers. The same on every rank. **Budget:** no messages. Of `comm`, only `shared_array` and
