@@ -464,8 +464,8 @@ left = {"PyTorch": int(counter), "ours": ours_left}
 table({name: {"of 400,000": n, "lost, %": round(100 - n / 4000, 2)} for name, n in left.items()})
 
 # %% [markdown]
-# Another number each time, and neither library says a word. Where two cores are free, much is lost:
-# in Python an addition takes most of its time between load and store.
+# Another number each time, and neither library says a word. In PyTorch's line little time lies
+# between load and store, in NumPy's most of it: one is lucky more often than the other.
 
 # %% tags=["how-we-know"]
 # How we know: where rows never meet, all steps count, in whatever order; a counter has its bounds
@@ -508,10 +508,11 @@ lecture_10.pace_table(here)
 # instruction for each lock (see one worker with a lock, who never waits), and *cache lines*. A core
 # writes to 64 bytes of memory, eight parameters, only while no other core has them; a line that
 # both write to travels to and fro. 100 parameters lie on 13 lines or so, and both workers write to
-# all of them; a million lie on 125,000, where two seldom meet: compare the last column.
+# all of them; a million lie on 125,000, where two seldom meet: compare the last column. (Where other
+# programs run, two workers do not have two cores.)
 
 # %% tags=["nbval-ignore-output"] name="spread"
-table({"rounds": {"fastest / slowest, at most": round(spread, 2)}})
+table({"five rounds, of which the fastest counts": {"fastest / slowest": round(spread, 2)}})
 
 # %% tags=["how-we-know"]
 # How we know: what no timing changes; virtual time has no caches, only waiting
