@@ -508,8 +508,8 @@ lecture_10.pace_table(here)
 # instruction for each lock (see one worker with a lock, who never waits), and *cache lines*. A core
 # writes to 64 bytes of memory, eight parameters, only while no other core has them; a line that
 # both write to travels to and fro. 100 parameters lie on 13 lines or so, and both workers write to
-# all of them; a million lie on 125,000, where two seldom meet: compare the last column. (Where other
-# programs run, two workers do not have two cores.)
+# all of them; a million lie on 125,000, where two seldom meet: compare the last column. (Where
+# other programs run, two workers do not have two cores.)
 
 # %% tags=["nbval-ignore-output"] name="spread"
 table({"five rounds, of which the fastest counts": {"fastest / slowest": round(spread, 2)}})
