@@ -9,8 +9,8 @@
 #
 # Five tasks, about an hour and a half. Tasks 1 and 5 are arithmetic.
 #
-# Before: [lecture 09](../notebooks/09_asynchronous_sgd.ipynb). Then: lecture 10, which is not
-# written yet.
+# Before: [lecture 09](../notebooks/09_asynchronous_sgd.ipynb). Then: [lecture
+# 10](../notebooks/10_hogwild.ipynb).
 
 # %%
 import numpy as np
@@ -445,6 +445,6 @@ for factor in (0.9, 1.1):
 # %% [markdown]
 # ## What comes next
 #
-# Lecture 10 is not written yet. Before: [lecture 09](../notebooks/09_asynchronous_sgd.ipynb). Which
-# tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell, and
-# `python -m course_lib progress` in a terminal.
+# [Lecture 10](../notebooks/10_hogwild.ipynb). Before: [lecture
+# 09](../notebooks/09_asynchronous_sgd.ipynb). Which tasks you have solved, here and in the other
+# sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.

@@ -10,7 +10,8 @@
 # Part 1 takes 17 minutes, part 2 takes 17; plan twice that if you try everything. Needs: 5
 # processes, no GPU. You should have met momentum in [lecture 01](01_gradient_descent.ipynb) and the
 # server of [lecture 04](04_parameter_server.ipynb). Before: [lecture 08](08_split_weights.ipynb).
-# Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Lecture 10 (to come): no locks.
+# Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Next: [lecture
+# 10](10_hogwild.ipynb), which takes away the locks.
 
 # %% tags=["set-up"]
 # Set-up: imports, the digits; every random time below has its seed
@@ -698,4 +699,5 @@ lecture_09.price_sheet()
 #
 # Next: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Before: [lecture
 # 08](08_split_weights.ipynb), [lecture 06](06_overlap_and_scaling.ipynb) on when waiting is cheap,
-# [lecture 04](04_parameter_server.ipynb) on the server. Lecture 10 (to come) takes away the locks.
+# [lecture 04](04_parameter_server.ipynb) on the server. After: [lecture 10](10_hogwild.ipynb),
+# which takes away the locks.

@@ -9,8 +9,9 @@
 #   sites may talk
 #
 # Part 1 takes 12 minutes, part 2 takes 16; plan twice that if you try everything. Needs: one
-# process, no GPU. You should know the schemes of [lecture 09](09_asynchronous_sgd.ipynb). Then: the
-# [exercises](../exercises/11_sync_or_async.ipynb). Lecture 10 (to come) takes away the locks.
+# process, no GPU. You should know the schemes of [lecture 09](09_asynchronous_sgd.ipynb). Before:
+# [lecture 10](10_hogwild.ipynb), without locks. Then: the
+# [exercises](../exercises/11_sync_or_async.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports; seeds are part of the kept results: 0 to tune, 1 to 5 to race
@@ -537,5 +538,5 @@ table({
 #   additional steps do not eat it up.
 #
 # Next: the [exercises](../exercises/11_sync_or_async.ipynb). Before: [lecture
-# 09](09_asynchronous_sgd.ipynb) on what old gradients do; lecture 10 (to come) takes away the
-# locks.
+# 09](09_asynchronous_sgd.ipynb) on what old gradients do, [lecture
+# 10](10_hogwild.ipynb) on what happens without locks.

@@ -46,6 +46,9 @@ SETS: dict[str, tuple[str, ...]] = {
     "lecture_09": (
         "staleness_of", "who_may_read", "asynchronous_server", "applied_twice", "predict_edge",
     ),
+    "lecture_10": (
+        "counter_after", "losing_order", "lock_free", "both_inside", "predict_lost",
+    ),
     "lecture_11": (
         "who_is_first", "pareto_front", "steps_between", "what_is_unfair", "predict_winner",
     ),

@@ -20,6 +20,7 @@ SECOND_EDITION = (
     "07_model_parallelism",
     "08_split_weights",
     "09_asynchronous_sgd",
+    "10_hogwild",
     "11_sync_or_async",
 )
 """The lectures that are held to the form, by the names of their scripts."""

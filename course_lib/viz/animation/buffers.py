@@ -63,7 +63,7 @@ def make_strips(contributions: "Contributions", tick_s: float) -> Strips:
     loads: dict[tuple[str, str], int] = {}
     label_of, load_of = [], []
     for carried in contributions.carried:
-        label = _label(sorted(carried), len(goals), one_cell=one_cell)
+        label = _label(sorted(carried), len(goals), contributions.called, one_cell=one_cell)
         label_of.append(labels.setdefault(label, len(labels)))
         load = (_words(carried, goals), _who(list(carried.values()), n_ranks))
         load = load if contributions.called == "chunk" else ("", "")
@@ -99,18 +99,18 @@ def _shade(level: int, whole: int) -> int:
     return level if level < 0 else level * _SHADES // max(whole, 1)
 
 
-def _label(chunks: list[int], n_chunks: int, *, one_cell: bool) -> Label:
+def _label(chunks: list[int], n_chunks: int, called: str, *, one_cell: bool) -> Label:
     if n_chunks == 1 or not chunks:
         return Label(None, _ALONE, (0,))
     tag: int | str = chunks[0]
     if len(chunks) == n_chunks:
-        tag = "all chunks"
+        tag = f"all {called}s"
     elif len(chunks) == 2:
-        tag = f"chunks {chunks[0]} and {chunks[1]}"
+        tag = f"{called}s {chunks[0]} and {chunks[1]}"
     elif len(chunks) > 2 and chunks[-1] - chunks[0] == len(chunks) - 1:
-        tag = f"chunks {chunks[0]} to {chunks[-1]}"
+        tag = f"{called}s {chunks[0]} to {chunks[-1]}"
     elif len(chunks) > 2:
-        tag = f"{len(chunks)} chunks"
+        tag = f"{len(chunks)} {called}s"
     return Label(tag, chunks[0] % len(OKABE_ITO), (0,) if one_cell else tuple(chunks))
 
 

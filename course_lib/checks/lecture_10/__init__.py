@@ -1,0 +1,1 @@
+"""The checks of exercise set 10: nobody locks."""

@@ -1,0 +1,258 @@
+"""How much is lost if all load, then all store: a formula, and runs of the scheme itself."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from course_lib.comm.launch import run
+from course_lib.data.text_like import text_like
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.schemes import hogwild
+from course_lib.schemes.hogwild import Uneven
+from course_lib.trace.events import Note
+from course_lib.trace.trace import Trace
+from course_lib.training import Plan
+from course_lib.viz import Chart, chart, table
+from course_lib.viz.charts.curves import loss_curve
+
+__all__ = [
+    "COLUMNS",
+    "EPOCHS",
+    "EXAMPLES",
+    "SPARSITY",
+    "STEP",
+    "evened",
+    "explorer_chart",
+    "losses",
+    "lost_share",
+    "lost_share_chart",
+    "problem",
+    "share_lost",
+    "trained",
+]
+
+COLUMNS, EXAMPLES, EPOCHS = 100, 48, 6
+STEP = 0.5
+"""Of one example's step."""
+
+SPARSITY = {"2 of 100": 2, "10 of 100": 10, "all 100": 100}
+"""How many parameters an example has, by what the explorer calls it; an intercept comes on top."""
+
+_TOUCHED = (1, 2, 5, 10, 20, 50, 100)
+
+
+def lost_share(workers: int, touched: int, columns: int) -> float:
+    """Say which part of all stores is lost if all workers load at once, then all store.
+
+    Parameters
+    ----------
+    workers : int
+        How many there are, P.
+    touched : int
+        How many parameters each changes, k, drawn at random.
+    columns : int
+        How many parameters there are, d.
+
+    Returns
+    -------
+    float
+        Of each parameter that m workers change, m - 1 stores are lost: in the mean
+        ``1 - d / (P k) * (1 - (1 - k / d) ** P)`` of all.
+
+    Examples
+    --------
+    >>> round(lost_share(2, 10, 1000), 6), lost_share(4, 7, 7)
+    (0.005, 0.75)
+    """
+    kept = columns * (1 - (1 - touched / columns) ** workers)
+    return 1 - kept / (workers * touched)
+
+
+def lost_share_chart(workers: int) -> Chart:
+    """Draw the lost share over the share of parameters that an update changes.
+
+    Parameters
+    ----------
+    workers : int
+        How many store at the same moment.
+
+    Returns
+    -------
+    Chart
+        The formula's curve, and points that were counted: 400 updates each.
+    """
+    curve = [(float(k), 100 * lost_share(workers, k, 100)) for k in range(1, 101)]
+    points = {f"{k} %": (float(k), 100 * _counted(workers, k)) for k in _TOUCHED}
+    return chart(
+        {f"{workers} workers, formula": curve}, points=points, x_log=True, x_ticks=_TOUCHED,
+        x_label="% of the parameters that an update changes", y_label="% of stores lost",
+        y_range=(0, 100), said=f"Dense: {100 * lost_share(workers, 100, 100):.0f} % are lost.",
+    )  # fmt: skip
+
+
+@lru_cache
+def _counted(workers: int, touched: int, columns: int = 100, rounds: int = 400) -> float:
+    """Let all load, then all store, many times; count what is missing."""
+    rng, lost = np.random.default_rng([workers, touched]), 0
+    for _ in range(rounds):
+        changed = [rng.permutation(columns)[:touched] for _ in range(workers)]
+        lost += workers * touched - len(np.unique(np.concatenate(changed)))
+    return lost / (rounds * workers * touched)
+
+
+@lru_cache
+def problem(touched: int) -> tuple[LogisticRegression, Any, Any]:
+    """Draw examples that have so many of all parameters.
+
+    Parameters
+    ----------
+    touched : int
+        How many of ``COLUMNS``: words of a text, all equally frequent, or all of them.
+
+    Returns
+    -------
+    model : LogisticRegression
+        To be trained.
+    X, y : scipy.sparse.csr_matrix or numpy.ndarray, and numpy.ndarray
+        The examples.
+    """
+    model = LogisticRegression(COLUMNS)
+    if touched < COLUMNS:
+        text = text_like(EXAMPLES, COLUMNS, touched, exponent=0, seed=1)
+        return model, text.X, text.y
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(EXAMPLES, COLUMNS)) / np.sqrt(COLUMNS)
+    return model, X, (X @ rng.normal(size=COLUMNS) > 0).astype(int)
+
+
+@lru_cache(maxsize=64)
+def trained(touched: int, workers: int, lock: str = "none") -> Trace:
+    """Train by ``hogwild`` in virtual time, one example a step.
+
+    Parameters
+    ----------
+    touched : int
+        How many parameters an example has.
+    workers : int
+        How many train.
+    lock : {"none", "striped", "one"}, default: "none"
+        What a worker locks for an update; "striped" has 8 locks.
+
+    Returns
+    -------
+    Trace
+        With the scheme's notes.
+    """
+    model, X, y = problem(touched)
+    plan = Plan(STEP * workers, workers, EPOCHS)  # its share of a batch is one example
+    made = run(
+        partial(hogwild, lock=lock, stripes=8, pace=Uneven(0, 0.5)), model, X, y, plan,
+        workers=workers, backend="simulated",
+    )  # fmt: skip
+    assert made.trace is not None
+    return made.trace
+
+
+def share_lost(trace: Trace, touched: int) -> float:
+    """Read off which part of all stores was lost.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of ``trained``.
+    touched : int
+        What it was called with.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
+    _, X, _ = problem(touched)
+    stored = EPOCHS * (int((X != 0).sum()) + EXAMPLES)
+    return sum(float(note.value) for note in trace.notes_named("lost_updates")) / stored
+
+
+def losses(trace: Trace) -> list[tuple[float, float]]:
+    """Read off the mean loss of each epoch, each example's before its own step.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of ``trained``.
+
+    Returns
+    -------
+    list of (float, float)
+        The epoch, from 1, and its loss.
+    """
+    notes = trace.notes_named("loss_partial")
+    by_rank = [[note.value for note in notes if note.rank == r] for r in range(trace.size)]
+    steps = np.array(by_rank, dtype=float).sum(axis=0).reshape(EPOCHS, -1)
+    return [(float(k), float(loss)) for k, loss in enumerate(steps.mean(axis=1), start=1)]
+
+
+def explorer_chart(
+    workers: int, sparsity: int, lock: str, here: Mapping[tuple[int, str, str], float]
+) -> Chart:
+    """Draw what becomes of the loss, and how much is lost, in virtual time; say the pace here.
+
+    Parameters
+    ----------
+    workers : int
+        How many train.
+    sparsity : int
+        How many parameters an example has.
+    lock : {"none", "striped", "one"}
+        What a worker locks for an update.
+    here : dict of (int, str, str) to float
+        Steps a second that were measured on this computer, by workers, kind and lock.
+
+    Returns
+    -------
+    Chart
+        The loss of each epoch beside one worker's, and a table below.
+    """
+    trace, alone = trained(sparsity, workers, lock), trained(sparsity, 1)
+    kind = next(name for name, touched in SPARSITY.items() if touched == sparsity)
+    ages = [float(note.value) for note in trace.notes_named("staleness")]
+    measured = "not measured"
+    if (workers, kind, lock) in here:
+        measured = f"{here[workers, kind, lock] / here[1, kind, 'none']:.2f}"
+    told = {
+        "stores lost, %": round(100 * share_lost(trace, sparsity), 1),
+        "mean age of a gradient": round(float(np.mean(ages)), 2),
+        "times as fast, virtual": round(alone.end_s / trace.end_s, 2),
+        "times as fast, here": measured,
+    }
+    return chart(
+        {"these workers": losses(trace), "one worker": losses(alone)},
+        x_label="epoch", y_label="loss", y_range=(0.2, 0.8), x_range=(1, EPOCHS),
+        reference="one worker", below=table({"beside one worker": told}),
+        said=f"{told['stores lost, %']} % of all stores are lost.",
+    )  # fmt: skip
+
+
+def evened(trace: Trace) -> Trace:
+    """Even out losses, each of one example a worker, so that curves can be told apart.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of ``trained``.
+
+    Returns
+    -------
+    Trace
+        Whose losses are the means of an epoch: of the last updates, as many as one has.
+    """
+    points = loss_curve(trace, "loss_partial")
+    n = -(-EXAMPLES // trace.size)
+    notes = [
+        Note(0, "loss_partial", float(np.mean([loss for _, loss in points[k - n : k]])), time_s)
+        for k, (time_s, _) in enumerate(points, start=1) if k >= n
+    ]  # fmt: skip
+    return replace(trace, notes=notes)

@@ -1,0 +1,163 @@
+"""How fast it is here: steps a second on real processes, sparse and dense, with each lock."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from course_lib.comm.communicator import Communicator
+from course_lib.comm.launch import run
+from course_lib.data.text_like import text_like
+from course_lib.lectures.lecture_10.odds import COLUMNS, SPARSITY
+from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.schemes import hogwild_sparse
+from course_lib.training import Plan
+from course_lib.training.checking import LOCKS
+from course_lib.viz import Table, table
+
+__all__ = ["KINDS", "Paces", "lost_here", "measured_here", "pace_table"]
+
+Paces = dict[tuple[int, str, str], float]
+"""Steps a second by workers, kind of examples, and lock."""
+
+
+class Kind(NamedTuple):
+    """Examples: how many there are, how many parameters one has, and of how many."""
+
+    rows: int
+    touched: int
+    columns: int
+
+
+KINDS = {name: Kind(2_000_000 // (k + 10), k, COLUMNS) for name, k in SPARSITY.items()} | {
+    "40 of 1,000,000": Kind(40_000, 40, 1_000_000)
+}
+"""Enough rows to work on for some milliseconds between two meetings of all."""
+
+_EPOCHS, _ROUNDS = 3, 5
+
+
+def measured_here(
+    workers: Sequence[int] = (1, 2), kinds: Sequence[str] = tuple(KINDS)
+) -> tuple[Paces, float]:
+    """Time ``hogwild_sparse`` on processes of this computer.
+
+    Parameters
+    ----------
+    workers : sequence of int, default: (1, 2)
+        How many processes.
+    kinds : sequence of str, default: all
+        Which examples, of ``KINDS``.
+
+    Returns
+    -------
+    paces : dict of (int, str, str) to float
+        Steps a second of all workers together, from the first that begins an epoch to the last that
+        ends it, in the fastest of five rounds.
+    spread : float
+        How many times as fast the fastest round was as the slowest, where they differ most.
+    """
+    found: Paces = {}
+    spread = 1.0
+    for P in workers:
+        trace = run(_all_settings, tuple(kinds), workers=P, time_limit_s=300).trace
+        assert trace is not None
+        calls = [(kind, lock) for _ in range(_ROUNDS) for kind in kinds for lock in LOCKS]
+        rates: dict[tuple[str, str], list[float]] = {}
+        by_rank = [[s for s in trace.computes if s.rank == rank] for rank in range(P)]
+        epochs = [*zip(*by_rank, strict=True)]
+        took = [max(s.end_s for s in each) - min(s.start_s for s in each) for each in epochs]
+        for number, (kind, lock) in enumerate(calls):
+            seconds = sum(took[number * _EPOCHS : (number + 1) * _EPOCHS])
+            rates.setdefault((kind, lock), []).append(_EPOCHS * KINDS[kind].rows / seconds)
+        for setting, found_of in rates.items():
+            found[P, *setting] = max(found_of)  # other programs only slow it down
+            spread = max(spread, max(found_of) / min(found_of))
+    return found, spread
+
+
+def _all_settings(comm: Communicator, kinds: tuple[str, ...]) -> None:
+    """Train with every setting in turn, in one run, so that it is compiled once."""
+    examples = [_examples(kind) for kind in kinds]
+    for _ in range(_ROUNDS):
+        for X, y in examples:
+            plan = Plan(0.05, len(y), _EPOCHS)
+            for lock in LOCKS:
+                model = LogisticRegression(X.shape[1])
+                hogwild_sparse(comm, model, X, y, plan, lock, 8, shuffle=False)
+
+
+def _examples(kind: str) -> tuple[Any, Any]:
+    """Draw rows that have so many columns, all equally likely."""
+    rows, touched, columns = KINDS[kind]
+    if touched < columns:
+        text = text_like(rows, columns, touched, exponent=0, seed=1)
+        return text.X, text.y
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, columns)) / np.sqrt(columns)
+    return csr_matrix(X), (X @ rng.normal(size=columns) > 0).astype(int)
+
+
+def lost_here(kinds: Sequence[str] = ("2 of 100", "all 100")) -> Table:
+    """Count on two processes of this computer how many changes are lost.
+
+    Parameters
+    ----------
+    kinds : sequence of str, default: ("2 of 100", "all 100")
+        Which examples, of ``KINDS``.
+
+    Returns
+    -------
+    Table
+        A row for each, without a lock and with one.
+    """
+    trace = run(_count, tuple(kinds), workers=2, time_limit_s=300).trace
+    assert trace is not None
+    made, lost = (
+        [int(note.value) for note in trace.notes_named(name)]
+        for name in ("updates", "lost_updates")
+    )
+    names = [f"{kind}, {words}" for kind in kinds for words in ("no lock", "one lock")]
+    return table({
+        name: {"changes": n, "lost": gone, "lost, %": round(100 * gone / n, 3)}
+        for name, n, gone in zip(names, made, lost, strict=True)
+    })  # fmt: skip
+
+
+def _count(comm: Communicator, kinds: tuple[str, ...]) -> None:
+    """Train with the counter on; the scheme notes what it has counted."""
+    for kind in kinds:
+        X, y = _examples(kind)
+        plan = Plan(0.05, len(y), _EPOCHS)
+        for lock in ("none", "one"):
+            model = LogisticRegression(X.shape[1])
+            hogwild_sparse(comm, model, X, y, plan, lock, 8, count=True, shuffle=False)
+
+
+def pace_table(paces: Mapping[tuple[int, str, str], float]) -> Table:
+    """Lay out how many times as fast each setting is as one worker without a lock.
+
+    Parameters
+    ----------
+    paces : dict of (int, str, str) to float
+        Steps a second.
+
+    Returns
+    -------
+    Table
+        A row for each number of workers and lock, the first in steps a second.
+    """
+    words = {"none": "no lock", "striped": "8 locks", "one": "one lock"}
+    kinds = list(dict.fromkeys(kind for _, kind, _ in paces))
+    rows: dict[str, dict[str, Any]] = {
+        "1 worker, no lock: steps a second": {
+            kind: f"{round(paces[1, kind, 'none'], -3):,.0f}" for kind in kinds
+        }
+    }
+    for P, kind, lock in paces:
+        if (P, lock) != (1, "none"):
+            row = rows.setdefault(f"{P} worker{'s' * (P > 1)}, {words[lock]}: times as fast", {})
+            row[kind] = round(paces[P, kind, lock] / paces[1, kind, "none"], 2)
+    return table(rows)

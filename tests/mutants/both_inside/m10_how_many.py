@@ -1,0 +1,11 @@
+# class: C2
+# hint: pairs
+def both_inside(history):
+    inside, found = [], []
+    for rank, what in history:
+        if what == "takes":
+            found += [(other, rank) for other in inside]
+            inside.append(rank)
+        else:
+            inside.remove(rank)
+    return len(found)

@@ -1,0 +1,21 @@
+# class: A4
+# hint: counter-loses-too
+def lock_free(comm, w, touched, gradient, step):
+    shared = comm.shared_array(len(w), w.dtype)
+    seen = comm.shared_array(len(w), "int64")
+    n_stored = comm.shared_array(comm.size, "int64")
+    if comm.rank == 0:
+        shared[:] = w
+    comm.barrier()
+    import threading
+
+    lock = threading.Lock()
+    for number, mine in enumerate(touched):
+        grad = gradient(shared[mine], number)
+        loaded = shared[mine]
+        with lock:
+            shared[mine] = step(loaded, grad)
+        seen[mine] += 1
+        n_stored[comm.rank] += len(mine)
+    comm.barrier()
+    return shared.copy(), int(n_stored.sum() - seen.sum())

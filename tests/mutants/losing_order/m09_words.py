@@ -1,0 +1,4 @@
+# class: C2
+# hint: wrong-form
+def losing_order(counts):
+    return ["load", "store"] * sum(counts)

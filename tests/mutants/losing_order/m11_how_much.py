@@ -1,0 +1,4 @@
+# class: C2
+# hint: constant
+def losing_order(counts):
+    return 2

@@ -1,0 +1,9 @@
+# class: B10
+# hint: not-distinct
+def predict_lost(n_workers, n_columns, n_touched):
+    kept = n_columns * (1 - (1 - n_touched / n_columns) ** n_workers)
+    return {
+        "stores": kept,
+        "most_lost": (n_workers - 1) * n_touched,
+        "lost_share": 1 - kept / (n_workers * n_touched),
+    }

@@ -1,0 +1,8 @@
+# class: C5
+# hint: first-order
+def predict_lost(n_workers, n_columns, n_touched):
+    return {
+        "stores": n_workers * n_touched,
+        "most_lost": (n_workers - 1) * n_touched,
+        "lost_share": (n_workers - 1) * n_touched / (2 * n_columns),
+    }
