@@ -455,5 +455,5 @@ table({name: {"all at once, %": round(100 * share, 1), "in training, %": round(1
 # ## What comes next
 #
 # [Lecture 11](../notebooks/11_sync_or_async.ipynb). Before: [lecture
-# 10](../notebooks/10_hogwild.ipynb). Which tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell, and
-# `python -m course_lib progress` in a terminal.
+# 10](../notebooks/10_hogwild.ipynb). Which tasks you have solved, here and in the other sets,
+# `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a terminal.
