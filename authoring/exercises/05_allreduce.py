@@ -476,7 +476,8 @@ def predict_crossover(n_workers, latency_s, bandwidth_bytes_per_s):
     -------
     dict of str to float
         ``"n_bytes"``: the size of each rank's array at which both take equally long;
-        ``"seconds"``: how long they take there.
+        ``"seconds"``: how long they take there. Both to a ten-thousandth; a whole number of bytes
+        will do.
     """
     # BEGIN SOLUTION
     beta = 1 / bandwidth_bytes_per_s

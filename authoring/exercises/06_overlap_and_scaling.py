@@ -114,8 +114,8 @@ in_s = critical_path((0.001,) * 3, (0.002,) * 3, (0.005, 0.001, 0.001))
 # must start the same things in the same order.
 #
 # **Spec:** `[sum of layer 0, sum of layer 1, ...]` on every rank. **Budget:** one all-reduce a
-# layer; no longer than all computing and the exchange of layer 0. Of `comm`, only `start`, `send`,
-# `recv` and `sendrecv`.
+# layer at most; no longer than all computing and the exchange of layer 0, where the others can
+# hide. Of `comm`, only `start`, `send`, `recv` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="exchange-layerwise"
@@ -128,7 +128,7 @@ def exchange_layerwise(comm, backward, allreduce):
         The workers; any number of them, also one.
     backward : callable
         ``backward(comm)`` yields the number and the gradient of each layer, last layer first; to
-        find the next one takes time.
+        find the next one mostly takes time.
     allreduce : callable
         ``allreduce(comm, array)`` returns the sum of all ranks' arrays.
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.checks.plain import Unusable, plain
+from course_lib.checks.plain import plain
+from course_lib.checks.shown import kind, show, told_apart
 
-__all__ = ["Difference", "difference", "differing_bits", "first_difference", "show"]
+__all__ = ["Difference", "difference", "differing_bits", "first_difference"]
 
 ROUNDING = 16
 """How many rounding errors per added term are forgiven; a wrong algorithm is off by far more."""
@@ -134,56 +135,17 @@ def first_difference(
     return None
 
 
-def show(value: Any) -> str:
-    """Write a plain value in one short line."""
-    if isinstance(value, np.ndarray):
-        if value.size > 8:
-            head = ", ".join(_number(item) for item in value.ravel()[:4].tolist())
-            return f"[{head}, ...] of shape {value.shape}, {value.dtype}"
-        return f"{_rows(value.tolist())} ({value.dtype})"
-    if isinstance(value, Unusable):
-        return value.kind
-    if isinstance(value, list | dict):
-        return _nested(value)
-    return _short_float(value) if isinstance(value, float) else repr(value)
-
-
-def _short_float(value: float) -> str:
-    """Write a float so that nobody takes it for a whole number."""
-    text = f"{value:.6g}"
-    return text if any(mark in text for mark in ".en") else f"{text}.0"
-
-
-def _rows(value: Any) -> str:
-    return f"[{', '.join(map(_rows, value))}]" if isinstance(value, list) else _number(value)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
-
-
-def _nested(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(_nested(item) for item in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_nested(item)}" for key, item in value.items()) + "}"
-    return show(value)
-
-
 def _differs(expected: Any, got: Any, sentence: str, where: str = "the value") -> Difference:
-    return Difference(sentence, *_told_apart(expected, got), where)
+    return Difference(sentence, *told_apart(expected, got), where)
 
 
 def _should_be(expected: Any, got: Any) -> str:
-    right, given = _told_apart(expected, got)
+    right, given = told_apart(expected, got)
     return f"should be {right}, got {given}"
 
 
-def _told_apart(expected: Any, got: Any) -> tuple[str, str]:
-    """Show both, with all their digits if fewer do not tell them apart."""
-    right, given = show(expected), show(got)
-    alike = right == given and isinstance(expected, float) and isinstance(got, int | float)
-    return (repr(float(expected)), repr(got)) if alike else (right, given)
+def _values(expected: list[Any]) -> str:
+    return "1 value" if len(expected) == 1 else f"{len(expected)} values"
 
 
 def _compare_items(
@@ -191,10 +153,10 @@ def _compare_items(
 ) -> Difference | None:
     if not isinstance(got, list):
         return _differs(
-            expected, got, f"expected {len(expected)} values (a tuple or list), got {_kind(got)}"
+            expected, got, f"expected {_values(expected)} (a tuple or list), got {kind(got)}"
         )
     if len(got) != len(expected):
-        return _differs(expected, got, f"expected {len(expected)} values, got {len(got)}")
+        return _differs(expected, got, f"expected {_values(expected)}, got {len(got)}")
     if not expected and not may_be_empty:
         return _differs(expected, got, "nothing was compared: there are no values")
     for index, (right, given) in enumerate(zip(expected, got, strict=True)):
@@ -210,7 +172,7 @@ def _compare_dicts(
     expected: dict[str, Any], got: Any, n_terms: int, scale: Any, may_be_empty: bool
 ) -> Difference | None:
     if not isinstance(got, dict):
-        return _differs(expected, got, f"expected a dict, got {_kind(got)}")
+        return _differs(expected, got, f"expected a dict, got {kind(got)}")
     if set(got) != set(expected):
         return _differs(
             sorted(expected),
@@ -228,7 +190,7 @@ def _compare_arrays(
     expected: NDArray[Any], got: Any, n_terms: int, scale: Any, may_be_empty: bool
 ) -> Difference | None:
     if not isinstance(got, np.ndarray):
-        return _differs(expected, got, f"expected a NumPy array, got {_kind(got)}")
+        return _differs(expected, got, f"expected a NumPy array, got {kind(got)}")
     if got.shape != expected.shape:
         return _differs(expected, got, f"expected shape {expected.shape}, got {got.shape}")
     if got.dtype != expected.dtype:
@@ -274,7 +236,7 @@ def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Diffe
     wanted: tuple[type, ...] = (int,) if isinstance(expected, int) else (int, float)
     if isinstance(got, bool) or not isinstance(got, wanted):
         name = "a whole number" if isinstance(expected, int) else "a number"
-        return _differs(expected, got, f"expected {name}, got {_kind(got)}")
+        return _differs(expected, got, f"expected {name}, got {kind(got)}")
     if isinstance(expected, int):
         wrong = got != expected
     else:
@@ -283,17 +245,3 @@ def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Diffe
     if wrong:
         return _differs(expected, got, _should_be(expected, got))
     return None
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    if value is None:
-        return "None"
-    if isinstance(value, bool | int | float | str):
-        return f"{show(value)} ({type(value).__name__})"
-    if isinstance(value, list | dict):
-        return f"a {'dict' if isinstance(value, dict) else 'tuple or list'} of {len(value)}"
-    if value.kind.isidentifier():
-        return f"a value of type {value.kind}"
-    return f"{'an' if value.kind.startswith('array') else 'a'} {value.kind}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation
 from course_lib.checks.slips import slip, who_waits
@@ -19,6 +20,18 @@ _NOT_FOR_LEARNERS = (
 )  # fmt: skip
 _EXIT = re.compile(r"\b(exit|quit)\b")
 _OUR_LINES = re.compile(r",(?: at)? \w+\.py, line \d+")
+_OUR_FILES = "|".join(
+    re.escape(path.name)
+    for folder in (Path(__file__).parent, Path(__file__).parents[1] / "watch")
+    for path in sorted(folder.rglob("[!_]*.py"))
+)
+_OUR_FRAMES = re.compile(
+    rf"^  (?:{_OUR_FILES}), line \d+, in .*\n(?:    .*(?:\n|$))?", re.MULTILINE
+)
+_BETWEEN_CALLS = re.compile(
+    rf"(rank \d+) could go on, at (?:contextlib\.py|{_OUR_FILES}), line \d+"
+)
+_FAILED_IN_OURS = re.compile(rf"(rank \d+|function) failed at (?:{_OUR_FILES}), line \d+: ")
 _OURS = ("the built-in ", "course_lib.", "sys.")
 _LOOK_FOR_A_LOOP = (
     f"it did not end in the {CASE_LIMIT_S:g} s that a case has: is there a loop whose end never "
@@ -95,8 +108,16 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
     if case is not None and case.alone:
         says = says.replace("rank 0 failed at", "the function failed at", 1)
         says = says.replace("\n\nTraceback of rank 0 (", "\n\nTraceback (", 1)
-        return Diagnosis(says, hint)
-    return Diagnosis(says, hint, rank=mishap.rank)
+        return Diagnosis(without_our_lines(says), hint)
+    return Diagnosis(without_our_lines(says), hint, rank=mishap.rank)
+
+
+def without_our_lines(says: str) -> str:
+    """Leave out the lines of the check itself, which tell a learner nothing."""
+    says = _OUR_FRAMES.sub("", says)
+    says = _BETWEEN_CALLS.sub(r"\1 is between two calls", says)
+    says = _FAILED_IN_OURS.sub(r"\1 failed: ", says)
+    return says.rstrip().removesuffix("Traceback of rank 0 (most recent call last):").rstrip()
 
 
 def replaced_fault(task: Task, seen: Observation) -> Diagnosis | None:

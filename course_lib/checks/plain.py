@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TENSOR", "Unusable", "plain"]
+__all__ = ["TENSOR", "PlainTuple", "Unusable", "plain"]
 
 TENSOR = "torch tensor"
 """What the sentences call one: a result should be NumPy's."""
@@ -30,6 +30,10 @@ class Unusable(NamedTuple):
     kind: str
 
 
+class PlainTuple(list[Any]):
+    """A list that was a tuple: compared as a list, and shown as what it was."""
+
+
 class _TooMuch(Exception):
     """A value has more in it than any result has; the text says what it is."""
 
@@ -46,8 +50,9 @@ def plain(value: Any) -> Any:
     -------
     object
         Base ``numpy.ndarray`` for arrays and NumPy scalars (the latter of shape ``()``), ``bool``,
-        ``int``, ``float``, ``str`` or None, lists and dicts of these, or ``Unusable``. A value that
-        holds itself, or is far larger than any result, is ``Unusable`` as a whole.
+        ``int``, ``float``, ``str`` or None, lists (a tuple is a ``PlainTuple``) and dicts of
+        these, or ``Unusable``. A value that holds itself, or is far larger than any result, is
+        ``Unusable`` as a whole.
     """
     try:
         return _Copier().copy(value)
@@ -96,6 +101,8 @@ class _Copier:
             copied: Any = {str(self.copy(key)): self.copy(item) for key, item in base.items(value)}
         else:
             copied = [self.copy(item) for item in base.__iter__(value)]
+            if base is tuple or type(value) is PlainTuple:
+                copied = PlainTuple(copied)
         self._open.pop()
         return copied
 

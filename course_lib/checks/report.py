@@ -24,7 +24,7 @@ _LONGEST_PERIOD = 8  # lines
 _JARGON = "'SimulatedCommunicator' object"  # what Python says has no such attribute
 _ONE = re.compile(
     r"(?<![\d.,])1 ((?:round |random )?"
-    r"(?:row|layer|trip|number|step|feature|worker|example|server|message|byte|shard))s\b"
+    r"(?:row|layer|trip|number|step|feature|worker|example|server|message|byte|shard|span))s\b"
 )
 _MORE = re.compile(r"\.\.\. ([\d,]+) more lines")
 

@@ -15,7 +15,7 @@ __all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task", "li
 
 _ONE = re.compile(
     r"(?<![\d,.])1 ((?:random |round )?"
-    r"(?:row|layer|example|step|feature|trip|number|parameter|part|shard))s\b"
+    r"(?:row|layer|example|step|feature|trip|number|parameter|part|shard|span|microsecond))s\b"
 )
 
 ALL_SIZES = (4, 1, 2, 3, 5, 7, 8)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from course_lib.checks.comparator import difference, first_difference, show
+from course_lib.checks.comparator import difference, first_difference
 from course_lib.checks.plain import plain
+from course_lib.checks.shown import show
 
 THREE = np.array([1.0, 2.0, 3.0])
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference, show
+from course_lib.checks.comparator import Difference
+from course_lib.checks.shown import show
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Price, Task
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference, show
+from course_lib.checks.comparator import Difference
+from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 
 _TRIED: tuple[tuple[list[int], int], ...] = (

@@ -17,7 +17,10 @@ class BestWorkers(ChoiceTask):
     title = "Find the number of workers with the shortest step."
     questions = ("batch", "example_s", "n_bytes", "latency_s", "bandwidth_bytes_per_s")
     rounding_terms = 1 << 10
-    other_number = "write T(P) down for P = 1, 2, 3 and {name} of the smallest of them, by hand"
+    other_number = (
+        "work T(P) out by hand for the P of this answer and for the expected one: "
+        "ceil(batch / P) examples, then the ring; '{name}' belongs to the smallest of all"
+    )
 
     def tried(self) -> Sequence[tuple[Any, ...]]:
         """Begin with a case in which neither one nor all are best."""
@@ -60,7 +63,26 @@ class BestWorkers(ChoiceTask):
         right, beta = _time_s(*numbers), 1 / bandwidth
         powers = [2**k for k in range(batch.bit_length()) if 2**k <= batch]
         smooth = math.sqrt(batch * example_s / (2 * alpha))
+        best = self.measure(*numbers)["workers"]
+        divisors = [k for k in range(1, batch + 1) if batch % k == 0]
+        local = next((k for k in range(1, batch) if right(k + 1) > right(k)), batch)
         return [
+            ("local", f"T({best}) is shorter than T({local}), though T({local + 1}) is longer: "
+             "with ceil the times go up and down, so go on to P = batch", _at(local, right)),
+            ("divisors", "P need not divide the batch: ceil(batch / P) is for any P",
+             _at(min(divisors, key=right), right)),
+            ("index", "the seconds belong to one worker more: a list's first item has the index 0",
+             {"workers": best - 1, "seconds": right(best)}),
+            ("no-ring", "this is the computing alone: the ring's time is missing",
+             {"workers": best, "seconds": -(-batch // best) * example_s}),
+            ("round", "ceil, not round: the worker with the most examples sets the pace",
+             _least(batch, lambda n: round(batch / n) * example_s
+                    + _ring_s(n, n_bytes, alpha, beta))),
+            ("maximum", "the ring begins when all is computed: add the two times",
+             _least(batch, lambda n: max(-(-batch // n) * example_s,
+                                         _ring_s(n, n_bytes, alpha, beta)))),
+            ("rounds-down", "no time is below 0: -(-batch // P) rounds up, -batch // P does not",
+             _least(batch, lambda n: -batch // n * example_s + _ring_s(n, n_bytes, alpha, beta))),
             ("no-ceiling", "a worker cannot have half an example: the largest share is "
              "ceil(batch / P), and the others wait for it",
              _least(batch, lambda n: batch / n * example_s + _ring_s(n, n_bytes, alpha, beta))),

@@ -11,8 +11,15 @@ from course_lib.checks.lecture_06.steps import add_up, in_turn_s
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.simulated.networks import DEFAULT
+from course_lib.trace.trace import Trace
 
 _SPEED = DEFAULT.speeds(1)[0]
+
+
+_ONCE = Hint(
+    "computed-twice", "each layer was computed more than once: call backward(comm) once, and keep "
+    "what it yields"
+)  # fmt: skip
 
 
 class ExchangeLayerwise(Task):
@@ -30,7 +37,8 @@ class ExchangeLayerwise(Task):
     )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-long": "the sums are right, but they travel while nothing is computed: start each "
-        "exchange inside the loop, and wait for all of them after it",
+        "exchange inside the loop, and wait for all of them after it: who waits in the loop keeps "
+        "the next layer waiting",
         "too-many-messages": "one allreduce for each layer is enough",
     }
 
@@ -42,6 +50,10 @@ class ExchangeLayerwise(Task):
                 yield _case(size, n_layers, f"{n_layers} layers of random {dtype}", dtype=dtype,
                             seed=secret + number, calls=1 + (n_layers == 5),
                             rendezvous=n_layers == 1, stagger=n_layers == 5)  # fmt: skip
+        yield _case(2, 4, "4 layers, the last one's exchange as long as the backward of three",
+                    seed=secret, calls=1, heavy=True)  # fmt: skip
+        yield _case(3, 4, "4 layers, two of them done at the same instant", seed=secret, calls=1,
+                    at_once=True)  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Make this rank's gradients, layer 0 first, and the flops of going back through one."""
@@ -53,8 +65,9 @@ class ExchangeLayerwise(Task):
             gradients = [rng.integers(-(2**58), 2**58, _shape(k)) for k in range(n_layers)]
         else:
             rng = case.rng(rank, call)
-            gradients = [rng.normal(size=_shape(k)).astype(dtype) for k in range(n_layers)]
-        return gradients, _layer_s(case) * _SPEED
+            gradients = [rng.normal(size=shape).astype(dtype) for shape in _shapes(case)]
+        flops = [seconds * _SPEED for seconds in _layers_s(case)]
+        return gradients, flops
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Hand out the gradients one by one, and an all-reduce."""
@@ -78,7 +91,7 @@ class ExchangeLayerwise(Task):
             len(sizes) * case.workers * others,
             sum(sizes) * case.workers * others,
             sum(sizes) * others,
-            in_turn_s([_layer_s(case)] * len(sizes), exchange_s),
+            in_turn_s(_layers_s(case), exchange_s),
         )
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
@@ -111,11 +124,17 @@ class ExchangeLayerwise(Task):
         value, own = got[wrong.rank], arguments[wrong.rank][0]
         if not isinstance(value, list):
             return Hint("not-a-list", "return a list with one array for each layer, layer 0 first")
+        if any("method" in str(item) for item in value):
+            return Hint("method", "an item is a method, named and not called: write p.wait()")
         if any("Started" in str(item) for item in value):
             return Hint("did-not-wait", "comm.start returns at once, with a promise: its wait() "
                         "returns the sum")  # fmt: skip
         if len(value) != len(own):
             return Hint("one-for-each", "return a list with one array for each layer")
+        if case.settings["at_once"] and difference(_totals(arguments)[1], value[2]) is None:
+            return Hint("late-binding", "a function made in a loop looks up gradient when it runs, "
+                        "and by then it is another layer's: comm.start(allreduce, gradient)"
+                        )  # fmt: skip
         for item, gradient in zip(value, own, strict=True):
             if case.workers > 1 and difference(gradient, item) is None:
                 return Hint("some-own", "a layer's own gradient stands among the sums: was it "
@@ -129,8 +148,30 @@ class ExchangeLayerwise(Task):
                         "order")  # fmt: skip
         return None
 
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Notice a backward pass that was made twice."""
+        computed_s = sum(
+            c.end_s - c.start_s
+            for c in trace.computes
+            if c.rank == 0 and c.label.startswith("back ")
+        )
+        once_s = sum(_layers_s(case)) * case.calls
+        if computed_s > 1.5 * once_s:
+            times = round(computed_s / once_s)
+            return f"rank 0 went back through the layers {times} times", _ONCE
+        return None
+
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice ranks that exchange different layers, or none."""
+        if "'function' object is not iterable" in text or "'functools.partial' object is" in text:
+            return Hint("call-backward", "backward is a function: for layer, gradient in "
+                        "backward(comm)")  # fmt: skip
+        if "'int' object has no attribute 'copy'" in text:
+            return Hint("other-way-round", "the layer's number was exchanged: backward yields "
+                        "(number, gradient), in this order")  # fmt: skip
+        if "function that runs on" in text or "that was started uses the" in text:
+            return Hint("other-comm", "the function that is started talks by its own first "
+                        "argument: comm.start(allreduce, gradient) hands it over")  # fmt: skip
         if "'tuple' object" in text:
             return Hint("a-pair-each", "backward yields two values, the layer's number and its "
                         "gradient: for layer, gradient in backward(comm)")  # fmt: skip
@@ -150,8 +191,17 @@ def _nearly(value: Sequence[Any], totals: Sequence[Any]) -> bool:
     )  # fmt: skip
 
 
-def _case(workers: int, n_layers: int, label: str, dtype: str = "float64", **options: Any) -> Case:
-    return Case(workers, label, settings={"n_layers": n_layers, "dtype": dtype}, **options)
+def _case(
+    workers: int, n_layers: int, label: str, dtype: str = "float64", heavy: bool = False,
+    at_once: bool = False, **options: Any,
+) -> Case:  # fmt: skip
+    settings = {"n_layers": n_layers, "dtype": dtype, "heavy": heavy, "at_once": at_once}
+    return Case(workers, label, settings=settings, **options)
+
+
+def _shapes(case: Case) -> list[tuple[int, ...]]:
+    shapes = [_shape(layer) for layer in range(case.settings["n_layers"])]
+    return [*shapes[:-1], (40_000,)] if case.settings["heavy"] else shapes
 
 
 def _shape(layer: int) -> tuple[int, ...]:
@@ -161,25 +211,36 @@ def _shape(layer: int) -> tuple[int, ...]:
 
 def _n_bytes(case: Case) -> list[int]:
     item = 4 if case.settings["dtype"] == "float32" else 8
-    return [item * int(np.prod(_shape(k))) for k in range(case.settings["n_layers"])]
+    return [item * int(np.prod(shape)) for shape in _shapes(case)]
 
 
 def _exchange_s(case: Case, n_bytes: int) -> float:
     return (case.workers - 1) * (DEFAULT.latency_s + n_bytes * DEFAULT.beta_s_per_byte)
 
 
-def _layer_s(case: Case) -> float:
-    """Compute long enough on each layer that the exchange of any other is over meanwhile."""
-    return 1e-4 + 2 * _exchange_s(case, max(_n_bytes(case)))
+def _layers_s(case: Case) -> list[float]:
+    """Say how long each layer's backward takes: mostly, longer than the exchange of any other.
+
+    With one heavy exchange, it takes as long as two and a half of the layers before.
+    """
+    n_layers, longest_s = case.settings["n_layers"], _exchange_s(case, max(_n_bytes(case)))
+    if case.settings["heavy"]:
+        return [longest_s / 2.5] * n_layers
+    layers_s = [1e-4 + 2 * longest_s] * n_layers
+    if case.settings["at_once"]:
+        layers_s[1] = 0.0
+    return layers_s
 
 
 def _backward(
-    comm: Communicator, gradients: Sequence[Any], flops: float
+    comm: Communicator, gradients: Sequence[Any], flops: Sequence[float]
 ) -> Iterator[tuple[int, Any]]:
     """Go back through the layers, which takes its time; yield number and gradient of each."""
     for layer in reversed(range(len(gradients))):
-        with comm.compute(f"back {layer}", flops=flops):
-            gradient = gradients[layer].copy()
+        gradient = gradients[layer].copy()
+        if flops[layer]:
+            with comm.compute(f"back {layer}", flops=flops[layer]):
+                pass
         yield layer, gradient
 
 

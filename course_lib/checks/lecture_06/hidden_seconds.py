@@ -27,6 +27,7 @@ class HiddenSeconds(Task):
         """Begin with the three layers of the lecture: hidden, and not."""
         back = [(3.0, 5.0), (5.0, 7.0), (7.0, 9.0)]
         for label, computing, exchanging in (
+            ("three exchanges, one after the other", back, [(4.5, 8.0), (8.0, 8.8), (8.9, 14.0)]),
             ("three layers, one after the other on the network", back,
              [(5.0, 8.0), (8.0, 11.0), (11.0, 14.0)]),
             ("three layers, each waited for at once", [(3.0, 5.0), (8.0, 10.0), (13.0, 15.0)],
@@ -35,6 +36,9 @@ class HiddenSeconds(Task):
             ("an exchange within one computation", [(0.0, 9.0)], [(2.0, 4.0)]),
             ("a computation within one exchange", [(2.0, 4.0)], [(0.0, 9.0)]),
             ("two exchanges at the same time", [(0.0, 4.0)], [(1.0, 3.0), (1.0, 3.0)]),
+            ("one exchange within another", [(0.0, 10.0)], [(1.0, 9.0), (2.0, 4.0), (5.0, 6.0)]),
+            ("an exchange that is over before the second computation", [(0.0, 2.0), (6.0, 9.0)],
+             [(3.0, 5.0), (7.0, 8.0)]),
             ("nothing is exchanged", back, []),
             ("nothing is computed", [], [(1.0, 2.0)]),
         ):  # fmt: skip
@@ -69,9 +73,29 @@ class HiddenSeconds(Task):
         whole = sum(end - start for start, end in exchanging)
         both = _both(computing, exchanging)
         pairs = [min(c[1], e[1]) - max(c[0], e[0]) for c in computing for e in exchanging]
+        computed = sum(end - start for start, end in computing)
+        union = _both(exchanging, exchanging)
+        span = max((e for _, e in [*computing, *exchanging]), default=0.0) - min(
+            (s for s, _ in [*computing, *exchanging]), default=0.0
+        )
+        by_exchange = [
+            max(0.0, *(min(c[1], e[1]) - max(c[0], e[0]) for c in computing), 0.0)
+            for e in exchanging
+        ]
         ends = [end for _, end in computing] + [end for _, end in exchanging]
         starts = [start for start, _ in computing] + [start for start, _ in exchanging]
         for hint_id, text, value in (
+            ("first-only", "only the first computation counts here: is return inside the loop?",
+             _both(computing[:1], exchanging)),
+            ("first-only", "only the first exchange counts here: is return, or break, inside the "
+             "loop?", _both(computing, exchanging[:1])),
+            ("one-each", "an exchange may go on under two computations, and both count: "
+             "the one from 4.5 to 8 is hidden under three", sum(by_exchange)),
+            ("span", "computing + exchange - the whole span is right only where nobody is ever "
+             "idle, and exchanges side by side count once",
+             computed + whole - span),
+            ("span", "computing + exchange - the whole span is right only where nobody is ever "
+             "idle", computed + union - span),
             ("none", "by this count nothing is hidden: compare each computation with each "
              "exchange, not the first with the first", 0.0),
             ("counted-twice", "where two exchanges are on their way at the same time, that time "
@@ -114,12 +138,12 @@ def _case(label: str, computing: Spans, exchanging: Spans) -> Case:
 
 def _drawn(rng: np.random.Generator, n_spans: int) -> tuple[Spans, Spans]:
     """Draw computations that follow each other, and exchanges that may overlap each other."""
-    times = np.cumsum(rng.uniform(0.1, 2.0, size=2 * n_spans))
-    computing = [(float(a), float(b)) for a, b in times.reshape(-1, 2)]
-    starts = rng.uniform(0.0, times[-1], size=n_spans)
-    lengths = rng.uniform(0.1, 4.0, size=n_spans)
+    times = np.cumsum(rng.integers(1, 21, size=2 * n_spans)) / 10
+    computing = [(round(float(a), 1), round(float(b), 1)) for a, b in times.reshape(-1, 2)]
+    starts = rng.integers(0, round(10 * times[-1]), size=n_spans) / 10
+    lengths = rng.integers(1, 41, size=n_spans) / 10
     pairs = zip(starts, lengths, strict=True)
-    return computing, sorted((float(a), float(a + length)) for a, length in pairs)
+    return computing, sorted((float(a), round(float(a + length), 1)) for a, length in pairs)
 
 
 def _both(computing: Spans, exchanging: Spans) -> float:

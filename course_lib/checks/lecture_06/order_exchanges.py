@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference, show
+from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_06.answers import is_in_order
-from course_lib.checks.prediction import is_number
+from course_lib.checks.prediction import is_number, plain_number
+from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 Times = tuple[float, ...]
@@ -71,9 +72,7 @@ class OrderExchanges(Task):
         if not isinstance(value, dict) or set(value) != set(right):
             return Difference("expected a dict with the keys 'order' and 'seconds', got "
                               f"{show(value)}", show(right), show(value), "the keys")  # fmt: skip
-        order, n_layers = value["order"], len(arguments[0][0])
-        if isinstance(order, np.ndarray):
-            order = order.tolist()
+        order, n_layers = _python_numbers(value["order"]), len(arguments[0][0])
         if not is_in_order(order, n_layers):
             says = f"each of the layers 0 to {n_layers - 1} should be there once: {show(order)}"
             return Difference(says, show(right), show(value), "order")
@@ -84,7 +83,9 @@ class OrderExchanges(Task):
                 f"and {least_s * 1e3:g} ms are possible", show(right), show(value), "order",
             )  # fmt: skip
         if not is_number(value["seconds"], least_s):
-            says = f"this order ends after {least_s:g} s; got {show(value['seconds'])}"
+            says = (
+                f"this order ends after {least_s * 1e3:g} ms; 'seconds' is {show(value['seconds'])}"
+            )
             return Difference(says, show(right), show(value), "seconds")
         return None
 
@@ -95,13 +96,26 @@ class OrderExchanges(Task):
         if wrong.where == "the keys":
             return Hint("wrong-names", "return a dict with the names that the docstring lists")
         if wrong.where == "seconds":
-            return _wrong_end(got[0]["order"], got[0]["seconds"], arguments[0])
-        order = got[0]["order"]
-        if isinstance(order, np.ndarray):
-            order = order.tolist()
+            return _wrong_end(_python_numbers(got[0]["order"]), got[0]["seconds"], arguments[0])
+        order = _python_numbers(got[0]["order"])
         if not is_in_order(order, len(arguments[0][0])):
             return Hint("not-an-order", "layers are numbered from 0, and each is exchanged once: "
                         "a list of all numbers, the first to leave first")  # fmt: skip
+        places = [order.index(layer) for layer in range(len(order))]
+        if places in [list(best) for best in _all_best(*arguments[0])]:
+            return Hint("places", f"{show(order)} are the layers' places in the order; list the "
+                        "layers themselves, the first to leave first")  # fmt: skip
+        seconds = plain_number(got[0]["seconds"])
+        own_s = _end_s(order, *arguments[0])
+        least_s = _best(*arguments[0])["seconds"]
+        known = (own_s, least_s)
+        if isinstance(seconds, int | float) and not any(is_number(seconds, s) for s in known):
+            told = f"this order ends after {own_s * 1e3:g} ms, and 'seconds' says otherwise: "
+            return Hint("own-end", told + _wrong_end(order, seconds, arguments[0]).text)
+        slowest_s = max(_end_s(o, *arguments[0]) for o in permutations(range(len(order))))
+        if len(order) > 1 and is_number(own_s, slowest_s):
+            return Hint("slowest", "this is the slowest of all orders: the smallest end is asked "
+                        "for")  # fmt: skip
         for hint_id, text, other in _wrong_orders(*arguments[0]):
             if order == other:
                 return Hint(hint_id, text)
@@ -109,6 +123,13 @@ class OrderExchanges(Task):
             return Hint("turned-round", "the order begins with the layer that leaves first")
         return Hint("other-order", "work out the end of this order and of the expected one by "
                     "hand: when does each exchange begin, and when each layer?")  # fmt: skip
+
+
+def _python_numbers(order: Any) -> Any:
+    """Make a list of Python's numbers of whatever holds NumPy's."""
+    if isinstance(order, np.ndarray) and order.ndim == 1:
+        return order.tolist()
+    return [plain_number(item) for item in order] if isinstance(order, list) else order
 
 
 def _seconds(times_ms: Sequence[Sequence[float]]) -> tuple[Times, ...]:
@@ -166,7 +187,8 @@ def _wrong_orders(
     yield ("as-they-come", "this sends the gradients as they come, the last layer first; the "
            "forward pass needs the first layer first", [*reversed(layers)])  # fmt: skip
     yield ("first-layer-first", "the first layer's gradient comes last: whoever waits for it "
-           "leaves the network idle, where it could carry others", [*layers])  # fmt: skip
+           "leaves the network idle, where it could carry others. Were the other orders tried? "
+           "permutations gives them all", [*layers])  # fmt: skip
     yield ("shortest-first", "the shortest exchange need not be the one that is needed first",
            sorted(layers, key=exchange_s.__getitem__))  # fmt: skip
     yield ("longest-first", "the longest exchange first lets all others wait for it",

@@ -1,5 +1,5 @@
 # class: C9
-# hint: other-order
+# hint: places
 import itertools
 
 

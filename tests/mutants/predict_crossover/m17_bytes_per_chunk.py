@@ -1,5 +1,5 @@
 # class: B15
-# hint: other-number
+# hint: a-round-more
 import math
 
 
