@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference, show
+from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_10.counter_after import after
+from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 __all__ = ["LEAST", "TASK"]
