@@ -23,7 +23,8 @@ class AllReduceButterfly(AllReduce):
     title = "Exchange sums in pairs: the fewest rounds."
     sizes = (4, 1, 2, 8, 3, 5, 7)
     deadlock_hint = (
-        "two partners name each other, and both want to send: sendrecv sends and receives at once"
+        "in each round two partners must name each other: the partner is rank ^ distance, and one "
+        "sendrecv(sum, dst=partner, src=partner) does both at once"
     )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-rounds": "both partners can send in the same round: sendrecv does both at once; "

@@ -30,8 +30,8 @@ class AllReduceRing(AllReduce):
         "sendrecv(chunk, dst=right, src=left)"
     )
     price_hints: ClassVar[Mapping[str, str]] = {
-        "too-many-bytes": "cut the array into P chunks, and send one chunk in each step, not the "
-        "whole array",
+        "too-many-bytes": "send one chunk in each step, not the whole array; chunks may differ in "
+        "length, and none is padded",
         "too-many-messages": "each half takes P - 1 steps: range(comm.size - 1)",
         "one-rank-carries-all": "chunks differ by one row at most: split_evenly cuts so",
     }

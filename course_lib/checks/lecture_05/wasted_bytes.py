@@ -1,5 +1,6 @@
 """What an all-reduce sent that a ring need not send."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -163,7 +164,7 @@ class WastedBytes(Task):
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Notice one number for all ranks."""
-        if "values (a tuple or list)" in wrong.says or "values, got" in wrong.says:
+        if "(a tuple or list)" in wrong.says or re.search(r"values?, got", wrong.says):
             return Hint("one-for-each", "return a list with one number for each rank")
         return None
 

@@ -29,6 +29,7 @@ class BestWorkers(ChoiceTask):
             (128, 2e-4, 4_000_000, 5e-5, 1.25e9),
             (32, 1e-3, 400_000_000, 1e-4, 1.25e8),
             (48, 1e-2, 1_000_000, 1e-6, 1.25e10),
+            (38, 1e-3, 1_000_000, 1e-4, 1.25e9),
         )
 
     def told(self, numbers: tuple[Any, ...]) -> str:
@@ -67,22 +68,6 @@ class BestWorkers(ChoiceTask):
         divisors = [k for k in range(1, batch + 1) if batch % k == 0]
         local = next((k for k in range(1, batch) if right(k + 1) > right(k)), batch)
         return [
-            ("local", f"T({best}) is shorter than T({local}), though T({local + 1}) is longer: "
-             "with ceil the times go up and down, so go on to P = batch", _at(local, right)),
-            ("divisors", "P need not divide the batch: ceil(batch / P) is for any P",
-             _at(min(divisors, key=right), right)),
-            ("index", "the seconds belong to one worker more: a list's first item has the index 0",
-             {"workers": best - 1, "seconds": right(best)}),
-            ("no-ring", "this is the computing alone: the ring's time is missing",
-             {"workers": best, "seconds": -(-batch // best) * example_s}),
-            ("round", "ceil, not round: the worker with the most examples sets the pace",
-             _least(batch, lambda n: round(batch / n) * example_s
-                    + _ring_s(n, n_bytes, alpha, beta))),
-            ("maximum", "the ring begins when all is computed: add the two times",
-             _least(batch, lambda n: max(-(-batch // n) * example_s,
-                                         _ring_s(n, n_bytes, alpha, beta)))),
-            ("rounds-down", "no time is below 0: -(-batch // P) rounds up, -batch // P does not",
-             _least(batch, lambda n: -batch // n * example_s + _ring_s(n, n_bytes, alpha, beta))),
             ("no-ceiling", "a worker cannot have half an example: the largest share is "
              "ceil(batch / P), and the others wait for it",
              _least(batch, lambda n: batch / n * example_s + _ring_s(n, n_bytes, alpha, beta))),
@@ -115,6 +100,22 @@ class BestWorkers(ChoiceTask):
              "not partitioned, ceil(batch / P) examples for each?", _at(1, right)),
             ("last-left-out", "batch workers are possible, too: range(1, batch + 1)",
              _least(max(1, batch - 1), right)),
+            ("local", f"T({best}) is shorter than T({local}), though T({local + 1}) is longer: "
+             "with ceil the times go up and down, so go on to P = batch", _at(local, right)),
+            ("divisors", "P need not divide the batch: ceil(batch / P) is for any P",
+             _at(min(divisors, key=right), right)),
+            ("index", "the seconds belong to one worker more: a list's first item has the index 0",
+             {"workers": best - 1, "seconds": right(best)}),
+            ("no-ring", "this is the computing alone: the ring's time is missing",
+             {"workers": best, "seconds": -(-batch // best) * example_s}),
+            ("round", "ceil, not round: the worker with the most examples sets the pace",
+             _least(batch, lambda n: round(batch / n) * example_s
+                    + _ring_s(n, n_bytes, alpha, beta))),
+            ("maximum", "the ring begins when all is computed: add the two times",
+             _least(batch, lambda n: max(-(-batch // n) * example_s,
+                                         _ring_s(n, n_bytes, alpha, beta)))),
+            ("rounds-down", "no time is below 0: -(-batch // P) rounds up, -batch // P does not",
+             _least(batch, lambda n: -batch // n * example_s + _ring_s(n, n_bytes, alpha, beta))),
         ]  # fmt: skip
 
 

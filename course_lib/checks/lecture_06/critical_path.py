@@ -81,7 +81,8 @@ class CriticalPath(PredictTask):
                  sum(forward) + back[-1] + sum(exchange)),
                 ("only-the-first-layer", "earlier exchanges may still be on their way when the "
                  "first layer is done: then its own waits", computing + exchange[0]),
-                ("wrong-direction", "back-propagation begins with the last layer",
+                ("wrong-direction", "back-propagation begins with the last layer, and not "
+                 "before the whole forward pass is over",
                  sum(forward) + in_turn_s(back[::-1], exchange[::-1])),
                 ("side-by-side", "one exchange at a time: an exchange waits for the one before",
                  beside),

@@ -85,10 +85,9 @@ class HiddenSeconds(Task):
         ends = [end for _, end in computing] + [end for _, end in exchanging]
         starts = [start for start, _ in computing] + [start for start, _ in exchanging]
         for hint_id, text, value in (
-            ("first-only", "only the first computation counts here: is return inside the loop?",
-             _both(computing[:1], exchanging)),
-            ("first-only", "only the first exchange counts here: is return, or break, inside the "
-             "loop?", _both(computing, exchanging[:1])),
+            *(("first-only", "only what comes first counts here: does a return or break end a loop "
+               "too early?", first)
+              for first in (_both(computing[:1], exchanging), _both(computing, exchanging[:1]))),
             ("one-each", "an exchange may go on under two computations, and both count: "
              "the one from 4.5 to 8 is hidden under three", sum(by_exchange)),
             ("span", "computing + exchange - the whole span is right only where nobody is ever "
@@ -137,13 +136,17 @@ def _case(label: str, computing: Spans, exchanging: Spans) -> Case:
 
 
 def _drawn(rng: np.random.Generator, n_spans: int) -> tuple[Spans, Spans]:
-    """Draw computations that follow each other, and exchanges that may overlap each other."""
-    times = np.cumsum(rng.integers(1, 21, size=2 * n_spans)) / 10
-    computing = [(round(float(a), 1), round(float(b), 1)) for a, b in times.reshape(-1, 2)]
-    starts = rng.integers(0, round(10 * times[-1]), size=n_spans) / 10
-    lengths = rng.integers(1, 41, size=n_spans) / 10
+    """Draw computations that follow each other, and exchanges that may overlap each other.
+
+    Few are printed, so they are whole tenths; many have digits that rounding would lose.
+    """
+    unit = 10 if n_spans <= 3 else 100_000
+    times = np.cumsum(rng.integers(unit // 10, 2 * unit, size=2 * n_spans))
+    computing = [(float(a) / unit, float(b) / unit) for a, b in times.reshape(-1, 2)]
+    starts = rng.integers(0, times[-1], size=n_spans)
+    lengths = rng.integers(unit // 10, 4 * unit, size=n_spans)
     pairs = zip(starts, lengths, strict=True)
-    return computing, sorted((float(a), round(float(a + length), 1)) for a, length in pairs)
+    return computing, sorted((float(a) / unit, float(a + length) / unit) for a, length in pairs)
 
 
 def _both(computing: Spans, exchanging: Spans) -> float:

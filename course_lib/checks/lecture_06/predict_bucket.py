@@ -112,6 +112,8 @@ class PredictBucket(ChoiceTask):
             ("last-bucket", "a number that does not divide n_layers will do as well: the last "
              "bucket has the layers that are left",
              _at(min((k for k in range(1, n_layers + 1) if n_layers % k == 0), key=right), right)),
+            ("zero", "no step takes 0 s: was the best time set to 0 before the loop? Begin with "
+             "math.inf", {"layers": 1, "seconds": 0.0}),
         ]  # fmt: skip
 
 
