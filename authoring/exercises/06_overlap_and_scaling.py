@@ -105,9 +105,8 @@ in_s = critical_path((0.001,) * 3, (0.002,) * 3, (0.005, 0.001, 0.001))
 # Add up every layer's gradient while the layers before it are still computed. *Difficulty 3 of 3,
 # 35 minutes.*
 #
-# `for layer, gradient in backward(comm):` goes back through the layers: the last layer's number and
-# gradient come first, layer 0 at the end. `allreduce(comm, gradient)` returns the sum over all
-# ranks.
+# `for layer, gradient in backward(comm):` goes back through the layers: the last layer comes first.
+# `allreduce(comm, gradient)` returns the sum over all ranks.
 #
 # `comm.start(f, x)` runs `f(child, x)` beside what this rank goes on to do, on a communicator of
 # its own. It returns at once; `.wait()` on what it returned waits for what `f` returns. All ranks

@@ -10,8 +10,7 @@
 # Part 1 takes 17 minutes, part 2 takes 17; plan twice that if you try everything. Needs: 5
 # processes, no GPU. You should have met momentum in [lecture 01](01_gradient_descent.ipynb) and the
 # server of [lecture 04](04_parameter_server.ipynb). Before: [lecture 08](08_split_weights.ipynb).
-# Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb). Next: [lecture
-# 10](10_hogwild.ipynb), which takes away the locks.
+# Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb), [lecture 10](10_hogwild.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports, the digits; every random time below has its seed

@@ -40,4 +40,7 @@ def test_every_file_named_is_there():
 
 def test_the_text_stays_short():
     lectures = re.findall(r"^\| \d\d \|.*$", README, re.MULTILINE)
-    assert len(README.splitlines()) - len(lectures) <= 123
+    _, rest = README.split("<!-- benchmarks: begin", 1)
+    measured, _ = rest.split("<!-- benchmarks: end", 1)
+    text = README.replace(measured, "")
+    assert len(text.splitlines()) - len(lectures) <= 105
