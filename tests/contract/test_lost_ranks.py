@@ -191,6 +191,32 @@ def test_a_rank_that_is_started_again_is_talked_to_after_the_loss_was_told(survi
     assert [m.src for m in result.trace.messages if m.received_s is not None] == [1, 0]
 
 
+@pytest.mark.parametrize("begun", ["isend", "irecv"])
+def test_all_that_was_begun_for_a_lost_rank_is_lost_and_the_next_life_gets_what_comes_later(
+    surviving, begun
+):
+    def work(comm):
+        if comm.rank == 1:
+            if comm.incarnation == 0:
+                pause(comm, 0.2)
+                die("raises")
+            if begun == "irecv":
+                return [comm.send(np.array([k]), dst=0) for k in range(2)]
+            return [float(comm.recv(src=0)[0]) for _ in range(2)]
+        if begun == "isend":
+            under_way = [comm.isend(LARGE + k, 1) for k in range(3)]
+        else:
+            under_way = [comm.irecv(1) for _ in range(3)]
+        pause(comm, 0.4)
+        told = [lost_in(each.wait) for each in under_way]
+        if begun == "irecv":
+            return told, [comm.recv(src=1).tolist() for _ in range(2)]
+        return told, [comm.send(LARGE + k, dst=1) for k in (7, 8)]
+
+    late = {"isend": ([None, None], [7.0, 8.0]), "irecv": ([[0], [1]], [None, None])}[begun]
+    assert surviving(work, restart=1).values == [([1, 1, 1], late[0]), late[1]]
+
+
 def test_a_run_has_a_name_of_its_own_in_all_lives_of_all_ranks(surviving):
     def work(comm):
         if comm.rank == 1 and not comm.incarnation:

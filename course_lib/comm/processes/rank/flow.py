@@ -30,6 +30,9 @@ class Call(NamedTuple):
     comm: str = WORLD
     """The communicator's name; in ``wait`` what is waited for: a function's communicator, a message
     that was begun, as a call, or empty for all functions."""
+    losses: int | None = None
+    """Of how many losses the rank had heard when a message was begun that moves later: it belongs
+    to the incarnation of then. None for a verb that moves at once."""
 
     def still(self, src: int, dst: int) -> "Call":
         """Return the part of it that is still open."""

@@ -93,6 +93,10 @@ class Flows(ABC):
         functions = {flow.name: flow.over for flow in flows if flow.poster is None}
         return Standing(functions, started, calls)
 
+    def losses_heard(self) -> int | None:
+        """Return of how many losses this rank has heard; None in a run that survives none."""
+        return None
+
     def is_consequence(self, error: BaseException) -> bool:  # noqa: ARG002
         """Tell whether an exception only shows that another rank has failed."""
         return False

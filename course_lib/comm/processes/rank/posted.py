@@ -126,7 +126,8 @@ class PostedSend(Posted[None]):
     def __init__(
         self, comm: "ProcessCommunicator", data: Any, sent: Envelope, to: int, posted_s: float
     ) -> None:
-        super().__init__(comm, Call("isend", NOBODY, to, sent.tag, (), comm.name))
+        losses = comm._progress.losses_heard()
+        super().__init__(comm, Call("isend", NOBODY, to, sent.tag, (), comm.name, losses))
         self._data, self._sent, self._to, self._posted_s = data, sent, to, posted_s
 
     def go(self, flow: Flow) -> None:
@@ -171,7 +172,8 @@ class PostedReceive(Posted[tuple[Any, Envelope]]):
     def __init__(
         self, comm: "ProcessCommunicator", from_: int, out: Any, op: str | None, tag: Tag
     ) -> None:
-        super().__init__(comm, Call("irecv", from_, NOBODY, tag, (), comm.name))
+        losses = comm._progress.losses_heard()
+        super().__init__(comm, Call("irecv", from_, NOBODY, tag, (), comm.name, losses))
         self.comm = comm
         self.src = from_
         self._coming = comm._receiving(from_, Wanted(comm._channel, self._stamp, tag, out, op))

@@ -122,6 +122,12 @@ class SurvivingEngine(ProgressEngine):
 
     # Who needs whom
 
+    def losses_heard(self) -> int:
+        """Return of how many losses this rank has heard, those of now among them."""
+        with self.turn:
+            self.notice()
+            return self._n_heard
+
     def lost_for(self, comm: str, peers: Iterable[int]) -> set[int]:
         """Return those of some ranks that are lost for who names them now."""
         lost = self._untold | self._gone_for_good if comm == WORLD else self.lost
@@ -175,7 +181,7 @@ class SurvivingEngine(ProgressEngine):
 
     def drive(self, flow: Flow, call: Call, going: Sending | None, coming: Any) -> None:
         """Move both messages on, until they are done or a rank that is needed is lost."""
-        self._began[flow] = self._n_heard
+        self._began[flow] = self._n_heard if call.losses is None else call.losses
         try:
             super().drive(flow, call, going, coming)
             while coming is not None and self._is_debris(coming):
