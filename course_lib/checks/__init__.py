@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
         return report
 
     check.__name__ = check.__qualname__ = name
-    check.__doc__ = f"Check ``{name}``: {task.title}"
+    check.__doc__ = f"Check ``{name}``.\n\n{task.title}\n"  # a title may be a question
     globals()[name] = check
     return check
 

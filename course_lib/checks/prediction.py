@@ -2,14 +2,14 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask
 
 __all__ = ["FLOAT", "Alternative", "PredictTask", "is_number", "plain_number", "short"]
 
@@ -23,7 +23,7 @@ FLOAT = (
 """What to say to a float where a whole number is asked for."""
 
 
-class PredictTask(Task):
+class PredictTask(LocalTask):
     """The learner's function returns a dict of numbers; a simulated run has the last word.
 
     Attributes
@@ -34,7 +34,6 @@ class PredictTask(Task):
         What to say to a wrong number that no usual mistake gives; ``{name}`` stands for its name.
     """
 
-    talks = False
     enough = "arithmetic is enough"
     nested_run_hint = (
         "this check wants arithmetic: compute the numbers from the arguments; the cell after the "
@@ -74,17 +73,9 @@ class PredictTask(Task):
         """Ask for these numbers."""
         return tuple(case.settings["numbers"])
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the prediction: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Measure."""
         return [_measured(self, *arguments[0])]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing: it is a prediction."""
-        return Price(0, 0, 0)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

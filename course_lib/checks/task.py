@@ -11,7 +11,7 @@ import numpy as np
 from course_lib.checks.comparator import Difference, first_difference
 from course_lib.trace.trace import Trace
 
-__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "Mistake", "Price", "Task", "listed"]
+__all__ = ["ALL_SIZES", "Case", "Given", "Hint", "LocalTask", "Mistake", "Price", "Task", "listed"]
 
 _ONE = re.compile(
     r"(?<![\d,.])1 ((?:random |round )?"
@@ -246,3 +246,17 @@ class Task(ABC):
     def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
         """Say what is wrong with the way that the messages took although the results are right."""
         return None
+
+
+class LocalTask(Task):
+    """A function that needs no communicator: it is called with its arguments alone, and is free."""
+
+    talks = False
+
+    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call the learner's function."""
+        return fn(*arguments)
+
+    def price(self, case: Case) -> Price:
+        """Cost nothing: no messages."""
+        return Price(0, 0, 0)

@@ -1,21 +1,20 @@
 """One step of gradient descent."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_02.data import design, gradient_sum, random_examples
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 
-class GradientStep(Task):
+class GradientStep(LocalTask):
     """``w - learning_rate * (mean of error * x)``."""
 
     name = "gradient_step"
     title = "Take one step of gradient descent."
-    talks = False
     takes = ("w", "X", "y", "learning_rate")
     enough = "NumPy is enough"
     forbidden = (
@@ -42,10 +41,6 @@ class GradientStep(Task):
         w = rng.normal(size=n_features + 1)
         return w, *random_examples(rng, n_rows, n_features), float(rng.uniform(0.1, 1.9))
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Step once."""
         w, X, y, rate = arguments[0]
@@ -56,10 +51,6 @@ class GradientStep(Task):
         w, X, y, rate = arguments[0]
         errors = np.abs(design(X)) @ np.abs(w) + np.abs(y)
         return float(np.abs(w).max() + rate * np.abs(design(X)).max() * errors.max())
-
-    def price(self, case: Case) -> Price:
-        """Send nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,20 +1,19 @@
 """How noisy one example's gradient is, compared with the gradient itself."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 
-class NoiseScale(Task):
+class NoiseScale(LocalTask):
     """Mean squared distance from the mean gradient, over the mean gradient's squared length."""
 
     name = "noise_scale"
     title = "Estimate at which batch size noise and gradient are equally large."
-    talks = False
     takes = ("gradients",)
     enough = "NumPy is enough"
     forbidden = ("course_lib.models.landscape",)
@@ -37,10 +36,6 @@ class NoiseScale(Task):
         mean = rng.uniform(1, 3, size=n_parameters) * rng.choice([-1, 1], size=n_parameters)
         return (mean + rng.normal(size=(n_examples, n_parameters)) * (1 + np.arange(n_parameters)),)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Divide the spread by the squared length."""
         (gradients,) = arguments[0]
@@ -52,10 +47,6 @@ class NoiseScale(Task):
         (gradients,) = arguments[0]
         mean = gradients.mean(axis=0)
         return float((gradients**2).sum(axis=1).max() / (mean @ mean))
-
-    def price(self, case: Case) -> Price:
-        """Send nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -7,19 +7,18 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_02.data import design, gradient_sum, random_examples
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 Batches = list[Any]
 Step = Callable[[Any, Any, Any, Any], Any]
 """The gradient of w over a batch's rows of X and y; the last argument is the batch size asked."""
 
 
-class SgdEpoch(Task):
+class SgdEpoch(LocalTask):
     """Steps along an order of the examples that is given, so that the result is known."""
 
     name = "sgd_epoch"
     title = "Find the bugs: an epoch of SGD whose steps do not depend on the batch size."
-    talks = False
     takes = ("w", "order", "X", "y", "batch_size", "learning_rate")
     enough = "NumPy is enough"
     forbidden = (
@@ -52,10 +51,6 @@ class SgdEpoch(Task):
     def _numbers(self, case: Case, rate: float) -> tuple[int, float]:
         return case.settings["batch_size"], rate
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Take the steps."""
         w, order, X, y, size, rate = arguments[0]
@@ -65,10 +60,6 @@ class SgdEpoch(Task):
         """Take the largest parameter or target."""
         w, _, X, y, *_ = arguments[0]
         return float(np.abs(w).max() + np.abs(design(X)).max() * np.abs(y).max())
-
-    def price(self, case: Case) -> Price:
-        """Send nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

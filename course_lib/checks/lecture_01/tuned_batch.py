@@ -1,13 +1,13 @@
 """Tune before you compare: every batch size at its own best learning rate."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.prediction import is_number
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 _BY_HAND = np.array([
     [[310, 300, 280], [200, 180, 240], [np.inf, 150, np.inf], [np.inf] * 3],
@@ -20,12 +20,11 @@ _BY_HAND = np.array([
 _DRAWS = 12
 
 
-class TunedBatch(Task):
+class TunedBatch(LocalTask):
     """The batch size with the shortest time, each at the rate that needs the fewest steps."""
 
     name = "tuned_batch"
     title = "Find the bug in a comparison: tune before you compare."
-    talks = False
     fresh = False
     takes = ("steps", "sizes", "rates", "step_us", "example_us")
     enough = "NumPy is enough"
@@ -53,17 +52,9 @@ class TunedBatch(Task):
         drawn = min((_drawn(rng, shape) for _ in range(_DRAWS)), key=_right_by_luck)
         return _cut(drawn, case.settings["edge"])
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Take the median over seeds, the best rate of each size, and the fastest size."""
         return [_answer(*arguments[0])]
-
-    def price(self, case: Case) -> Price:
-        """Send nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,20 +1,19 @@
 """The mean over all rows, from the means of unequal parts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 
-class MeanOfShards(Task):
+class MeanOfShards(LocalTask):
     """Sum of ``n_k`` times the mean of part k, over the sum of ``n_k``."""
 
     name = "mean_of_shards"
     title = "Find the bug: combine the means of unequal parts into the mean of all rows."
-    talks = False
     takes = ("means", "n_rows")
     enough = "NumPy is enough"
     rounding_terms = 32
@@ -48,10 +47,6 @@ class MeanOfShards(Task):
             means[case.settings["diverged"], 0] = np.nan
         return means, n_rows
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Weight the means with the rows behind them."""
         means, n_rows = arguments[0]
@@ -61,10 +56,6 @@ class MeanOfShards(Task):
     def scale(self, case: Case, arguments: Given) -> Any:
         """Take the largest mean."""
         return float(np.nanmax(np.abs(arguments[0][0])))
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

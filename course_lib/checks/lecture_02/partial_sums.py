@@ -1,21 +1,20 @@
 """Map: one worker's share of the gradient."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_02.data import design, gradient_sum, random_examples
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 
-class PartialSums(Task):
+class PartialSums(LocalTask):
     """The sum of ``error * x`` over the worker's own rows."""
 
     name = "partial_sums"
     title = "Sum the gradient over your own rows."
-    talks = False
     takes = ("w", "X_local", "y_local")
     enough = "NumPy is enough"
     forbidden = ("course_lib.collectives", "course_lib.models", "course_lib.schemes")
@@ -46,10 +45,6 @@ class PartialSums(Task):
         X, y = random_examples(rng, 2 * n_rows, n_features)
         return (w, X[::2], y[::2]) if "strided" in case.settings else (w, X[:n_rows], y[:n_rows])
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Multiply the errors with the rows."""
         return [gradient_sum(*arguments[0])]
@@ -59,10 +54,6 @@ class PartialSums(Task):
         w, X, y = arguments[0]
         largest = np.abs(design(X)) @ np.abs(w) + np.abs(y)
         return float(np.abs(design(X)).max(initial=0) * largest.sum())
-
-    def price(self, case: Case) -> Price:
-        """Send nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

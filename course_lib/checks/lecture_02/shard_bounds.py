@@ -1,21 +1,20 @@
 """Which rows are mine: parts of a table, none lost, none twice."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.shown import show
-from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Price, Task
+from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, LocalTask
 
 
-class ShardBounds(Task):
+class ShardBounds(LocalTask):
     """Contiguous parts in rank order that cover all rows once; sizes differ by at most one."""
 
     name = "shard_bounds"
     title = "Cut the rows of a table into one part for each worker; none lost, none twice."
-    talks = False
     takes = ("n_rows", "rank", "size")
     enough = "whole-number arithmetic is enough"
     forbidden_functions = ("numpy.array_split",)
@@ -35,19 +34,11 @@ class ShardBounds(Task):
         """Ask for the rows of this rank."""
         return case.settings["n_rows"], rank, case.workers
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Give the one of the spec; ``compare`` takes all other even cuts too."""
         parts = np.array_split(np.arange(case.settings["n_rows"]), case.workers)
         stops = np.cumsum([len(part) for part in parts]).tolist()
         return [[start, stop] for start, stop in zip([0, *stops[:-1]], stops, strict=True)]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Look for rows that nobody has, or several have, or that are out of order."""

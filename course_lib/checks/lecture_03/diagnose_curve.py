@@ -1,12 +1,12 @@
 """Which mistake a training run made, from its loss curves and one machine's."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask
 
 ANSWERS = ("fine", "no broadcast", "no all-reduce", "sum for mean", "divided twice")
 
@@ -27,12 +27,11 @@ _RUNS: tuple[tuple[int, str, float, str], ...] = (
 """How many ranks, what is wrong, the learning rate, and what is special about it."""
 
 
-class DiagnoseCurve(Task):
+class DiagnoseCurve(LocalTask):
     """The name of the mistake in a run's curves, or ``"fine"``."""
 
     name = "diagnose_curve"
     title = "Tell from loss curves which mistake a training run made."
-    talks = False
     fresh = False
     takes = ("losses", "alone")
     enough = "the two tables are enough"
@@ -56,17 +55,9 @@ class DiagnoseCurve(Task):
             if _shows(*curves, planted["wrong"], planted["special"]):
                 return curves
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Name what was planted."""
         return [case.settings["wrong"]]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

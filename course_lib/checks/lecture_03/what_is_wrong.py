@@ -1,13 +1,13 @@
 """Which mistake a training run made, from its log: parameters and examples of every rank."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask
 
 ANSWERS = ("fine", "no broadcast", "no all-reduce", "other shuffles")
 
@@ -32,12 +32,11 @@ _LOGS: tuple[tuple[int, str, str], ...] = (
 """How many ranks, what is wrong, and with whom."""
 
 
-class WhatIsWrong(Task):
+class WhatIsWrong(LocalTask):
     """The name of the mistake in a log, or ``"fine"``."""
 
     name = "what_is_wrong"
     title = "Find the bug: tell from a log which mistake a training run made."
-    talks = False
     fresh = False
     takes = ("weights", "rows")
     enough = "the log is enough"
@@ -57,17 +56,9 @@ class WhatIsWrong(Task):
         """Train on a few numbers, with the mistake, and keep the log."""
         return _log(case.rng(rank, call), **case.settings)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Name what was planted."""
         return [case.settings["wrong"]]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

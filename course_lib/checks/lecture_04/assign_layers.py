@@ -1,6 +1,6 @@
 """Layers to shards: whole layers, and the fullest shard as small as the greedy rule makes it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.shown import show
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 _TRIED: tuple[tuple[list[int], int], ...] = (
     ([1, 7, 9, 2, 3, 5, 2], 3),
@@ -20,12 +20,11 @@ _TRIED: tuple[tuple[list[int], int], ...] = (
 )
 
 
-class AssignLayers(Task):
+class AssignLayers(LocalTask):
     """For each layer the number of its shard."""
 
     name = "assign_layers"
     title = "Share layers out over shards, so that the fullest has no more than it must."
-    talks = False
     takes = ("sizes", "n_shards")
     enough = "sorting and adding are enough"
 
@@ -47,17 +46,9 @@ class AssignLayers(Task):
         """Hand over the sizes, and the number of shards."""
         return list(case.settings["sizes"]), case.settings["n_shards"]
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Give greedy's; ``compare`` takes all others that are as even."""
         return [_greedy(*arguments[0])]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Look for layers without a shard, and for a shard that is too full."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.simulated.networks import DEFAULT
@@ -119,12 +119,11 @@ _PROGRAMS: dict[str, Callable[..., Any]] = {
 _ONE_EACH = "return a list with one whole number for each step"
 
 
-class EarlyAnswers(Task):
+class EarlyAnswers(LocalTask):
     """For each step, how many answers left before the last gradient of the step was there."""
 
     name = "early_answers"
     title = "Find the bug: tell which workers were answered too early."
-    talks = False
     fresh = False
     takes = ("trace",)
     enough = "the trace's times are enough"
@@ -145,10 +144,6 @@ class EarlyAnswers(Task):
         """Hand over the trace."""
         return (case.settings["trace"],)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Compare each answer's time with the arrival of the step's last gradient."""
         return [_early(arguments[0][0])]
@@ -159,10 +154,6 @@ class EarlyAnswers(Task):
                 value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
                 for value in got]  # fmt: skip
         return super().compare(case, arguments, rows)
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

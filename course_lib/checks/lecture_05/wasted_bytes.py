@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_00.predict_gather import sum_at_rank_0
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.trace.trace import Trace
@@ -90,12 +90,11 @@ _WHOLE = (
 )
 
 
-class WastedBytes(Task):
+class WastedBytes(LocalTask):
     """For each rank, what it sent beyond ``2 (P - 1) / P * n_bytes``."""
 
     name = "wasted_bytes"
     title = "Find the bug: tell a wrong ring from its bytes."
-    talks = False
     fresh = False
     takes = ("trace", "n_bytes")
     enough = "the trace's counts are enough"
@@ -116,10 +115,6 @@ class WastedBytes(Task):
         """Hand over the trace, and the bytes of the vector."""
         return case.settings["trace"], case.settings["n"]
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Subtract what a ring sends from what each rank sent."""
         trace, n = arguments[0]
@@ -129,10 +124,6 @@ class WastedBytes(Task):
         """Take an array of one row for a list."""
         rows = [v.tolist() if isinstance(v, np.ndarray) and v.ndim == 1 else v for v in got]
         return super().compare(case, arguments, rows)
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,23 +1,22 @@
 """How much of a step's exchange is hidden: the two lanes of a picture, compared."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 Spans = Sequence[tuple[float, float]]
 
 
-class HiddenSeconds(Task):
+class HiddenSeconds(LocalTask):
     """For how long one rank computes while one of its exchanges is on its way."""
 
     name = "hidden_seconds"
     title = "Find the bug: tell from the times of a step how much of its exchange is hidden."
-    talks = False
     fresh = False
     takes = ("computing", "exchanging")
     enough = "comparing numbers is enough"
@@ -51,10 +50,6 @@ class HiddenSeconds(Task):
         """Hand over the spans."""
         return list(case.settings["computing"]), list(case.settings["exchanging"])
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Add up the pieces of time in which both go on."""
         return [_both(*arguments[0])]
@@ -62,10 +57,6 @@ class HiddenSeconds(Task):
     def scale(self, case: Case, arguments: Given) -> Any:
         """Take the latest time: differences of times are rounded like these."""
         return max(end for spans in arguments[0] for _, end in spans)
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,6 +1,6 @@
 """In which order gradients go over the network, so that the next forward pass ends soonest."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import permutations
 from typing import Any
@@ -11,7 +11,7 @@ from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_06.answers import is_in_order
 from course_lib.checks.prediction import is_number, plain_number
 from course_lib.checks.shown import show
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask
 
 Times = tuple[float, ...]
 
@@ -26,12 +26,11 @@ _TRIED_MS: tuple[_Times, ...] = (
 )
 
 
-class OrderExchanges(Task):
+class OrderExchanges(LocalTask):
     """An order of the layers with the smallest end, and that end."""
 
     name = "order_exchanges"
     title = "Choose the order in which gradients are exchanged."
-    talks = False
     fresh = False
     takes = ("ready_s", "exchange_s", "forward_s")
     enough = "itertools.permutations is enough"
@@ -54,17 +53,9 @@ class OrderExchanges(Task):
         """Hand over seconds."""
         return _seconds(case.settings["times"])
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Try all orders."""
         return [_best(*arguments[0])]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Take every order that is as good as the best."""

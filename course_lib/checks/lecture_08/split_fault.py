@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask
 
 Array = NDArray[np.float64]
 
@@ -15,12 +15,11 @@ NAMES = ("right", "bias of every rank", "no bias", "other values", "too many byt
 """What an answer may be."""
 
 
-class SplitFault(Task):
+class SplitFault(LocalTask):
     """Name the fault of a layer split by rows."""
 
     name = "split_fault"
     title = "Find the bug: say what is wrong with a split layer, by its bytes and its values."
-    talks = False
     takes = ("ranks", "sent", "budget", "split", "whole", "bias")
     enough = "comparing arrays is enough"
 
@@ -66,14 +65,6 @@ class SplitFault(Task):
         known = {"first bias 0": "bias of every rank", "all biases 0": "right"}
         kind = case.settings["kind"]
         return [kind if kind in NAMES else known.get(kind, "other values")]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
-
-    def call(self, fn: Any, comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call it once: it needs no communicator."""
-        return fn(*arguments)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference

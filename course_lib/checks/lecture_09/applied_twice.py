@@ -1,11 +1,11 @@
 """Which pushes a server has applied more than once, in the history of a run."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.lecture_09.history_task import HistoryTask
+from course_lib.checks.task import Case, Given, Mistake
 from course_lib.comm.launch import run
 from course_lib.lectures.lecture_09.pushes import History, history_of, push_and_repeat
 
@@ -48,15 +48,12 @@ SERVERS = {
 _FIXED = {1: (0, 1, 1, 0, 2), 2: (0, 1, 0, 1), 3: (0, 0, 0, 1)}
 
 
-class AppliedTwice(Task):
+class AppliedTwice(HistoryTask):
     """Find the pushes with which the version rose more than once."""
 
     name = "applied_twice"
     title = "Find the bug: the pushes that the server has applied more than once."
-    talks = False
-    takes = ("history",)
-    enough = "the history is enough"
-    empty_results = True
+    pair = "(rank, number)"
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with the forgetful server of the exercise."""
@@ -68,25 +65,9 @@ class AppliedTwice(Task):
             sent = {rank: tuple(map(int, rng.integers(0, 4, size=7))) for rank in (1, 2, 3, 4)}
             yield _case(f"{name}, four ranks", list(_history(name, tuple(sent.items()))))
 
-    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
-        """Hand over the history, a list of its own."""
-        return ([tuple(record) for record in case.settings["history"]],)
-
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Count the records with which the version rose."""
         return [_twice(arguments[0][0])]
-
-    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
-        """Compare pair by pair."""
-        return super().compare(case, arguments, got)
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
@@ -118,15 +99,6 @@ class AppliedTwice(Task):
         yield Mistake("pairs", "which, not how many", [len(right)])
         yield Mistake("pairs", "return pairs of rank and number", [[n for _, n in right]])
         yield Mistake("pairs", "rank first, then number", [[(n, rank) for rank, n in right]])
-
-    def explain(
-        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
-    ) -> Hint | None:
-        """Notice something other than pairs."""
-        pairs = isinstance(got[0], list) and all(
-            isinstance(pair, list | tuple) and len(pair) == 2 for pair in got[0]
-        )
-        return None if pairs else Hint("pairs", "return a list of pairs: (rank, number)")
 
 
 def _case(label: str, history: History) -> Case:

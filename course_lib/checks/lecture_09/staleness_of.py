@@ -1,20 +1,19 @@
 """How old every gradient is, from the order of the pushes alone."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
 
 
-class StalenessOf(Task):
+class StalenessOf(LocalTask):
     """For each push, how many others were applied since the same replica's push before."""
 
     name = "staleness_of"
     title = "Say how old each gradient is when it lands."
-    talks = False
     takes = ("order",)
     enough = "counting is enough"
     empty_results = True
@@ -40,10 +39,6 @@ class StalenessOf(Task):
         """Hand over the order, a list of its own."""
         return (list(case.settings["order"]),)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Subtract the number of the replica's update before, and one."""
         return [_ages(arguments[0][0])]
@@ -51,10 +46,6 @@ class StalenessOf(Task):
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Take an array for a list."""
         return super().compare(case, arguments, [_listed(value) for value in got])
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,22 +1,21 @@
 """The staleness bound: who of those that wait gets parameters now."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
 
 Clocks = dict[int, int]
 
 
-class WhoMayRead(Task):
+class WhoMayRead(LocalTask):
     """Of the waiting replicas, those that lead the slowest by no more than the bound."""
 
     name = "who_may_read"
     title = "Write the staleness bound: which replicas get parameters, and which have to wait."
-    talks = False
     takes = ("clocks", "waiting", "bound")
     enough = "comparing clocks is enough"
     empty_results = True
@@ -52,10 +51,6 @@ class WhoMayRead(Task):
         clocks, waiting, bound = (case.settings[name] for name in self.takes)
         return dict(clocks), list(waiting), bound
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Compare each clock with the smallest."""
         clocks, waiting, bound = arguments[0]
@@ -65,10 +60,6 @@ class WhoMayRead(Task):
         """Take an array for a list."""
         rows = [value.tolist() if getattr(value, "ndim", 0) == 1 else value for value in got]
         return super().compare(case, arguments, rows)
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

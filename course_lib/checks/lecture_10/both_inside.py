@@ -1,11 +1,11 @@
 """Who took a lock while somebody else had it: the history of a lock that locks nothing."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.lecture_09.history_task import HistoryTask
+from course_lib.checks.task import Case, Given, Mistake
 
 __all__ = ["TASK"]
 
@@ -13,15 +13,12 @@ History = list[tuple[int, str]]
 Pair = tuple[int, int]
 
 
-class BothInside(Task):
+class BothInside(HistoryTask):
     """Pairs of ranks of which the second came in while the first was there."""
 
     name = "both_inside"
     title = "Find the bug: who takes the lock while somebody else has it?"
-    talks = False
-    takes = ("history",)
-    enough = "the history is enough"
-    empty_results = True
+    pair = "(who had it, who took it)"
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with two ranks; then locks that work, and three that are in at once."""
@@ -39,25 +36,9 @@ class BothInside(Task):
         for number in range(4):
             yield _case("four ranks at random", _drawn(secret, number))
 
-    def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
-        """Hand over the history, a list of its own."""
-        return ([tuple(record) for record in case.settings["history"]],)
-
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Keep a list of who is inside."""
         return [_pairs(arguments[0][0])]
-
-    def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
-        """Compare pair by pair."""
-        return super().compare(case, arguments, got)
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
@@ -86,15 +67,6 @@ class BothInside(Task):
         yield Mistake("pairs", "which ranks, not how many times", [len(right)])
         yield Mistake("pairs", "return pairs: who had it, and who took it", [[b for _, b in right]])
         yield Mistake("pairs", "which ranks, not only whether", [bool(right)])
-
-    def explain(
-        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
-    ) -> Hint | None:
-        """Notice something other than pairs."""
-        pairs = isinstance(got[0], list) and all(
-            isinstance(pair, list | tuple) and len(pair) == 2 for pair in got[0]
-        )
-        return None if pairs else Hint("pairs", "return a list of pairs: (who had it, who took it)")
 
 
 def _case(label: str, history: History) -> Case:

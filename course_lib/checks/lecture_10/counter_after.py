@@ -1,20 +1,19 @@
 """What a counter says after turns of cores that load and store."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK", "after"]
 
 
-class CounterAfter(Task):
+class CounterAfter(LocalTask):
     """Follow the turns: load, store, load, store, of each core for itself."""
 
     name = "counter_after"
     title = "Say what a shared counter says in the end."
-    talks = False
     takes = ("order",)
     enough = "counting is enough"
 
@@ -40,17 +39,9 @@ class CounterAfter(Task):
         """Hand over the turns, a list of its own."""
         return (list(case.settings["order"]),)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Follow them."""
         return [after(arguments[0][0])]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

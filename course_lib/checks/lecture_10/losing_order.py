@@ -1,7 +1,7 @@
 """An order of turns after which a counter says as little as it can: two long interruptions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_10.counter_after import after
 from course_lib.checks.shown import show
-from course_lib.checks.task import Case, Given, Hint, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask
 
 __all__ = ["LEAST", "TASK"]
 
@@ -17,12 +17,11 @@ LEAST = 2
 """What the counter says at least, where there are two cores and each adds twice or more often."""
 
 
-class LosingOrder(Task):
+class LosingOrder(LocalTask):
     """An order of the cores' turns, each as many as it has, with 2 in the end."""
 
     name = "losing_order"
     title = "Find an interleaving that loses as many updates as can be lost."
-    talks = False
     takes = ("counts",)
     enough = "lists are enough"
 
@@ -38,17 +37,9 @@ class LosingOrder(Task):
         """Hand over the counts, a list of its own."""
         return (list(case.settings["counts"]),)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Give one; ``compare`` takes all others that lose as much."""
         return [_worst(arguments[0][0])]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def compare(self, case: Case, arguments: Given, got: Sequence[Any]) -> Difference | None:
         """Count the turns, then follow them."""

@@ -1,22 +1,21 @@
 """Of points with two costs, those that no other beats."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
 
 Points = Mapping[str, tuple[float, float]]
 
 
-class ParetoFront(Task):
+class ParetoFront(LocalTask):
     """The names of the points on the front, by the first cost."""
 
     name = "pareto_front"
     title = "Find the schemes that no other beats in seconds and in bytes."
-    talks = False
     takes = ("points",)
     forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.lectures")
     enough = "comparing the points is enough"
@@ -37,17 +36,9 @@ class ParetoFront(Task):
         """Hand over a dict of its own."""
         return ({name: tuple(place) for name, place in case.settings["points"]},)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Leave out whom another beats."""
         return [_front(arguments[0][0])]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,24 +1,23 @@
 """How rarely two sites must average, from latency and bandwidth."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.prediction import short
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["TASK"]
 
 Numbers = tuple[float, float, int, float, float]
 
 
-class StepsBetween(Task):
+class StepsBetween(LocalTask):
     """The smallest H with which enough of the time is computing."""
 
     name = "steps_between"
     title = "Find how many steps must lie between two averages, from latency and bandwidth."
-    talks = False
     takes = ("latency_s", "seconds_per_byte", "n_bytes", "step_s", "efficiency")
     forbidden = (
         "course_lib.collectives", "course_lib.schemes", "course_lib.lectures", "course_lib.costs",
@@ -46,17 +45,9 @@ class StepsBetween(Task):
         """Ask for these numbers."""
         return tuple(case.settings["numbers"])
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Round up what the condition gives, 1 at least."""
         return [_up(_exact(*arguments[0]))]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["REASONS", "TASK"]
 
@@ -13,12 +13,11 @@ REASONS = ("untuned", "warm start", "another clock", "easier target")
 Record = Mapping[str, Any]
 
 
-class WhatIsUnfair(Task):
+class WhatIsUnfair(LocalTask):
     """For each scheme, the reasons why its time may not be compared."""
 
     name = "what_is_unfair"
     title = "Find the bug: what makes this race unfair?"
-    talks = False
     takes = ("records",)
     forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.lectures")
     enough = "the records are enough"
@@ -41,17 +40,9 @@ class WhatIsUnfair(Task):
         rng = case.rng(case.settings["draw"], 0)
         return ([_record(rng, k, plants) for k, plants in enumerate(case.settings["plants"])],)
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Apply the four rules."""
         return [_told(arguments[0][0], _untuned, _warm, _clock, _target)]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""

@@ -1,10 +1,10 @@
 """Who is first at the target, by each of three clocks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
+from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
 
 __all__ = ["CLOCKS", "TASK"]
 
@@ -14,12 +14,11 @@ Run = list[tuple[float, float, float, float]]
 Runs = Mapping[str, Run]
 
 
-class WhoIsFirst(Task):
+class WhoIsFirst(LocalTask):
     """Of several runs, the first at a loss, by updates, seconds and bytes."""
 
     name = "who_is_first"
     title = "Say who is first at the target, by each clock."
-    talks = False
     takes = ("runs", "target")
     forbidden = ("course_lib.collectives", "course_lib.schemes", "course_lib.lectures")
     enough = "walking through the points is enough"
@@ -39,18 +38,10 @@ class WhoIsFirst(Task):
         runs = {name: [tuple(point) for point in run] for name, run in case.settings["runs"]}
         return runs, case.settings["target"]
 
-    def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
-        """Call the function: it needs no communicator."""
-        return fn(*arguments)
-
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Find each run's first point that is low enough; compare."""
         runs, target = arguments[0]
         return [_winners({name: _first(run, target) for name, run in runs.items()})]
-
-    def price(self, case: Case) -> Price:
-        """Cost nothing."""
-        return Price(0, 0, 0)
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
