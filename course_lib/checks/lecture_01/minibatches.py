@@ -117,8 +117,9 @@ _HINTS = (
      "goes on, and make no generator of your own"),
     ("in the same batch", "kept-together", "these two part too seldom, or meet too seldom: shuffle "
      " all examples one by one, as rng.permutation(n_examples) does"),
-    ("is in batch", "partly-shuffled", "every example is to come into every batch equally "
-     "often: shuffle all of them, as rng.permutation(n_examples) does"),
+    *((clue, "partly-shuffled", "every example is to come into every batch equally often: shuffle "
+       "all of them, as rng.permutation(n_examples) does")
+      for clue in ("is in batch", "most examples stay")),
     ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
      "rng.permutation, not np.random.permutation, and make no generator of your own"),
 )  # fmt: skip
@@ -166,6 +167,8 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
         return "the examples come in the order of the table"
     if min(batch_size, len(epochs[0])) >= 4 and all(map(_has_neighbours_only, epochs)):
         return "every batch holds neighbours only"
+    if all(sum(i == k for k, i in enumerate(order)) > n_examples / 2 for order in orders):
+        return "most examples stay where the table has them"  # two epochs may be alike by chance
     if orders[0] == orders[1]:
         return "both epochs are alike"
     if orders[2] != orders[0]:
