@@ -9,7 +9,7 @@ from benchmarks.quarrel.grid import MOMENTA, RATES, Grid, searched
 from benchmarks.quarrel.kept import Kept
 from course_lib import networks
 from course_lib.costs import TwoSites
-from course_lib.lectures.lecture_11.cases import ASYNCHRONOUS, Case, Rules
+from course_lib.lectures.lecture_11.cases import Case, Rules
 from course_lib.lectures.lecture_11.racing import FAR, MODEL, SCHEMES, Found, data, trained
 
 __all__ = ["GRID_SEED", "Asked", "cases", "least_runs", "measured", "predicted", "tuned_as"]
@@ -39,19 +39,19 @@ class Asked:
 
 def cases(asked: Asked) -> list[Case]:
     """Name everybody who takes part, on one network and then over two sites."""
-    per_worker, found = asked.rules.per_worker, []
+    found = []
     if "serial" in asked.schemes:
-        found.append(Case("serial", 1, per_worker))
+        found.append(Case("serial", 1, asked.rules.batch_of("serial", 1)))
     places = [(workers, by) for workers in asked.workers for by in asked.stragglers]
     for workers, straggler in sorted({*places, *asked.also}):
         for scheme in (name for name in asked.schemes if name != "serial"):
-            batch = per_worker * (1 if scheme in ASYNCHRONOUS else workers)
+            batch = asked.rules.batch_of(scheme, workers)
             every = EVERY if scheme == "local_sgd" else 0
             sent = asked.sent if straggler == 1 else asked.sent[-1:]
             for k in sent if scheme == "compressed" else (0,):
                 found.append(Case(scheme, workers, batch, straggler, every, sent=k))
     far = [
-        Case("local_sgd", n, n * per_worker, 1.0, H, is_far=True)
+        Case("local_sgd", n, asked.rules.batch_of("local_sgd", n), 1.0, H, is_far=True)
         for n in asked.far_workers for H in asked.far_every
     ]  # fmt: skip
     return found + [case for case in far if case.every <= case.n_updates(asked.rules)]
@@ -139,9 +139,8 @@ def predicted(case: Case, found: Sequence[Found], asked: Asked) -> list[Found | 
     rules = asked.rules
     X, y = data(rules.n_images)[:2]
     speed = rules.flops_per_s
-    steps_per_epoch = math.ceil(rules.n_images / case.batch)
     sizes = [case.batch] * (rules.n_images // case.batch)
-    sizes += [rules.n_images % case.batch] * (len(sizes) < steps_per_epoch)
+    sizes += [rules.n_images % case.batch] * (len(sizes) < case.updates_per_epoch(rules))
     slowest = [math.ceil(size / case.workers) for size in sizes]  # the largest share of a batch
     flops = sum(MODEL.flops((X[:n], y[:n])) + 2.0 * MODEL.n_parameters for n in slowest)
     network = networks.ethernet_10g

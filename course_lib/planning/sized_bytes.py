@@ -7,7 +7,7 @@ gathering and the sum of its slopes.
 from course_lib.models.published import LayerSize
 from course_lib.planning.sized_steps import SizedStep
 
-__all__ = ["equal_layers", "grids", "hybrid_bytes", "model_bytes", "pairs_bytes"]
+__all__ = ["equal_layers", "grids", "hybrid_bytes", "model_bytes", "pairs_bytes", "ring_bytes"]
 
 
 def equal_layers(width: int, n_layers: int = 4) -> tuple[LayerSize, ...]:
@@ -66,8 +66,8 @@ def pairs_bytes(step: SizedStep, replicas: int, splits: int) -> dict[str, float]
     for first, second in zip(step.layers[::2], step.layers[1::2], strict=True):
         outputs = step.input_bytes(second, 1) * m  # as many as the second layer's inputs
         slopes = 0.0 if first is step.layers[0] else step.input_bytes(first, 1) * m
-        activations += _ring(splits, outputs) + _ring(splits, slopes)
-    gradients = _ring(replicas, step.parameter_bytes(step.layers) / splits)
+        activations += ring_bytes(splits, outputs) + ring_bytes(splits, slopes)
+    gradients = ring_bytes(replicas, step.parameter_bytes(step.layers) / splits)
     return {"gradients": gradients, "activations": activations}
 
 
@@ -88,10 +88,10 @@ def hybrid_bytes(step: SizedStep, replicas: int, splits: int) -> dict[str, float
         One split is data parallelism. The outputs of the last layer are not counted.
     """
     apart, split = step.layers[: step.split_at], step.layers[step.split_at :]
-    gradients = _ring(replicas * splits, step.parameter_bytes(apart))
-    gradients += _ring(replicas, step.parameter_bytes(split) / splits)
+    gradients = ring_bytes(replicas * splits, step.parameter_bytes(apart))
+    gradients += ring_bytes(replicas, step.parameter_bytes(split) / splits)
     inputs = sum(step.input_bytes(layer, step.batch) for layer in split) / replicas
-    return {"gradients": gradients, "activations": _ring(splits, inputs)}
+    return {"gradients": gradients, "activations": ring_bytes(splits, inputs)}
 
 
 def model_bytes(step: SizedStep, workers: int) -> dict[str, float]:
@@ -110,9 +110,22 @@ def model_bytes(step: SizedStep, workers: int) -> dict[str, float]:
         Bytes of "gradients", which are none, and of "activations", with their slopes.
     """
     inputs = sum(step.input_bytes(layer, step.batch) for layer in step.layers[1:])
-    return {"gradients": 0.0, "activations": _ring(workers, inputs)}
+    return {"gradients": 0.0, "activations": ring_bytes(workers, inputs)}
 
 
-def _ring(size: int, n_bytes: float) -> float:
-    """Count what each of ``size`` ranks sends in a ring all-reduce, or in a gathering and a sum."""
+def ring_bytes(size: int, n_bytes: float) -> float:
+    """Count what each rank sends in a ring all-reduce, or in a gathering and a sum.
+
+    Parameters
+    ----------
+    size : int
+        How many ranks.
+    n_bytes : float
+        Of the array.
+
+    Returns
+    -------
+    float
+        Bytes.
+    """
     return 2 * (size - 1) / size * n_bytes

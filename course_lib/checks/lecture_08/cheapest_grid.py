@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
-from course_lib.planning.sized_bytes import equal_layers, pairs_bytes
+from course_lib.planning.sized_bytes import equal_layers, grids, pairs_bytes, ring_bytes
 from course_lib.planning.sized_steps import SizedStep
 
 Sent = Callable[[int], float]
@@ -62,7 +62,7 @@ class CheapestGrid(ChoiceTask):
             replicas = P // k
             n = 4 * (w * w + biases * w) / (k if of is None else of)
             own = examples / replicas if m is None else m
-            return 4 * (gradients * _ring(replicas) * n + exchanges * _ring(k) * own * w)
+            return 4 * (gradients * ring_bytes(replicas, n) + exchanges * ring_bytes(k, own * w))
 
         right: Sent = sent
         answer = self.measure(*numbers)
@@ -103,20 +103,12 @@ def _extremes(P: int, sent: Sent, best: int) -> Sequence[Wrong]:
     ]  # fmt: skip
 
 
-def _ring(size: int) -> float:
-    return 2 * (size - 1) / size
-
-
 def _at(k: int, sent: Sent) -> dict[str, Any]:
     return {"splits": k, "n_bytes": float(sent(k))}
 
 
-def _divisors(P: int) -> list[int]:
-    return [k for k in range(1, P + 1) if P % k == 0]
-
-
 def _least(P: int, sent: Sent, among: Sequence[int] = ()) -> dict[str, Any]:
-    return _at(min(among or _divisors(P), key=sent), sent)
+    return _at(min(among or [k for _, k in grids(P)], key=sent), sent)
 
 
 def _replicas(P: int, sent: Sent) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from course_lib.data.digits import load_digits
 from course_lib.lectures.lecture_08.held import Cells, in_order
 from course_lib.models.chain import Chain
 from course_lib.models.convolution import Convolution
+from course_lib.planning.sized_bytes import ring_bytes
 from course_lib.split import Columns, ImageRows, backward, forward
 from course_lib.trace.events import Compute
 from course_lib.viz import Chart, Player, chart, player
@@ -164,8 +165,8 @@ def conv_chart(image: tuple[int, int], kernel: int, workers: int) -> Chart:
     side, channels = image
     P, row = workers, side * channels * _EXAMPLES * _BYTES
     halos = 2 * 2 * (kernel // 2) * row  # to two neighbours, forward and back
-    weights = 2 * (P - 1) / P * kernel**2 * channels**2 * _BYTES
-    bars = {"by channels": 2 * (P - 1) / P * side * row, "by rows": halos + weights}
+    weights = ring_bytes(P, kernel**2 * channels**2 * _BYTES)
+    bars = {"by channels": ring_bytes(P, side * row), "by rows": halos + weights}
     return chart(
         bars, unit="bytes", told=min(bars, key=lambda name: bars[name]),
         x_label="bytes that a rank sends in a step",

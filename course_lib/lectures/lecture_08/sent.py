@@ -1,6 +1,6 @@
 """What a step sends, and how long it takes: data, model and hybrid parallelism as charts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from course_lib.comm.simulated.network import Network
@@ -169,9 +169,5 @@ def _bars(ways: Mapping[str, Mapping[str, float]]) -> Chart:
     parts = [f"{in_bytes(round(n))} of {what}" for what, n in ways[best].items() if n]
     return chart(
         totals, unit="bytes", told=best, x_label="bytes that a rank sends in a step",
-        said=f"Cheapest: {best}, {_and(parts)}.",
+        said=f"Cheapest: {best}, {' and '.join(parts) or 'nothing'}.",
     )  # fmt: skip
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join(parts) if parts else "nothing"

@@ -41,6 +41,23 @@ class Rules:
     look_after: int = 128
     n_images: int = 1437
 
+    def batch_of(self, scheme: str, workers: int) -> int:
+        """Say how many images an update is of.
+
+        Parameters
+        ----------
+        scheme : str
+            A name of ``racing.SCHEMES``.
+        workers : int
+            How many compute.
+
+        Returns
+        -------
+        int
+            Of all workers together, or of one where each gradient is an update.
+        """
+        return self.per_worker * (1 if scheme in ASYNCHRONOUS else workers)
+
 
 @dataclass(frozen=True)
 class Case:

@@ -14,7 +14,21 @@ from course_lib.models.stand_in import StandIn
 from course_lib.trace.trace import Trace
 from course_lib.training import Plan
 
-__all__ = ["Pace", "Priced", "dry", "ended", "network_with", "pace_of", "priced", "takes_part"]
+__all__ = [
+    "GBIT",
+    "LATENCY_S",
+    "Pace",
+    "Priced",
+    "dry",
+    "ended",
+    "network_with",
+    "pace_of",
+    "priced",
+    "takes_part",
+]
+
+LATENCY_S, GBIT = 20e-6, 10.0
+"""Of the network on which all was measured."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from course_lib.lectures.lecture_11.clocks import Priced, priced, takes_part
 from course_lib.lectures.lecture_11.kept import NAMES, best
 from course_lib.viz import Chart, chart, table
 
-__all__ = ["front_chart", "on_the_front", "prices", "together", "when_nobody_waits_wins"]
+__all__ = ["front_chart", "on_the_front", "or_not", "prices", "together", "when_nobody_waits_wins"]
 
 _X, _Y = (0.01, 200.0), (0.1, 100.0)
 _SHOWN = ("data_parallel", "backup_workers", "bounded_staleness", "downpour", "local_sgd",
@@ -131,9 +131,9 @@ def front_chart(
     alone_s = best("serial").median("seconds")
     rows = {
         NAMES[name]: {
-            "updates": _number(one.best.median("updates")),
+            "updates": or_not(one.best.median("updates")),
             "ms an update": f"{1e3 * one.pace.seconds:.3g}",
-            "ms": _number(1e3 * one.seconds), "MB": _number(one.n_bytes / 1e6),
+            "ms": or_not(1e3 * one.seconds), "MB": or_not(one.n_bytes / 1e6),
             "on the front": "yes" if NAMES[name] in front else "",
         }
         for name, one in found.items()
@@ -186,7 +186,19 @@ def _steps(front: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*walk, (_X[1], walk[-1][1])] if walk else [(_X[1], _Y[1])]
 
 
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 1e5 and math.isfinite(value) else (
-        "not there" if math.isinf(value) else f"{value:,.0f}"
-    )  # fmt: skip
+def or_not(value: float) -> str:
+    """Write a number of a race, or that it was not reached.
+
+    Parameters
+    ----------
+    value : float
+        Infinite for who did not get there.
+
+    Returns
+    -------
+    str
+        Three digits of it, or of a large one all before the point.
+    """
+    if math.isinf(value):
+        return "not there"
+    return f"{value:.3g}" if value < 1e5 else f"{value:,.0f}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from course_lib.lectures.lecture_11.cases import ASYNCHRONOUS, Case, Rules
+from course_lib.lectures.lecture_11.cases import Case, Rules
 
 __all__ = ["NAMES", "RESULTS", "Best", "best", "grid", "rules"]
 
@@ -99,9 +99,8 @@ def best(scheme: str, workers: int = 4, straggler: float = 1.0, every: int = 8, 
     """
     if scheme == "serial":
         workers, straggler = 1, 1.0
-    each = rules().per_worker
     case = Case(
-        scheme, workers, each * (1 if scheme in ASYNCHRONOUS else workers), float(straggler),
+        scheme, workers, rules().batch_of(scheme, workers), float(straggler),
         every if scheme == "local_sgd" else 0, is_far, sent if scheme == "compressed" else 0,
     )  # fmt: skip
     for entry in _results()["runs"]:

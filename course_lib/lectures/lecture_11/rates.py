@@ -3,15 +3,12 @@
 import math
 from collections.abc import Mapping
 
-from course_lib.lectures.lecture_11.clocks import pace_of, priced, takes_part
-from course_lib.lectures.lecture_11.front import together
+from course_lib.lectures.lecture_11.clocks import GBIT, LATENCY_S, pace_of, priced, takes_part
+from course_lib.lectures.lecture_11.front import or_not, together
 from course_lib.lectures.lecture_11.kept import NAMES, best, grid, rules
 from course_lib.viz import Chart, Table, chart, table
 
-__all__ = ["LATENCY_S", "best_rates", "rates_chart", "trade_chart"]
-
-LATENCY_S, GBIT = 20e-6, 10.0
-"""Of the network on which all was measured."""
+__all__ = ["best_rates", "rates_chart", "trade_chart"]
 
 _TUNED = ("data_parallel", "backup_workers", "downpour", "local_sgd")
 _TRADED = ("serial", "data_parallel", "parameter_server", "backup_workers", "bounded_staleness",
@@ -100,7 +97,7 @@ def trade_chart(workers: int, straggler: float) -> Chart:
         NAMES[name]: {
             "images a second": f"{one.images_per_s:,.0f}",
             "updates old": f"{one.pace.age:.1f}",
-            "epochs": _or_not(one.best.median("epochs")), "ms": _or_not(1e3 * one.seconds),
+            "epochs": or_not(one.best.median("epochs")), "ms": or_not(1e3 * one.seconds),
         }
         for name, one in found.items()
     }  # fmt: skip
@@ -129,7 +126,3 @@ def _who_wins(curves: Mapping[str, list[tuple[float, float]]]) -> str:
                 by_rate.setdefault(rate, {})[name] = ms
     first = [f"{rate:g}: {min(of, key=of.__getitem__)}" for rate, of in sorted(by_rate.items())]
     return f"First at rate {', '.join(first)}."
-
-
-def _or_not(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else "not there"

@@ -5,12 +5,12 @@ import itertools
 from typing import Any
 
 from course_lib.comm.result import Result
-from course_lib.lectures.lecture_11.clocks import dry, network_with, pace_of
+from course_lib.lectures.lecture_11.clocks import GBIT, LATENCY_S, dry, network_with, pace_of
 from course_lib.lectures.lecture_11.kept import NAMES, best, grid, rules
 
 __all__ = ["points_of", "sent_in"]
 
-_LATENCY_S, _GBIT, _STRAGGLER = 20e-6, 10.0, 10.0
+_STRAGGLER = 10.0
 _PLANTED: dict[str, dict[str, Any]] = {
     "data_parallel": {"rate": 0.4},
     "backup_workers": {},
@@ -54,14 +54,14 @@ def sent_in() -> list[dict[str, Any]]:
     records = []
     for scheme, planted in _PLANTED.items():
         case, momentum = best(scheme, straggler=_STRAGGLER).case, best(scheme).momentum
-        each_s = pace_of(case, _LATENCY_S, _GBIT).seconds
+        each_s = pace_of(case, LATENCY_S, GBIT).seconds
         tried = {
             rate: round(each_s * found["updates"], 5) if "updates" in found else None
             for (rate, of), found in sorted(grid(scheme).items()) if of == momentum
         }  # fmt: skip
         there = {rate: seconds for rate, seconds in tried.items() if seconds is not None}
         rate = planted.get("rate", min(there, key=there.__getitem__))
-        trace = dry(case, 60, network_with(_LATENCY_S, _GBIT, _STRAGGLER, case.ranks))
+        trace = dry(case, 60, network_with(LATENCY_S, GBIT, _STRAGGLER, case.ranks))
         longer = best(scheme, straggler=_STRAGGLER).median("updates") / 60
         ends = [max(s.end_s for s in trace.computes if s.rank == r) for r in range(case.ranks)]
         ended_s = [round(longer * end_s, 5) for end_s in ends]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from course_lib.comm.result import Result
-from course_lib.lectures.lecture_11.clocks import dry, ended, network_with
+from course_lib.lectures.lecture_11.clocks import GBIT, LATENCY_S, dry, ended, network_with
 from course_lib.lectures.lecture_11.kept import NAMES, Best, best, rules
 from course_lib.lectures.lecture_11.racing import launched
 from course_lib.trace.events import Note
@@ -115,7 +115,7 @@ def three_clocks(schemes: Sequence[str], straggler: float = 10.0) -> dict[str, d
     found = {}
     for scheme in schemes:
         case = best(scheme, 4, straggler).case
-        trace = dry(case, 6, network_with(20e-6, 10.0, straggler, case.ranks))
+        trace = dry(case, 6, network_with(LATENCY_S, GBIT, straggler, case.ranks))
         ends = ended(trace)
         found[NAMES[scheme]] = {
             "the model is there": max(s.end_s for s in trace.computes if s.label == "update"),
@@ -163,7 +163,7 @@ def first_gradients(straggler: float, gradients: int = 24, workers: int = 4) -> 
     traces = {}
     for scheme in ("parameter_server", "backup_workers", "downpour"):
         case = best(scheme, workers, straggler).case
-        network = network_with(20e-6, 10.0, straggler, case.ranks)
+        network = network_with(LATENCY_S, GBIT, straggler, case.ranks)
         n_updates = gradients if scheme == "downpour" else gradients // workers
         traces[NAMES[scheme]] = dry(case, n_updates, network)
     return traces

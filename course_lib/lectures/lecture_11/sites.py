@@ -3,12 +3,14 @@
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from course_lib.comm.result import Result
 from course_lib.comm.simulated.networks import ethernet_10g
 from course_lib.costs import TwoSites
 from course_lib.lectures.lecture_11.cases import Rules
 from course_lib.lectures.lecture_11.kept import best, rules
-from course_lib.lectures.lecture_11.racing import MODEL, data, launched
+from course_lib.lectures.lecture_11.racing import MODEL, launched
 from course_lib.viz import Chart, chart
 
 __all__ = ["EVERY", "N_BYTES", "STEP_S", "every_chart", "far_runs", "least_every", "sites"]
@@ -17,8 +19,8 @@ EVERY = (1, 8, 64, 500)
 """The numbers of steps between two averages that were measured, H."""
 
 N_BYTES = 8 * MODEL.n_parameters
-_X, _y = data(16)[:2]
-STEP_S = (MODEL.flops((_X, _y)) + 2.0 * MODEL.n_parameters) / Rules().flops_per_s
+_IMAGES = np.zeros((Rules().per_worker, 64)), np.zeros(Rules().per_worker, dtype=int)
+STEP_S = (MODEL.flops(_IMAGES) + 2.0 * MODEL.n_parameters) / Rules().flops_per_s
 """A step of a rank: its gradient of 16 images, and the update."""
 
 
