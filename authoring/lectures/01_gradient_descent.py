@@ -388,18 +388,18 @@ claim("3.2")
 
 
 # %% name="plateau" tags=["nbval-ignore-output"]
-def plateau(rate, counted_in):
+def plateau(rate, count):
     """The loss of two batch sizes until both have left."""
     lines = {}
     for name, size in {"8 images": 8, "all 1,437": 1437}.items():
         curve = lecture_01.off_a_plateau(model, data, Plan(rate, size, epochs=400), 0.03, 1.5)
-        each = size if counted_in == "images" else 1
+        each = size if count == "images" else 1
         lines[name] = [(step * each, loss) for step, loss in curve[1:]]
-    said = "; ".join(f"{name}: {line[-1][0]:,} {counted_in}" for name, line in lines.items())
-    return chart(lines, x_label=counted_in, y_label="loss", x_log=each > 1, said=said)
+    said = "; ".join(f"{name}: {line[-1][0]:,} {count}" for name, line in lines.items())
+    return chart(lines, x_label=count, y_label="loss", x_log=each > 1, said=said)
 
 
-explore(plateau, rate=[0.1, 0.2, 0.4], counted_in=["steps", "images"])
+explore(plateau, rate=[0.1, 0.2, 0.4], count=knob(["steps", "images"], label="counted in"))
 
 # %% tags=["how-we-know"]
 # How we know: a batch 180 times as large saves less than a fifth of the steps, half the rate

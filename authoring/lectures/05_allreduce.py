@@ -679,9 +679,9 @@ two_hosts.player("hosts", hosts=groups, moments=1, title="Hierarchical: inside t
 
 # %% name="three-networks"
 nets = {"switch": network, "two hosts": hosts, "links in a circle": networks.ring(network)}
-names = ("central", "butterfly", "halving-doubling", "hierarchical", "ring")
+compared = ("central", "butterfly", "halving-doubling", "hierarchical", "ring")
 took = {
-    f: {k: lecture_05.simulated_s(f, 8, N_BYTES, net) for k, net in nets.items()} for f in names
+    f: {k: lecture_05.simulated_s(f, 8, N_BYTES, net) for k, net in nets.items()} for f in compared
 }
 best = [(2, "switch"), (2, "two hosts"), (4, "links in a circle")]
 table(took, units=dict.fromkeys(nets, "s"), told=best)
@@ -689,10 +689,10 @@ table(took, units=dict.fromkeys(nets, "s"), told=best)
 # %% tags=["how-we-know"]
 # How we know: the marked ones are best, and by how much; 8 KB are another matter
 for row, column in best:
-    assert min(names, key=lambda f: took[f][column]) == names[row]
+    assert min(compared, key=lambda f: took[f][column]) == compared[row]
 assert np.allclose(list(took["ring"].values()), took["ring"]["switch"], rtol=1e-9)
 for net in nets.values():
-    of_8_kb = {f: lecture_05.simulated_s(f, 8, 8_000, net) for f in names}
+    of_8_kb = {f: lecture_05.simulated_s(f, 8, 8_000, net) for f in compared}
     assert min(of_8_kb, key=of_8_kb.get) == "butterfly"
 assert took["butterfly"]["two hosts"] > took["butterfly"]["switch"]
 assert took["hierarchical"]["two hosts"] < 0.6 * took["ring"]["two hosts"]
