@@ -36,7 +36,7 @@ def sharded_data_parallel(
     way, for n = the bytes of the parameters. Before the first step: one all-gather more. A plan
     that clips adds an all-reduce of one number. Numbers held, for Q parameters and K of state for
     each, noted as ``"numbers_held"``: 2Q + K Q/P, where the shard that is stepped counts as state;
-    and for a moment Q more: the sum as it goes round, then what is gathered.
+    the peak is higher, as the last step's gradient is still there while the next one is made.
 
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 

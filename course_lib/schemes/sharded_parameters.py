@@ -37,7 +37,7 @@ def sharded_parameters(
     Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
     rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
     Numbers held, for Q parameters and K of state for each: (2 + K) Q/P, noted as ``"numbers_held"``
-    (no copy of the shard: K is one less than in stages 1 and 2); for a moment those of a layer.
+    (no copy of the shard: K is one less than in stages 1 and 2); beside it a layer's for a moment.
     Invariant: between two layers a rank holds its shard alone; but a ``TorchLayer``'s graph keeps
     the parameters it was given until it has gone back. ``join_shards`` makes the whole.
 
