@@ -71,6 +71,9 @@ class PredictPipeline(PredictTask):
                 ("every-message", "in GPipe only the first micro-batch's way down and the last "
                  "one's way back are waited for; the others travel while ranks compute",
                  right + 2 * M * (P - 1) * message),
+                ("every-pass", "a message travels while its sender computes on: it does not make "
+                 "every pass longer. Only the first one's way down and the last one's way back are "
+                 "waited for", (M + P - 1) * (both + 2 * message)),
                 ("one-too-many", "P ranks have P - 1 cuts between them", right + 2 * P * message),
                 ("one-message", "a message over each of the P - 1 cuts, there and back",
                  right + 2 * message),
