@@ -182,9 +182,9 @@ table({f"after {second} s": done[second - 1] for second in (1, 2, 4, 8, 12)})
 # Train with an asynchronous server. *Difficulty 3 of 3, 30 minutes.*
 #
 # Rank 0 has the parameters, and only serves. It sends them to all workers once. Then it takes
-# whatever gradient comes first, makes a step with it, and answers that worker with
-# the new parameters. Every worker makes `steps` pushes; its last one is not answered at once: when
-# all pushes are made, everybody gets the last parameters.
+# whatever gradient comes first, makes a step with it, and answers that worker with the new
+# parameters. Every worker makes `steps` pushes; its last is not answered: when all are made,
+# everybody gets the last parameters.
 #
 # **Spec:** for each push in the order of arrival: `w = w - learning_rate * gradient_r(w as r has
 # read it)`; the same bits on every rank at the end. **Budget:** 2 · steps + 1 messages as long as

@@ -357,8 +357,8 @@ timeline(half_ms, title="Four ranks, eight micro-batches, a message travels ½ m
 #
 # $$\frac{2(P-1)}{P}\, c$$
 #
-# for a message of $c$ ms, here $\frac34$ ms: the more micro-batches, the more. Eight of them make 6
-# of the 8 ms between 33 and 41; the other 2 are what filling and draining cost.
+# for a message of $c$ ms, here $\frac34$ ms: the more micro-batches, the more. That is 6 of the 8
+# ms more; filling and draining cost 2.
 #
 # Then let in more! *Eager 1F1B* (Zhuang and others 2023) goes forward twice for each rank behind it
 # before it takes turns:

@@ -8,10 +8,10 @@
 # - choose between waiting for all, for some, for nobody, and for nobody who is too far ahead
 #
 # Part 1 takes 17 minutes, part 2 takes 17; plan twice that if you try everything. Needs: 5
-# processes, no GPU. It takes momentum from [lecture 01](01_gradient_descent.ipynb), and from
-# [lecture 04](04_parameter_server.ipynb) the *parameter server*: a rank that keeps the model, takes
-# in gradients and sends parameters. Before: [lecture 08](08_split_weights.ipynb). Then: the
-# [exercises](../exercises/09_asynchronous_sgd.ipynb), [lecture 10](10_hogwild.ipynb).
+# processes, no GPU. Momentum is from [lecture 01](01_gradient_descent.ipynb), the *server*, a rank
+# to which gradients go, from [lecture 04](04_parameter_server.ipynb). Before: [lecture
+# 08](08_split_weights.ipynb). Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb),
+# [lecture 10](10_hogwild.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports, the digits; every random time below has its seed
@@ -187,10 +187,12 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 # $$\sum \text{staleness} = \sum_{j=1}^{P} v_j + P - T$$
 #
 # with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
-# leaves $(P-1)\,T$, less an edge. No time stands in it. A straggler's gradients are old, but they
-# are few; and while it computes, fewer push between two pushes of the others.
+# leaves $(P-1)\,T$, less an edge. No time stands in it.
 
 # %% [markdown]
+# A straggler's gradients are old, but they are few; and while it computes, fewer push between two
+# pushes of the others.
+#
 # With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
 # is in it already, so gradients are younger.
 
@@ -390,8 +392,8 @@ lecture_09.edges_chart()
 #
 # **Random times** forgive more: 0.843 for four. The mean age is the same, but a quarter of the
 # gradients are fresh, and the very old ones come out of step with each other. This edge is that of
-# the *mean* of many runs' squares. Most single runs survive a little more; but beyond it the few
-# that do not are so far off that the mean grows.
+# the *mean* of many runs' squares. Most single runs survive a little more; beyond it, the few that
+# fail make the mean grow.
 
 # %% [markdown]
 # **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
