@@ -1,5 +1,6 @@
 """A layer of a chain that computes with a torch module: convolutions, for one."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,17 @@ class TorchLayer:
     """What a torch module computes, with parameters that it is given, and gone back by autograd.
 
     Every forward pass is a small graph of its own, which is kept as what going back needs. Autograd
-    walks it inside one call and never while a message is sent.
+    walks it inside one call and never while a message is sent; once for each half of going back. So
+    where several operations with parameters are one layer, the slopes between them are computed
+    twice: three times the work of a forward pass in all, in place of two. Thin layers have less of
+    that.
 
     Parameters
     ----------
     name : str
         What to call it.
     module : torch.nn.Module
-        How to compute; its own parameters are never used.
+        How to compute; it is copied, and its own parameters are never used.
     uses : int
         How often a weight is multiplied with something in the forward pass of one example. Each
         use is 2 flops, and as many for each half of going back.
@@ -46,28 +50,44 @@ class TorchLayer:
         if kept := [buffer for buffer, _ in module.named_buffers()]:
             raise ValueError(f"{name!r} must keep parameters only, but it has {', '.join(kept)}")
         self.name, self.uses = name, uses
-        self._module = module.double()
+        self._module = deepcopy(module).double()
         self.shapes = {key: parameter.shape for key, parameter in own.items()}
         self.parameter_shapes = tuple(map(tuple, self.shapes.values()))
         self.n_parameters = sum(shape.numel() for shape in self.shapes.values())
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of what it makes of one example; refuse inputs of another shape."""
+        """Return the shape of what it makes of one example; refuse inputs of another shape.
+
+        Dropout is refused, too: a forward pass here does not know whether it is for training, and
+        would draw other numbers on every rank.
+        """
         x = torch.zeros(1, *input_shape, dtype=torch.float64)
         try:
-            with torch.no_grad():
-                return tuple(self._module(x).shape[1:])
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                before = torch.get_rng_state()
+                found = tuple(self._module(x).shape[1:])
+                is_random = not torch.equal(before, torch.get_rng_state())
         except RuntimeError as error:
             raise ValueError(
                 f"{self.name} cannot take examples of shape {input_shape}: {error}"
             ) from None
+        if is_random:
+            raise ValueError(
+                f"{self.name!r} must not draw random numbers, as Dropout does: leave it out, or "
+                "train the module whole, by from_module of course_lib.models, which can"
+            )
+        return found
 
     def initial(self, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw weights that keep the size of what passes a ReLU; biases are 0."""
+        """Draw weights that keep the size of what passes a ReLU; biases are 0, scales 1.
+
+        A scale is a vector that is called weight, as that of a layer norm.
+        """
         drawn = []
-        for shape in self.shapes.values():
+        for key, shape in self.shapes.items():
             limit = np.sqrt(6 / shape[1:].numel()) if len(shape) > 1 else 0.0
-            drawn.append(rng.uniform(-limit, limit, shape.numel()))
+            middle = float(len(shape) == 1 and key.split(".")[-1] == "weight")
+            drawn.append(rng.uniform(middle - limit, middle + limit, shape.numel()))
         return np.concatenate(drawn)
 
     def forward(self, w: NDArray[Any], x: NDArray[Any]) -> tuple[NDArray[Any], Any]:

@@ -9,7 +9,7 @@ from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training, norm_of_all
 from course_lib.training.held import numbers_held
 from course_lib.training.layers import PartialPasses
-from course_lib.training.shards import pack, places, shards_by_layer
+from course_lib.training.shards import pack, places, shards_by_layer, split_evenly
 
 __all__ = ["sharded_gradients"]
 
@@ -34,7 +34,8 @@ def sharded_gradients(
     -----
     Cost of one step: a reduce-scatter and an all-gather for each layer; on rings 2(P-1) rounds a
     layer and 2(P-1)/P n bytes each way, for n = the bytes of the parameters. Before the first one:
-    the all-gathers once more.
+    the all-gathers once more. A plan that accumulates has a reduce-scatter for each part: to send
+    once, a rank would have to keep the whole gradient of the parts before.
 
     Numbers held, for Q parameters and K of state for each, where the stepped shard is state: Q +
     Q/P + K Q/P, noted as ``"numbers_held"``; and for a moment the gradient of a layer and its sum.
@@ -45,7 +46,7 @@ def sharded_gradients(
     ----------
     That of ``sharded_data_parallel``, section 5.2.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y)  # no plan: parts are cut below
     w = model.initial(plan.seed)
     own = shards_by_layer(model.layers, comm.size)[comm.rank]
     layers = list(zip(model.layers, places(own), strict=True))
@@ -56,13 +57,18 @@ def sharded_gradients(
         allgather(comm, w_shard[place], out=w[layer.part])
     losses = []
     for examples, weight in plan.shares(len(y), comm.rank, comm.size, w):
-        passes = PartialPasses(comm.compute, model, w, (X[examples], y[examples]), weight)
-        for layer in model.layers:
-            passes.forward(layer)
-        losses.append(passes.loss())
+        losses.append(0.0)
+        grad_shard[...] = 0
+        for cut in split_evenly(len(examples), plan.accumulate):
+            some = examples[cut]  # perhaps none: all ranks send as often
+            share = weight * len(some) / max(len(examples), 1)
+            passes = PartialPasses(comm.compute, model, w, (X[some], y[some]), share)
+            for layer in model.layers:
+                passes.forward(layer)
+            losses[-1] += passes.loss()
+            for layer, place in reversed(layers):  # what belongs to others is let go
+                grad_shard[place] += reduce_scatter(comm, passes.backward(layer))
         comm.note("loss_partial", losses[-1])
-        for layer, place in reversed(layers):
-            grad_shard[place] = reduce_scatter(comm, passes.backward(layer))  # the rest is let go
         norm = norm_of_all(plan, grad_shard, partial(allreduce_ring, comm))
         with comm.compute("update", flops=2.0 * len(w_shard)):
             sgd.step(grad_shard, norm)

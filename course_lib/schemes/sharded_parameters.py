@@ -48,7 +48,10 @@ def sharded_parameters(
     check_training(model, X, y)
     check_plan(plan, "sharded_parameters", "on_epoch")  # no rank holds the model
     if not isinstance(model, Chain):  # whose layers take their parameters one by one
-        raise TypeError(f"model must be a Chain, got {type(model).__name__}")
+        raise TypeError(
+            f"model must be a Chain, got {type(model).__name__}; docs/own_model.md says how one is "
+            "made of torch modules"
+        )
     w_shard = _initial(comm, model, plan.seed)  # shape (Q/P,): a part of every layer
     grad_shard = np.zeros_like(w_shard)
     sgd = optimizer(w_shard, plan)

@@ -106,7 +106,7 @@ def check_shards(model: Model, workers: int, batch: int, stage: Callable[..., Tr
     if stage is sharded_parameters and not isinstance(model, Chain):
         raise TypeError(
             f"model must be a Chain for --stage 3, got {type(model).__name__}; --stage 1 and 2 "
-            "train any"
+            "train any, and docs/own_model.md says how a Chain is made of torch modules"
         )
 
 

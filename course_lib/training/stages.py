@@ -119,6 +119,7 @@ def _checked(model: Any, n_stages: int) -> int:
         raise TypeError(
             "model must be a Chain, whose layers can live on different ranks, got "
             f"{type(model).__name__}; deep_mlp(64, 32, 32, 10) of course_lib.models.deep_mlp is one"
+            ", and docs/own_model.md says how one is made of torch modules"
         )
     n_layers = len(model.parts)
     if n_layers < n_stages:

@@ -9,7 +9,7 @@ from course_lib.cli.train import main
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "own_model.md"
-FIRST, PROBLEM = re.findall(
+FIRST, CHAIN, PROBLEM = re.findall(
     r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
 
@@ -35,6 +35,22 @@ def test_the_problem_trains_by_the_command(tmp_path, monkeypatch, capsys):
     assert "layerwise" in capsys.readouterr().out
     assert main([*words.split(), "--resume"]) == 0
     assert "nothing is left to do" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_chain_of_torch_layers_trains_alike_in_stages_and_in_shards(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "my_file.py").write_text(CHAIN)
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for scheme in ("pipeline --schedule zb_h1", "sharded --stage 3"):
+        words = f"--problem my_file.py:problem --scheme {scheme} --workers 2 --backend simulated"
+        assert main([*words.split(), "--epochs", "2", "--batch-size", "240"]) == 0
+        rows.append([line.split()[:3] for line in capsys.readouterr().out.splitlines()[-2:]])
+    assert rows[0] == rows[1]
+    (_, first, _), (_, second, _) = rows[0]
+    assert float(second) < float(first)
 
 
 def test_the_readme_leads_here():

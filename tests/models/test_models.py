@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from course_lib.models.alexnet import alexnet
+from course_lib.models.chain import Chain
 from course_lib.models.conv_net import conv_net
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.models.mlp import mlp
+from course_lib.models.torch_layer import TorchLayer
 from course_lib.models.torch_model import TorchModel
 
 MODELS = {
@@ -258,3 +260,18 @@ def test_impossible_models_are_refused():
         TorchModel([("fc", torch.nn.Linear(3, 2)), ("bend", torch.nn.ReLU())], [6, 0])
     with pytest.raises(ValueError, match="dtype must be 'float64' or 'float32', got 'float16'"):
         mlp(3, 2, dtype="float16")
+
+
+def test_a_torch_layer_copies_its_module_begins_with_scales_of_1_and_refuses_dropout():
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.LayerNorm(3))
+    layer = TorchLayer("norm", module, 9)
+    w = layer.initial(np.random.default_rng(0))
+    assert w[9:].tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0]
+    assert np.ptp(w[:9]) > 0.5
+    assert module[0].weight.dtype == torch.float32
+    drops = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout(0.1))
+    before = torch.get_rng_state()
+    with pytest.raises(ValueError, match="'drops' must not draw random numbers, as Dropout does"):
+        Chain([TorchLayer("drops", drops, 6)], (3,))
+    assert torch.equal(before, torch.get_rng_state())
+    Chain([TorchLayer("drops", drops.eval(), 6)], (3,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from functools import partial
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from course_lib import networks, run
+from course_lib.collectives import reduce_scatter_ring
 from course_lib.models.chain import Chain
 from course_lib.models.deep_mlp import deep_mlp
 from course_lib.models.fully_connected import FullyConnected
@@ -140,6 +142,29 @@ def test_the_stages_of_zero_send_what_they_say(size):
         trace = traced(scheme, model, size)
         assert trace.messages_sent() == [others * messages] * size
         assert trace.n_bytes == others * n_bytes  # over all ranks: (P-1)/P of it for each
+
+
+def most_gradients(comm, *job):
+    """Train, and count the layers' gradients that there are at the same time, and all of them."""
+    handed, there = [], []
+
+    def watched(comm, grad):
+        handed.append(weakref.ref(grad))
+        there.append(sum(found() is not None for found in handed))
+        return reduce_scatter_ring(comm, grad)
+
+    sharded_gradients(comm, *job, reduce_scatter=watched)
+    return max(there), len(there)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_gradients_in_shards_are_sent_for_each_part_and_none_is_kept(size):
+    model = deep_mlp(8, 12, 10, 8)
+    n = model.n_parameters * ITEM
+    job = model, *data(model), Plan(batch_size=M, accumulate=3)
+    ran = run(most_gradients, *job, workers=size, backend="simulated")
+    assert ran.values == [(1, 3 * len(model.layers))] * size
+    assert ran.trace.n_bytes == (size - 1) * (n + 3 * n + n)
 
 
 def joined(comm, join):
