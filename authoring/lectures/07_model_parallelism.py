@@ -131,7 +131,9 @@ player(in_a_row.trace, "line", title="Four layers on four ranks, one step", mome
 # one GPU that is large enough.
 #
 # What crosses a cut are *activations*: 64 examples with 256 numbers of 8 bytes, 131 KB, and their
-# slope on the way back. No parameter is ever sent. A stage's part of the step:
+# slope on the way back. No parameter is ever sent. (Nor its gradient, unless two stages share it: a
+# language model's first and last layer may have the same embedding, whose gradients are added up by
+# a message more.) A stage's part of the step:
 
 # %%
 source(model_parallel, part='with comm.compute("forward"')
@@ -514,6 +516,10 @@ gaps = [np.abs(a - b.w).max() for a, b in zip(theirs, ours, strict=True)]
 {"the same parameters": max(gaps) < 1e-14}
 
 # %% [markdown]
+# PyTorch adds up the micro-batches' gradients and divides by how many there are; ours weighs each
+# by its examples. That is the same here, 8 micro-batches of 8; where they are not equally large,
+# PyTorch's step is not that of the batch.
+#
 # PyTorch also *shows* its schedules. Compare what its function for 1F1B lists for the last of four
 # ranks (PyTorch 2.13) with ours. What is wrong?
 
@@ -544,20 +550,26 @@ for made in (get_schedule_ops("1F1B", 4, 8), to_torch(one_f_one_b(4, 8)).values(
 assert refused == [True, False]
 
 
-def by_its_own(comm, store):
+def by_its_own(comm, store, microbatches=8):
     """One step by the public class, of this rank's layers."""
     dist.init_process_group("gloo", f"file://{store}", rank=comm.rank, world_size=comm.size)
     module = as_module(model, cut_into_stages(model, comm.size)[comm.rank])
     stage = PipelineStage(module, comm.rank, comm.size, torch.device("cpu"))
     given = [torch.tensor(X)][comm.rank :]
-    Schedule1F1B(stage, 8, loss_fn=cross_entropy).step(*given, target=torch.tensor(y))
+    made = Schedule1F1B(stage, microbatches, loss_fn=cross_entropy)
+    made.step(*given, target=torch.tensor(y))
     dist.destroy_process_group()
     return np.concatenate([(p - 0.1 * p.grad).detach().ravel() for p in module.parameters()])
 
 
 with tempfile.TemporaryDirectory() as folder:
     own = run(by_its_own, f"{folder}/store", workers=2).values
+    in_six = run(by_its_own, f"{folder}/alone", 6, workers=1).values[0]  # of 11 and 10 examples
 assert all(np.allclose(a, b.w, rtol=0, atol=1e-14) for a, b in zip(own, ours, strict=True))
+assert 1e-6 < np.abs(in_six - whole.w).max() < 1e-2
+of_parts = [model.gradient(model.initial(), part)[1]
+            for part in zip(np.array_split(X, 6), np.array_split(y, 6), strict=True)]  # fmt: skip
+assert np.abs(model.initial() - 0.1 * np.mean(of_parts, axis=0) - in_six).max() < 1e-14
 rank_ops = partial(schedules._get_1f1b_rank_ops, 1, 4, 0, 8, 0, 3)
 listed = [str(action) for action in rank_ops(lambda _: 3, lambda _: 3) if action]
 assert listed == to_torch(one_f_one_b(4, 8))[3] != shown[:-1]

@@ -200,9 +200,13 @@ source(Rows.forward)
 
 # %% [markdown]
 # Back it is the mirror image: the row needs nothing, the column an all-reduce of the slope in its
-# inputs. So a pair costs one all-reduce each way, and weights never travel. Data parallelism is the
-# opposite: it sends all weights' gradients, and no activation. Which is less? Four layers, numbers
-# of 4 bytes; a grid has *replicas* (data) times *splits* (ranks that share a replica):
+# inputs. So a pair costs one all-reduce each way, and weights never travel. (Between two pairs all
+# ranks hold the same activations. Megatron-LM's *sequence parallelism* cuts those, too, by tokens:
+# a reduce-scatter after a pair, an all-gather before the next. As many bytes, a P-th of the room.)
+#
+# Data parallelism is the opposite: it sends all weights' gradients, and no activation. Which is
+# less? Four layers, numbers of 4 bytes; a grid has *replicas* (data) times *splits* (ranks that
+# share a replica):
 
 # %%
 explore(lecture_08.pairs_chart,
@@ -594,10 +598,17 @@ lecture_08.zero_player(zero)
 # %% [markdown]
 # A cell is a layer: a quarter full is this rank's shard, full is the whole layer. Numbered messages
 # are parameters on their way, the others gradients. Never are two cells full: that is all the room
-# the model takes. (The first layer is gathered once only, since nobody stands before it.)
+# the model takes. (The first layer is gathered once only, since nobody stands before it; PyTorch
+# gathers it twice like the others.)
+#
+# Here everybody waits for each gather. PyTorch gathers the next layer while this one computes
+# (*prefetch*): the wait hides, and two cells are full. And each part of a batch gathers all layers
+# again: who accumulates gradients over four parts has fewer activations and four times the bytes.
 #
 # It is the opposite of part 1: there activations cross and weights stay; here weights travel, and
-# activations stay. What is left on each worker:
+# activations stay. What is left on each worker, without activations? The 16 bytes of lecture 07,
+# for arithmetic in 16 bits: 2 of the parameter, 2 of its gradient, 12 of state (the parameter in 32
+# bits, and two averages):
 
 # %%
 explore(lecture_08.stages_chart, n_parameters=knob(lecture_08.MODELS, label="parameters",
@@ -618,6 +629,11 @@ assert sum(zero.bytes_sent()) / 4 == 3 / 4 * (3 * n - first)
 held = [bytes_held(stage, 7_500_000_000, 64) / 1e9 for stage in range(4)]
 assert np.allclose(held, [120, 31.40625, 16.640625, 1.875])
 assert lecture_08.most_layers(lecture_08.parameters_held(zero)) == 1
+in_four, at_once = (
+    run(sharded_parameters, small, X, y, Plan(batch_size=64, accumulate=k), **simulated).trace
+    for k in (4, 1)
+)
+assert in_four.n_bytes == 4 * at_once.n_bytes
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same with PyTorch
