@@ -59,7 +59,8 @@ class TorchLayer:
         """Return the shape of what it makes of one example; refuse inputs of another shape.
 
         Dropout is refused, too: a forward pass here does not know whether it is for training, and
-        would draw other numbers on every rank.
+        would draw other numbers on every rank. So is writing into the inputs, which are what the
+        layer before keeps.
         """
         x = torch.zeros(1, *input_shape, dtype=torch.float64)
         try:
@@ -75,6 +76,11 @@ class TorchLayer:
             raise ValueError(
                 f"{self.name!r} must not draw random numbers, as Dropout does: leave it out, or "
                 "train the module whole, by from_module of course_lib.models, which can"
+            )
+        if x._version:
+            raise ValueError(
+                f"{self.name!r} must not write into its inputs, as a ReLU(inplace=True) that comes "
+                "first: leave out inplace"
             )
         return found
 

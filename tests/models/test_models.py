@@ -275,3 +275,6 @@ def test_a_torch_layer_copies_its_module_begins_with_scales_of_1_and_refuses_dro
         Chain([TorchLayer("drops", drops, 6)], (3,))
     assert torch.equal(before, torch.get_rng_state())
     Chain([TorchLayer("drops", drops.eval(), 6)], (3,))
+    writes = torch.nn.Sequential(torch.nn.ReLU(inplace=True), torch.nn.Linear(3, 2))
+    with pytest.raises(ValueError, match="'writes' must not write into its inputs"):
+        Chain([TorchLayer("writes", writes, 6)], (3,))
