@@ -513,7 +513,7 @@ with tempfile.TemporaryDirectory() as folder:
     theirs = run(with_torch, f"{folder}/store", str(csv), workers=2).values
 ours = run(pipeline, model, X, y, Plan(0.1, batch_size=64), one_f_one_b, 8, workers=2).values
 gaps = [np.abs(a - b.w).max() for a, b in zip(theirs, ours, strict=True)]
-{"the same parameters": max(gaps) < 1e-14}
+{"the same parameters": bool(max(gaps) < 1e-14)}
 
 # %% [markdown]
 # PyTorch adds up the micro-batches' gradients and divides by how many there are; ours weighs each

@@ -77,8 +77,8 @@ class Plan:
         How long the gradient of a step's batch may be, over all parameters together.
     accumulate : int, default: 1
         In how many parts, one after the other, each worker computes its part of a batch's gradient:
-        fewer activations to hold, and the same gradient. As many messages where gradients are sent,
-        so many times as many where activations are, or parameters.
+        fewer activations to hold, and the same gradient. As many messages where the gradient is
+        sent whole, more where it goes to shards, or where activations or parameters are sent.
     on_epoch : callable or None, default: None
         Called on rank 0 with the number of an epoch, from 1, and the parameters after it, which it
         must not change. Where every rank trains alone, in ``serial`` and ``one_shot_training``,
