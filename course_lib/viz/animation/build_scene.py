@@ -137,7 +137,8 @@ def _stand(
     if len(places):
         if layout is not None:
             raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
-        return "grid", given_places(places, trace.size), []
+        frames = check_hosts(hosts, trace.size) if len(hosts) else []
+        return "grid", given_places(places, trace.size), frames
     if layout is None and columns is not None:
         layout = "grid"
     if layout is None and hosts:
