@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.trace.critical_path import hops
 from course_lib.trace.events import NO_RECORD
 from course_lib.viz.animation.buffers import make_strips
+from course_lib.viz.animation.captions import are_names
 from course_lib.viz.animation.choosing import choose_layout, find_parents
 from course_lib.viz.animation.edges import BENDS
 from course_lib.viz.animation.layouts import Point, check_hosts, given_places
@@ -91,7 +92,8 @@ def make_scene(
     tick_s = _tick(trace.end_s)
     sizes = _sizes(trace)
     about, buffers = _about(trace, contributions, tick_s)
-    spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
+    called = [(roles or {}).get(rank, "") for rank in range(trace.size)]
+    spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events, called)
     flights = _flights(trace, tick_s, about, sizes, _LOOKED_AT * max_events)
     kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
     marks, sayings = make_marks(trace, tick_s, max_events // 4)
@@ -105,7 +107,7 @@ def make_scene(
         end=round(trace.end_s / tick_s),
         places=spot,
         bend=BENDS[layout],
-        roles=[(roles or {}).get(rank, "") for rank in range(trace.size)],
+        roles=called,
         sizes=[(in_bytes(n_bytes), n_bytes / largest) for n_bytes in sizes],
         doings=doings,
         messages=kept_flights,
@@ -241,12 +243,15 @@ def _flights(
     return sorted(flights, key=lambda flight: flight.posted)
 
 
-def _spans(trace: "Trace", tick_s: float, most: int) -> tuple[list[Span], list[Doing]]:
+def _spans(
+    trace: "Trace", tick_s: float, most: int, called: Sequence[str]
+) -> tuple[list[Span], list[Doing]]:
+    whom = called if are_names(called) else [f"rank {rank}" for rank in range(trace.size)]
     doings: dict[Doing, int] = {}
     spans = []
     events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in pick(trace.computes, most)]
     events += [
-        (w.rank, _waits(w.verb, w.peer), w.start_s, w.end_s) for w in pick(trace.waits, most)
+        (w.rank, _waits(w.verb, w.peer, whom), w.start_s, w.end_s) for w in pick(trace.waits, most)
     ]
     for rank, doing, start_s, end_s in events:
         start, end = round(start_s / tick_s), round(end_s / tick_s)
@@ -259,7 +264,7 @@ def _computes(label: str) -> Doing:
     return Doing("compute", label, f"computes {label}", f"compute {label}", fill)
 
 
-def _waits(verb: str, peer: int | None) -> Doing:
+def _waits(verb: str, peer: int | None, whom: Sequence[str]) -> Doing:
     if verb == "barrier":
         return Doing("wait", "barrier", "waits at the barrier", "wait at the barrier")
     if verb == "wait":
@@ -267,7 +272,7 @@ def _waits(verb: str, peer: int | None) -> Doing:
         return Doing("wait", "waits", f"waits {what}", f"wait {what}")
     if peer is None:
         return Doing("wait", "waits", "waits for anybody", "wait for anybody")
-    word, goal = f"waits for {peer}", f"for rank {peer}"
+    word, goal = f"waits for {peer}", f"for {whom[peer]}"
     if verb in ("send", "isend"):  # eager, the sender only sends; else it waits for the receive
         goal += " to receive"
         return Doing("wait", word, f"sends, or waits {goal}", f"send, or wait {goal}")

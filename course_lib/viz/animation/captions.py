@@ -3,6 +3,7 @@
 The player's JavaScript says the same; a test compares the two.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from course_lib.viz.animation.scene import Scene
@@ -10,7 +11,7 @@ from course_lib.viz.animation.scene import Scene
 if TYPE_CHECKING:
     from course_lib.viz.animation.snapshot import Token, Worker
 
-__all__ = ["are_named", "caption", "down", "tag_words"]
+__all__ = ["are_named", "are_names", "caption", "down", "tag_words"]
 
 _LISTED = 4
 _SENTENCES = 2
@@ -23,7 +24,12 @@ def tag_words(tag: int | str | None, called: str = "chunk") -> str:
 
 def are_named(scene: Scene) -> bool:
     """Say whether every rank has a name of its own: then nobody speaks of ranks."""
-    return all(scene.roles) and len(set(scene.roles)) == scene.size
+    return are_names(scene.roles)
+
+
+def are_names(roles: Sequence[str]) -> bool:
+    """Say whether every role is there, and none twice."""
+    return all(roles) and len(set(roles)) == len(roles)
 
 
 def _who(scene: Scene, rank: int) -> str:
