@@ -29,6 +29,14 @@ from course_lib.lectures.lecture_13.ways import (
     ways,
     ways_chart,
 )
+from course_lib.planning.numbered import (
+    broken_cutters,
+    equal_messages,
+    graph_of,
+    list_ranks,
+    random_nodes,
+    run_ranks,
+)
 
 __all__ = [
     "BATCH",
@@ -40,17 +48,23 @@ __all__ = [
     "as_believed",
     "belief_table",
     "best_plan",
+    "broken_cutters",
     "by_node",
     "degrees_table",
+    "equal_messages",
     "fastest_way",
+    "graph_of",
     "in_words",
     "inception",
     "list_plan",
+    "list_ranks",
     "longest_path",
     "makespan_s",
     "moved",
     "placements_chart",
+    "random_nodes",
     "run_placed",
+    "run_ranks",
     "stage",
     "ways",
     "ways_chart",

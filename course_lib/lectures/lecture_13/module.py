@@ -71,9 +71,9 @@ def inception(
         before, n_in = "x", inputs
         if letter == "d":  # a mean over 3 x 3 pixels stands before it
             before = "pool"
-            fn = None if rng is None else _mean
+            mean = None if rng is None else _mean
             flops = 9.0 * pixels * inputs
-            nodes.append(Node("pool", ("x",), fn, flops, pixels * inputs * _ITEM_BYTES))
+            nodes.append(Node("pool", ("x",), mean, flops, pixels * inputs * _ITEM_BYTES))
         for name, window in convolutions:
             weights = n_in * channels * window[0] * window[1]
             fn = None if rng is None else _convolution(rng, channels, n_in, window)
