@@ -22,6 +22,7 @@ SECOND_EDITION = (
     "09_asynchronous_sgd",
     "10_hogwild",
     "11_sync_or_async",
+    "13_graphs_and_planners",
 )
 """The lectures that are held to the form, by the names of their scripts."""
 
