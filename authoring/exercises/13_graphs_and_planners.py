@@ -27,13 +27,13 @@ from course_lib.viz import table, timeline
 # Predict when a placed graph is done. *Difficulty 2 of 3, 20 minutes.*
 #
 # A worker computes its nodes in the order of their numbers, one at a time. A node begins when its
-# worker has done the one before, and all its inputs are there. What was computed on the same worker
-# is there at once; what comes from another worker arrives `message_us` after it was computed,
-# however many messages are on their way. Nobody waits for its messages to arrive.
+# worker has done the one before, and all its inputs are there: at once from the same worker,
+# `message_us` after they were computed from another one. Messages do not hold up each other or
+# their sender.
 #
-# **Spec:** the time at which the last node is done; the number of messages, one for each result and
-# each other worker that needs it; and how long workers do not compute until the last node is done,
-# summed over all `n_workers`. **Budget:** no messages. The check runs the graph.
+# **Spec:** when the last node is done; the number of messages, one for each result and each other
+# worker that needs it; and how long workers do not compute until then, summed over all
+# `n_workers`. **Budget:** no messages. The check runs the graph.
 
 
 # %% tags=["exercise"] name="predict-makespan"

@@ -538,6 +538,6 @@ table({
 #   additional steps do not eat it up.
 #
 # Next: the [exercises](../exercises/11_sync_or_async.ipynb), and [lecture
-# 13](13_graphs_and_planners.ipynb): who decides what runs where? Lecture 12, on several computers,
-# is not written yet. Before: [lecture 09](09_asynchronous_sgd.ipynb) on what old gradients do,
-# [lecture 10](10_hogwild.ipynb) on what happens without locks.
+# 13](13_graphs_and_planners.ipynb) (12 is not written yet). Before: [lecture
+# 09](09_asynchronous_sgd.ipynb) on what old gradients do, [lecture
+# 10](10_hogwild.ipynb) on what happens without locks.

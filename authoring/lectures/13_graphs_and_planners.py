@@ -44,15 +44,15 @@ module = inception(batch=8)
 # ## Nobody writes a send
 #
 # A *dataflow graph* says what is computed from what. A node is an operation, an edge is a result
-# that another node uses. Nothing in it says where or when. TensorFlow describes a computation so.
+# that another node uses. Nothing says where or when. TensorFlow describes a computation so.
 #
-# Our graph is a real one: a module of Inception-v3 (Szegedy and others 2016), forward. Images "x"
-# go into four branches of convolutions, and "join" puts their outputs together. Branch c has five
-# convolutions, b three, a and d have one (before d, "pool" averages).
+# Our graph is a module of Inception-v3 (Szegedy and others 2016), forward. Images "x" go into four
+# branches of convolutions; "join" puts their outputs together. Branch c has five convolutions, b
+# three, a and d have one (before d, "pool" averages).
 #
-# A *placement* gives each node a worker. Below, b and d are on worker 1, the rest on worker 0. Thin
-# edges stay on a worker, thick ones are *cut*. Six edges lead from "x" and into "join" on branches
-# b, d and c; how many messages does this placement need?
+# A *placement* gives each node a worker. Below, b and d (with pool) are on worker 1, the rest is on
+# worker 0. Thick edges are *cut*: their ends are on two workers. How many messages does this
+# placement need?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: nobody writes a send, 6 minutes</summary>
@@ -187,14 +187,13 @@ assert min(us["none", "10 Gbit/s"], us["c1", "10 Gbit/s"]) > 990
 # ## A planner
 #
 # Two workers and thirteen nodes: 4,096 placements with "x" on worker 0. A *planner* chooses one. It
-# has a *cost model*, which predicts the makespan of a placement, and a search. Here the model knows
-# four numbers: flops of each node, bytes of each result, latency and bandwidth of the network; and
-# that a NIC sends one message at a time.
+# has a *cost model*, which predicts makespans, and a search. Our model knows the nodes' flops, the
+# results' bytes, latency and bandwidth, and that a NIC sends one message at a time.
 #
-# Where all placements can be tried, the search finds the best. For 40 nodes on four workers there
-# are $4^{39}$, and the best one is NP-hard to find. So a *list scheduler* goes node by node, the
-# most urgent first, and puts each where it is done earliest (HEFT, Topcuoglu and others 2002). The
-# curve has all placements, sorted. Move the network: how many of them are better than one worker?
+# For 40 nodes on four workers nobody tries all $4^{39}$; to find the best is NP-hard. A *list
+# scheduler* goes node by node, the most urgent first, and puts each where it is done earliest
+# (HEFT, Topcuoglu and others 2002). The curve has all placements of our module, sorted. Move the
+# network: how many are better than one worker?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: a planner, 4 minutes</summary>
@@ -293,7 +292,11 @@ assert 565 < 1e6 * (7_102_464 / 12.5e9 + 5e-6) < 575
 #
 # A placement takes the graph as it is. Data parallelism makes *another graph*: the same operations
 # once per worker, each with a part of the batch, and a sum of gradients. Hybrids (lecture 08) and
-# pipelines (lecture 07) make others. One step of AlexNet, 512 images, four workers, 100 Gbit/s:
+# pipelines (lecture 07) make others. The same kind of cost model prices all three.
+#
+# Below is one step of AlexNet, 512 images, four workers, 100 Gbit/s (bytes in this picture are
+# scaled down, times are true). Below it the cheapest is marked. Find for "16 layers" (fully
+# connected, 4,096 units each) a setting in which each of the three wins.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: who chooses the strategy, 6 minutes</summary>
@@ -307,11 +310,6 @@ assert 565 < 1e6 * (7_102_464 / 12.5e9 + 5e-6) < 575
 # %%
 ways = lecture_13.ways("AlexNet", "100 Gbit/s", batch=512)
 timeline(ways, title="One step of AlexNet, four workers, 100 Gbit/s")
-
-# %% [markdown]
-# (Bytes in this picture are scaled down, times are true.) The same kind of cost model
-# prices all three, and the cheapest is marked. Find for "16 layers" (fully connected, 4,096 units
-# each) a setting in which each of the three wins:
 
 # %%
 explore(
@@ -391,15 +389,6 @@ assert min(ways, key=lambda name: ways[name].end_s) == "hybrid"
 # </details>
 
 # %% [markdown]
-# ## What to remember
-#
-# - A placement makes the messages: one for each result and each other worker that needs it. Cut
-#   where little crosses.
-# - No placement beats the longest path; whoever makes something faster looks for the critical path
-#   first.
-# - A planner is a search and a cost model. A wrong belief about the network costs more than a
-#   simple search.
-#
 # <details><summary>References</summary>
 #
 # Abadi and others 2016, *TensorFlow: a system for large-scale machine learning*. Jia, Zaharia and
@@ -410,6 +399,16 @@ assert min(ways, key=lambda name: ways[name].end_s) == "hybrid"
 # and others 2021, *GSPMD: general and scalable parallelization for ML computation graphs*. Zheng
 # and others 2022, *Alpa: automating inter- and intra-operator parallelism*.
 # </details>
+
+# %% [markdown]
+# ## What to remember
+#
+# - A placement makes the messages: one for each result and each other worker that needs it. Cut
+#   where little crosses.
+# - No placement beats the longest path; whoever makes something faster looks for the critical path
+#   first.
+# - A planner is a search and a cost model. A wrong belief about the network costs more than a
+#   simple search.
 #
 # Next: the [exercises](../exercises/13_graphs_and_planners.ipynb), and [lecture
 # 14](14_search_and_inference.ipynb): many small runs, and one that answers. Before: [lecture

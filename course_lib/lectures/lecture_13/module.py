@@ -55,7 +55,7 @@ def inception(
     Examples
     --------
     >>> inception(1)
-    Graph(13 nodes, 16 edges)
+    Graph(13 nodes, 15 edges)
     >>> round(inception(1).nodes["c1"].flops / 1e6)
     85
     """
