@@ -32,8 +32,12 @@ def are_names(roles: Sequence[str]) -> bool:
     return all(roles) and len(set(roles)) == len(roles)
 
 
+def _name(scene: Scene, rank: int) -> str:
+    return scene.roles[rank] if are_named(scene) else str(rank)
+
+
 def _who(scene: Scene, rank: int) -> str:
-    return scene.roles[rank] if are_named(scene) else f"rank {rank}"
+    return _name(scene, rank) if are_named(scene) else f"rank {rank}"
 
 
 def down(scene: Scene, tick: float) -> dict[int, str]:
@@ -97,7 +101,8 @@ def _moving(scene: Scene, moving: "list[Token]", drawn: str) -> list[str]:
     loads = {token.load for token in moving}
     each = f", each with {loads.pop()}" if len(loads) == 1 and "" not in loads else ""
     listed = ", ".join(
-        f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
+        f"{_name(scene, t.src)} to {_name(scene, t.dst)}" + (f" ({t.label})" if t.label else "")
+        for t in moving[:_LISTED]
     )
     more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
     return [f"{drawn}{len(moving)} messages are between send and arrival{each}: {listed}{more}"]
@@ -141,8 +146,9 @@ def _doing(scene: Scene, kind: str, workers: "list[Worker]") -> list[str]:
         if len(ranks) == 1:
             parts.append(f"{_who(scene, ranks[0])} {doing.one}")
         elif len(ranks) <= _LISTED:
-            listed = ", ".join(str(rank) for rank in ranks[:-1])
-            parts.append(f"ranks {listed} and {ranks[-1]} {doing.many}")
+            *others, last = [_name(scene, rank) for rank in ranks]
+            whose = "" if are_named(scene) else "ranks "
+            parts.append(f"{whose}{', '.join(others)} and {last} {doing.many}")
         else:
             parts.append(f"{len(ranks)} ranks {doing.many}")
     return parts

@@ -78,6 +78,7 @@ function down(scene, tick) {
 
 // Whether every rank has a name of its own: then nobody speaks of ranks.
 const areNamed = ({ roles }) => roles.every((role) => role) && new Set(roles).size === roles.length;
+const nameOf = (scene, rank) => areNamed(scene) ? scene.roles[rank] : `${rank}`;
 const who = (scene, rank) => areNamed(scene) ? scene.roles[rank] : `rank ${rank}`;
 const words = (tag, called = "chunk") => tag === null ? "" : typeof tag === "number" ? `${called} ${tag}` : tag;
 
@@ -97,7 +98,7 @@ function caption(scene, tick, { workers, tokens }) {
     const same = moving[0].load && moving.every((m) => m.load === moving[0].load);
     const each = same ? `, each with ${moving[0].load}` : "";
     const listed = moving.slice(0, 4)
-      .map((m) => `${m.src} to ${m.dst}${m.text ? ` (${m.text})` : ""}`).join(", ");
+      .map((m) => `${nameOf(scene, m.src)} to ${nameOf(scene, m.dst)}${m.text ? ` (${m.text})` : ""}`).join(", ");
     const more = moving.length > 4 ? ` and ${moving.length - 4} more` : "";
     const drawn = scene.thinned ? "of those drawn, " : "";
     parts.push(`${drawn}${moving.length} messages are between send and arrival${each}: ${listed}${more}`);
@@ -133,6 +134,7 @@ function doing(scene, kind, workers) {
     const [, , one, many] = scene.doings[number];
     if (ranks.length === 1) return `${who(scene, ranks[0])} ${one}`;
     if (ranks.length > 4) return `${ranks.length} ranks ${many}`;
-    return `ranks ${ranks.slice(0, -1).join(", ")} and ${ranks.at(-1)} ${many}`;
+    const names = ranks.map((rank) => nameOf(scene, rank)), whose = areNamed(scene) ? "" : "ranks ";
+    return `${whose}${names.slice(0, -1).join(", ")} and ${names.at(-1)} ${many}`;
   });
 }
