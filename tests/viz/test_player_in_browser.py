@@ -392,8 +392,8 @@ def test_ranks_that_all_have_names_are_called_by_them_in_boxes_captions_and_fram
     assert said == [what_is_where(scene, time).caption for time in steps(scene)]
     assert any("a to b" in sentence for sentence in said)
     assert not [sentence for sentence in said if re.search(r"\branks? [\da-d]", sentence)]
-    assert page.locator(".lm-box .lm-rank").all_inner_texts() == list("abcd")
+    assert page.locator(".lm-box .lm-rank").all_text_contents() == list("abcd")
     assert page.get_by_text("worker 1", exact=True).count() == 1
     page = opened(ring(4), **{**stage, "roles": {0: "a"}})
     assert page.get_by_text("host 1", exact=True).count() == 1
-    assert "b" not in page.locator(".lm-box .lm-rank").all_inner_texts()
+    assert "b" not in page.locator(".lm-box .lm-rank").all_text_contents()
