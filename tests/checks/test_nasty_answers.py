@@ -137,6 +137,7 @@ DEEDS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "aborts": (os.abort, "exited", "SIGABRT"),
     "crashes": (lambda: ctypes.string_at(0), "exited", "SIGSEGV"),
     "changes everything": (changes_everything, "one-worker", "and that is that"),
+    "stops what started it": (lambda: os.kill(os.getppid(), signal.SIGSTOP), "", ""),
     "leaves things": (leaves_things, "one-worker", "and that is that"),
     "leaves a shell's program": (lambda: os.system("sleep 1000 &"), "", ""),
     "writes without end": (writes_without_end, "one-worker", "File too large"),
@@ -144,7 +145,8 @@ DEEDS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "asks the keyboard": (input, "one-worker", "EOFError"),
 }  # fmt: skip
 POSIX_ONLY = {
-    "aborts", "crashes", "closes all files", "leaves a shell's program", "writes without end",
+    "aborts", "crashes", "closes all files", "stops what started it", "leaves a shell's program",
+    "writes without end",
 }  # fmt: skip
 
 
