@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -94,7 +95,9 @@ def check_targets(left_out: int | None, y: Any) -> None:
     ValueError
         If one of them is that.
     """
-    if left_out is not None and torch.any(torch.as_tensor(y) == left_out):
+    if left_out is None:
+        return
+    if ((y if isinstance(y, torch.Tensor) else np.asarray(y)) == left_out).any():
         raise ValueError(
             f"{_MEAN}, but leaves out targets that are {left_out} (ignore_index), and y has such: "
             "train on examples without"
