@@ -4,8 +4,12 @@ from course_lib.collectives.arguments import check_combines, finish, working_cop
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES, Array, Communicator
 from course_lib.words.split import split_evenly
+from course_lib.words.whole import whole
 
 __all__ = ["allreduce_double_tree"]
+
+_MOST_EMPTY = 1024
+"""Segments are messages even where there are no elements for them."""
 
 
 @collective
@@ -22,7 +26,8 @@ def allreduce_double_tree(
     Parameters
     ----------
     segments : int or None, default: 4
-        Messages that each half is cut into, 1 or more; None: as few as make each 16 KiB at most.
+        Messages that each half is cut into: 1 to the array's length, or to 1,024 if that is more;
+        None: as few as make each 16 KiB at most.
 
     Notes
     -----
@@ -46,10 +51,11 @@ def allreduce_double_tree(
     array([0, 4, 8])
     """
     check_combines(op, array)
-    if segments is not None and segments < 1:
-        raise ValueError(f"segments must be 1 or more, got {segments}")
     total = working_copy(array, out)  # flat
-    n_segments = segments or _count_segments(total)
+    most = max(_MOST_EMPTY, total.shape[0])
+    n_segments = (
+        _count_segments(total) if segments is None else whole("segments", segments, 1, most)
+    )
     first, second = split_evenly(total.shape[0], 2)
     order = list(range(comm.size))
     second_order = order[::-1] if comm.size % 2 == 0 else order[-1:] + order[:-1]

@@ -6,6 +6,7 @@ from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.reduce_tree import reduce_tree
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
+from course_lib.words.whole import whole
 
 __all__ = ["allreduce_two_level"]
 
@@ -46,8 +47,7 @@ def allreduce_two_level(
     array([0, 4, 8])
     """
     check_combines(op, array)
-    if ranks_per_host < 1:
-        raise ValueError(f"ranks_per_host must be 1 or more, got {ranks_per_host}")
+    ranks_per_host = whole("ranks_per_host", ranks_per_host, 1)
     total = working_copy(array, out)
 
     host = comm.split(color=comm.rank // ranks_per_host)
