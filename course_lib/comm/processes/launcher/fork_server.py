@@ -41,7 +41,7 @@ def answering() -> Iterator[None]:
     Yields
     ------
     None
-        While the program waits; it need not be for the fork server.
+        While the program waits.
 
     Raises
     ------

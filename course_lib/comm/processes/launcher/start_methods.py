@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,7 @@ def start_process(worker: Any) -> None:
     with PROCESS_LOCK, interrupts_held_back():
         _starting.without_main = True
         try:
-            with answering():
+            with answering() if worker._start_method == "forkserver" else nullcontext():
                 worker.start()
         except (OSError, EOFError, MemoryError, LaunchError) as error:
             cause = error.__cause__ or error
