@@ -1,15 +1,11 @@
 """All-reduce on two trees at once: whoever is a leaf in one works in the other."""
 
-from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.arguments import check_combines, finish, whole, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES, Array, Communicator
 from course_lib.words.split import split_evenly
-from course_lib.words.whole import whole
 
 __all__ = ["allreduce_double_tree"]
-
-_MOST_EMPTY = 1024
-"""Segments are messages even where there are no elements for them."""
 
 
 @collective
@@ -26,8 +22,7 @@ def allreduce_double_tree(
     Parameters
     ----------
     segments : int or None, default: 4
-        Messages that each half is cut into: 1 to the array's length, or to 1,024 if that is more;
-        None: as few as make each 16 KiB at most.
+        Messages that each half is cut into, 1 or more; None: as few as make each 16 KiB at most.
 
     Notes
     -----
@@ -52,10 +47,7 @@ def allreduce_double_tree(
     """
     check_combines(op, array)
     total = working_copy(array, out)  # flat
-    most = max(_MOST_EMPTY, total.shape[0])
-    n_segments = (
-        _count_segments(total) if segments is None else whole("segments", segments, 1, most)
-    )
+    n_segments = _count_segments(total, segments)
     first, second = split_evenly(total.shape[0], 2)
     order = list(range(comm.size))
     second_order = order[::-1] if comm.size % 2 == 0 else order[-1:] + order[:-1]
@@ -67,8 +59,10 @@ def allreduce_double_tree(
     return finish(total, array, out)
 
 
-def _count_segments(total: Array) -> int:
-    """Count the messages of a half in which none is larger than what is sent without waiting."""
+def _count_segments(total: Array, segments: int | None) -> int:
+    """Return as many as are wished, or as leave no message larger than is sent without waiting."""
+    if segments is not None:  # each is a message, also where there are no elements for it
+        return whole("segments", segments, 1, max(1024, total.shape[0]))
     rows: int = -(-total.shape[0] // 2)
     rows_in_one: int = max(1, EAGER_BYTES // max(1, total[:1].nbytes))
     return max(1, -(-rows // rows_in_one))

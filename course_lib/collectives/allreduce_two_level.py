@@ -1,12 +1,11 @@
 """All-reduce on two levels: inside the hosts first, then between them."""
 
 from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.arguments import check_combines, finish, whole, working_copy
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.reduce_tree import reduce_tree
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import Array, Communicator
-from course_lib.words.whole import whole
 
 __all__ = ["allreduce_two_level"]
 
