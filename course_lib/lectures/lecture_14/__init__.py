@@ -1,5 +1,7 @@
 """Lecture 14: many trainings side by side, and a trained model that answers."""
 
+from course_lib.lectures.lecture_14.by_rule import ByRule
+from course_lib.lectures.lecture_14.coordinators import COORDINATORS, Forgets, history_of, played
 from course_lib.lectures.lecture_14.queue import (
     RATES,
     arrivals,
@@ -12,6 +14,7 @@ from course_lib.lectures.lecture_14.searches import (
     Searched,
     search_chart,
     searched,
+    searched_by,
     with_a_death,
 )
 from course_lib.lectures.lecture_14.serving import (
@@ -48,6 +51,7 @@ from course_lib.lectures.lecture_14.trials import (
 __all__ = [
     "ALLREDUCE_MS",
     "CHAIN",
+    "COORDINATORS",
     "EXAMPLES",
     "LAYER_MS",
     "LONGEST",
@@ -57,21 +61,26 @@ __all__ = [
     "STEP_MS",
     "STRATEGIES",
     "TIMES",
+    "ByRule",
+    "Forgets",
     "NumberedSpace",
     "Searched",
     "Served",
     "arrivals",
     "curve",
+    "history_of",
     "images",
     "latencies",
     "latency_table",
     "look_up",
     "network_of",
     "one_step_of_all",
+    "played",
     "price_sheet",
     "rate_chart",
     "search_chart",
     "searched",
+    "searched_by",
     "serve_split",
     "served",
     "service_of",

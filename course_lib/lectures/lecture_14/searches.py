@@ -10,6 +10,7 @@ from course_lib.comm.launch import run
 from course_lib.comm.simulated.faults import Crash, Faults
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.networks import ethernet_10g
+from course_lib.lectures.lecture_14.by_rule import ByRule, Rule
 from course_lib.lectures.lecture_14.trials import LONGEST, look_up, space
 from course_lib.search import (
     Asha,
@@ -26,7 +27,7 @@ from course_lib.trace.events import Note
 from course_lib.trace.trace import Trace
 from course_lib.viz import Chart, Player, chart, player, table
 
-__all__ = ["STRATEGIES", "Searched", "search_chart", "searched", "with_a_death"]
+__all__ = ["STRATEGIES", "Searched", "search_chart", "searched", "searched_by", "with_a_death"]
 
 STRATEGIES: dict[str, Callable[[int, int, int], Strategy]] = {
     "random search": lambda n, most, _: RandomSearch(n, most),
@@ -178,7 +179,32 @@ def searched(
         The run.
     """
     network = _NETWORK.with_straggler(rank=workers, factor=3) if times == "slow" else _NETWORK
-    return _launched(method, trials, workers, most, eta, times, network)
+    rungs_of = _resources(method, trials, most, eta)
+    return _launched(STRATEGIES[method](trials, most, eta), rungs_of, workers, times, network)
+
+
+def searched_by(rule: Rule, trials: int = 9, workers: int = 4, most: int = 9) -> Searched:
+    """Search with a function that says what is handed out; larger nets are slower.
+
+    Parameters
+    ----------
+    rule : callable
+        The function, as in exercise 1.
+    trials, workers, most : int
+        As above.
+
+    Returns
+    -------
+    Searched
+        The run.
+    """
+    strategy = ByRule(rule, trials, 1, most)
+    return _launched(strategy, _resources("ASHA", trials, most, 3), workers, "size", _NETWORK)
+
+
+def _resources(method: str, trials: int, most: int, eta: int) -> list[int]:
+    first = most if method == "random search" else 1
+    return [rung.resource for rung in rungs(trials, first, most, eta)]
 
 
 def with_a_death(
@@ -201,16 +227,14 @@ def with_a_death(
         The run.
     """
     faults = Faults([Crash(3, died_s, back_s)])
-    return _launched(
-        "random search", trials, workers, 1, 3, "alike", _NETWORK, survive=True, faults=faults
-    )
+    strategy = RandomSearch(trials, 1)
+    return _launched(strategy, [1], workers, "alike", _NETWORK, survive=True, faults=faults)
 
 
 def _launched(
-    method: str, trials: int, workers: int, most: int, eta: int, times: str, network: Network,
+    strategy: Strategy, resources: list[int], workers: int, times: str, network: Network,
     **how: Any,
 ) -> Searched:  # fmt: skip
-    strategy = STRATEGIES[method](trials, most, eta)
     made = run(
         search, strategy, space(), partial(look_up, times=times), workers=1 + workers,
         backend="simulated", network=network, **how,
@@ -220,8 +244,6 @@ def _launched(
     heard = sorted(m.received_s or 0.0 for m in made.trace.messages if m.tag == "outcome")
     losses = accumulate((outcome.loss for outcome in outcomes), min)
     best = [Note(0, "best", loss, at) for loss, at in zip(losses, heard, strict=True)]
-    first = most if method == "random search" else 1
-    resources = [rung.resource for rung in rungs(trials, first, most, eta)]
     return Searched(replace(made.trace, notes=[*made.trace.notes, *best]), outcomes, resources)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from course_lib.comm.communicator import Communicator
 from course_lib.data.digits import load_digits
-from course_lib.models.mlp import mlp
 from course_lib.models.model import Array
 from course_lib.schemes import train
 from course_lib.search import Space
@@ -120,6 +119,8 @@ def images() -> Examples:
 
 
 def _model(trial: int) -> Any:
+    from course_lib.models.mlp import mlp  # torch takes seconds to load
+
     drawn = space().draw(trial)
     return mlp(64, *[drawn["width"]] * drawn["depth"], 10)
 
