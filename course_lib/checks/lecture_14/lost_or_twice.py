@@ -60,12 +60,8 @@ class LostOrTwice(HistoryTask):
             ("twice-too", "a trial with more than one loss was counted twice", lost),
             ("given-is-not-counted", "a trial may be given out twice, if its worker has died: "
              "count its losses", sorted(lost + [(k, "twice") for k, n in given.items() if n > 1])),
-            ("given-is-not-counted", "a trial may be given out twice, if its worker has died: "
-             "count its losses", sorted((k, "twice") for k, n in given.items() if n > 1)),
             ("died-is-not-lost", "its worker died, but another has trained it since: its loss is "
              "there", sorted({(k, "lost") for k in of_dead} | set(twice))),
-            ("died-is-not-lost", "its worker died, but look further: is there a loss of it?",
-             sorted((k, "lost") for k in of_dead)),
             ("died-is-not-lost", "this was the last trial that a worker got before it died; its "
              "loss may have come in before, or from another",
              sorted({(k, "lost") for k in _last_of_the_dead(history)} | set(twice))),
