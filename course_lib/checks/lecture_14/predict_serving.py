@@ -59,23 +59,7 @@ class PredictServing(PredictTask):
                 ("one-after-the-other", "one request is in one place: replicas do not help it",
                  first / replicas),
             ],
-            "all_us": [
-                ("behind-each-other", "the second request need not wait until the first has been "
-                 "answered: it is one stage behind", rounds * first),
-                ("shared-out", "requests are dealt out to the replicas", first + (n - 1) * s),
-                ("behind-each-other", "requests in a replica follow each other by a stage",
-                 n * first),
-                ("rounded-up", "the replica with the most requests is done last: round up",
-                 first + (n // replicas - 1) * s),
-                ("rounded-up", "a replica answers whole requests: round up",
-                 first + (n / replicas - 1) * s),
-                ("first-counts", "after the first one there are so many fewer",
-                 first + rounds * s),
-                ("hidden-messages", "the messages travel while the stages compute: after the "
-                 "first answer there is one each stage_us", first + (rounds - 1) * (s + m)),
-                ("messages-too", "the way of the first request has messages",
-                 k * s + (rounds - 1) * s),
-            ],
+            "all_us": _of_all(*numbers),
             "alone_us": [
                 ("all-layers", "one worker has all stages' layers: k of them for each request",
                  n * s),
@@ -97,6 +81,27 @@ class PredictServing(PredictTask):
                  (k - 1) * (s + m) + (rounds - 1) * m),
             ],
         }  # fmt: skip
+
+
+def _of_all(replicas: int, k: int, s: int, m: int, n: int) -> list[Alternative]:
+    first, rounds = k * s + (k - 1) * m, -(-n // replicas)
+    return [
+        ("behind-each-other", "the second request need not wait until the first has been "
+         "answered: it is one stage behind", rounds * first),
+        ("shared-out", "requests are dealt out to the replicas", first + (n - 1) * s),
+        ("behind-each-other", "requests in a replica follow each other by a stage",
+         n * first),
+        ("rounded-up", "the replica with the most requests is done last: round up",
+         first + (n // replicas - 1) * s),
+        ("rounded-up", "a replica answers whole requests: round up",
+         first + (n / replicas - 1) * s),
+        ("first-counts", "after the first one there are so many fewer",
+         first + rounds * s),
+        ("hidden-messages", "the messages travel while the stages compute: after the "
+         "first answer there is one each stage_us", first + (rounds - 1) * (s + m)),
+        ("messages-too", "the way of the first request has messages",
+         k * s + (rounds - 1) * s),
+    ]  # fmt: skip
 
 
 def _us(seconds: float) -> int:

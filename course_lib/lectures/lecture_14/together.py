@@ -43,7 +43,9 @@ def traced(trials: int, shared: bool, workers: int = 4) -> Trace:
 
     Parameters
     ----------
-    trials, shared
+    trials : int
+        How many trainings there are.
+    shared : bool
         As above.
     workers : int, default: 4
         How many.
