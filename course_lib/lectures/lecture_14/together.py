@@ -73,8 +73,10 @@ def steps_ms(trials: int, workers: int, allreduce_ms: float) -> tuple[float, flo
 
     Returns
     -------
-    in_turn, side_by_side : float
-        Milliseconds: one trial after another on all workers, or one on each.
+    in_turn : float
+        Milliseconds, one trial after another on all workers.
+    side_by_side : float
+        Milliseconds, one trial on each.
 
     Examples
     --------
