@@ -31,6 +31,12 @@ def test_the_formula_for_a_step_of_all_trials_is_a_run(trials, workers):
     assert told[0] > 1.01 * trials * lecture_14.STEP_MS / workers, "were the exchange forgotten"
 
 
+def test_with_how_many_trials_sharing_wins():
+    said = lecture_14.steps_chart(4, 1.0).chart["said"]
+    assert said == "Side by side is slower with 1, 2, 5 trials."
+    assert lecture_14.steps_chart(4, 6.0).chart["said"] == "Side by side is never slower."
+
+
 @pytest.mark.parametrize("method", STRATEGIES)
 @pytest.mark.parametrize("times", TIMES.values())
 def test_a_search_finds_the_best_trial_and_notes_the_best_loss_so_far(method, times):
@@ -122,7 +128,7 @@ def test_one_worker_waits_as_the_theory_of_queues_says(busy):
 
 def test_the_chart_of_the_queue_says_when_it_grows():
     quiet, crowded = (lecture_14.rate_chart(1, 1, rate, "NVLink").chart for rate in (200, 300))
-    assert quiet["said"].startswith("The queue stays")
+    assert quiet["said"].startswith("As many")
     assert "grows" in crowded["said"]
     assert "points" not in crowded or not crowded["points"]
 

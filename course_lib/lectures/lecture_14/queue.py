@@ -120,7 +120,9 @@ def rate_chart(replicas: int, stages: int, rate: int, network: str) -> Chart:
         row |= {"busy, %": 100, "mean, ms": "grows", "19 of 20, ms": "grows"}
     at = {"here": (float(rate), dict(mean)[rate])} if keeps_up else {}
     name = f"{replicas} × {stages}"
-    said = "The queue stays short." if keeps_up else "More come than are answered: the queue grows."
+    said = "More come than are answered: the queue grows."
+    if keeps_up:
+        said = "As many are answered as come."
     return chart(
         {f"{name}, mean": mean, f"{name}, 19 of 20 within": late, "one worker, mean": alone},
         points=at, x_label="requests a second", y_label="ms until answered", y_log=True,

@@ -106,8 +106,10 @@ def steps_chart(workers: int, allreduce: float) -> Chart:
     counts = range(1, 17)
     both = [steps_ms(trials, workers, allreduce) for trials in counts]
     behind = [n for n, (turn, side) in zip(counts, both, strict=True) if side > turn]
-    said = f"Side by side is slower with {', '.join(map(str, behind))}" if behind else (
-        "Side by side is never slower")  # fmt: skip
+    said = "Side by side is never slower"
+    if behind:
+        s = "s" * (behind != [1])
+        said = f"Side by side is slower with {', '.join(map(str, behind))} trial{s}"
     return chart(
         {name: [(float(n), ms[k]) for n, ms in zip(counts, both, strict=True)]
          for k, name in enumerate(("in turn, on all workers", "side by side"))},
