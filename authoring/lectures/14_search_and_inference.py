@@ -106,9 +106,8 @@ assert lecture_14.steps_ms(2, 4, 0.5)[0] < lecture_14.steps_ms(2, 4, 0.5)[1]
 # 2.3, as of ten equally likely digits.
 #
 # *Successive halving* begins all with one epoch. The best third is trained three epochs, the best
-# third of these nine: *rungs* of a ladder, with $\eta = 3$ (the paper's letter; no learning rate).
-# A job here is always trained from the start, so that a worker need not remember anything. How many
-# epochs is that in all?
+# third of these nine: *rungs* of a ladder, with $\eta = 3$ (no learning rate here). A job is always
+# trained from the start, so that a worker need not remember anything. How many epochs in all?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: not all to the end, 4 minutes</summary>
