@@ -32,6 +32,8 @@ class ReduceScatterRing(Task):
     )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-messages": "P - 1 steps are enough: range(comm.size - 1)",
+        "too-many-rounds": "ranks wait for their turn, one after the other: use sendrecv, or let "
+        "every second rank send first and the others receive first",
         "too-many-bytes": "in each step, send one chunk to the right, not the whole array",
     }
 
