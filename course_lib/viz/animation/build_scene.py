@@ -139,8 +139,8 @@ def _stand(
     if len(places):
         if layout is not None:
             raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
-        frames = check_hosts(hosts, trace.size) if len(hosts) else []
-        return "grid", given_places(places, trace.size), frames
+        framed = check_hosts(hosts, trace.size) if hosts else []
+        return "grid", given_places(places, trace.size), framed
     if layout is None and columns is not None:
         layout = "grid"
     if layout is None and hosts:
@@ -277,8 +277,8 @@ def _waits(verb: str, peer: int | None, whom: Sequence[str]) -> Doing:
         return Doing("wait", "waits", "waits for anybody", "wait for anybody")
     word, goal = f"waits for {peer}", f"for {whom[peer]}"
     if verb in ("send", "isend"):  # eager, the sender only sends; else it waits for the receive
-        goal += " to receive"
-        return Doing("wait", word, f"sends, or waits {goal}", f"send, or wait {goal}")
+        one, many = (f"{verb} {goal} to receive" for verb in ("sends, or waits", "send, or wait"))
+        return Doing("wait", word, one, many)
     return Doing("wait", word, f"waits {goal}", f"wait {goal}")
 
 
