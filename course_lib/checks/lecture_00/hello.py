@@ -58,7 +58,7 @@ class Hello(Task):
             given = got[wrong.rank or 0]
             return None if given is None else Hint("not-a-text", "return one text, a str")
         if any("{" in text for text in texts):
-            return Hint("no-f", 'write f before the quotes, and single braces, f"rank {comm.rank}": '
+            return Hint("no-f", 'write f before the quotes, and single braces, f"{comm.rank}": '
                         "only then is what stands in them computed; {{ and }} print braces"
                         )  # fmt: skip
         if case.workers > 1 and len(set(texts)) == 1:

@@ -122,7 +122,8 @@ _HINTS = (
     ("is in batch", "partly-shuffled", "every example is to come into every batch equally "
      "often: shuffle all of them, as rng.permutation(n_examples) does"),
     ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
-     "rng.permutation or rng.shuffle, not those of np.random or random, and make no generator of your own"),
+     "rng.permutation or rng.shuffle, not np.random's or random's, and make no generator of your "
+     "own"),
 )  # fmt: skip
 
 

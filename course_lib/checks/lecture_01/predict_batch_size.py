@@ -26,9 +26,9 @@ class PredictBatchSize(PredictTask):
         the number below the root is best, and in the last two it is a large one.
         """
         return (
-            (210, 20, 40, 90), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150),
+            (210, 20, 40, 125), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150),
             (44, 50, 30, 7), (10, 23, 20, 5), (10, 60, 20, 3),
-            (302, 30, 40, 90), (6010, 3, 80, 120), (20_000, 4, 40, 9_000),
+            (302, 30, 40, 90), (6010, 3, 80, 120), (12_000, 4, 40, 3_105),
         )  # fmt: skip
 
     def measure(self, *numbers: int) -> dict[str, Any]:
@@ -61,9 +61,9 @@ class PredictBatchSize(PredictTask):
                 ("one", "with one example a step, nearly all of the time is overhead", 1),
                 ("upside-down", "an expensive start of a step makes batches larger, not smaller",
                  max(1, round(np.sqrt(upside_down)))),
-                ("powers-of-two", "any whole number may be best, not powers of two only",
-                 2 ** int(_times_us(*numbers)[2 ** np.arange(int(np.log2(2 * best))) - 1].argmin())),
                 ("neighbour", whole, best - 1), ("neighbour", whole, best + 1),
+                ("powers-of-two", "any whole number may be best, not powers of two only",
+                 _best_power(_times_us(*numbers), best)),
                 ("not-whole", whole, float(np.sqrt(squared))),
             ],
             "steps": [
@@ -103,6 +103,12 @@ def _size_in(answer: Any) -> int:
 def _told(size: int, step: int, example: int, fewest: int, critical: int) -> dict[str, Any]:
     steps = fewest * (1 + critical / size)
     return {"best_size": size, "steps": steps, "time_us": steps * (step + example * size)}
+
+
+def _best_power(times_us: Any, best: int) -> int:
+    powers = 2 ** np.arange(int(np.log2(2 * best)) + 1)
+    powers = powers[powers <= len(times_us)]
+    return int(powers[times_us[powers - 1].argmin()])
 
 
 def _times_us(step: int, example: int, fewest: int, critical: int) -> Any:

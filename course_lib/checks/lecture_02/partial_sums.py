@@ -114,7 +114,9 @@ class PartialSums(Task):
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a table that has become a list of numbers."""
-        if "insert(" in text.rstrip().rpartition("\n")[2] or "insert(" in text and "matmul" in text:
+        if "insert(" in text.rstrip().rpartition("\n")[2] or (
+            "insert(" in text and "matmul" in text
+        ):
             return Hint("insert-flattens", "np.insert without axis=1 makes one long row of the "
                         "table: np.insert(X_local, 0, 1, axis=1)")  # fmt: skip
         return None

@@ -100,8 +100,9 @@ class ShardBounds(Task):
                 "at n_rows"
             ),
             "more than one": (
-                "rows-twice", "stop is the first row that is not mine, and the next rank's start: where the first "
-                "`rest` parts have a row more, the others start at rank * base + rest"
+                "rows-twice", "stop is the first row that is not mine, and the next rank's start: "
+                "where the first `rest` parts have a row more, the others start at "
+                "rank * base + rest"
             ),
             "outside": ("outside", "a part ends at n_rows at the latest, and starts no later"),
             "starts after it stops": ("negative", "an empty part has start equal to stop"),

@@ -104,7 +104,7 @@ class AverageEvery(Task):
              _trained(arguments, turns | {last}, sign=-1)),
             ("not-updated", "these are the first parameters: no step was taken",
              [given[1] for given in arguments]),
-            ("returns-early", "these are the models after the first average: the other rows follow; "
+            ("returns-early", "these are the models after the first average: other rows follow; "
              "is return inside the loop?", _trained(_first(arguments, every), {every})),
             ("rest-lost", "the rows after the last whole block of `every` are not used",
              _trained(_first(arguments, max(turns, default=0)), turns)),

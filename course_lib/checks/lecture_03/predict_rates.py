@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.comparator import Difference
+from course_lib.checks.prediction import Alternative, PredictTask, plain_number
+from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
-
-_FLOOR = "// throws the fraction away: divide with /"
-_ROUND = "this is the factor rounded: the exact number is asked for"
 
 
 class PredictRates(PredictTask):
@@ -68,7 +67,7 @@ class PredictRates(PredictTask):
         )
         turned = "turned round: is the rate to grow or to shrink when workers are added?"
         root = "the square root is another rule; here an epoch is to go exactly as far as before"
-        known: dict[str, list[Alternative]] = {
+        return {
             "same_batch_mean": [("batch-stays", same, more), ("batch-stays", same, 1 / more)],
             "same_batch_sum": [
                 ("turned-round", turned, more), ("sum-grows", summed, 1.0),
@@ -83,11 +82,21 @@ class PredictRates(PredictTask):
                 ("square-root", root, math.sqrt(more)),
             ],
         }  # fmt: skip
-        for alternatives in known.values():
-            for factor in (more, 1 / more):
-                alternatives.append(("floor", _FLOOR, float(math.floor(factor))))
-                alternatives += [("rounded", _ROUND, round(factor, n)) for n in (1, 2, 3, 4)]
-        return known
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Notice a factor without its fraction, or without its last digits."""
+        hint = super().explain(case, arguments, got, wrong)
+        if hint is None or hint.id != "other-number":
+            return hint
+        found = plain_number(got[0][wrong.where.strip("'")])
+        before, after = case.settings["numbers"]
+        if found in (before // after, after // before):
+            return Hint("floor", "// throws the fraction away: divide with /")
+        if found in [round(f, n) for f in (before / after, after / before) for n in (1, 2, 3, 4)]:
+            return Hint("rounded", "this is the factor rounded: the exact number is asked for")
+        return hint
 
 
 def _way(comm: Communicator, n_steps: int, how: str) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.prediction import Alternative, PredictTask, short
+from course_lib.checks.prediction import Alternative, PredictTask, plain_number, short
 from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.simulated.networks import Network
 from course_lib.models.stand_in import StandIn
@@ -105,8 +105,7 @@ class PredictStep(PredictTask):
                  2 * workers * 8 * on_nic_s + workers * latency_s) + update_s),
         ]  # fmt: skip
         return {
-            "seconds": [*wrong, ("milliseconds", "in seconds, please", 1e3 * right),
-                        *_rounded(right)],
+            "seconds": [*wrong, ("milliseconds", "in seconds, please", 1e3 * right)],
             "efficiency": [
                 *((hint, text, gradient_s / seconds) for hint, text, seconds in wrong),
                 ("percent", "a part of 1, not of 100", 100 * gradient_s / right),
@@ -115,24 +114,24 @@ class PredictStep(PredictTask):
                 ("other-part", "divide by the whole step, not by the rest of it",
                  gradient_s / (right - gradient_s)),
                 ("upside-down", "this is upside down: at most 1, please", right / gradient_s),
-                *_rounded(gradient_s / right),
             ],
         }  # fmt: skip
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
-        """Leave the chains alone where the seconds are right."""
+        """Notice missing digits; leave the chains alone where the seconds are right."""
         hint = super().explain(case, arguments, got, wrong)
-        if hint is not None and hint.id == "other-number" and wrong.where == "'efficiency'":
-            return Hint("other-part", "the seconds are right; efficiency has the gradient's seconds "
+        if hint is None or hint.id != "other-number":
+            return hint
+        name = wrong.where.strip("'")
+        right, found = self.expected(case, arguments)[0][name], plain_number(got[0][name])
+        if found in [round(right, n) for n in range(3, 9)]:
+            return Hint("rounded", "do not round: the exact number is asked for")
+        if name == "efficiency":
+            return Hint("other-number", "the seconds are right; efficiency has the gradient's "
                         "alone above, and the whole step's below")  # fmt: skip
         return hint
-
-
-def _rounded(number: float) -> list[Alternative]:
-    return [("rounded", "do not round: the exact number is asked for", round(number, n))
-            for n in range(1, 9)]  # fmt: skip
 
 
 TASK = PredictStep()
