@@ -95,6 +95,8 @@ class Minibatches(Task):
     def _right(self, case: Case) -> str:
         n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
         whole, rest = divmod(n_examples, batch_size)
+        if whole < 2:
+            return " and ".join(f"one batch of {n}" for n in [batch_size] * whole + [rest] if n)
         return f"{whole} batches of {batch_size}" + f" and one of {rest}" * bool(rest)
 
 
@@ -111,17 +113,19 @@ _HINTS = (
     ("not an example", "outside", "the examples have the numbers 0 to n_examples - 1"),
     ("sizes", "sizes", "every batch has batch_size examples; only the last one may have fewer"),
     ("order of the table", "not-shuffled", "tables are often sorted: shuffle the numbers first"),
+    ("ascend", "sorted-again", "leave out the sort: the order inside a batch is random as well"),
     ("neighbours", "blocks-shuffled", "shuffle the examples, not the finished batches: neighbours "
      "in the table must be able to part"),
     ("alike", "same-order", "the second epoch repeats the first: take the order from rng, which "
      "goes on, and make no generator of your own"),
     ("in the same batch", "kept-together", "these two part too seldom, or meet too seldom: shuffle "
-     " all examples one by one, as rng.permutation(n_examples) does"),
+     "all examples one by one, as rng.permutation(n_examples) does"),
     *((clue, "partly-shuffled", "every example is to come into every batch equally often: shuffle "
        "all of them, as rng.permutation(n_examples) does")
       for clue in ("is in batch", "most examples stay")),
     ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
-     "rng.permutation, not np.random.permutation, and make no generator of your own"),
+     "rng.permutation or rng.shuffle, not np.random's or random's, and make no generator of your "
+     "own"),
 )  # fmt: skip
 
 
@@ -167,6 +171,8 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
         return "the examples come in the order of the table"
     if min(batch_size, len(epochs[0])) >= 4 and all(map(_has_neighbours_only, epochs)):
         return "every batch holds neighbours only"
+    if batch_size >= 4 and len(epochs[0]) > 1 and all(map(_ascends, epochs)):
+        return "the numbers inside every batch ascend"
     if all(sum(i == k for k, i in enumerate(order)) > n_examples / 2 for order in orders):
         return "most examples stay where the table has them"  # two epochs may be alike by chance
     if orders[0] == orders[1]:
@@ -208,6 +214,10 @@ def _is_strange(times: int, tries: int, chance: float) -> bool:
 
 def _has_neighbours_only(epoch: Sequence[Any]) -> bool:
     return all(np.ptp(batch) == len(batch) - 1 for batch in epoch)
+
+
+def _ascends(epoch: Sequence[Any]) -> bool:
+    return all((np.diff(batch) > 0).all() for batch in epoch)
 
 
 def _is_batch(value: Any) -> bool:

@@ -35,6 +35,8 @@ class MapReduce(Task):
             4, "10 rows, 1 step; the y of rank r are 11**r larger, so that w[0] tells who has used "
             "how many", calls=1, settings={**settings, "told": True},
         )  # fmt: skip
+        yield Case(4, "10 rows, 100 steps, of which the last change little", calls=1,
+                   settings={**settings, "steps": 100})  # fmt: skip
         for number, size in enumerate(ALL_SIZES):
             for n_rows, n_features, steps in ((41, 3, 4), (5, 1, 2), (1, 2, 2)):
                 yield Case(
@@ -63,10 +65,14 @@ class MapReduce(Task):
         if "told" not in case.settings:
             return super().compare(case, arguments, got)
         n_rows, shape = len(arguments[0][1]), (arguments[0][0].shape[1] + 1,)
-        used = _rows_used(arguments, got[0]) if _is_model(got[0], shape) else None
-        if used is None or max(used) <= n_rows // 2:
+        if not _is_model(got[0], shape):
             return None
-        says = f"by rank, {', '.join(map(str, used))} of {n_rows} rows were used"
+        used = _rows_used(arguments, got[0])
+        if used is not None and max(used) <= n_rows // 2:
+            return None
+        says = "the sums of the ranks are not each over rows of its own"
+        if used is not None:
+            says = f"by rank, {', '.join(map(str, used))} of {n_rows} rows were used"
         return Difference(says, "each rank its share", says, "the work", None)
 
     def scale(self, case: Case, arguments: Given) -> Any:
@@ -87,6 +93,10 @@ class MapReduce(Task):
         size = case.workers
         if "told" in case.settings:
             return
+        if steps > 1:
+            yield Mistake("stale", "each step sends the sums that were computed with the first w: "
+                          "compute them in the loop, with the new one",
+                          [_descend(X, y, steps * rate, 1)] * size)  # fmt: skip
         if steps > 0:
             yield Mistake("no-step", "these are the zeros of the start: does the loop run range("
                           "steps) times, and is what combine returns kept, w = combine(...)?",
