@@ -133,9 +133,10 @@ class PingPong(Task):
         one_s, trips = _one_way_s(case), case.settings["n_trips"]
         ran = value * trips / one_s
         if ran > 0.5 and abs(ran - round(ran)) < 1e-6:
+            s = "s" * (round(ran) != 1)
             return Hint(
                 "wrong-count",
-                f"the time of {round(ran)} round trips, divided by the messages of {trips}; "
+                f"the time of {round(ran)} round trip{s}, divided by the messages of {trips}; "
                 f"does the loop go {trips} times, and is the clock read once before it, not in it?",
             )
         if any(value in (round(mean_s, n) for n in range(3, 10)) for mean_s in _means_s(case)):

@@ -12,6 +12,8 @@ from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 _MANY = 300
+_LONG, _TIMES = 1000, 16
+"""A table that is long enough for its order to be judged, and how often it is shuffled."""
 
 
 class Minibatches(Task):
@@ -43,6 +45,10 @@ class Minibatches(Task):
             1, f"12 examples, batches of 3, {_MANY} epochs", seed=secret + 99, calls=1, alone=True,
             settings={"n_examples": 12, "batch_size": 3, "more": _MANY},
         )  # fmt: skip
+        yield Case(
+            1, f"{_LONG:,} examples, batches of 250, {_TIMES} epochs", seed=secret + 98, calls=1,
+            alone=True, settings={"n_examples": _LONG, "batch_size": 250, "more": _TIMES},
+        )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Ask for an epoch, with a generator that goes on from one epoch to the next."""
@@ -52,7 +58,7 @@ class Minibatches(Task):
         """Call the function twice with the same generator, with its copy, and with another."""
         n_examples, batch_size, rng = arguments
         epochs = [fn(n_examples, batch_size, taken) for taken in _generators(rng)]
-        more = _MANY if (n_examples, batch_size) == (12, 3) else 0
+        more = {12: _MANY, _LONG: _TIMES}.get(n_examples, 0)
         return epochs + [fn(n_examples, batch_size, rng) for _ in range(more)]
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
@@ -77,8 +83,10 @@ class Minibatches(Task):
             if says:
                 return Difference(says, self._right(case), shown, f"epoch {number}", 0)
         says = _wrong_order(got[0], n_examples, batch_size)
-        if not says and case.settings["more"]:
+        if not says and case.settings["more"] == _MANY:
             says = _wrong_chances(got[0][4:], n_examples, batch_size)
+        if not says and case.settings["more"]:
+            says = _wrong_places(np.array([np.concatenate(epoch) for epoch in got[0][4:]]))
         return Difference(says, self._right(case), _brief(got[0]), "the order", 0) if says else None
 
     def explain(
@@ -123,6 +131,9 @@ _HINTS = (
     *((clue, "partly-shuffled", "every example is to come into every batch equally often: shuffle "
        "all of them, as rng.permutation(n_examples) does")
       for clue in ("is in batch", "most examples stay")),
+    *((clue, "not-all-orders", "not all orders are equally likely: a shuffle of your own is rarely "
+       "fair (keys that are equal, swaps with any place); rng.permutation(n_examples) is")
+      for clue in ("kept their place", "table's order", "one part of the table")),
     ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
      "rng.permutation or rng.shuffle, not np.random's or random's, and make no generator of your "
      "own"),
@@ -205,6 +216,24 @@ def _wrong_chances(epochs: Sequence[Any], n_examples: int, batch_size: int) -> s
             if _is_strange(times, len(epochs), chance):
                 return (f"examples {other} and {example} are in the same batch in {times} of "
                         f"{len(epochs)} epochs, not about {len(epochs) * chance:.0f}")  # fmt: skip
+    return ""
+
+
+def _wrong_places(orders: Any) -> str:
+    """Say which orders come too often: by luck less than once in 10**9."""
+    n_epochs, n = orders.shape
+    stay = int((orders == np.arange(n)).sum())
+    if abs(stay - n_epochs) > 7 * np.sqrt(n_epochs):
+        return f"in {n_epochs} epochs {stay} examples kept their place, not about {n_epochs}"
+    climbs = int((np.diff(orders) > 0).sum())
+    if abs(climbs - n_epochs * (n - 1) / 2) > 7 * np.sqrt(n_epochs * (n + 1) / 12):
+        return (f"{climbs} times the next example has a larger number, not about "
+                f"{n_epochs * (n - 1) // 2}: some of them keep the table's order")  # fmt: skip
+    quarters = np.zeros((4, 4))
+    np.add.at(quarters, (4 * np.arange(n) // n, 4 * orders // n), 1)  # each place, each epoch
+    about = n_epochs * n / 16
+    if n >= 100 and ((quarters - about) ** 2 / (about * 9 / 16)).sum() > 120:
+        return "examples come from one part of the table into another too often or too seldom"
     return ""
 
 

@@ -65,6 +65,8 @@ class PredictBatchSize(PredictTask):
                 ("powers-of-two", "any whole number may be best, not powers of two only",
                  _best_power(_times_us(*numbers), best)),
                 ("not-whole", whole, float(np.sqrt(squared))),
+                ("whole-division", "// throws the fraction away: C / B, so that a larger batch "
+                 "needs fewer steps at any size", _best_with_whole_ratio(*numbers)),
             ],
             "steps": [
                 ("fewest", "that many steps are needed with huge batches only: times 1 + C / B",
@@ -87,6 +89,19 @@ class PredictBatchSize(PredictTask):
             ],
         }  # fmt: skip
 
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Notice a search that ends too early."""
+        hint = super().explain(case, arguments, got, wrong)
+        if hint is None or hint.id != "other-number" or wrong.where != "'best_size'":
+            return hint
+        size, times = _size_in(got[0]), _times_us(*case.settings["numbers"])
+        if 1 <= size < len(times) and times[size] < times[size - 1]:
+            return Hint("ends-early", f"{size + 1} examples are faster than {size} by your formula "
+                        "as well, if it is right: does the search go far enough?")  # fmt: skip
+        return hint
+
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice another language's power."""
         if "for ^" in text:
@@ -103,6 +118,11 @@ def _size_in(answer: Any) -> int:
 def _told(size: int, step: int, example: int, fewest: int, critical: int) -> dict[str, Any]:
     steps = fewest * (1 + critical / size)
     return {"best_size": size, "steps": steps, "time_us": steps * (step + example * size)}
+
+
+def _best_with_whole_ratio(step: int, example: int, fewest: int, critical: int) -> int:
+    sizes = np.arange(1, critical + 2)
+    return 1 + int((fewest * (1 + critical // sizes) * (step + example * sizes)).argmin())
 
 
 def _best_power(times_us: Any, best: int) -> int:

@@ -35,9 +35,17 @@ _TABLES: tuple[tuple[str, Any, tuple[int, ...], tuple[float, ...]], ...] = (
         [[50, 60, 90, 10, 70], [40, 48, 80, 20, 60], [70, 80, 90, 60, 85]],
         [[30, 50, 90, 20, 45], [20, 30, 60, 10, 50], [50, 60, 70, 40, 65]],
     ], (8, 16), (0.1, 0.2, 0.4)),
+    ("four seeds", [
+        [[80, 90, 70, 85], [30, 44, 34, 52], [70, 80, 90, 60]],
+        [[70, 60, 75, 66], [20, 24, 60, 70], [50, 60, 70, 40]],
+    ], (8, 16), (0.1, 0.2, 0.4)),
 )  # fmt: skip
 """What is special, steps, sizes and rates; a step takes 100 + 1 per example microseconds."""
 
+_EDGE = (
+    "is the best rate of the best batch size (of no other) the first or the last of rates? The "
+    "last one's place is len(rates) - 1; True or False, nothing else"
+)
 _DRAWS = 12
 
 
@@ -97,8 +105,7 @@ class TunedBatch(LocalTask):
         if not isinstance(got[0], dict) or set(got[0]) != set(right):
             return Hint("wrong-names", "return a dict with the names that the docstring lists")
         if wrong.where == "'rate_at_edge'":
-            return Hint("edge", "is the best rate of *this* batch size the first or the last "
-                        "of rates? True or False, nothing else")  # fmt: skip
+            return Hint("edge", _EDGE)
         if wrong.where == "'time_us'" and is_number(got[0]["time_us"], right["time_us"] / 1e6):
             return Hint("seconds", "in microseconds, please")
         for name, given in zip(self.takes[1:3], arguments[0][1:3], strict=True):
@@ -167,9 +174,14 @@ def _wrong(
     yield ("no-examples", "a step takes example_us for each of its examples, too",
            _best(needed, sizes, rates, step_us, 0))  # fmt: skip
     right = _best(needed, *given)
-    yield "edge", "is it the smallest or the largest of rates?", {
-        **right, "rate_at_edge": not right["rate_at_edge"]
-    }  # fmt: skip
+    yield "edge", _EDGE, {**right, "rate_at_edge": not right["rate_at_edge"]}
+    if (step_us, example_us) != (200, 2):
+        yield ("fixed-times", "a step costs step_us and example_us here, not 200 and 2",
+               _best(needed, sizes, rates, 200, 2))  # fmt: skip
+    middle = n_seeds // 2
+    for place in {middle, middle - 1} if n_seeds % 2 == 0 else ():
+        yield ("middle-seed", "of an even number of seeds two are in the middle: the median is "
+               "their mean", _best(ordered[:, :, place], *given))  # fmt: skip
 
 
 def _right_by_luck(given: tuple[Any, ...]) -> int:

@@ -139,6 +139,9 @@ class MapReduce(Task):
 
 
 def _with_steps(case: Case, wrong: Difference) -> Hint | None:
+    if case.seed == 0 and case.settings["steps"] == 100 and "should be" in wrong.says:
+        return Hint("later-steps", "three steps are right, 100 are not: take all `steps` of them, "
+                    "at the same rate, also when w hardly changes any more")  # fmt: skip
     if case.seed == 0 and case.settings["steps"] > 1 and "should be" in wrong.says:
         return Hint("later-steps", "one step is right, more are not: is the model that the next "
                     "step starts from the new one, on every rank?")  # fmt: skip
@@ -180,6 +183,11 @@ def _held(y: Any, size: int) -> list[slice]:
     return [part for part in split_evenly(len(y), size) if part.stop > part.start]
 
 
+def _standardised(X: Any) -> Any:
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread == 0, 1, spread)
+
+
 def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
     """Yield a hint's id and text, and the gradient that calls for it."""
     n_rows, parts = len(y), _held(y, size)
@@ -215,6 +223,10 @@ def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
         lambda w, X, y: size * _mean_gradient(w, X, y),
     )
     yield "rows-lost", "n_rows // P rows each: the rest belongs to nobody", of_whole_parts
+    yield (
+        "standardised", "the intercept is right, the slopes are not: X is used as it is given, not "
+        "standardised", lambda w, X, y: _mean_gradient(w, _standardised(X), y),
+    )  # fmt: skip
     yield "wrong-sign", "this climbs: the new model is w minus the step", divided_by(-n_rows)
 
 

@@ -98,7 +98,8 @@ class DiagnoseCurve(LocalTask):
                         "all of them, and exactly, before you ask anything else")  # fmt: skip
         if right == "no all-reduce":
             return Hint("later", "the ranks start alike and part later, perhaps one of them and "
-                        "late: compare all rows of losses")  # fmt: skip
+                        "late: compare all rows of losses, and before you compare with one machine"
+                        )  # fmt: skip
         if said in ("no broadcast", "no all-reduce"):
             return Hint("ranks-agree", "all ranks have the same losses here: compare one of them "
                         "with one machine")  # fmt: skip

@@ -88,11 +88,15 @@ class WhatIsWrong(LocalTask):
                 "rows", "the parameters are alike all the time; now look at rows: was each example "
                 "taken once, over all ranks and steps?",
             )  # fmt: skip
-        if said in ("fine", "other shuffles"):
+        if said == "fine":
             return Hint(
-                "some-rank-differs", "some number of some rank is not rank 0's: compare all ranks "
-                "and all numbers, and exactly, because copies do not round",
+                "some-rank-differs", "some number of some rank is not rank 0's: compare all "
+                "steps, all ranks and all numbers, and exactly, because copies do not round",
             )  # fmt: skip
+        if said == "other shuffles":
+            return Hint("asked-too-early", "the spec has an order: the broadcast first, then the "
+                        "all-reduce, and the shuffles last; here the ranks differ in weights"
+                        )  # fmt: skip
         if right == "no broadcast":
             return Hint(
                 "before-the-first-step", "the ranks differ before the first step: ask this first, "

@@ -81,6 +81,8 @@ class PredictNic(PredictTask):
             "one_of_the_servers": [
                 (*width, 2 * workers * n_parameters // servers),
                 (*one_way, workers * n / servers),
+                ("cut-off", "one byte less: int() of a float cuts off; multiply first, then divide "
+                 "with //", 2 * workers * n // servers - 1),
                 ("not-shared", "a server has one of n_servers shards only", 2 * workers * n),
                 ("divides-by-workers", "each server has one of n_servers shards, not of P", 2 * n),
                 ("one-worker", "one shard from each of the workers", 2 * n / servers),

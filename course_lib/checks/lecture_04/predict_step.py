@@ -96,6 +96,9 @@ class PredictStep(PredictTask):
              max(computing_s, nic_s + workers * latency_s) + update_s),
             ("latencies", "each push waits for its receive: P latencies, not one",
              max(computing_s, 2 * workers * on_nic_s + latency_s) + update_s),
+            ("latencies", "each push waits for its receive: P latencies, not one",
+             max(computing_s - (workers - 1) * latency_s, 2 * workers * on_nic_s + latency_s)
+             + update_s),
             ("first-fetch", "the computing chain begins with the first fetch alone, not with all P",
              max(computing_s + (workers - 1) * on_nic_s, nic_s) + update_s),
             ("no-latency", "the latencies are missing",

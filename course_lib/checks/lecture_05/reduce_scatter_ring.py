@@ -31,6 +31,8 @@ class ReduceScatterRing(Task):
         "sendrecv(chunk, dst=right, src=left)"
     )
     price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-rounds": "only one message is on its way at a time, where every rank waits for "
+        "its left neighbour before it sends: let all send at once, with sendrecv",
         "too-many-messages": "P - 1 steps are enough: range(comm.size - 1)",
         "too-many-bytes": "in each step, send one chunk to the right, not the whole array",
     }

@@ -77,6 +77,7 @@ class PredictBucket(ChoiceTask):
         """Know the usual mistakes."""
         n_layers, layer_bytes, backward_s, size, alpha, bandwidth = numbers
         right, beta = step_on_paper(*numbers), 1 / bandwidth
+        best = _least(n_layers, right)["layers"]
 
         def with_ring(ring_s: Callable[[float], float]) -> dict[str, float]:
             return _least(n_layers, _paper(n_layers, layer_bytes, backward_s, ring_s))
@@ -112,6 +113,19 @@ class PredictBucket(ChoiceTask):
             ("last-bucket", "a number that does not divide n_layers will do as well: the last "
              "bucket has the layers that are left",
              _at(min((k for k in range(1, n_layers + 1) if n_layers % k == 0), key=right), right)),
+            ("rest-left-out", "the layers that are left over never leave: the last bucket has "
+             "fewer, and must leave too", _least(n_layers, lambda layers: _in_turn(
+                 [layers] * (n_layers // layers), layer_bytes, backward_s, ring_s))),
+            ("rest-first", "the last bucket is the short one, not the first: buckets fill in the "
+             "order of the backward pass", _least(n_layers, lambda layers: _in_turn(
+                 _buckets(n_layers, layers)[::-1], layer_bytes, backward_s, ring_s))),
+            ("how-many", "this is how many buckets there are; how many layers each has is asked "
+             "for", {"layers": -(-n_layers // best), "seconds": right(best)}),
+            ("forward-too", "seconds count from the start of the backward pass: no forward pass "
+             "before it", {"layers": best, "seconds": right(best) + n_layers * backward_s / 2}),
+            *(("not-all-tried", "the seconds are right for that many layers: work them out for "
+               "every size from 1 to n_layers, and take the smallest", _at(k, right))
+              for k in range(1, n_layers + 1) if k != best),
             ("zero", "no step takes 0 s: was the best time set to 0 before the loop? Begin with "
              "math.inf", {"layers": 1, "seconds": 0.0}),
         ]  # fmt: skip
