@@ -178,7 +178,7 @@ def _habits(fn: Callable[..., Any], may_start: bool) -> _Habits | None:
         any(node.id == "print" for node in names),
         any(isinstance(node, ast.Return) and node.value is not None for node in nodes),
         next((_short(node.value) for node in nodes
-              if isinstance(node, ast.Return) and _is_silent(node.value)), ""),
+              if isinstance(node, ast.Return) and node.value and _is_silent(node.value)), ""),
         next((_called(node) for node in nodes
               if isinstance(node, ast.Call) and _is_flattening(node)), ""),
         "=" + found[1] if (found := _SIGN_BEHIND.search(source)) else "",
@@ -186,7 +186,7 @@ def _habits(fn: Callable[..., Any], may_start: bool) -> _Habits | None:
     )  # fmt: skip
 
 
-def _is_silent(value: ast.AST | None) -> bool:
+def _is_silent(value: ast.AST) -> bool:
     """Tell a call of what returns None, whatever it does."""
     return isinstance(value, ast.Call) and _called(value) in _SPEAKS_NOT
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,9 @@ _HINTS = (
      "in the table must be able to part"),
     ("alike", "same-order", "the second epoch repeats the first: take the order from rng, which "
      "goes on, and make no generator of your own"),
-    ("in the same batch", "kept-together", "these two part too seldom, or meet too seldom: shuffle "
-     "all examples one by one, as rng.permutation(n_examples) does"),
+    *((clue, "kept-together", f"{who} part too seldom, or meet too seldom: shuffle all examples "
+       "one by one, as rng.permutation(n_examples) does")
+      for clue, who in (("in the same batch", "these two"), ("followed by", "neighbours"))),
     *((clue, "partly-shuffled", "every example is to come into every batch equally often: shuffle "
        "all of them, as rng.permutation(n_examples) does")
       for clue in ("is in batch", "most examples stay")),
@@ -186,6 +188,8 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
         return "the numbers inside every batch ascend"
     if all(sum(i == k for k, i in enumerate(order)) > n_examples / 2 for order in orders):
         return "most examples stay where the table has them"  # two epochs may be alike by chance
+    if all(sum(b - a == 1 for a, b in pairwise(order)) > n_examples / 2 for order in orders):
+        return "most examples are followed by their neighbour in the table"
     if orders[0] == orders[1]:
         return "both epochs are alike"
     if orders[2] != orders[0]:

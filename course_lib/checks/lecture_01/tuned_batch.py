@@ -157,7 +157,7 @@ def _wrong(
         yield ("inf-counts", "inf counts: a seed that never got there needed more steps than any "
                "other", _best(np.nanmedian(finite, axis=2), *given))  # fmt: skip
     ordered, n_seeds = np.sort(steps, axis=2), steps.shape[2]
-    for place in {1 % n_seeds} - {n_seeds // 2}:
+    for place in {1 % n_seeds} - {n_seeds // 2} if n_seeds % 2 else ():
         yield ("middle-seed", "of three the second is the median, of five the third",
                _best(ordered[:, :, place], *given))  # fmt: skip
     at = needed.argmin(axis=1)

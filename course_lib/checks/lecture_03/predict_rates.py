@@ -86,16 +86,14 @@ class PredictRates(PredictTask):
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
-        """Notice a factor without its fraction, or without its last digits."""
+        """Notice a factor without its fraction."""
         hint = super().explain(case, arguments, got, wrong)
-        if hint is None or hint.id != "other-number":
+        if hint is None or hint.id not in ("other-number", "nearly"):
             return hint
         found = plain_number(got[0][wrong.where.strip("'")])
         before, after = case.settings["numbers"]
         if found in (before // after, after // before):
             return Hint("floor", "// throws the fraction away: divide with /")
-        if found in [round(f, n) for f in (before / after, after / before) for n in (1, 2, 3, 4)]:
-            return Hint("rounded", "this is the factor rounded: the exact number is asked for")
         return hint
 
 

@@ -166,8 +166,8 @@ class EarlyAnswers(LocalTask):
             "trace.size - 1 of them, and step k is the k-th push of each worker"
         )
         moments = (
-            "the server's moments count: when it has received a gradient (received_s), and when it "
-            "posts an answer (posted_s)"
+            "two things to look at: the server's moments count, received_s of a gradient and "
+            "posted_s of an answer; and the last of all P gradients does, of trace.size - 1 workers"
         )
         for hint_id, text, values in (
             ("first-fetch", "the first message to each worker is no answer: nothing was pushed "
@@ -186,7 +186,8 @@ class EarlyAnswers(LocalTask):
             *(("some-gradients", all_of_them, early)
               for early in (_early(trace, among=3), _before_the_next(trace),
                             _early(trace, which=lambda times: sorted(times)[-2:][0]))),
-            ("in-time", "these are the answers in time; the early ones are asked for",
+            ("in-time", "these are the answers in time, or those before the next gradient: early "
+             "is what leaves before the last gradient of the step is there",
              [workers - early for early in right]),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [values])
@@ -202,7 +203,7 @@ class EarlyAnswers(LocalTask):
             return Hint("how-many", "how many, a whole number, not which part of them")
         if not isinstance(got[0], list | np.ndarray) or "values" in wrong.says:
             return Hint("one-for-each", _ONE_EACH)
-        return Hint("by-the-times", "write down, for one step, when each worker's push was "
+        return Hint("by-the-times", "write down, for step k, when the k-th push of each worker was "
                     "received and when its answer (message k + 1, and no later one) was posted: "
                     "early is what was posted before the last was received")  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.comparator import Difference
-from course_lib.checks.prediction import Alternative, PredictTask, plain_number, short
+from course_lib.checks.prediction import Alternative, PredictTask, short
 from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.simulated.networks import Network
 from course_lib.models.stand_in import StandIn
@@ -123,15 +123,11 @@ class PredictStep(PredictTask):
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
-        """Notice missing digits; leave the chains alone where the seconds are right."""
+        """Leave the chains alone where the seconds are right."""
         hint = super().explain(case, arguments, got, wrong)
-        if hint is None or hint.id != "other-number":
+        if hint is None or hint.id not in ("other-number", "nearly"):
             return hint
-        name = wrong.where.strip("'")
-        right, found = self.expected(case, arguments)[0][name], plain_number(got[0][name])
-        if found in [round(right, n) for n in range(3, 9)]:
-            return Hint("rounded", "do not round: the exact number is asked for")
-        if name == "efficiency":
+        if wrong.where == "'efficiency'":
             return Hint("other-number", "the seconds are right; efficiency has the gradient's "
                         "alone above, and the whole step's below")  # fmt: skip
         return hint
