@@ -303,7 +303,8 @@ run(one_epoch, workers=4, time_limit_s=20).values
 # $B = \sigma^2 / |G|^2$: the *noise scale*.
 #
 # **Spec:** `((g - G) ** 2).sum(axis=1).mean() / (G @ G)`, in words: mean squared distance over
-# squared length. **Budget:** no messages; without `course_lib.models.landscape`.
+# squared length. **Budget:** no messages; without `course_lib.models.landscape`; `gradients` stay
+# as they are.
 
 
 # %% tags=["exercise"] name="noise-scale"

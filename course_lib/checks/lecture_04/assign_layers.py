@@ -109,8 +109,8 @@ class AssignLayers(LocalTask):
         """Notice a search through all divisions."""
         if kind not in ("LaunchTimeout", "SimulationError"):
             return None
-        return Hint("too-slow", "if all divisions are tried: 30 layers on 8 shards have too many. "
-                    "The largest layer first, each to the emptiest shard, takes one walk"
+        return Hint("too-slow", "if all divisions are tried: some 30 layers on 9 shards have too "
+                    "many. The largest layer first, each to the emptiest shard, takes one walk"
                     )  # fmt: skip
 
     def explain(
