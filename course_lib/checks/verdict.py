@@ -238,7 +238,7 @@ def _is_cut_off(expected: Any, got: Any) -> bool:
     if right.dtype.kind != "f" or right.shape != found.shape or (right == right.round()).all():
         return False
     near = np.abs(found - right) < np.maximum(1, np.abs(right) / 3)
-    return bool((found == found.round()).all() and near.mean() > 0.5)
+    return bool((found == found.round()).all() and near.all())
 
 
 def _nearly(expected: Any, got: Any, scale: Any) -> bool:

@@ -1,5 +1,5 @@
 # class: C3
-# hint: cut-off
+# hint: whole-numbers
 import numpy as np
 
 
