@@ -386,9 +386,8 @@ for n_shards in (2, 4, 10):
 #
 # A message takes the latency and n bytes over the bandwidth. Two chains run through a step. One
 # computes: the first fetch, the gradient, then P pushes one after the other (each waits for its
-# receive: a latency each). The other is the NIC: P vectors of parameters out, without a pause and
-# without latencies, then P pushes with a latency each. The longer one counts. Then the server
-# updates.
+# receive: a latency each). The other is the NIC: P times the parameters out, without pause or
+# latency, then P pushes with a latency each. The longer one counts. Then the server updates.
 #
 # **Spec:** the seconds from one fetch to the next; and the part of them in which a worker computes.
 # The check measures on networks that you have not seen.
