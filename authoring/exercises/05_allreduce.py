@@ -108,8 +108,8 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 # In round 0 rank `r` meets rank `r ^ 1`, in round 1 rank `r ^ 2`, then `r ^ 4`, ... Each sends its
 # sum so far and adds the other's. `^` flips one bit: `2 ^ 1` is 3.
 #
-# Where P is no power of two, the first Q ranks exchange, Q being the largest: rank `Q + i` gives
-# rank `i` its array before, and gets the sum after.
+# Let Q be the largest power of two up to P. The first Q ranks exchange: rank `Q + i` gives rank `i`
+# its array before, and gets the sum after.
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** log₂ Q rounds, two
 # more where P > Q; Q log₂ Q + 2(P − Q) messages as long as `array`, one a rank and round at most.
@@ -205,7 +205,7 @@ for workers in (4, 6):
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
 # all ranks. **Budget:** P − 1 messages from each rank, to the right only; (P − 1)/P of the array's
-# bytes; 2(P − 1) rounds, twice what is needed: order send and receive yourself. Of
+# bytes; 2(P − 1) rounds, half of them by `sendrecv`: with `send`, mind the order. Of
 # `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 

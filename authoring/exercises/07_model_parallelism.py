@@ -208,9 +208,10 @@ flow(mine, 4, 8, latency_ms=0.25).player()
 # until it is over. Plain `send` may wait until the other rank receives.
 
 # %% [markdown]
-# **Spec:** each action of `order`, in this order; a list of what `backward` returned, by
-# micro-batch. **Budget:** one message over each cut for each micro-batch and direction; no longer
-# than messages sent at once. Of `comm`, only `send`, `recv`, `isend` and `irecv`.
+# **Spec:** each action of `order`, in this order (micro-batches go forward by number, and back by
+# number, too); a list of what `backward` returned, by micro-batch. **Budget:** one message over
+# each cut for each micro-batch and direction; no longer than messages sent at once. Of `comm`, only
+# `send`, `recv`, `isend` and `irecv`.
 
 
 # %% tags=["exercise"] name="run-order"

@@ -182,13 +182,14 @@ table({f"after {second} s": done[second - 1] for second in (1, 2, 4, 8, 12)})
 # Train with an asynchronous server. *Difficulty 3 of 3, 30 minutes.*
 #
 # Rank 0 has the parameters, and only serves. It sends them to all workers once. Then it takes
-# whatever gradient comes first, makes a step with it, and answers that worker with
-# the new parameters; after a worker's last push it sends it nothing yet. Every worker makes `steps`
-# pushes. When all are made, everybody gets the last parameters.
+# whatever gradient comes first, makes a step with it, and answers that worker with the new
+# parameters. Every worker makes `steps` pushes; its last is not answered: when all are made,
+# everybody gets the last parameters.
 #
 # **Spec:** for each push in the order of arrival: `w = w - learning_rate * gradient_r(w as r has
-# read it)`; the same bits on every rank at the end. **Budget:** P(2 · steps + 1) messages as long
-# as `w`. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`. Two ranks at least.
+# read it)`; the same bits on every rank at the end. **Budget:** 2 · steps + 1 messages as long as
+# `w` for each worker, sent and received. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# Two ranks at least.
 
 
 # %% tags=["exercise"] name="asynchronous-server"

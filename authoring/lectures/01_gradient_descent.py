@@ -16,7 +16,7 @@
 # %% tags=["set-up"]
 # Set-up
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import torch
@@ -379,6 +379,45 @@ for noise in (1e-1, 1e-3, 1e-6):
 
 # %%
 claim("3.2")
+
+# %% [markdown]
+# And a network? Where all its parameters are zero the gradient of every weight is zero, too (the
+# last biases move a little): nearly a saddle. We start beside it, at 0.03 of the usual start, and
+# wait until the loss is below 1.5. A lecture says that *large batches* make very slow progress near
+# such points. Who needs more steps: a batch of 8 images, or all 1,437? Then count the images.
+
+
+# %% name="plateau" tags=["nbval-ignore-output"]
+def plateau(rate, count):
+    """The loss of two batch sizes until both have left."""
+    lines = {}
+    for name, size in {"8 images": 8, "all 1,437": 1437}.items():
+        curve = lecture_01.off_a_plateau(model, data, Plan(rate, size, epochs=400), 0.03, 1.5)
+        each = size if count == "images" else 1
+        lines[name] = [(step * each, loss) for step, loss in curve[1:]]
+    said = "; ".join(f"{name}: {line[-1][0]:,} {count}" for name, line in lines.items())
+    return chart(lines, x_label=count, y_label="loss", x_log=each > 1, said=said)
+
+
+explore(plateau, rate=[0.1, 0.2, 0.4], count=knob(["steps", "images"], label="counted in"))
+
+# %% tags=["how-we-know"]
+# How we know: a batch 180 times as large saves less than a fifth of the steps, half the rate
+# doubles them
+left = {}
+for rate, size, seed in product((0.1, 0.2), (8, 1437), range(3)):
+    way = Plan(rate, size, epochs=400, seed=seed)
+    left[rate, size, seed] = lecture_01.off_a_plateau(model, data, way, 0.03, 1.5)[-1][0]
+for rate, seed in product((0.1, 0.2), range(3)):
+    assert 0.8 < left[rate, 1437, seed] / left[rate, 8, seed] < 1
+for size, seed in product((8, 1437), range(3)):
+    assert 1.8 < left[0.1, size, seed] / left[0.2, size, seed] < 2.2
+
+# %% [markdown]
+# Steps hardly depend on the batch; they depend on the rate. But by then the large batch has looked
+# at more than a hundred times as many images. So the lecture is right for who counts images, or
+# seconds on one machine. The noise of small batches is no rescue here: they do not leave in fewer
+# steps.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A sharp valley

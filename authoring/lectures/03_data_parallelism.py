@@ -609,13 +609,13 @@ explore(trajectories, k=[1, 2, 4, 8, 16, 48])
 # %% tags=["how-we-know"]
 # How we know: k = 1 is gradient averaging, with momentum too, not with k = 2; and where all end
 for how in (plan, replace(plan, learning_rate=0.1, momentum=0.9)):
-    alone = train(model, X, y, how).w
+    one_machine = train(model, X, y, how).w
     met = {
         k: run(parameter_averaging, model, X, y, how, k, workers=4, backend="simulated")
         for k in (1, 2)
     }
-    assert difference(met[1].values[0].w, alone) < 1e-12 < 1e-4
-    assert difference(met[2].values[0].w, alone) > 1e-4
+    assert difference(met[1].values[0].w, one_machine) < 1e-12 < 1e-4
+    assert difference(met[2].values[0].w, one_machine) > 1e-4
 ends = {k: run(own_rows, k, workers=4, backend="simulated").values[0] for k in (1, 4, 48)}
 losses_at = {k: line.loss(w, (x[:, None], t)) for k, w in ends.items()}
 assert losses_at[1] <= losses_at[4] < losses_at[48]

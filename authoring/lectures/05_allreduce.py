@@ -7,10 +7,10 @@
 # - prove how few bytes an all-reduce can do with, and tell a ring from one that only looks like it
 # - choose an all-reduce for a network, a number of workers and a size, and say why
 #
-# Part 1 takes 23 minutes, part 2 takes 24. Needs: 8 processes, no GPU. You should have met `send`
-# and `recv` in [lecture 00](00_start_here.ipynb) and the server of [lecture
-# 04](04_parameter_server.ipynb). Then: the [exercises](../exercises/05_allreduce.ipynb) and
-# [lecture 06](06_overlap_and_scaling.ipynb).
+# Part 1 takes 23 minutes, part 2 takes 24. Needs: 8 processes, no GPU. You should know `send` and
+# `recv` from [lecture 00](00_start_here.ipynb), and [lecture 02](02_map_reduce.ipynb)'s combiner or
+# [lecture 04](04_parameter_server.ipynb)'s server. Then: the
+# [exercises](../exercises/05_allreduce.ipynb) and [lecture 06](06_overlap_and_scaling.ipynb).
 
 # %% tags=["set-up"]
 # Set-up
@@ -50,7 +50,7 @@ network, N_BYTES = networks.ethernet_10g, 1_120_000
 # # Part 1 · Five ways to a sum
 #
 # P workers, ranks 0 to P − 1, hold a vector of n bytes each: their gradients. All of them need the
-# sum. That is an *all-reduce*. In lecture 04 a server did it.
+# sum. That is an *all-reduce*. In lecture 02 a combiner did it, in lecture 04 a server.
 #
 # Two numbers describe the network. A message's first byte arrives after the *latency* α. Each byte
 # keeps a *NIC* (network interface, a machine's port to the network) busy for β seconds; a NIC sends
@@ -221,7 +221,7 @@ made = both_worlds(tree, [7, 5, 6, 1, 2, 3, 4], N_BYTES)
 assert (made.sums, made.same_messages) == ([28], True)
 
 # %% [markdown]
-# From 7 to 8 and from 15 to 16: one leaf more, two rounds more. A full tree with
+# From 3 to 4, from 7 to 8 and from 15 to 16: one leaf more, two rounds more. A full tree with
 # $h = \lfloor \log_2 P \rfloor$ levels below the root takes $4h\,n\beta$, with a power of two
 # $(4h - 3)\,n\beta$.
 
@@ -679,9 +679,9 @@ two_hosts.player("hosts", hosts=groups, moments=1, title="Hierarchical: inside t
 
 # %% name="three-networks"
 nets = {"switch": network, "two hosts": hosts, "links in a circle": networks.ring(network)}
-names = ("central", "butterfly", "halving-doubling", "hierarchical", "ring")
+compared = ("central", "butterfly", "halving-doubling", "hierarchical", "ring")
 took = {
-    f: {k: lecture_05.simulated_s(f, 8, N_BYTES, net) for k, net in nets.items()} for f in names
+    f: {k: lecture_05.simulated_s(f, 8, N_BYTES, net) for k, net in nets.items()} for f in compared
 }
 best = [(2, "switch"), (2, "two hosts"), (4, "links in a circle")]
 table(took, units=dict.fromkeys(nets, "s"), told=best)
@@ -689,10 +689,10 @@ table(took, units=dict.fromkeys(nets, "s"), told=best)
 # %% tags=["how-we-know"]
 # How we know: the marked ones are best, and by how much; 8 KB are another matter
 for row, column in best:
-    assert min(names, key=lambda f: took[f][column]) == names[row]
+    assert min(compared, key=lambda f: took[f][column]) == compared[row]
 assert np.allclose(list(took["ring"].values()), took["ring"]["switch"], rtol=1e-9)
 for net in nets.values():
-    of_8_kb = {f: lecture_05.simulated_s(f, 8, 8_000, net) for f in names}
+    of_8_kb = {f: lecture_05.simulated_s(f, 8, 8_000, net) for f in compared}
     assert min(of_8_kb, key=of_8_kb.get) == "butterfly"
 assert took["butterfly"]["two hosts"] > took["butterfly"]["switch"]
 assert took["hierarchical"]["two hosts"] < 0.6 * took["ring"]["two hosts"]
@@ -748,6 +748,9 @@ table({f"{P} workers": row for P, row in chosen.items()})
 prices_so_far(lecture=5)
 
 # %% [markdown]
+# The prices are those of four workers and 1 MB; *a shard on every rank* is lecture 04's. Measured,
+# they are higher where four workers share two cores.
+#
 # ## What may be reduced?
 #
 # Not only sums: MPI and NCCL offer a maximum or a product, MPI also an operator of your own. It

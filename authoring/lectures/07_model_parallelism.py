@@ -8,8 +8,8 @@
 # - say of "same bubble" and "zero bubble" under which condition they hold
 #
 # Part 1 takes 16 minutes, part 2 takes 20; plan twice that if you try everything. Needs: 2
-# processes, no GPU. You should know what a training step is made of, from [lecture
-# 06](06_overlap_and_scaling.ipynb). Then: the
+# processes, no GPU. You should know forward and backward pass from a training loop of your own;
+# [lecture 06](06_overlap_and_scaling.ipynb) helps, and is not needed. Then: the
 # [exercises](../exercises/07_model_parallelism.ipynb), and [lecture 08](08_split_weights.ipynb),
 # which splits single layers.
 
@@ -187,7 +187,8 @@ explore(lecture_07.branches, network=knob(
 
 # %% [markdown]
 # Three messages cross the cut: the examples, what the branch makes of them, and the slope. Between
-# its forward and its backward pass rank 1 waits for two of them, and for the head.
+# its forward and its backward pass rank 1 waits for two of them, and for the head. On 1 Gbit/s
+# that takes nearly all that the second worker has saved.
 
 # %%
 claim("1.14")
@@ -247,9 +248,9 @@ explore(of_one_batch, microbatches=knob([1, 2, 4, 8, 16], label="micro-batches M
         ranks=knob([2, 4, 8], label="ranks P", start=4))  # fmt: skip
 
 # %% [markdown]
-# The more, the smaller the bubble: 75, 60, 43, 27, 16 %. On a real GPU it ends somewhere, because
-# small micro-batches use it badly, and each message has its latency. GPipe's authors found the
-# bubble negligible from $M = 4P$ on.
+# The more, the smaller the bubble: 75, 60, 43, 27, 16 % with four ranks. On a real GPU it ends
+# somewhere, because small micro-batches use it badly, and each message has its latency. GPipe's
+# authors found the bubble negligible from $M = 4P$ on.
 #
 # In the middle of the step every rank holds all $M$: the activations of the *whole batch*, however
 # finely it is cut. For that reason GPipe, as published, keeps only what each stage was given, and
@@ -356,7 +357,8 @@ timeline(half_ms, title="Four ranks, eight micro-batches, a message travels ½ m
 #
 # $$\frac{2(P-1)}{P}\, c$$
 #
-# for a message of $c$ ms, here $\frac34$ ms: the more micro-batches, the more.
+# for a message of $c$ ms, here $\frac34$ ms: the more micro-batches, the more. That is 6 of the 8
+# ms more; filling and draining cost 2.
 #
 # Then let in more! *Eager 1F1B* (Zhuang and others 2023) goes forward twice for each rank behind it
 # before it takes turns:
@@ -379,6 +381,7 @@ for P, M in ((2, 8), (4, 8), (4, 16), (8, 32)):
     assert flow("1F1B", P, M).held == [P - rank for rank in range(P)]
 more_ms = [flow("1F1B", 4, M, 0.5).ms - 3 * (M + 3) for M in (8, 16, 32)]
 assert np.allclose(np.diff(more_ms) / (8, 16), 3 / 4)
+assert more_ms == [M * 3 / 4 + 2 for M in (8, 16, 32)]
 assert flow(eager_1f1b, 4, 32).held[0] == 7
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -414,9 +417,12 @@ guess_idle
 guess_idle.compare(flow("ZB-H1").idle_ms)
 
 # %% [markdown]
-# $(P-1)(F + I - W)$: while a rank drains, it has W left to do. *ZB-V* also places two stages on
-# each rank, down and up again: rank 0 has the first stage and the last. Play it, with messages that
-# take no time: is anybody idle? (*Even steps* shows the messages.)
+# $(P-1)(F + I - W)$. Each of the $P - 1$ saves W twice: the slope goes back through a rank in I,
+# not in I + W, and a rank that waits for it while the pipeline drains has a W left to do.
+#
+# *ZB-V* also places two stages on each rank, down and up again: rank 0 has the first stage and the
+# last. Play it, with messages that take no time: is anybody idle? (Dark is F, grey I, pale W; *even
+# steps* shows the messages.)
 
 # %%
 flow("ZB-V", ranks=4, microbatches=8).player()

@@ -8,9 +8,10 @@
 # - choose between waiting for all, for some, for nobody, and for nobody who is too far ahead
 #
 # Part 1 takes 17 minutes, part 2 takes 17; plan twice that if you try everything. Needs: 5
-# processes, no GPU. You should have met momentum in [lecture 01](01_gradient_descent.ipynb) and the
-# server of [lecture 04](04_parameter_server.ipynb). Before: [lecture 08](08_split_weights.ipynb).
-# Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb), [lecture 10](10_hogwild.ipynb).
+# processes, no GPU. Momentum is from [lecture 01](01_gradient_descent.ipynb), the *server*, a rank
+# to which gradients go, from [lecture 04](04_parameter_server.ipynb). Before: [lecture
+# 08](08_split_weights.ipynb). Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb),
+# [lecture 10](10_hogwild.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports, the digits; every random time below has its seed
@@ -109,9 +110,11 @@ timeline(both, roles=SERVER, title="24 gradients, rank 1 is four times as slow")
 #
 # *Downpour SGD* (Dean and others 2012) is the parameter server without the barrier. A *replica* (a
 # worker with its copy of the model) fetches the parameters, computes a gradient on its next batch,
-# and pushes it; the server takes a step with whatever comes, as soon as it comes. The server's loop
-# (`replicas.receive` takes whoever comes first; `replicas.deal` answers with the number of the next
-# batch that nobody has, the *lot*; `comm.note` only writes down what the pictures show):
+# and pushes it; the server takes a step with whatever comes, as soon as it comes. In the server's
+# loop `kept` are the parameters, and `version` counts their updates; `replicas.receive` takes
+# whoever comes first; `replicas.deal` answers with the number of the next batch that nobody has,
+# the *lot*; `comm.note` only writes down what the pictures show. (`only`, `own` and `shards` are
+# for one replica that begins alone, and for several servers: here there is neither.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: Downpour, 3 minutes</summary>
@@ -176,17 +179,20 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
         answers=["a push returns", "a fetch of its own"])  # fmt: skip
 
 # %% [markdown]
-# **Why $P-1$, whatever the times.** Number all updates. A replica reads the parameters that its own
-# last push has made. So the staleness of update $v$ is $v - u - 1$, where $u$ is the same replica's
-# update before. Add up over one replica: everything cancels but its last number. Over all:
+# **Why $P-1$, whatever the times.** Number all updates, from 0. A replica reads the parameters that
+# its own last push has made. So the staleness of update $v$ is $v - u - 1$, where $u$ is the same
+# replica's update before, and $-1$ at its first. Add up over one replica: the $v$ and $u$ cancel
+# but for its last number and that $-1$; each update takes one off. Over all:
 #
 # $$\sum \text{staleness} = \sum_{j=1}^{P} v_j + P - T$$
 #
 # with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
-# leaves $(P-1)\,T$, less an edge. No time stands in it. A straggler's gradients are old, but they
-# are few; and while it computes, fewer push between two pushes of the others.
+# leaves $(P-1)\,T$, less an edge. No time stands in it.
 
 # %% [markdown]
+# A straggler's gradients are old, but they are few; and while it computes, fewer push between two
+# pushes of the others.
+#
 # With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
 # is in it already, so gradients are younger.
 
@@ -274,7 +280,8 @@ rank, turn = lecture_09.whose(seen, number=ages(seen).index(oldest.value))
 seconds = service_times(seen)
 took_s, seconds[rank][turn] = seconds[rank][turn], 0.5
 changed = on_bowl(RETURNED, 4, 24, pace(4, latency_s=0.05).with_service_times(seconds)).trace
-timeline({"as it was": seen, "one gradient faster": changed}, roles=SERVER)
+what = f"Rank {rank}'s gradient number {turn + 1}: {took_s:.1f} s, then 0.5 s"
+timeline({"as it was": seen, "one gradient faster": changed}, roles=SERVER, title=what)
 
 # %%
 table({
@@ -374,9 +381,10 @@ guess_edge.compare(round(100 * lecture_09.edge_of(equal) / 2))
 lecture_09.edges_chart()
 
 # %% [markdown]
-# **All equally long.** At the edge the swings neither grow nor shrink: $w_t = e^{i\theta t}$. Put
-# that in, with a delay of $P-1$: $e^{i\theta} - 1 = -\eta\lambda\, e^{-i\theta(P-1)}$. Equal
-# directions give $\theta = \pi/(2P-1)$, equal lengths
+# (Crosses are measured runs.) **All equally long.** At the edge the swings neither grow nor shrink:
+# $w_t = e^{i\theta t}$. Put that in, with a delay of $P-1$:
+# $e^{i\theta} - 1 = -\eta\lambda\, e^{-i\theta(P-1)}$. Equal directions give
+# $\theta = \pi/(2P-1)$, equal lengths
 #
 # $$\eta\lambda = 2 \sin\frac{\pi}{4P-2}$$
 #
@@ -385,7 +393,7 @@ lecture_09.edges_chart()
 # **Random times** forgive more: 0.843 for four. The mean age is the same, but a quarter of the
 # gradients are fresh, and the very old ones come out of step with each other. This edge is that of
 # the *mean* of many runs' squares. Most single runs survive a little more; beyond it, the few that
-# do not survive make the mean.
+# fail make the mean grow.
 
 # %% [markdown]
 # **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
@@ -404,9 +412,9 @@ table({
 # %% [markdown]
 # With equal times 16 replicas are no better than one, even a little worse, approaching $\pi/2$.
 # Stability is bought with the rate. (Synchronous training that adds up P gradients is in the same
-# position: 2, always.) Where the rate is at the edge, more replicas do not help. Where *noise*
-# keeps the rate far below it, as with small batches, staleness costs little, and P replicas are P
-# times as fast.
+# position: 2, always.) With random times 16 replicas go 3.1 times as far, not 16 times. So at the
+# edge more replicas help little, or not at all. Where *noise* keeps the rate far below it, as with
+# small batches, staleness costs little, and P replicas are P times as fast.
 
 # %% tags=["how-we-know"]
 # How we know: measured edges are the formula's; a simulated run is the recursion, number by number
@@ -558,7 +566,7 @@ race(runs, steps_per_epoch=per_epoch, title="Four workers, rank 1 is eight times
 # %% [markdown]
 # Switch the axis to *time*. The bound gains nothing: after two batches the fast ones wait for the
 # straggler, as ever. A bound helps against workers that are slow *now and then*, each at another
-# time. Against one that is always slow it is a barrier with a rope.
+# time. Against one that is always slow it is a barrier that begins two batches later.
 #
 # *Backup workers* (Chen and others 2016) take another way: wait for the first three of four, and
 # drop the last. No gradient is ever old, and no step waits for the straggler; its work is thrown

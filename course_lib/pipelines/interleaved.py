@@ -61,7 +61,8 @@ def interleaved(ranks: int, microbatches: int, chunks: int = 2) -> Schedule:
     for rank in range(ranks):
         forward = one_pass("F", rank, range(chunks))
         backward = one_pass("B", rank, range(chunks)[::-1])
-        # Twice as far ahead as in 1F1B: the rule of Megatron-LM.
+        # Twice as far ahead as in 1F1B, the rule of Megatron-LM: something is left to do while a
+        # message travels. If none took time, once as far would be as fast and would hold no more.
         ahead = min((chunks - 1) * at_once + 2 * (ranks - 1 - rank), len(forward))
         turns = [action for pair in zip(forward[ahead:], backward, strict=False) for action in pair]
         orders.append((*forward[:ahead], *turns, *backward[len(forward) - ahead :]))

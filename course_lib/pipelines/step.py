@@ -65,7 +65,7 @@ class Step:
             if action.kind != "I":
                 n_held = sum(stage.n_held for stage in self.stages.values())
                 self.comm.note("activations_held", n_held)
-        for message in self.going.values():
+        for message in self.going.values():  # slopes: nothing comes back that says they arrived
             message.wait()
         return self.loss
 
@@ -84,7 +84,9 @@ class Step:
 
     def _home(self, action: Action) -> int | None:
         """Return the rank that needs what an action makes; None if no other stage does."""
-        to = {"F": action.stage + 1, "W": -1}.get(action.kind, action.stage - 1)
+        if action.kind == "W":
+            return None
+        to = action.stage + 1 if action.kind == "F" else action.stage - 1
         return self.schedule.placement[to] if 0 <= to < self.schedule.n_stages else None
 
     def _given(self, action: Action) -> Array:

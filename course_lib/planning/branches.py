@@ -103,8 +103,9 @@ def branching_step(
 
     Notes
     -----
-    Cost: for two branches on two workers, four messages a step: the examples to the branch that is
-    not with the head, its outputs back, their slope there, and the classes if they are elsewhere.
+    Cost: placed by ``place_branches``, the examples once to each worker without the head, and for
+    each branch there its outputs back and their slope to it: three messages a step for two branches
+    on two workers. Classes stay where the loss is.
     """
     step = _Step(net, n_examples, {} if parameters is None else parameters)
     step.nodes.append(Node("x", n_bytes=step.size(net.input_shape)))

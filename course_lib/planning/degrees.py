@@ -182,6 +182,13 @@ def grid_step(comm: Communicator, step: SizedStep, degrees: Degrees) -> None:
         The net's sizes and the batch.
     degrees : Degrees
         The grid.
+
+    Notes
+    -----
+    Cost: for each micro-batch and each layer a ring all-gather among a stage's parts, and a ring
+    reduce-scatter back, which the first layer of the net is spared; over each cut a message each
+    way, from a part to the same part; at the end a ring all-reduce of a part among its replicas.
+    A stage exchanges for all its layers and computes them in one go: only the sum is priced.
     """
     data, tensor, pipeline, n_micro = degrees
     replica, s, part = degrees.place(comm.rank)

@@ -55,7 +55,8 @@ def execute(
     Notes
     -----
     Cost: one message for each node and each other rank that uses its result, of its size; its tag
-    is the node's name. A barrier.
+    is the node's name. A barrier. What a worker has computed or received it holds to the end: no
+    result is let go when its last user is done.
 
     Invariant: who waits, waits for a node with a smaller number than its own, in one order of all
     nodes. Of all that wait, the one with the smallest number waits for a node that is being

@@ -84,8 +84,9 @@ def hybrid_bytes(step: SizedStep, replicas: int, splits: int) -> dict[str, float
     Returns
     -------
     dict of str to float
-        Bytes of "gradients" and of "activations", with their slopes, as ``hybrid_step`` sends them.
-        One split is data parallelism. The outputs of the last layer are not counted.
+        Bytes of "gradients" and of "activations", with their slopes, as ``hybrid_step`` sends them
+        where the net begins with other layers; where it does not, the slope of the examples is
+        counted and not sent. One split is data parallelism. The last outputs are not counted.
     """
     apart, split = step.layers[: step.split_at], step.layers[step.split_at :]
     gradients = ring_bytes(replicas * splits, step.parameter_bytes(apart))

@@ -35,7 +35,8 @@ def sharded_data_parallel(
     Cost of one step: that of the two collectives; on rings 2(P-1) rounds and 2(P-1)/P n bytes each
     way, for n = the bytes of the parameters. Before the first step: one all-gather more. A plan
     that clips adds an all-reduce of one number. Numbers held, for Q parameters and K of state for
-    each, noted as ``"numbers_held"``: 2Q + K Q/P, where the shard that is stepped counts as state.
+    each, noted as ``"numbers_held"``: 2Q + K Q/P, where the shard that is stepped counts as state;
+    the peak is higher, as the last step's gradient is still there while the next one is made.
 
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 

@@ -36,8 +36,8 @@ def sharded_gradients(
     layer and 2(P-1)/P n bytes each way, for n = the bytes of the parameters. Before the first one:
     the all-gathers once more.
 
-    Numbers held by a rank, for Q parameters and K of state for each: Q + Q/P + K Q/P, and for a
-    moment the gradient of a layer; noted as ``"numbers_held"``. The shard that is stepped is state.
+    Numbers held, for Q parameters and K of state for each, where the stepped shard is state: Q +
+    Q/P + K Q/P, noted as ``"numbers_held"``; and for a moment the gradient of a layer and its sum.
 
     Invariant: at the start of every step all ranks hold the same parameters, bit for bit.
 

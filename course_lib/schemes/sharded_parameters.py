@@ -36,10 +36,10 @@ def sharded_parameters(
     -----
     Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
     rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's.
-    Numbers held by a rank, for Q parameters and K of state for each: (2 + K) Q/P, and for a moment
-    a layer's parameters and gradient; noted as ``"numbers_held"``.
-
-    Invariant: between two layers a rank holds its shard alone; ``join_shards`` makes the whole.
+    Numbers held, for Q parameters and K of state for each: (2 + K) Q/P, noted as ``"numbers_held"``
+    (no copy of the shard: K is one less than in stages 1 and 2); beside it a layer's for a moment.
+    Invariant: between two layers a rank holds its shard alone; but a ``TorchLayer``'s graph keeps
+    the parameters it was given until it has gone back. ``join_shards`` makes the whole.
 
     References
     ----------
@@ -81,7 +81,8 @@ def sharded_parameters(
     return Training(w_shard, losses)
 
 
-# A layer's parameters are there while one of these functions runs.
+# What is gathered has no name in the loop above, so that it is let go when one of these returns.
+# ``saved`` does not hold it where a layer's mathematics are ours; a graph of torch's does.
 
 
 def _forward(comm: Communicator, part: ChainLayer, w: Array, x: Array) -> tuple[Array, Array]:

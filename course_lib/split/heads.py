@@ -72,7 +72,7 @@ class HalfBlock:
         of_norm, inside, bias = self._unpack(w)
         normed, before = self._norm.forward(of_norm, x)
         y_partial, within = self._mine.forward(inside, normed)
-        y = self._allreduce(self._comm, y_partial)
+        y = self._allreduce(self._comm, y_partial)  # its own: y_partial is the graph's
         y += bias  # once, after the sum
         y += x
         return y, _Saved(of_norm, inside, before, within)

@@ -1,4 +1,16 @@
-"""A convolution split by the rows of the image: every rank has some rows, and a halo of two."""
+"""A convolution split by the rows of the image: every rank has some rows, and sees a halo.
+
+What rank 1 of 3 computes with, for a kernel of 3 x 3, whose halo is one row on each side:
+
+```
+  rank 0   . . . . . .
+           h h h h h h   rank 0's last row, sent down: rank 1's halo above
+  rank 1   x x x x x x   own; sent up, it is rank 0's halo below
+           x x x x x x   own; sent down, it is rank 2's halo above
+  rank 2   h h h h h h   rank 2's first row, sent up: rank 1's halo below
+           . . . . . .
+```
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -106,8 +118,9 @@ class ImageRows:
     def _swap(self, up: Array, down: Array) -> tuple[Array | None, Array | None]:
         """Give one array to the rank above, one to the rank below; return what they give."""
         above, below = self._comm.rank - 1, self._comm.rank + 1
-        from_below = self._pass(up, dst=above, src=below)
-        return self._pass(down, dst=below, src=above), from_below
+        from_below = self._pass(up, dst=above, src=below)  # everybody upwards first, then down
+        from_above = self._pass(down, dst=below, src=above)
+        return from_above, from_below
 
     def _pass(self, array: Array, dst: int, src: int) -> Array | None:
         array, ranks = np.ascontiguousarray(array), range(self._comm.size)

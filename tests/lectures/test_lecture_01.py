@@ -81,6 +81,15 @@ def test_the_noise_scale_is_spread_over_squared_length():
     assert found == {2: pytest.approx(expected, rel=1e-4)}
 
 
+def test_beside_the_saddle_at_zero_the_loss_stands_still_and_then_falls():
+    usual = lecture_01.off_a_plateau(MODEL, DATA, Plan(0.5, 16, epochs=50), 1.0, 1.5)
+    beside = lecture_01.off_a_plateau(MODEL, DATA, Plan(0.5, 16, epochs=50), 0.03, 1.5)
+    assert max(usual[-1][1], beside[-1][1]) < 1.5
+    assert len(beside) > 1.5 * len(usual)
+    (_, first), (_, later) = beside[0], beside[len(beside) // 4]
+    assert abs(first - later) < 0.1 * (first - beside[-1][1])
+
+
 def test_the_bottom_of_the_u_is_where_the_formula_says():
     step = lecture_01.StepTime(fixed_s=200e-6, example_s=2e-6)
     sizes = np.arange(1, 400)

@@ -11,6 +11,7 @@ from course_lib.schemes import data_parallel, downpour, hogwild, parameter_avera
 from course_lib.training import Plan
 from course_lib.viz import chart, landscape, race
 from course_lib.viz.animation.landscape import walks_of
+from course_lib.viz.charts.chart_still import chart_still
 from course_lib.viz.colours import SOFT_GREY, curve_looks
 
 X = np.linspace(-1, 1, 32)[:, None]
@@ -174,3 +175,20 @@ def test_both_say_what_they_are_and_have_a_still():
     assert repr(pictures[1]) == "Landscape(it (1 dot))"
     for picture in pictures:
         assert picture.still().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("places", [(1.2e5, 2.6e5), (2.6e5, 3.2e5), (2e3, 3e3)])
+def test_names_of_points_on_one_height_are_not_written_over_each_other(places):
+    names = dict(zip(("n* by lecture 00", "n* by the fit"), places, strict=True))
+    marked = chart(
+        {"ring": [(1e3, 0.5), (2e6, 2.0)]}, x_log=True,
+        points={name: (x, 1.0) for name, x in names.items()},
+    )  # fmt: skip
+    figure = chart_still(marked.chart)
+    figure.canvas.draw()
+    first, second = (
+        text.get_window_extent() for text in figure.axes[0].texts if text.get_text() in names
+    )
+    assert not first.overlaps(second)
+    assert first.x0 < second.x1
+    assert second.x0 < first.x1, "side by side they would be apart anyway"

@@ -30,6 +30,8 @@ class AllReduceRing(AllReduce):
         "sendrecv(chunk, dst=right, src=left)"
     )
     price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-rounds": "ranks wait for their turn, one after the other: use sendrecv, or let "
+        "every second rank send first and the others receive first",
         "too-many-bytes": "send one chunk in each step, not the whole array; chunks may differ in "
         "length, and none is padded",
         "too-many-messages": "each half takes P - 1 steps: range(comm.size - 1)",

@@ -119,6 +119,8 @@ class PredictCrossover(PredictTask):
                 ("bits", "bandwidth is in bytes per second already", right * 8),
                 ("inverse", "this is upside down: more latency helps the butterfly, more bandwidth "
                  "too", right * (beta / alpha) ** 2),
+                ("bandwidth-as-beta", "beta is 1 / bandwidth, the seconds a byte takes; here the "
+                 "bandwidth stands in its place", right * beta**2),
                 ("four-only", "8 alpha / beta is right for 4 workers: let P into the formula",
                  8 * alpha / beta),
             ],

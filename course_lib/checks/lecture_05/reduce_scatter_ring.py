@@ -34,6 +34,8 @@ class ReduceScatterRing(Task):
         "too-many-rounds": "only one message is on its way at a time, where every rank waits for "
         "its left neighbour before it sends: let all send at once, with sendrecv",
         "too-many-messages": "P - 1 steps are enough: range(comm.size - 1)",
+        "too-many-rounds": "ranks wait for their turn, one after the other: use sendrecv, or let "
+        "every second rank send first and the others receive first",
         "too-many-bytes": "in each step, send one chunk to the right, not the whole array",
     }
 

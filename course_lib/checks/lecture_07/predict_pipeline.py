@@ -39,7 +39,6 @@ class PredictPipeline(PredictTask):
         """Know the usual mistakes."""
         P, M, forward, backward, message = numbers
         both = forward + backward
-        right = (M + P - 1) * both
         return {
             "step_ms": [
                 ("one-by-one", "that is one rank after the other; in a pipeline rank 1 computes "
@@ -65,18 +64,28 @@ class PredictPipeline(PredictTask):
                  "drained: P - 1 passes forward and back in all", (P - 1) * forward),
                 ("one-too-many", "with one rank nobody is idle", P * both),
             ],
-            "gpipe_with_messages_ms": [
-                ("free-messages", "messages take time on the way down and on the way back", right),
-                ("one-way", "slopes travel, too: P - 1 messages back", right + (P - 1) * message),
-                ("every-message", "in GPipe only the first micro-batch's way down and the last "
-                 "one's way back are waited for; the others travel while ranks compute",
-                 right + 2 * M * (P - 1) * message),
-                ("one-too-many", "P ranks have P - 1 cuts between them", right + 2 * P * message),
-                ("one-message", "a message over each of the P - 1 cuts, there and back",
-                 right + 2 * message),
-            ],
+            **_of_messages(P, M, both, message),
             **_of_what_is_held(P, M),
         }  # fmt: skip
+
+
+def _of_messages(P: int, M: int, both: int, message: int) -> Mapping[str, Sequence[Alternative]]:
+    right = (M + P - 1) * both
+    return {
+        "gpipe_with_messages_ms": [
+            ("free-messages", "messages take time on the way down and on the way back", right),
+            ("one-way", "slopes travel, too: P - 1 messages back", right + (P - 1) * message),
+            ("every-message", "in GPipe only the first micro-batch's way down and the last "
+             "one's way back are waited for; the others travel while ranks compute",
+             right + 2 * M * (P - 1) * message),
+            ("every-pass", "a message travels while its sender computes on: it does not make "
+             "every pass longer. Only the first one's way down and the last one's way back are "
+             "waited for", (M + P - 1) * (both + 2 * message)),
+            ("one-too-many", "P ranks have P - 1 cuts between them", right + 2 * P * message),
+            ("one-message", "a message over each of the P - 1 cuts, there and back",
+             right + 2 * message),
+        ],
+    }  # fmt: skip
 
 
 def _of_what_is_held(P: int, M: int) -> Mapping[str, Sequence[Alternative]]:

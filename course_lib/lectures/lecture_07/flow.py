@@ -99,7 +99,7 @@ class Flow:
         jumps = any(abs(m.src - m.dst) != 1 for m in self.trace.messages)
         return player(
             self.trace, "ring" if jumps else "line", contributions=self.contributions,
-            title=str(self), moments=2 if jumps else 4,
+            title=str(self), moments=3 if jumps else 4,
         )  # fmt: skip
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from course_lib.trace.contributions import Contributions
     from course_lib.trace.trace import Trace
 
-__all__ = ["check_size", "make_scene"]
+__all__ = ["check_stage", "make_scene"]
 
 _MOST_RANKS = 128
 _TICK_DIGITS = 7
@@ -183,8 +183,11 @@ def _printable(tag: int | str | None) -> int | str | None:
     return tag
 
 
-def check_size(size: int) -> None:
-    """Refuse more ranks than a stage has room for."""
+def check_stage(trace: "Trace") -> None:
+    """Refuse what is no trace, and more ranks than a stage has room for."""
+    if not hasattr(trace, "messages"):
+        raise TypeError(f"trace must be a Trace, got {type(trace).__name__}")
+    size = trace.size
     if size > _MOST_RANKS:
         raise ValueError(
             f"trace must have at most {_MOST_RANKS} ranks to be put on a stage, got {size:,}; "

@@ -8,6 +8,7 @@ from course_lib.viz.stills.parts import INK, LINE, Still
 __all__ = ["chart_still"]
 
 _WIDTH = 6.3  # inches
+_LETTER, _ROW = 0.012, 0.03  # how wide a letter of a name is, how high a name, in parts of the axes
 
 
 def chart_still(chart: dict[str, Any], title: str = "") -> Still:
@@ -81,13 +82,26 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
     axes.set_yscale("log" if chart["y_log"] else "linear")
     axes.set_xlim(*chart["x_range"])
     axes.set_ylim(*chart["y_range"])
-    for name, x, y in chart.get("points", []):
-        axes.plot([x], [y], "+", color=INK)
-        label = axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8)
-        if axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[0] > 0.7:
-            label.set(ha="right", position=(-5, 4))
+    _mark_points(axes, chart.get("points", []))
     if "x_ticks" in chart:
         axes.set_xticks(chart["x_ticks"], [f"{at:g}" for at in chart["x_ticks"]])
         axes.minorticks_off()
     axes.grid(color=LINE, linewidth=0.5)
     axes.legend(fontsize=8, frameon=False)
+
+
+def _mark_points(axes: Any, points: list[Any]) -> None:
+    """Write the name beside each point; below it, where the one before would be written over."""
+    start, end, height = 0.0, 0.0, -1.0  # of the name before, in parts of the axes
+    for name, x, y in points:
+        axes.plot([x], [y], "+", color=INK)
+        right, up = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))
+        turns = right > 0.7
+        left = right - _LETTER * len(name) if turns else right
+        is_over = left < end and start < left + _LETTER * len(name) and abs(up - height) < _ROW
+        where = (-5 if turns else 5), (-11 if is_over else 4)
+        axes.annotate(
+            name, (x, y), xytext=where, textcoords="offset points", fontsize=8,
+            ha="right" if turns else "left",
+        )  # fmt: skip
+        start, end, height = left, left + _LETTER * len(name), (-1.0 if is_over else up)

@@ -182,7 +182,8 @@ function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
     fill?.(cells);
     if (mark) {
       mark.textContent = scene.sayings[said]?.[0] ?? "";
-      const short = mark.textContent.length < 4; // a number is the story itself
+      const short = mark.textContent.length < 4; // a number is the story itself; outside, where no message passes
+      mark.setAttribute("x", short ? (spot.x > svg.viewBox.baseVal.width / 2 + 1 ? 0.36 : -0.36) * w : 0);
       mark.setAttribute("font-size", (short ? 17 : 12) * k);
       mark.setAttribute("y", h / 2 + (short ? 7 : 8) * k);
     }
