@@ -31,8 +31,6 @@ class ReduceScatterRing(Task):
         "sendrecv(chunk, dst=right, src=left)"
     )
     price_hints: ClassVar[Mapping[str, str]] = {
-        "too-many-rounds": "only one message is on its way at a time, where every rank waits for "
-        "its left neighbour before it sends: let all send at once, with sendrecv",
         "too-many-messages": "P - 1 steps are enough: range(comm.size - 1)",
         "too-many-rounds": "ranks wait for their turn, one after the other: use sendrecv, or let "
         "every second rank send first and the others receive first",
