@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_stage", "make_scene"]
 
-_MOST_RANKS = 128
-_TICK_DIGITS = 7
+_MOST_RANKS, _TICK_DIGITS = 128, 7
 _LEAST_S = 1e-300  # a tick of a shorter run would be 0
 _FILLS = {"backward": 1, "input gradient": 2, "weight gradient": 3, "all-reduce": 4}
 _COLOUR_OF = {"gradient": 0, "temp": 0, "slope": 0, "parameters": 1, "model": 1}
@@ -139,8 +138,11 @@ def _stand(
     if len(places):
         if layout is not None:
             raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
-        framed = check_hosts(hosts, trace.size) if hosts else []
-        return "grid", given_places(places, trace.size), framed
+        return (
+            "grid",
+            given_places(places, trace.size),
+            [*(hosts and check_hosts(hosts, trace.size))],
+        )
     if layout is None and columns is not None:
         layout = "grid"
     if layout is None and hosts:
