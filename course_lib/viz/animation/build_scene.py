@@ -138,11 +138,8 @@ def _stand(
     if len(places):
         if layout is not None:
             raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
-        return (
-            "grid",
-            given_places(places, trace.size),
-            [*(hosts and check_hosts(hosts, trace.size))],
-        )
+        framed = check_hosts(hosts, trace.size) if hosts else []
+        return "grid", given_places(places, trace.size), framed
     if layout is None and columns is not None:
         layout = "grid"
     if layout is None and hosts:
