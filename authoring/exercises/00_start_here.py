@@ -339,7 +339,7 @@ for n_bytes in (8, 1_000_000):
 # own and sends the sum to everybody else. All arrays are float64.
 #
 # **Spec:** what the trace of a run says, for any number of workers and numbers. First write it down
-# on paper for 3 workers; the check runs the program.
+# on paper for 3 workers; the check runs the program. **Budget:** arithmetic, without `run`.
 
 
 # %% tags=["exercise"] name="predict-gather"

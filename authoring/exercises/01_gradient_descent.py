@@ -118,7 +118,9 @@ print(f"loss {run(hundred_steps, workers=1, time_limit_s=20).values[0]:.1f}")
 #
 # **Spec:** the numbers 0 to `n_examples - 1` in random order, cut into arrays of `batch_size`; the
 # last array has those that are left. All orders are equally likely, and a second call with the same
-# generator gives another one.
+# generator gives another one. (The check counts over many epochs: which examples meet in a batch,
+# how many keep their place, how many are followed by a larger number, and from which quarter of the
+# table into which they come. What differs from a fair shuffle by no more than luck, it accepts.)
 # **Budget:** no messages; without `course_lib.data`.
 
 
@@ -301,7 +303,8 @@ run(one_epoch, workers=4, time_limit_s=20).values
 # $B = \sigma^2 / |G|^2$: the *noise scale*.
 #
 # **Spec:** `((g - G) ** 2).sum(axis=1).mean() / (G @ G)`, in words: mean squared distance over
-# squared length. **Budget:** no messages; without `course_lib.models.landscape`.
+# squared length. **Budget:** no messages; without `course_lib.models.landscape`; `gradients` stay
+# as they are.
 
 
 # %% tags=["exercise"] name="noise-scale"
@@ -488,10 +491,10 @@ for rate, needed in zip(rates, np.median(steps, axis=2).T, strict=True):
 # In her table are the steps until the loss was reached: for each size and rate three seeds, and
 # `inf` where it was not reached. A step takes `step_us`, and `example_us` for each of its examples.
 #
-# **Spec:** of a size and a rate, the *median* over the seeds counts; of a size, the rate with the
-# fewest steps. The best size is the one with the shortest time. If its rate is the first or the
-# last of `rates`, a better one may lie beyond, and the comparison is not finished. **Budget:** no
-# messages.
+# **Spec:** of a size and a rate, the *median* over the seeds counts (of an even number of seeds,
+# the mean of the two in the middle); of a size, the rate with the fewest steps. The best size is
+# the one with the shortest time. If its rate is the first or the last of `rates`, a better one may
+# lie beyond, and the comparison is not finished. **Budget:** no messages.
 
 
 # %% tags=["exercise"] name="tuned-batch"

@@ -345,8 +345,9 @@ run(
 # sum; your `combine` does the rest.
 #
 # **Spec:** from `w = 0`, `steps` times `w = w - learning_rate * (gradient sum of all rows) /
-# n_rows`. **Budget:** 2(P − 1) messages of d + 1 float64 numbers a step; of four ranks none uses
-# more than half of the rows. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`. Without
+# n_rows`; all steps, also when `w` hardly changes any more. **Budget:** 2(P − 1) messages of d + 1
+# float64 numbers a step; each rank sums over rows of its own, of four ranks none over more than
+# half of them. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`. Without
 # `course_lib.schemes.map_reduce` and `course_lib.collectives`; your functions from above,
 # `LinearRegression` and `split_evenly` are welcome.
 
@@ -428,7 +429,8 @@ print("equal to one process:", all(np.abs(w - serial).max() < 1e-9 for w in trai
 # minutes.*
 #
 # **Spec:** what the trace of `map_reduce` says: `d` features and an intercept, float64, rank 0
-# combines. The check runs the library's version for numbers that you have not seen.
+# combines. The check runs the library's version for numbers that you have not seen. **Budget:**
+# arithmetic, without `run`.
 
 
 # %% tags=["exercise"] name="predict-map-reduce"

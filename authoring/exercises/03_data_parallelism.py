@@ -39,9 +39,9 @@ X, y = digits.X_train, digits.y_train
 # Each rank knows the mean gradient over its own examples, and how many they are. A rank without
 # examples has zeros.
 #
-# **Spec:** `sum(n_examples * grad) / sum(n_examples)`, both sums over the ranks. **Budget:** two
-# all-reduces, one as long as `grad` and one of a single number. `allreduce_ring(comm, array)`
-# returns the sum over the ranks as a new array.
+# **Spec:** `sum(n_examples * grad) / sum(n_examples)`, both sums over the ranks. **Budget:** at
+# most two all-reduces, one as long as `grad` and one of a single number.
+# `allreduce_ring(comm, array)` returns the sum over the ranks as a new array.
 
 
 # %% tags=["exercise"] name="weighted-mean"
@@ -318,7 +318,7 @@ for wrong in ({}, {"own_start": True}, {"own_order": True}, {"alone": True}):
 # %% [markdown]
 # Write the function that finds it. The log has, for every step and rank, the parameters *before*
 # the step (and once more after the last), and the numbers of the examples that the rank took. Where
-# nothing is wrong, an epoch takes no example twice.
+# nothing is wrong, an epoch takes no example twice; it may leave some out. No number is NaN.
 #
 # **Spec:** `"no broadcast"` if the ranks differ before the first step; else `"no all-reduce"` if
 # they differ later; else `"other shuffles"` if some example was taken twice; else `"fine"`. One
@@ -501,8 +501,8 @@ for wrong in ("fine", "no broadcast", "no all-reduce", "sum for mean", "divided 
 # **Spec:** `"no broadcast"` if the ranks differ before the first step; else `"no all-reduce"` if
 # they differ later, in any bit. Else `"fine"` if the curve is one machine's, to a relative 1e-9:
 # ranks add in another order. Else `"sum for mean"` if the first step changes the loss by more than
-# one machine's first step does, up or down, and `"divided twice"` if by less. **Budget:** no
-# messages.
+# one machine's first step does, up or down, and `"divided twice"` if by less. No loss is NaN.
+# **Budget:** no messages.
 
 
 # %% tags=["exercise"] name="diagnose-curve"

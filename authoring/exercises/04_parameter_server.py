@@ -311,7 +311,8 @@ early_answers(run(impatient_server, 3, workers=4, time_limit_s=20).trace)
 # 15 minutes.*
 #
 # Layers stay whole. The greedy rule: the largest layer first, each to the shard that has least so
-# far. Any rule whose fullest shard is no fuller than the greedy one's is accepted.
+# far. Any rule whose fullest shard is no fuller than the greedy one's is accepted, if it is done
+# with 30 layers in a second: there are too many divisions to try them all.
 #
 # **Spec:** the number of the shard of each layer, in the order of `sizes`. **Budget:** no messages.
 
@@ -385,8 +386,8 @@ for n_shards in (2, 4, 10):
 #
 # A message takes the latency and n bytes over the bandwidth. Two chains run through a step. One
 # computes: the first fetch, the gradient, then P pushes one after the other (each waits for its
-# receive: a latency each). The other is the NIC: P parameters out, without a pause, then P pushes,
-# again with a latency each. The longer one counts. Then the server updates.
+# receive: a latency each). The other is the NIC: P times the parameters out, without pause or
+# latency, then P pushes with a latency each. The longer one counts. Then the server updates.
 #
 # **Spec:** the seconds from one fetch to the next; and the part of them in which a worker computes.
 # The check measures on networks that you have not seen.

@@ -9,8 +9,8 @@
 #
 # Five tasks, about an hour and a quarter. Tasks 3 and 5 are arithmetic.
 #
-# Before: [lecture 11](../notebooks/11_sync_or_async.ipynb). Then: lecture 12, which is not written
-# yet.
+# Before: [lecture 11](../notebooks/11_sync_or_async.ipynb). Then: [lecture
+# 13](../notebooks/13_graphs_and_planners.ipynb); lecture 12 is not written yet.
 
 # %%
 import numpy as np
@@ -459,6 +459,7 @@ table({
 # %% [markdown]
 # ## What comes next
 #
-# Lecture 12 is not written yet. Before: [lecture 11](../notebooks/11_sync_or_async.ipynb). Which
-# tasks you have solved, here and in the other sets, `checks.progress()` shows in a new cell, and
-# `python -m course_lib progress` in a terminal.
+# [Lecture 13](../notebooks/13_graphs_and_planners.ipynb); lecture 12 is not written yet. Before:
+# [lecture 11](../notebooks/11_sync_or_async.ipynb). Which tasks you have solved, here and in the
+# other sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a
+# terminal.

@@ -270,10 +270,10 @@ for network in (free, ethernet, networks.ethernet_1g):
     assert ratio > 0.999
 
 # %% [markdown]
-# **Verdict on 1.8: imprecise.** Data parallelism is faster than one worker. But with as many trials
-# as workers or more, whole trials side by side are never slower: equal where communication is free,
-# ahead everywhere else. Sharing a trial pays when trials are fewer than workers (the planted fault:
-# two trials). Random search itself: Bergstra and Bengio 2012.
+# **Verdict on 1.8: imprecise.** Data parallelism is faster than one worker. But where trials
+# are a multiple of the workers, whole trials side by side are never slower: equal where
+# communication is free, ahead everywhere else. Sharing a trial pays where some workers would have
+# none (the planted fault: two trials). Random search itself: Bergstra and Bengio 2012.
 
 # %% [markdown]
 # ## 1.9

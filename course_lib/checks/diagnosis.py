@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation
-from course_lib.checks.slips import slip, who_waits
+from course_lib.checks.slips import slip, who_left, who_waits
 from course_lib.checks.task import Case, Hint, Task, listed
 
 __all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault"]
@@ -189,8 +189,9 @@ def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
     if mishap.kind == "PeerFinishedError":
         return Hint(
             "peer-finished",
-            "one rank waits for a message that nobody sends any more: count, for each pair of "
-            "ranks, the sends and the receives",
+            "one rank waits for a message that nobody sends any more: "
+            + who_left(mishap.text)
+            + "count, for each pair of ranks, the sends and the receives",
         )
     if mishap.kind == "MessageMismatchError":
         return Hint("mismatch", "sender and receiver do not agree on what this message is")

@@ -6,6 +6,7 @@ notebook as a mailbox, an argument that is never used. The source tells of them.
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,6 +26,10 @@ _THREADS = {"threading", "Thread", "ThreadPoolExecutor", "multiprocessing", "Pro
 _FILLS = {"append", "extend", "insert", "update", "setdefault", "put", "add"}
 _RETURNS = ("allreduce", "reduce_scatter", "broadcast", "combine", "allgather", "gradient")
 _KEEPS = {"recv", "sendrecv", "recv_any"}
+_SPEAKS_NOT = {"print", "send", "sort", "append", "extend", "reverse", "shuffle", "update"}
+"""What returns None, whatever it does."""
+_FLATTENS = {"insert", "append", "delete"}
+_SIGN_BEHIND = re.compile(r"\w *=([+-]) ")
 _LONGEST = 60
 
 
@@ -42,6 +47,14 @@ class _Habits:
         Statements that compute something, or receive something, which nobody keeps.
     prints, returns : bool
         Whether it prints, and whether it returns a value anywhere.
+    returned : str
+        What it returns although that is always None, ``print(...)``; empty for nothing.
+    flattens : str
+        What it calls of NumPy's that makes a table flat where no axis is named.
+    sign_behind : str
+        ``=+`` or ``=-``, where the sign belongs before the equals sign.
+    bar : bool
+        Whether ``|`` or ``&`` stands beside a comparison without brackets.
     """
 
     takes: frozenset[str]
@@ -52,6 +65,10 @@ class _Habits:
     received: tuple[str, ...]
     prints: bool
     returns: bool
+    returned: str
+    flattens: str
+    sign_behind: str
+    bar: bool
 
 
 def explained(task: Task, fault: Diagnosis, fn: Callable[..., Any]) -> Diagnosis:
@@ -102,6 +119,8 @@ def _hint(task: Task, fault: Diagnosis, habits: _Habits) -> Hint | None:
         text = habits.received[0]
         return Hint("result-dropped", f"nobody keeps what arrives here: {text}. Give it a name, or "
                     "return it")  # fmt: skip
+    if (slip := _slip_of_the_pen(fault, habits, general)) is not None:
+        return slip
     unread = [name for name in _names(task) if name in habits.takes - habits.reads]
     if fault.hint.id == "returns-none":
         return None
@@ -113,6 +132,22 @@ def _hint(task: Task, fault: Diagnosis, habits: _Habits) -> Hint | None:
     return None
 
 
+def _slip_of_the_pen(fault: Diagnosis, habits: _Habits, general: bool) -> Hint | None:
+    if fault.hint.id == "returns-none" and habits.returned:
+        return Hint("returned-nothing", f"{habits.returned} gives None, and that is returned: do "
+                    "it in one line, and return the value in the next")  # fmt: skip
+    if habits.flattens and (general or fault.hint.id in ("matrix-product", "shape")):
+        return Hint("flattened", f"np.{habits.flattens} without axis makes a table flat: axis=1 "
+                    "is for a column, axis=0 for a row")  # fmt: skip
+    if habits.sign_behind and (general or fault.hint.id == "too-slow"):
+        sign = habits.sign_behind[1]
+        return Hint("sign-behind", f"{habits.sign_behind} sets a name to {sign} what follows; the "
+                    f"sign comes first: w {sign}= step")  # fmt: skip
+    if habits.bar and general:
+        return Hint("bar", "| and & bind more tightly than ==: write or, and")
+    return None
+
+
 def _names(task: Task) -> tuple[str, ...]:
     return getattr(task, "questions", ()) or task.takes
 
@@ -120,7 +155,8 @@ def _names(task: Task) -> tuple[str, ...]:
 def _habits(fn: Callable[..., Any], may_start: bool) -> _Habits | None:
     """Read a function; None where its text cannot be had."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
+        source = textwrap.dedent(inspect.getsource(fn))
+        tree = ast.parse(source)
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
     function = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)
@@ -141,7 +177,35 @@ def _habits(fn: Callable[..., Any], may_start: bool) -> _Habits | None:
         tuple(_short(value) for value in statements if _is_received(value)),
         any(node.id == "print" for node in names),
         any(isinstance(node, ast.Return) and node.value is not None for node in nodes),
+        next((_short(node.value) for node in nodes
+              if isinstance(node, ast.Return) and node.value and _is_silent(node.value)), ""),
+        next((_called(node) for node in nodes
+              if isinstance(node, ast.Call) and _is_flattening(node)), ""),
+        "=" + found[1] if (found := _SIGN_BEHIND.search(source)) else "",
+        any(map(_has_bar, nodes)),
     )  # fmt: skip
+
+
+def _is_silent(value: ast.AST) -> bool:
+    """Tell a call of what returns None, whatever it does."""
+    return isinstance(value, ast.Call) and _called(value) in _SPEAKS_NOT
+
+
+def _is_flattening(node: ast.Call) -> bool:
+    return (
+        isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) in ("np", "numpy")
+        and node.func.attr in _FLATTENS
+        and len(node.args) < (4 if node.func.attr == "insert" else 3)
+        and all(word.arg != "axis" for word in node.keywords)
+    )
+
+
+def _has_bar(node: ast.AST) -> bool:
+    return isinstance(node, ast.Compare) and any(
+        isinstance(side, ast.BinOp) and isinstance(side.op, ast.BitOr | ast.BitAnd)
+        for side in node.comparators
+    )
 
 
 def _filled(nodes: list[ast.AST]) -> Iterator[str]:

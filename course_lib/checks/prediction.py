@@ -98,6 +98,11 @@ class PredictTask(LocalTask):
             for hint_id, text, number in alternatives:
                 if is_number(given, number):
                     return Hint(hint_id, text)
+            if given in [round(exact, n) for n in range(1, 10)]:
+                return Hint("rounded", f"this is {name} rounded: the exact number is asked for")
+            if isinstance(exact, float) and 0 < abs(given - exact) <= 0.03 * abs(exact):
+                return Hint("nearly", f"{name} is nearly right: was something rounded on the way, "
+                            "or one small part left out, or counted twice?")  # fmt: skip
             return Hint("other-number", self.other_number.format(name=name))
         return Hint("wrong-names", "the names of the numbers are those of the docstring, no others")
 

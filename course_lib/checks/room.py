@@ -90,6 +90,7 @@ def sit(
     bool
         Whether a case that seems wrong was the reason to stop.
     """
+    _leave_group()
     sys.addaudithook(_refuse_forks)
     # What a thread of the function's dies of is not the fault that is told.
     threading.excepthook = lambda _: None
@@ -125,6 +126,16 @@ def _seems_wrong(task: Task, case: Case, seen: Observation) -> bool:
     with contextlib.suppress(Exception):
         return judge(task, case, seen) is not None
     return False
+
+
+def _leave_group() -> None:
+    """Leave the notebook's group: a signal that the function sends its own meets nobody else.
+
+    Ctrl-C does not come here either way: the notebook hears it, and ends this process.
+    """
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # where it has a group of its own already
+            os.setsid()
 
 
 def _turn_away_programs() -> None:

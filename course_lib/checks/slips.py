@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from course_lib.checks.task import Case, Hint, Task
 
-__all__ = ["slip", "who_waits"]
+__all__ = ["slip", "who_left", "who_waits"]
 
 _NUMBERS = "comm.rank and comm.size are numbers, not functions: leave out the brackets"
 _ARGUMENTS = {
@@ -69,7 +69,22 @@ def who_waits(text: str) -> str:
         return "all of them wait in recv, and nobody has sent: "
     if verbs == {"send"}:
         return "all of them wait in send, and nobody receives: "
+    if verbs == {"sendrecv"} and "an unread message" in text:
+        return (
+            "each of them waits for a rank that sends to another one: src is where it comes from; "
+        )
     return ""
+
+
+def who_left(text: str) -> str:
+    """Say of a rank that has returned too early what to look for in the function."""
+    found = re.search(r"rank (\d+) waits .*but rank (\d+) has already returned", text, re.DOTALL)
+    if found is None:
+        return ""
+    return (
+        f"go through the function as rank {found[2]}: which if, return or end of a range leaves "
+        f"out what rank {found[1]} waits for? Or "
+    )
 
 
 def _attribute(it: _Failure) -> Hint | None:
@@ -79,6 +94,9 @@ def _attribute(it: _Failure) -> Hint | None:
     kind, name = found.groups()
     if kind == "NoneType":
         return _none(it)
+    if kind == "tuple":
+        return Hint("tuple", f"a tuple cannot be changed, so it has no {name}: make a list of it, "
+                    "list(...), or use reversed(...) and sorted(...)")  # fmt: skip
     if not kind.endswith("Communicator"):
         return None
     for right in ("rank", "size"):
@@ -113,17 +131,35 @@ def _call(it: _Failure) -> Hint | None:
     if re.search(r"\b(dst|src) must be", it.about):
         return Hint("verb-arguments", "the array comes first, then the rank, a whole number: "
                     "comm.send(array, dst), comm.recv(src)")  # fmt: skip
+    if "must be the communicator" in it.about:
+        return Hint("comm-first", "comm comes first, then the array: allreduce_ring(comm, array)")
+    if "is not iterable" in it.about or "cannot unpack non-iterable" in it.about:
+        return _no_list(it.about)
     if "fn must be a function" in it.about or "is called as" in it.about:
         return Hint("start-arguments", "comm.start(allreduce, gradient): the function without "
                     "calling it, then its arguments; comm is handed over for you")  # fmt: skip
     return _none(it)
 
 
+def _no_list(about: str) -> Hint | None:
+    if "slice" in about:
+        return Hint("slice", "split_evenly gives slices: array[part] takes one, part.start and "
+                    "part.stop are its ends")  # fmt: skip
+    if "'int'" in about:
+        return Hint("no-list", "a number is no list: range(n) has the numbers 0 to n - 1, "
+                    "range(1, n) those from 1 on")  # fmt: skip
+    if "'method'" in about or "'function'" in about:
+        return Hint("not-called", "a function stands where a list should: call it, with brackets "
+                    "behind its name")  # fmt: skip
+    return None
+
+
 def _none(it: _Failure) -> Hint | None:
     if "NoneType" not in it.about:
         return None
     return Hint("none-value", "something in this line is None: what should have made it returns "
-                "nothing (comm.send, list.sort, a function without return)")  # fmt: skip
+                "nothing (comm.send, list.sort, rng.shuffle, a function without return)"
+                )  # fmt: skip
 
 
 def _peer(it: _Failure) -> Hint | None:
@@ -163,6 +199,15 @@ def _shapes(it: _Failure) -> Hint | None:
         )
         return Hint("matrix-product", "a matrix product takes as many columns on the left as rows "
                     f"on the right; here they are {left} and {right}{more}")  # fmt: skip
+    if "truth value of an array" in it.about:
+        return Hint("any-or-all", "an array has many truths: (a != b).any() asks for one of them, "
+                    "(a == b).all() for all")  # fmt: skip
+    if "arg is an empty sequence" in it.about or "iterable argument is empty" in it.about:
+        return Hint("nothing-there", "there may be nothing at all: an empty list has no max and no "
+                    "min; what is the answer then?")  # fmt: skip
+    if "must not overlap" in it.about:
+        return Hint("out-overlaps", "leave out= away: what recv and sendrecv return is an array of "
+                    "its own")  # fmt: skip
     if "could not be broadcast" in it.about:
         return Hint("broadcast", "element by element works for equal shapes only: print the shape "
                     "of both, and compare with the docstring")  # fmt: skip

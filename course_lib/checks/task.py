@@ -252,6 +252,7 @@ class LocalTask(Task):
     """A function that needs no communicator: it is called with its arguments alone, and is free."""
 
     talks = False
+    nested_run_hint = "no workers are needed: compute the answer from the arguments"
 
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Call the learner's function."""

@@ -48,13 +48,22 @@ def judge(task: Task, case: Case, seen: Observation) -> Diagnosis | None:
         return fault
     fault = (
         _wrong_means(task, case, seen)
-        or _wrong_values(task, case, seen)
+        or _changed_instead(task, case, seen, _wrong_values(task, case, seen))
         or _wrong_manners(task, case, seen)
         or too_cheap(task, case, seen)
         or _wrong_route(task, case, seen)
         or too_expensive(task, case, seen)
     )
     return _without_ranks(fault) if fault is not None and case.alone else fault
+
+
+def _changed_instead(
+    task: Task, case: Case, seen: Observation, fault: Diagnosis | None
+) -> Diagnosis | None:
+    """Say first that an argument was changed, where nobody knows why the result is wrong."""
+    if fault is None or fault.hint.id != "wrong-value" or not seen.changed:
+        return fault
+    return _wrong_manners(task, case, seen)
 
 
 def _without_ranks(fault: Diagnosis) -> Diagnosis:
@@ -112,6 +121,9 @@ def _arguments(task: Task, case: Case, call: int) -> list[tuple[Any, ...]]:
 
 
 def _wrong_library(wrong: Difference) -> Hint | None:
+    if "got a masked array" in wrong.says:
+        return Hint("masked-array", "return a plain array: np.ma leaves out every NaN, and hides "
+                    "what others have to see")  # fmt: skip
     if f"got a {TENSOR}" not in wrong.says:
         return None
     return Hint(
@@ -178,6 +190,9 @@ def _general_hint(
         return Hint(
             "precision", "right to about 7 digits: did some number go through float32, or a text?"
         )
+    if _is_cut_off(expected[wrong.rank or 0], value):
+        return Hint("cut-off", "only whole numbers, near the right ones: do //, int() or an array "
+                    "of whole numbers cut off what comes after the point?")  # fmt: skip
     return Hint("wrong-value", "work this case out by hand, line by line, and compare")
 
 
@@ -191,6 +206,9 @@ def _shape_hint(expected: Any, got: Any) -> Hint:
     elif isinstance(got, int | float) or given == ():
         text = "this is one number where an array should be: was summed over all of it, or over "
         text += "the wrong axis?"
+    elif len(wanted) == 2 and given == (wanted[0] * wanted[1],):
+        text = "the same numbers, but flat: rows stay whole; leave out ravel and reshape, and cut "
+        text += "with split_evenly(len(array), P)"
     elif len(given) == len(wanted) + 1 and 1 in given and got.size == expected.size:
         axis = given.index(1)
         text = f"{given} is a table with one {('row', 'column')[axis > 0]}: take it out with "
@@ -212,6 +230,17 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
+def _is_cut_off(expected: Any, got: Any) -> bool:
+    """Tell whether all numbers are whole and near the right ones, which are not."""
+    if not isinstance(expected, np.ndarray | float) or not isinstance(got, np.ndarray | float):
+        return False
+    right, found = np.asarray(expected), np.asarray(got)
+    if right.dtype.kind != "f" or right.shape != found.shape or (right == right.round()).all():
+        return False
+    near = np.abs(found - right) < np.maximum(1, np.abs(right) / 3)
+    return bool((found == found.round()).all() and near.all())
+
+
 def _nearly(expected: Any, got: Any, scale: Any) -> bool:
     """Tell whether they agree in as many digits as a float32 has, of what has been added up."""
     if not isinstance(expected, np.ndarray) or expected.dtype != np.float64:
@@ -229,8 +258,8 @@ def _wrong_manners(task: Task, case: Case, seen: Observation) -> Diagnosis | Non
             f"work on a copy: sorted({name}) makes one, list({name}) too; {name}.sort() and "
             f"{name}.append() change what was handed in"
             if isinstance(given, list)
-            else f"work on a copy: begin with total = {name}.copy(), or write {name} + part "
-            f"instead of {name} += part",
+            else f"work on a copy: begin with total = {name}.copy() ({name}[:] is none), or write "
+            f"{name} + part instead of {name} += part",
         )
         return Diagnosis(f"rank {rank}: the call changed its argument {name}", hint, rank=rank)
     if task.fresh and seen.shared:

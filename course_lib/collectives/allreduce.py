@@ -44,8 +44,10 @@ def allreduce(
     >>> run(allreduce, np.arange(3), workers=4, backend="simulated").values[2]
     array([0, 4, 8])
     """
-    numbers = (comm.rates if rates is None else rates).numbers
-    chosen = choose_allreduce(comm.size, array.nbytes, array.itemsize, *numbers)
+    rates = comm.rates if rates is None else rates
+    if not isinstance(rates, Rates):
+        raise TypeError(f"rates must be a Rates or None, got {rates!r} ({type(rates).__name__})")
+    chosen = choose_allreduce(comm.size, array.nbytes, array.itemsize, *rates.numbers)
     return ALGORITHMS[chosen.name](comm, array, op, out)
 
 

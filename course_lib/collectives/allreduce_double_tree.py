@@ -1,6 +1,6 @@
 """All-reduce on two trees at once: whoever is a leaf in one works in the other."""
 
-from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.arguments import check_combines, finish, whole, working_copy
 from course_lib.comm.collective import collective
 from course_lib.comm.communicator import EAGER_BYTES, Array, Communicator
 from course_lib.words.split import split_evenly
@@ -46,10 +46,8 @@ def allreduce_double_tree(
     array([0, 4, 8])
     """
     check_combines(op, array)
-    if segments is not None and segments < 1:
-        raise ValueError(f"segments must be 1 or more, got {segments}")
     total = working_copy(array, out)  # flat
-    n_segments = segments or _count_segments(total)
+    n_segments = _count_segments(total, segments)
     first, second = split_evenly(total.shape[0], 2)
     order = list(range(comm.size))
     second_order = order[::-1] if comm.size % 2 == 0 else order[-1:] + order[:-1]
@@ -61,8 +59,10 @@ def allreduce_double_tree(
     return finish(total, array, out)
 
 
-def _count_segments(total: Array) -> int:
-    """Count the messages of a half in which none is larger than what is sent without waiting."""
+def _count_segments(total: Array, segments: int | None) -> int:
+    """Return as many as are wished, or as leave no message larger than is sent without waiting."""
+    if segments is not None:  # each is a message, also where there are no elements for it
+        return whole("segments", segments, 1, max(1024, total.shape[0]))
     rows: int = -(-total.shape[0] // 2)
     rows_in_one: int = max(1, EAGER_BYTES // max(1, total[:1].nbytes))
     return max(1, -(-rows // rows_in_one))

@@ -1,7 +1,7 @@
 """All-reduce on two levels: inside the hosts first, then between them."""
 
 from course_lib.collectives.allreduce_ring import allreduce_ring
-from course_lib.collectives.arguments import check_combines, finish, working_copy
+from course_lib.collectives.arguments import check_combines, finish, whole, working_copy
 from course_lib.collectives.broadcast_tree import broadcast_tree
 from course_lib.collectives.reduce_tree import reduce_tree
 from course_lib.comm.collective import collective
@@ -46,8 +46,7 @@ def allreduce_two_level(
     array([0, 4, 8])
     """
     check_combines(op, array)
-    if ranks_per_host < 1:
-        raise ValueError(f"ranks_per_host must be 1 or more, got {ranks_per_host}")
+    ranks_per_host = whole("ranks_per_host", ranks_per_host, 1)
     total = working_copy(array, out)
 
     host = comm.split(color=comm.rank // ranks_per_host)

@@ -8,10 +8,11 @@ import numpy as np
 
 from course_lib.comm.messages import OPS, Array, check_op, no_array, unknown_op
 from course_lib.words.namespace import namespace
+from course_lib.words.whole import whole
 
 __all__ = [
     "check_combines", "check_rows", "check_same", "check_writable",
-    "combine_into", "copy_into", "finish", "join", "working_copy",
+    "combine_into", "copy_into", "finish", "join", "whole", "working_copy",
 ]  # fmt: skip
 
 

@@ -162,10 +162,10 @@ class Entered(NamedTuple):
         """Name it: ``broadcast_tree #4``."""
         if self.number is None:
             return self.instead
-        name = "another collective," if self.site is None else self.site.name
-        return f"{name} #{self.number}" + (
-            "" if self.comm == "world" else f" on {quoted(self.comm)}"
-        )
+        on = "" if self.comm == "world" else f" on {quoted(self.comm)}"
+        if self.site is None:  # of what it must agree on, too, only the check sum is known
+            return f"another collective, or in one with other options, #{self.number}{on}"
+        return f"{self.site.name} #{self.number}{on}"
 
     def line(self) -> str | None:
         """Say where it was called, or None if nobody knows."""

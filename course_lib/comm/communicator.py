@@ -486,7 +486,7 @@ class Communicator(ABC):
         Parameters
         ----------
         color : int or None
-            Which group this rank joins, a number of up to 64 bits; None joins none.
+            Which group this rank joins, from ``-2**63`` to ``2**63 - 1``; None joins none.
         key : int, default: 0
             The order inside the group; ranks with equal keys keep their order.
 
@@ -849,7 +849,10 @@ def _short(value: Any) -> str:
 
 def _in_64_bits(argument: str, number: int) -> int:
     if not -(2**63) <= number < 2**63:
-        raise ValueError(f"{argument} must fit into 64 bits, got a number of {number.bit_length()}")
+        raise ValueError(
+            f"{argument} must be from -2**63 to 2**63 - 1 (64 bits, one for the sign), got "
+            f"a number of {number.bit_length()} without it"
+        )
     return number
 
 

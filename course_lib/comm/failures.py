@@ -21,7 +21,7 @@ from course_lib.comm.errors import (
     WorkerError,
     WorkerExited,
 )
-from course_lib.comm.frames import Frame, frames_of, of_exception, place, render, user_frame
+from course_lib.comm.frames import END, Frame, frames_of, of_exception, place, render, user_frame
 from course_lib.comm.limits import start_thread
 from course_lib.comm.pickling import dumps, load_here
 
@@ -133,7 +133,8 @@ def to_error(failure: Failure, others: Iterable[str] = ()) -> RunError:
         text = str(original.args[0])
         who = "" if text.startswith(f"rank {failure.rank} ") else f"rank {failure.rank}, "
         says_where = not failure.frames or where in text
-        message = text if says_where else f"{who}{where}: {text}"
+        at = "at " if where == END else ""
+        message = text if says_where else f"{who}{at}{where}: {text}"
         error = type(original)(message, rank=failure.rank, consequences=consequences)
         if isinstance(error, PeerFinishedError) and isinstance(original, PeerFinishedError):
             error.peer = original.peer

@@ -14,6 +14,7 @@ from typing import Any
 from course_lib.words.repeats import repeats
 
 __all__ = [
+    "END",
     "Frame",
     "frames_of",
     "frames_of_dump",
@@ -36,6 +37,8 @@ _LIBRARIES = (
 _OF_A_NEW_THREAD = ("_bootstrap", "_bootstrap_inner", "run")
 _MOST_FRAMES = 40
 _MOST_PARTNERS = 4  # that call each other
+END = "the end of its function"
+"""Where a rank is whose function has returned."""
 _AT_END = "settle_all"  # where a function that has returned waits for what it has begun
 
 Frame = tuple[str, int, str]
@@ -76,7 +79,7 @@ def _walk(frame: FrameType | None) -> Iterable[tuple[FrameType, int]]:
 
 def _without_launcher(frames: list[Frame]) -> tuple[Frame, ...]:
     if any(where == _AT_END for name, _, where in frames if name.startswith(_COMM)):
-        return (("the end of its function", 0, _AT_END),)
+        return ((END, 0, _AT_END),)
     kept = [frame for frame in frames if not frame[0].startswith(_COMM)]
     start = 0  # below the learner's function lies only what started it
     for index, (name, _, function) in enumerate(kept):

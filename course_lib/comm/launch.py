@@ -1,6 +1,5 @@
 """``run``: the only way to start workers."""
 
-import os
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +10,7 @@ from course_lib.comm.forks import in_copies
 from course_lib.comm.interrupts import Interrupts, WatchedCall
 from course_lib.comm.job import USUAL_WORKERS, Job, check_job, torchrun_size
 from course_lib.comm.limits import MemoryReserve, refusals_told
-from course_lib.comm.result import WORKER_VARIABLE, Result, runs_ranks
+from course_lib.comm.result import Result, is_worker, runs_ranks
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.faults import Faults
@@ -165,7 +164,7 @@ def _begin_anew() -> None:
 
 
 def _refuse_nested() -> None:
-    if runs_ranks() or WORKER_VARIABLE in os.environ:
+    if runs_ranks() or is_worker():
         raise NestedLaunchError(
             "run was called inside a worker; workers cannot start workers: "
             "call run once, outside, with as many workers as are needed"

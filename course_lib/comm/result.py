@@ -1,5 +1,6 @@
 """What a run gives back, and how a worker is known: what every world imports of ``run``."""
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,15 +10,26 @@ from weakref import WeakSet
 
 from course_lib.trace.trace import Trace
 
-__all__ = ["THREADS_OF_RANKS", "WORKER_VARIABLE", "Lost", "Result", "inside_worker", "runs_ranks"]
+__all__ = [
+    "THREADS_OF_RANKS",
+    "WORKER_VARIABLE",
+    "Lost",
+    "Result",
+    "become_worker",
+    "inside_worker",
+    "is_worker",
+    "runs_ranks",
+]
 
 WORKER_VARIABLE = "COURSE_LIB_WORKER"
-"""The environment variable that marks a worker process; its value is the rank."""
+"""The environment variable of a worker process; its value is the rank. Programs inherit it that a
+worker starts, which are none themselves."""
 
 THREADS_OF_RANKS: "WeakSet[threading.Thread]" = WeakSet()
 """What simulated ranks have started in the run that is under way."""
 
 _here = threading.local()
+_is_worker = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,24 @@ class Result:
         n_lost = sum(isinstance(value, Lost) for value in self.values)
         lost = f", {n_lost} lost" if n_lost else ""
         return f"Result({len(self.values)} ranks{lost}, {self.backend}{traffic})"
+
+
+def become_worker(rank: int) -> None:
+    """Mark this process, and its copies, as the worker that is a rank.
+
+    Parameters
+    ----------
+    rank : int
+        That rank.
+    """
+    global _is_worker
+    _is_worker = True
+    os.environ[WORKER_VARIABLE] = str(rank)
+
+
+def is_worker() -> bool:
+    """Tell whether this process is a worker, or a copy of one."""
+    return _is_worker
 
 
 @contextmanager

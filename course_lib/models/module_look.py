@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.models.module_checks import trained
 from course_lib.models.module_copies import copied
+from course_lib.models.module_loss import check_mean, check_options, left_out_by, loss_of
 from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
 
 __all__ = ["Look", "drawing", "look_at"]
@@ -28,10 +29,13 @@ class Look(NamedTuple):
         Whether a forward pass in training draws random numbers.
     flops : tuple of float
         For each layer, the operations of a forward pass of one example.
+    left_out : int or None
+        A target that the loss leaves out, and that no example may have.
     """
 
     is_random: bool
     flops: tuple[float, ...]
+    left_out: int | None
 
 
 def look_at(
@@ -68,6 +72,7 @@ def look_at(
         in training, or the loss is no mean over the examples, or cannot be computed.
     """
     x, y = x[:_MOST_EXAMPLES], y[:_MOST_EXAMPLES]
+    left_out = check_options(loss, y)
     whole, copies = copied(whole, [layer for _, layer in layers])
     if isinstance(loss, nn.Module):
         loss, _ = copied(loss)
@@ -89,8 +94,10 @@ def look_at(
             found = changed(before[what], state_of(thing))
             _check_state(what, found, lambda training: _told(copies, loss, x, y, training))
         if not is_random[0]:
-            _check_mean(copies, loss, x, y)
-    return Look(any(is_random), flops)
+            check_mean(loss, lambda x: _forward(copies, x, False), x, y)
+        if left_out is None:
+            left_out = left_out_by(loss, _forward(copies, x[:1], False), y[:1])
+    return Look(any(is_random), flops, left_out)
 
 
 @contextmanager
@@ -155,25 +162,13 @@ def _uncompiled() -> Iterator[None]:
         del count.__dynamo_disable
 
 
-def _loss_of(loss: Callable[..., Any], outputs: Any, y: torch.Tensor) -> Any:
-    try:
-        return loss(outputs, y)
-    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
-        of = f" of shape {tuple(outputs.shape)}" if isinstance(outputs, torch.Tensor) else ""
-        raise ValueError(
-            f"loss must take what the module gives, here{of}, and targets y, here of shape "
-            f"{tuple(y.shape)} and dtype {str(y.dtype).removeprefix('torch.')} (y.astype(int) "
-            f"makes class numbers); it ended in {type(error).__name__}: {error}"
-        ) from error
-
-
 def _told(
     layers: Sequence[nn.Module], loss: Callable[..., Any], x: torch.Tensor, y: torch.Tensor,
     training: bool,
 ) -> Any:  # fmt: skip
     """Return the loss, whatever else has been drawn before."""
     torch.manual_seed(0)
-    return _loss_of(loss, _forward(layers, x, training), y)
+    return loss_of(loss, _forward(layers, x, training), y)
 
 
 def _check_state(what: str, found: Sequence[Slot], compute: Callable[[bool], Any]) -> None:
@@ -187,22 +182,4 @@ def _check_state(what: str, found: Sequence[Slot], compute: Callable[[bool], Any
             " keeps that: make it a parameter that the optimizer trains, or compute it in __init__ "
             "if it stays the same, or leave it out; only the running statistics of BatchNorm are "
             "understood"
-        )
-
-
-def _check_mean(
-    layers: Sequence[nn.Module], loss: Callable[..., Any], x: torch.Tensor, y: torch.Tensor
-) -> None:
-    whole = _loss_of(loss, _forward(layers, x, False), y)
-    if not isinstance(whole, torch.Tensor) or whole.shape != ():
-        got = tuple(whole.shape) if isinstance(whole, torch.Tensor) else type(whole).__name__
-        raise TypeError(f"loss must return a tensor of one number, of shape (), got {got}")
-    ones = [
-        _loss_of(loss, _forward(layers, x[k : k + 1], False), y[k : k + 1]) for k in range(len(x))
-    ]
-    mean = torch.stack(ones).mean()
-    if not torch.allclose(whole, mean, rtol=1e-3, atol=1e-5, equal_nan=True):
-        raise ValueError(
-            "loss must be a mean over the examples, so that the parts of a batch add up to it: of "
-            f"{len(x)} examples it is {whole.item():.4g}, and the mean of theirs {mean.item():.4g}"
         )

@@ -16,6 +16,7 @@ from course_lib.models.model import Array, Batch, LayerFlops, OneLayerPasses, ch
 from course_lib.models.module_checks import check_loss, check_module, keeps_statistics, trained
 from course_lib.models.module_copies import copied, needs_packing, packed, unpacked
 from course_lib.models.module_look import Look, drawing, look_at
+from course_lib.models.module_loss import check_targets
 from course_lib.models.module_parts import layers_of
 from course_lib.models.module_statistics import settle
 from course_lib.models.module_weights import (
@@ -266,10 +267,11 @@ class ModuleModel(TorchModel):
             return functional_call(layer, named, (x,), tie_weights=False)
 
     def _look(self, batch: Batch) -> Look:
-        """Look at the first examples that come, once."""
+        """Look at the first examples that come, once, and at all targets."""
         if self._found is None:
             x, y = self._plain(batch[0][:4]), self._plain(batch[1][:4], "y")
             self._found = look_at(self._whole, self._modules, self._loss_of, x, y)
+        check_targets(self._found.left_out, batch[1])
         return self._found
 
     def _tensor(self, X: Array, w: Array) -> torch.Tensor:

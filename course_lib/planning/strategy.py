@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.comm.launch import run
+from course_lib.comm.result import Result
 from course_lib.comm.simulated.network import Network
 from course_lib.models.published import LayerSize
 from course_lib.planning.executor import execute
 from course_lib.planning.prediction import predict
 from course_lib.planning.sized_steps import SizedStep, data_step, hybrid_step, pipeline_step, ring_s
+from course_lib.trace.trace import Trace
 from course_lib.words.tables import as_html, as_text
 from course_lib.words.units import in_seconds
 from course_lib.words.whole import whole
 
 __all__ = ["STRATEGIES", "Choice", "Strategies", "choose_strategy", "compare_strategies",
-           "run_strategy"]  # fmt: skip
+           "run_strategy", "trace_strategy"]  # fmt: skip
 
 STRATEGIES = ("data", "model", "hybrid")
 
@@ -152,6 +154,33 @@ def run_strategy(choice: Choice, name: str) -> float:
     ValueError
         If there is no such strategy.
     """
+    return _run(choice, name, trace=False).elapsed_s
+
+
+def trace_strategy(choice: Choice, name: str) -> Trace:
+    """Run a step in one of the three ways, in virtual time, and keep what happened.
+
+    Parameters
+    ----------
+    choice : Choice
+        The net, the workers and the network.
+    name : {"data", "model", "hybrid"}
+        Which way.
+
+    Returns
+    -------
+    Trace
+        Its times are true; the bytes are those of the shortened messages that stand for large ones.
+
+    Raises
+    ------
+    ValueError
+        If there is no such strategy.
+    """
+    return _run(choice, name, trace=True).trace
+
+
+def _run(choice: Choice, name: str, *, trace: bool) -> Result:
     if name not in STRATEGIES:
         raise ValueError(f"name must be one of {', '.join(STRATEGIES)}, got {name!r}")
     step, network = choice.step.shortened(choice.network)
@@ -163,8 +192,8 @@ def run_strategy(choice: Choice, name: str) -> float:
     fn, arguments = programs[name]
     return run(
         fn, *arguments, workers=choice.workers, backend="simulated", network=network,
-        rendezvous=True, trace=False,
-    ).elapsed_s  # fmt: skip
+        rendezvous=True, trace=trace,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

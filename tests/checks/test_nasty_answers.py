@@ -20,6 +20,7 @@ from course_lib import checks
 from course_lib.checks.check import LIMITS
 from course_lib.checks.room import Limits
 from tests.kernels import REPOSITORY, Kernel
+from tests.programs import Program, assert_all_gone
 from tests.residue import assert_nothing_left, residue
 from tests.start_methods import warm  # noqa: F401 - a fixture for all tests
 
@@ -137,6 +138,9 @@ DEEDS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "aborts": (os.abort, "exited", "SIGABRT"),
     "crashes": (lambda: ctypes.string_at(0), "exited", "SIGSEGV"),
     "changes everything": (changes_everything, "one-worker", "and that is that"),
+    "kills its group": (lambda: os.killpg(0, signal.SIGKILL), "exited", "SIGKILL"),
+    "kills its group by a shell": (lambda: os.system("kill -9 0"), "exited", "SIGKILL"),
+    "stops what started it": (lambda: os.kill(os.getppid(), signal.SIGSTOP), "", ""),
     "leaves things": (leaves_things, "one-worker", "and that is that"),
     "leaves a shell's program": (lambda: os.system("sleep 1000 &"), "", ""),
     "writes without end": (writes_without_end, "one-worker", "File too large"),
@@ -144,7 +148,8 @@ DEEDS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "asks the keyboard": (input, "one-worker", "EOFError"),
 }  # fmt: skip
 POSIX_ONLY = {
-    "aborts", "crashes", "closes all files", "leaves a shell's program", "writes without end",
+    "aborts", "crashes", "closes all files", "kills its group", "kills its group by a shell",
+    "stops what started it", "leaves a shell's program", "writes without end",
 }  # fmt: skip
 
 
@@ -282,6 +287,62 @@ def test_a_kind_function_of_numpy_that_stands_on_a_forbidden_one_is_not_refused(
         return start, start + short + (rank < longer)
 
     assert checks.shard_bounds(shard_bounds).passed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent there")
+def test_ctrl_c_ends_a_check_whose_process_is_in_no_group_of_the_notebook(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def shift_right(comm: Any, x: Any) -> Any:
+        begun.write_text(str(os.getpgid(0)))
+        time.sleep(1000)
+
+    def press() -> None:
+        while not (begun.exists() and begun.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before, finger = residue(), threading.Thread(target=press)
+    finger.start()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        checks.shift_right(shift_right)
+    finger.join()
+    assert "the run was interrupted" in str(caught.value)
+    assert int(begun.read_text()) != os.getpgid(0)
+    assert_nothing_left(before)
+
+
+KILLED = """
+import pathlib, threading, time
+from course_lib import checks
+
+BEGUN = pathlib.Path("begun")
+
+def hello(comm):
+    BEGUN.touch()
+    time.sleep(1000)
+
+def tell():
+    while not BEGUN.exists():
+        time.sleep(0.01)
+    print("at work", flush=True)
+
+threading.Thread(target=tell).start()
+checks.hello(hello)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="by what only Linux has")
+def test_a_check_ends_with_a_program_whose_whole_group_is_killed(tmp_path: Path) -> None:
+    with Program(tmp_path, KILLED, "forkserver") as program:
+        program.wait_for("at work")
+        below = program.descendants()
+        assert len(below) >= 2
+        os.killpg(program.pid, signal.SIGKILL)
+        program.process.wait()
+        assert_all_gone(below, program.pid)
 
 
 @pytest.mark.slow

@@ -187,14 +187,21 @@ def test_what_cannot_be_done_is_refused_before_anything_is_sent(world):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "setting"),
-    [(allreduce_double_tree, "segments"), (allreduce_two_level, "ranks_per_host")],
+    ("algorithm", "setting", "value", "told"),
+    [
+        (allreduce_double_tree, "segments", 0, "an int from 1 to 1,024, got 0"),
+        (allreduce_double_tree, "segments", 10**9, "an int from 1 to 1,024, got 1,000,000,000"),
+        (allreduce_double_tree, "segments", 2.0, r"an int from 1 to 1,024, got 2\.0"),
+        (allreduce_two_level, "ranks_per_host", 0, "an int of 1 or more, got 0"),
+        (allreduce_two_level, "ranks_per_host", 2.0, r"an int of 1 or more, got 2\.0"),
+        (allreduce, "rates", 3, r"a Rates or None, got 3 \(int\)"),
+    ],
 )
-def test_a_setting_below_one_is_refused(algorithm, setting):
+def test_a_setting_that_is_none_is_refused_by_its_name(algorithm, setting, value, told):
     def reduce(comm):
-        algorithm(comm, np.zeros(3), **{setting: 0})
+        algorithm(comm, np.zeros(3), **{setting: value})
 
-    with pytest.raises(WorkerError, match=f"{setting} must be 1 or more, got 0"):
+    with pytest.raises(WorkerError, match=f"{setting} must be {told}"):
         run(reduce, workers=2, backend="simulated")
 
 

@@ -134,6 +134,7 @@ CASES = {
         ("tag", "1,000 bytes", "1,001"),
     ),
     "color too large": (lambda c: c.split(2**70), ValueError, ("color", "64 bits", "71")),
+    "color without a sign": (lambda c: c.split(2**63), ValueError, ("color", "2**63 - 1", "64")),
     "key too small": (lambda c: c.split(0, -(2**65)), ValueError, ("key", "64 bits", "66")),
     "label": (lambda c: c.compute(3), TypeError, ("label", "3", "int")),
     "flops negative": (lambda c: c.compute("x", flops=-1.0), ValueError, ("flops", "-1.0")),

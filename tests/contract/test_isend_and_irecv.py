@@ -231,8 +231,9 @@ def test_who_waits_for_a_rank_that_has_returned_is_told(world, verb, waits):
             if waits:
                 pending.wait()
 
-    with pytest.raises(PeerFinishedError, match=rf"rank 0 waits in .*{verb}.*rank 1"):
+    with pytest.raises(PeerFinishedError, match=rf"rank 0 waits in .*{verb}.*rank 1") as raised:
         world(work, workers=2)
+    assert ("at the end of its function" in str(raised.value)) != waits
 
 
 def test_a_rank_that_asks_again_and_again_gets_its_message(world):

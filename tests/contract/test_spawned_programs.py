@@ -1,6 +1,8 @@
-"""A program that multiprocessing has spawned can call ``run`` itself, in every world."""
+"""Programs that multiprocessing or a rank starts can call ``run`` themselves, in every world."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -51,3 +53,15 @@ def test_a_module_that_calls_run_while_it_is_imported_is_told_so(tmp_path):
         _, errors = program.process.communicate(timeout=60)
     said = "that calls run() meanwhile, at own_module.py, line 3; put the call into a function"
     assert said in errors.decode()
+
+
+def test_a_program_that_a_rank_starts_calls_run_as_any_other(launching_world):
+    options = "workers=2, backend='simulated'"
+    text = f"from course_lib import run; print(run(lambda comm: comm.rank, {options}).values)"
+
+    def work(comm):
+        command = [sys.executable, "-c", text]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    [ended] = launching_world(work, workers=1).values
+    assert ended.stdout == "[0, 1]\n", ended.stderr

@@ -26,7 +26,7 @@ WHOLE_ALGORITHMS = {
     *("combine", "map_reduce", "data_parallel", "parameter_server"),
     *("allreduce_tree", "allreduce_butterfly", "reduce_scatter_ring", "allreduce_ring"),
     *("exchange_layerwise", "order_1f1b", "run_order"),
-    *("asynchronous_server", "column_row", "lock_free"),
+    *("asynchronous_server", "column_row", "lock_free", "place_nodes", "asha_next"),
 }
 
 

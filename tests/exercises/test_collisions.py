@@ -23,6 +23,7 @@ TWO_IN_ONE = {
     ("map_reduce", "one-step-less", "no-step"),  # of one step; the text has both
     ("hidden_seconds", "one-by-one", "none"),  # the text is the same
     ("gradient_step", "one-for-all-features", "not-all-divided"),  # of one feature
+    ("early_answers", "some-gradients", "other-moments"),  # the text has both
 }
 """Task, mistake, and the hint that is right for it as well, in a case in which it shows first."""
 

@@ -22,8 +22,9 @@ def test_planted_mistake_is_what_the_spec_says_of_the_curves(secret: int) -> Non
         if not apart.any():
             alike = np.allclose(losses[:, 0], alone, rtol=1e-9, atol=0)
             assert alike == (wrong == "fine")
-            assert alike or (change > 1.1 * right) == (wrong == "sum for mean")
-            assert alike or (right > 1.1 * change) == (wrong == "divided twice")
+            far = 1.0 if "by_hand" in case.settings else 1.1  # by hand, it may be a last digit
+            assert alike or (change > far * right) == (wrong == "sum for mean")
+            assert alike or (right > far * change) == (wrong == "divided twice")
     climbing = next(case for case in CURVE.cases(secret) if "climbs" in case.settings["special"])
     losses, _ = CURVE.arguments(climbing, 0, 0)
     assert losses[1, 0] > losses[0, 0]

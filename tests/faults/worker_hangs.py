@@ -8,8 +8,10 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
-from course_lib.comm.errors import LaunchTimeout, WorkerError
+from course_lib.comm.errors import LaunchError, LaunchTimeout, WorkerError, WorkerKilled
+from course_lib.comm.processes.launcher import fork_server
 from tests.faults.table import Case, row
 
 HERE = "at worker_hangs.py, line "
@@ -148,3 +150,72 @@ def a_slow_rank_is_no_fault(case: Case) -> None:
 
     values = case.run(work).values
     assert values == [3.0 * ((rank - 1) % case.workers) for rank in range(case.workers)]
+
+
+@row(
+    82,
+    "a rank stops the fork server",
+    limit_s=1.0,
+    posix=True,
+    alone=True,
+    variants={"and returns": None, "and is killed": signal.SIGKILL},
+    spawned=(),
+)
+def a_fork_server_that_a_rank_has_stopped_goes_on(case: Case) -> None:
+    _fork_server(case)
+    fault, then = case.fault, case.variant
+
+    def work(comm):
+        if comm.rank == 0:
+            fault()
+            os.kill(os.getppid(), signal.SIGSTOP)
+            if then is not None:
+                os.kill(os.getpid(), then)
+        return comm.rank
+
+    if then is None:
+        assert case.run(work).values == [0, 1]
+        case.reported()
+    else:
+        error = case.failing(WorkerKilled, work)
+        assert error.rank == 0
+        assert "SIGKILL" in str(error)
+
+
+@row(82, "the fork server is stopped while workers start", posix=True, alone=True, spawned=())
+def a_fork_server_that_is_stopped_while_workers_start_goes_on(case: Case) -> None:
+    pid, started = _fork_server(case), threading.Event()
+
+    def stop_again_and_again() -> None:
+        while not started.wait(0.001):
+            os.kill(pid, signal.SIGSTOP)
+
+    thread = threading.Thread(target=stop_again_and_again)
+    thread.start()
+    try:
+        assert case.run(lambda comm: comm.rank).values == [0, 1]
+    finally:
+        started.set()
+        thread.join()
+
+
+@row(82, "a fork server that does not answer", limit_s=1.0, posix=True, alone=True, spawned=())
+def a_fork_server_that_does_not_answer_is_ended(case: Case) -> None:
+    pid = _fork_server(case)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fork_server, "go_on", lambda: None)  # so that it stays stopped
+        patch.setattr(fork_server, "_ANSWER_LIMIT_S", 0.2)
+        os.kill(pid, signal.SIGSTOP)
+        error = case.failing(LaunchError, lambda comm: comm.rank)
+    assert "the fork server" in str(error)
+    assert "had not answered for 0.2 s and was ended" in str(error)
+
+
+def _fork_server(case: Case) -> int:
+    """Return the number of the fork server's process."""
+    if case.start_method != "forkserver":
+        pytest.skip("spawn has no fork server")
+    from multiprocess import forkserver  # there is none on Windows
+
+    pid: int = forkserver._forkserver._forkserver_pid
+    return pid

@@ -7,9 +7,10 @@ and ends). What a real world reports must be
 
 - one of these, by kind and rank, if there are any; that a rank waits for one that has failed is
   none of them. Two exceptions: that two ranks are in different collectives is told by the one that
-  notices, which is either, and perhaps by a message that does not fit on a communicator on which
-  the collective has started a part of itself; and a verb in a foreign thread is an error of the
-  rank in real worlds, but of the simulator in the simulator, where ranks cannot leave their thread;
+  notices, which is either, or of one of the two and another that it should have met, and perhaps
+  by a message that does not fit on a communicator on which the collective has started a part of
+  itself; and a verb in a foreign thread is an error of the rank in real worlds, but of the
+  simulator in the simulator, where ranks cannot leave their thread;
 - else that ranks wait for ever, by the simulator's kind. Where some wait in a circle and others
   for one that has returned, both kinds are true, and a world may report what it saw first;
 - else nothing: then values, messages and warnings must be the same.
@@ -114,7 +115,7 @@ def _compare(
 ) -> list[Problem]:
     told: Any = (type(got.error).__name__, getattr(got.error, "rank", None))
     if failures:
-        if told in failures or told in _as_good(expected.error, failures):
+        if told in failures or told in _as_good(expected.error, got.error, failures):
             return []
         return [_other(world, got, told, f"one of {sorted(failures)}")]
     if expected.error is None:
@@ -128,13 +129,19 @@ def _compare(
     return [_other(world, got, told, f"{wanted}: {expected.error}")]
 
 
-def _as_good(error: Any, failures: set[tuple[str, int]]) -> set[tuple[str, int]]:
+def _as_good(expected: Any, got: Any, failures: set[tuple[str, int]]) -> set[tuple[str, int]]:
     """List in what other words a failure may be told: the two exceptions."""
     others = {("WorkerError", rank) for kind, rank in failures if kind == "SimulationError"}
-    if isinstance(error, CollectiveMismatchError):
-        ranks = {int(rank) for rank in re.findall(r"rank (\d+)", str(error.args[0]))}
+    if isinstance(expected, CollectiveMismatchError):
+        ranks = _ranks_named(expected)
+        if isinstance(got, CollectiveMismatchError) and ranks & _ranks_named(got):
+            ranks |= _ranks_named(got)  # who is elsewhere is so for its other neighbour, too
         others |= {(kind, rank) for kind in _OF_TWO_COLLECTIVES for rank in ranks}
     return others
+
+
+def _ranks_named(error: Any) -> set[int]:
+    return {int(rank) for rank in re.findall(r"rank (\d+)", str(error.args[0]))}
 
 
 def _both_are_true(expected: Any, got: Any) -> bool:

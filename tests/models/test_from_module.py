@@ -523,8 +523,12 @@ def test_what_is_not_supported_is_refused_by_name(module, options, told):
             F.mse_loss,
             r"of one example too.*of shape \(1, 3\) it ended in Ind",
         ),
-        (chain, nn.MSELoss(reduction="sum"), "loss must be a mean over the examples"),
-        (chain, nn.MSELoss(reduction="none"), r"of shape \(\), got \(4, 2\)"),
+        (
+            chain,
+            lambda z, y: ((z - y) ** 2).sum(),
+            "so that the parts of a batch add up to it: of 4",
+        ),
+        (chain, lambda z, y: (z - y) ** 2, r"of shape \(\), got \(4, 2\)"),
         (chain, lambda z, y: float(((z - y) ** 2).mean()), "of one number.*got float"),
         (lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2)), F.mse_loss, "changes"),
     ],
@@ -541,11 +545,73 @@ def test_what_only_a_look_at_examples_tells_is_refused_by_then(module, loss, tol
         begin()
 
 
-def test_a_loss_whose_parts_do_not_add_up_is_refused():
-    """Classes of different weights: the mean of two halves is not that of the whole."""
-    loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 50.0]))
-    with pytest.raises(ValueError, match="so that the parts of a batch add up to it"):
-        from_module(nn.Linear(3, 2), loss, example=(ROWS, CLASSES % 2))
+WEIGHTS = torch.tensor([50.0, 1.0])
+
+
+class Weighed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.theirs = nn.CrossEntropyLoss(WEIGHTS)
+
+    def forward(self, outputs, y):
+        return self.theirs(outputs, y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (nn.CrossEntropyLoss(WEIGHTS), "with weight= it is divided by the weights"),
+        (nn.NLLLoss(WEIGHTS), "with weight= it is divided by the weights"),
+        (partial(F.cross_entropy, weight=WEIGHTS), "with weight= it is divided by the weights"),
+        (lambda z, y: F.cross_entropy(z, y, WEIGHTS), "of 2 examples, one of each class, it is"),
+        (Weighed(), "of 2 examples, one of each class, it is"),
+        (nn.CrossEntropyLoss(ignore_index=0), "with ignore_index=0 it leaves out a class"),
+        (lambda z, y: F.cross_entropy(z, y, ignore_index=0), "one of each class, .* nan"),
+        (nn.CrossEntropyLoss(reduction="sum"), "but has reduction='sum': make it with \"mean\""),
+        (partial(F.cross_entropy, reduction="none"), "but has reduction='none'"),
+    ],
+)
+def test_a_loss_whose_parts_do_not_add_up_is_refused_whatever_the_first_examples_are(loss, told):
+    """All are of class 1: of those alone each of these means is a mean over the examples."""
+    with pytest.raises(ValueError, match=f"loss must be a mean over the examples.*{told}"):
+        from_module(nn.Linear(3, 2), loss, example=(ROWS, np.ones(len(ROWS), int)))
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets"),
+    [
+        (nn.CrossEntropyLoss(), CLASSES % 2),
+        (nn.CrossEntropyLoss(WEIGHTS * 0 + 3, ignore_index=-1, label_smoothing=0.1), CLASSES % 2),
+        (lambda z, y: (WEIGHTS[y] * F.cross_entropy(z, y, reduction="none")).mean(), CLASSES % 2),
+        (nn.CrossEntropyLoss(WEIGHTS), np.full((len(ROWS), 2), 0.5)),
+        (nn.MultiMarginLoss(weight=WEIGHTS), CLASSES % 2),
+        (nn.BCEWithLogitsLoss(WEIGHTS, pos_weight=WEIGHTS), np.full((len(ROWS), 2), 0.5)),
+        (nn.SoftMarginLoss(), np.tile([-1, 1], (len(ROWS), 1))),
+    ],
+)
+def test_a_loss_that_weighs_and_is_a_mean_over_the_examples_is_taken(loss, targets):
+    model = from_module(nn.Linear(3, 2), loss, example=(ROWS, targets))
+    w, half = model.initial(), len(ROWS) // 2
+    whole = model.gradient(w, (ROWS[: 2 * half], targets[: 2 * half]))
+    parts = [model.gradient(w, (ROWS[k:][:half], targets[k:][:half])) for k in (0, half)]
+    np.testing.assert_allclose(whole[0], np.mean([part[0] for part in parts]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "left_out"),
+    [
+        (nn.CrossEntropyLoss(), -100),
+        (nn.CrossEntropyLoss(ignore_index=-1), -1),
+        (lambda z, y: F.cross_entropy(z, y), -100),
+    ],
+)
+def test_targets_that_a_loss_leaves_out_are_refused_in_whatever_batch_they_come(loss, left_out):
+    model = from_module(nn.Linear(3, 2), loss)
+    targets = CLASSES % 2
+    model.gradient(model.initial(), (ROWS, targets))
+    late = np.where(np.arange(len(targets)) == len(targets) - 1, left_out, targets)
+    with pytest.raises(ValueError, match=rf"targets that are {left_out} \(ignore_index\)"):
+        model.gradient(model.initial(), (ROWS, late))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ SECOND_EDITION = (
     "09_asynchronous_sgd",
     "10_hogwild",
     "11_sync_or_async",
+    "13_graphs_and_planners",
+    "14_search_and_inference",
 )
 """The lectures that are held to the form, by the names of their scripts."""
 

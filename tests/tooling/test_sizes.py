@@ -22,11 +22,19 @@ LONG_FILES = {
 }  # fmt: skip
 LONG_FUNCTIONS = {
     "checks/diagnosis.py _mishap_hint",  # a table of sentences
+    "checks/lecture_01/gradient_step.py mistakes",  # the same
+    "checks/lecture_01/noise_scale.py mistakes",  # the same
+    "checks/lecture_01/predict_batch_size.py alternatives",  # the same
+    "checks/lecture_01/tuned_batch.py _wrong",  # the same
     "checks/lecture_03/data_parallel.py mistakes",  # the same
+    "checks/lecture_04/predict_nic.py alternatives",  # the same
+    "checks/lecture_04/predict_step.py alternatives",  # the same
     "checks/lecture_04/parameter_server.py mistakes",  # the same
     "checks/lecture_05/predict_crossover.py alternatives",  # the same
     "checks/lecture_06/best_workers.py wrong_answers",  # the same
+    "checks/lecture_06/critical_path.py alternatives",  # the same
     "checks/lecture_06/hidden_seconds.py mistakes",  # the same
+    "checks/lecture_06/predict_bucket.py wrong_answers",  # the same
     "cli/train_arguments.py _parser",  # a table of options
     "comm/collective.py collective",  # in one piece, for a few microseconds
     "comm/collective.py traced",  # the same

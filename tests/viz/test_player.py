@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 from course_lib import run
 from course_lib.trace.trace import Trace
-from course_lib.viz import Player, export_page, loss_curve, player, to_html
+from course_lib.viz import Player, export_page, filmstrip, loss_curve, player, to_html
 from course_lib.viz.animation.script import FIRST, LAST, PARTS, read_css, read_esm
 from tests.nbval_runs import nbval
 from tests.viz.traces import accident, map_reduce, ring
@@ -109,6 +109,12 @@ def test_what_cannot_be_drawn_is_refused_by_name(arguments, error, said):
 def test_a_thousand_ranks_do_not_fit_on_a_stage():
     with pytest.raises(ValueError, match="at most 128 ranks"):
         player(Trace("simulated", "virtual", 1000))
+
+
+@pytest.mark.parametrize("draw", [player, filmstrip, lambda trace: export_page(trace, "x.html")])
+def test_what_is_no_trace_is_refused_by_its_kind(draw):
+    with pytest.raises(TypeError, match="trace must be a Trace, got NoneType"):
+        draw(None)
 
 
 def test_no_label_can_end_the_script_of_a_page(tmp_path):

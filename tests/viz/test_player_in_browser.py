@@ -1,5 +1,6 @@
 """The player in a real browser, on an exported page: no kernel, no network."""
 
+import re
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -379,3 +380,20 @@ def test_messages_too_short_to_be_seen_bring_a_hint(opened):
     assert "even steps show them" in opened(work).locator(".lm-aside").inner_text()
     assert opened(ring(4)).locator(".lm-aside").inner_text() == ""
     assert "not to scale" in opened(work, even_steps=True).locator(".lm-aside").inner_text()
+
+
+def test_ranks_that_all_have_names_are_called_by_them_in_boxes_captions_and_frames(opened):
+    stage = {
+        "places": [(0, 0), (1, 0), (0, 1), (1, 1)], "hosts": [[0, 1], [2, 3]],
+        "roles": dict(enumerate("abcd")),
+    }  # fmt: skip
+    scene, page = make_scene(ring(4), **stage), opened(ring(4), **stage)
+    said = [page.evaluate(f"(time) => {PLAYER}.say(time)", time) for time in steps(scene)]
+    assert said == [what_is_where(scene, time).caption for time in steps(scene)]
+    assert any("a to b" in sentence for sentence in said)
+    assert not [sentence for sentence in said if re.search(r"\branks? [\da-d]", sentence)]
+    assert page.locator(".lm-box .lm-rank").all_text_contents() == list("abcd")
+    assert page.get_by_text("worker 1", exact=True).count() == 1
+    page = opened(ring(4), **{**stage, "roles": {0: "a"}})
+    assert page.get_by_text("host 1", exact=True).count() == 1
+    assert "b" not in page.locator(".lm-box .lm-rank").all_text_contents()

@@ -58,8 +58,9 @@ class Hello(Task):
             given = got[wrong.rank or 0]
             return None if given is None else Hint("not-a-text", "return one text, a str")
         if any("{" in text for text in texts):
-            return Hint("no-f", 'write f before the quotes, f"...": only then is what stands in '
-                        "braces computed")  # fmt: skip
+            return Hint("no-f", 'write f before the quotes, and single braces, f"{comm.rank}": '
+                        "only then is what stands in them computed; {{ and }} print braces"
+                        )  # fmt: skip
         if case.workers > 1 and len(set(texts)) == 1:
             return Hint("same-everywhere", "all ranks say the same: who I am is comm.rank")
         if all(text.endswith(" of 4") for text in texts) and case.workers != 4:

@@ -133,16 +133,19 @@ class PingPong(Task):
         one_s, trips = _one_way_s(case), case.settings["n_trips"]
         ran = value * trips / one_s
         if ran > 0.5 and abs(ran - round(ran)) < 1e-6:
+            s = "s" * (round(ran) != 1)
             return Hint(
                 "wrong-count",
-                f"the time of {round(ran)} round trips, divided by the messages of {trips}; "
-                f"does the loop go {trips} times?",
+                f"the time of {round(ran)} round trip{s}, divided by the messages of {trips}; "
+                f"does the loop go {trips} times, and is the clock read once before it, not in it?",
             )
+        if any(value in (round(mean_s, n) for n in range(3, 10)) for mean_s in _means_s(case)):
+            return Hint("rounded", "right, but rounded: return the number as it is")
         if value < one_s:
             return Hint("too-early", "less than one message takes: send returns before the message "
                         "has arrived; wait for the answer, on one and the same clock")  # fmt: skip
-        return Hint("wrong-clock", "does the time come from comm.clock(), on rank 0, and from "
-                    "nothing else?")  # fmt: skip
+        return Hint("wrong-clock", "does the time come from comm.clock(), on rank 0, and is it "
+                    "the mean over all messages, no median, and no trip left out?")  # fmt: skip
 
 
 def _delays(late_s: Sequence[float]) -> Faults:

@@ -50,8 +50,8 @@ class PredictGather(PredictTask):
     questions = ("n_workers", "n_numbers")
 
     def tried(self) -> Sequence[tuple[int, ...]]:
-        """Begin with the lecture's four workers."""
-        return (4, 1000), (9, 300), (2, 1), (1, 50), (32, 0), (10, 4000)
+        """Begin with more workers than four, so that a 4 means nothing."""
+        return (6, 1000), (9, 300), (2, 1), (1, 50), (32, 0), (10, 4000)
 
     def measure(self, *numbers: int) -> dict[str, Any]:
         """Run ``sum_at_rank_0`` on float64 numbers."""
@@ -71,13 +71,20 @@ class PredictGather(PredictTask):
         others, n = workers - 1, 8 * length
         bits = ("bits", "these are bits; bytes are asked for: a float64 number has 8")
         answers = ("forgot-answers", "rank 0 answers everybody: those are messages too")
-        self_send = ("counts-rank-0", "rank 0 sends nothing to itself: P - 1 others, not P")
+        self_send = (
+            "counts-rank-0",
+            "P - 1 come in and P - 1 go out, one for each of the others: rank 0 "
+            "sends nothing to itself",
+        )
         width = ("counts-numbers", "a float64 number has 8 bytes")
         return {
             "messages": [(*answers, others), (*self_send, 2 * workers), (*self_send, workers)],
             "n_bytes": [
                 (*width, 2 * others * length), (*self_send, 2 * workers * n),
                 (*bits, 16 * others * n),
+                ("one-message", "these are the bytes of one message: how many are there?", n),
+                ("object-size", "sys.getsizeof counts the object's header too: array.nbytes",
+                 2 * others * (n + 112)),
                 ("four-bytes", "float64 is 64 bits, which are 8 bytes", 2 * others * n // 2),
             ],
             "bytes_into_rank_0": [

@@ -1,7 +1,7 @@
 """Everybody hands its numbers to the right, at the same time."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,9 +17,13 @@ class ShiftRight(Task):
     takes = ("x",)
     verbs = ("send", "recv", "recv_any", "sendrecv", "isend", "irecv")
     deadlock_hint = (
-        "use sendrecv, which does both at once; or let all send first, but one rank that receives "
-        "first"
+        "use sendrecv, which does both at once, with dst the right neighbour and src the left one; "
+        "or let all but one rank send first, and that one receive first"
     )
+    price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-messages": "one message from each rank, with the whole x: who waits for whom "
+        "depends on the order, not on the length",
+    }
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Try short and long messages, with and without rendezvous."""

@@ -23,8 +23,8 @@ class GradientStep(LocalTask):
     rounding_terms = 64
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin with three rows that can be computed by hand."""
-        yield Case(1, "3 rows, 1 feature", alone=True, settings={"n_rows": 3, "n_features": 1})
+        """Begin with five rows that can be computed by hand."""
+        yield Case(1, "5 rows, 1 feature", alone=True, settings={"n_rows": 5, "n_features": 1})
         for number, (n_rows, n_features) in enumerate([(5, 3), (1, 1), (40, 17), (3, 1)]):
             yield Case(
                 1, f"{n_rows} rows, {n_features} features", seed=secret + number,
@@ -35,7 +35,7 @@ class GradientStep(LocalTask):
         """Make w, X, y and a learning rate."""
         n_rows, n_features = case.settings["n_rows"], case.settings["n_features"]
         if case.seed == 0:
-            X, y = np.array([[3.0], [5.0], [2.0]]), np.array([4.0, 10.0, 3.0])
+            X, y = np.array([[3.0, 5, 2, 6, 4]]).T, np.array([4.0, 10, 3, 9, 7])
             return np.array([1.0, 2.0]), X, y, 0.25
         rng = case.rng(rank, call)
         w = rng.normal(size=n_features + 1)
@@ -57,6 +57,7 @@ class GradientStep(LocalTask):
         w, X, y, rate = arguments[0]
         rows = design(X)
         right, error = gradient_sum(w, X, y) / len(y), rows @ w - y
+        best = np.linalg.lstsq(rows, y, rcond=None)[0]
         ones_last = np.column_stack([X, np.ones(len(X))])
         for hint_id, text, value in (
             ("climbs", "this goes uphill: subtract the gradient, and mind the sign of the error",
@@ -90,6 +91,21 @@ class GradientStep(LocalTask):
              _row_by_row(w, X, y, rate)),
             ("divides-by-parameters", "the mean is over the rows, not over the parameters",
              w - rate * right * len(y) / len(w)),
+            ("sample", "the mean over m rows divides by m, not by m - 1",
+             w - rate * right * len(y) / max(1, len(y) - 1)),
+            ("new-intercept", "the intercept is right, and the features' slopes were taken at the "
+             "new one: take the whole gradient at one and the same w",
+             _intercept_first(w, X, y, rate)),
+            ("divides-by-size", "X.size is rows times features: divide by the rows only",
+             w - rate * right * len(y) / X.size),
+            *(("one-for-all", "all parameters move by the same number: the mean is over the rows "
+               "only, axis=0", w - rate * value)
+              for value in ((rows * error[:, None]).mean(), (X * error[:, None]).mean(),
+                            error.mean())),
+            *(("solved", "this goes for the best w: one step against the gradient is asked for",
+               value) for value in (best, w + rate * (best - w))),
+            ("misplaced-parenthesis", "the error is h(x) - y: here y is subtracted from X",
+             w - rate * rows.T @ (w[0] + (X - y[:, None]) @ w[1:]) / len(y)),
             ("not-moved", "w is where it was: where is the step?", w),
             ("decays", "multiply the gradient by the learning rate, not w", rate * (w - right)),
         ):  # fmt: skip
@@ -102,6 +118,11 @@ class GradientStep(LocalTask):
         if isinstance(got[0], np.ndarray) and got[0].shape == arguments[0][1].shape[1:]:
             return Hint("no-intercept", "d features and the intercept: d + 1 numbers")
         return None
+
+
+def _intercept_first(w: Any, X: Any, y: Any, rate: float) -> Any:
+    first = w[0] - rate * (w[0] + X @ w[1:] - y).mean()
+    return np.concatenate([[first], w[1:] - rate * X.T @ (first + X @ w[1:] - y) / len(y)])
 
 
 def _row_by_row(w: Any, X: Any, y: Any, rate: float) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 _MANY = 300
+_LONG, _TIMES = 1000, 16
+"""A table that is long enough for its order to be judged, and how often it is shuffled."""
 
 
 class Minibatches(Task):
@@ -43,6 +46,10 @@ class Minibatches(Task):
             1, f"12 examples, batches of 3, {_MANY} epochs", seed=secret + 99, calls=1, alone=True,
             settings={"n_examples": 12, "batch_size": 3, "more": _MANY},
         )  # fmt: skip
+        yield Case(
+            1, f"{_LONG:,} examples, batches of 250, {_TIMES} epochs", seed=secret + 98, calls=1,
+            alone=True, settings={"n_examples": _LONG, "batch_size": 250, "more": _TIMES},
+        )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Ask for an epoch, with a generator that goes on from one epoch to the next."""
@@ -52,7 +59,7 @@ class Minibatches(Task):
         """Call the function twice with the same generator, with its copy, and with another."""
         n_examples, batch_size, rng = arguments
         epochs = [fn(n_examples, batch_size, taken) for taken in _generators(rng)]
-        more = _MANY if (n_examples, batch_size) == (12, 3) else 0
+        more = {12: _MANY, _LONG: _TIMES}.get(n_examples, 0)
         return epochs + [fn(n_examples, batch_size, rng) for _ in range(more)]
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
@@ -77,8 +84,10 @@ class Minibatches(Task):
             if says:
                 return Difference(says, self._right(case), shown, f"epoch {number}", 0)
         says = _wrong_order(got[0], n_examples, batch_size)
-        if not says and case.settings["more"]:
+        if not says and case.settings["more"] == _MANY:
             says = _wrong_chances(got[0][4:], n_examples, batch_size)
+        if not says and case.settings["more"]:
+            says = _wrong_places(np.array([np.concatenate(epoch) for epoch in got[0][4:]]))
         return Difference(says, self._right(case), _brief(got[0]), "the order", 0) if says else None
 
     def explain(
@@ -95,6 +104,8 @@ class Minibatches(Task):
     def _right(self, case: Case) -> str:
         n_examples, batch_size = case.settings["n_examples"], case.settings["batch_size"]
         whole, rest = divmod(n_examples, batch_size)
+        if whole < 2:
+            return " and ".join(f"one batch of {n}" for n in [batch_size] * whole + [rest] if n)
         return f"{whole} batches of {batch_size}" + f" and one of {rest}" * bool(rest)
 
 
@@ -111,17 +122,23 @@ _HINTS = (
     ("not an example", "outside", "the examples have the numbers 0 to n_examples - 1"),
     ("sizes", "sizes", "every batch has batch_size examples; only the last one may have fewer"),
     ("order of the table", "not-shuffled", "tables are often sorted: shuffle the numbers first"),
+    ("ascend", "sorted-again", "leave out the sort: the order inside a batch is random as well"),
     ("neighbours", "blocks-shuffled", "shuffle the examples, not the finished batches: neighbours "
      "in the table must be able to part"),
     ("alike", "same-order", "the second epoch repeats the first: take the order from rng, which "
      "goes on, and make no generator of your own"),
-    ("in the same batch", "kept-together", "these two part too seldom, or meet too seldom: shuffle "
-     " all examples one by one, as rng.permutation(n_examples) does"),
+    *((clue, "kept-together", f"{who} part too seldom, or meet too seldom: shuffle all examples "
+       "one by one, as rng.permutation(n_examples) does")
+      for clue, who in (("in the same batch", "these two"), ("followed by", "neighbours"))),
     *((clue, "partly-shuffled", "every example is to come into every batch equally often: shuffle "
        "all of them, as rng.permutation(n_examples) does")
       for clue in ("is in batch", "most examples stay")),
+    *((clue, "not-all-orders", "not all orders are equally likely: a shuffle of your own is rarely "
+       "fair (keys that are equal, swaps with any place); rng.permutation(n_examples) is")
+      for clue in ("kept their place", "table's order", "one part of the table")),
     ("not from rng alone", "not-from-rng", "rng is where the order comes from: call "
-     "rng.permutation, not np.random.permutation, and make no generator of your own"),
+     "rng.permutation or rng.shuffle, not np.random's or random's, and make no generator of your "
+     "own"),
 )  # fmt: skip
 
 
@@ -167,8 +184,12 @@ def _wrong_order(epochs: Sequence[Any], n_examples: int, batch_size: int) -> str
         return "the examples come in the order of the table"
     if min(batch_size, len(epochs[0])) >= 4 and all(map(_has_neighbours_only, epochs)):
         return "every batch holds neighbours only"
+    if batch_size >= 4 and len(epochs[0]) > 1 and all(map(_ascends, epochs)):
+        return "the numbers inside every batch ascend"
     if all(sum(i == k for k, i in enumerate(order)) > n_examples / 2 for order in orders):
         return "most examples stay where the table has them"  # two epochs may be alike by chance
+    if all(sum(b - a == 1 for a, b in pairwise(order)) > n_examples / 2 for order in orders):
+        return "most examples are followed by their neighbour in the table"
     if orders[0] == orders[1]:
         return "both epochs are alike"
     if orders[2] != orders[0]:
@@ -202,12 +223,34 @@ def _wrong_chances(epochs: Sequence[Any], n_examples: int, batch_size: int) -> s
     return ""
 
 
+def _wrong_places(orders: Any) -> str:
+    """Say which orders come too often: by luck less than once in 10**9."""
+    n_epochs, n = orders.shape
+    stay = int((orders == np.arange(n)).sum())
+    if abs(stay - n_epochs) > 7 * np.sqrt(n_epochs):
+        return f"in {n_epochs} epochs {stay} examples kept their place, not about {n_epochs}"
+    climbs = int((np.diff(orders) > 0).sum())
+    if abs(climbs - n_epochs * (n - 1) / 2) > 7 * np.sqrt(n_epochs * (n + 1) / 12):
+        return (f"{climbs} times the next example has a larger number, not about "
+                f"{n_epochs * (n - 1) // 2}: some of them keep the table's order")  # fmt: skip
+    quarters = np.zeros((4, 4))
+    np.add.at(quarters, (4 * np.arange(n) // n, 4 * orders // n), 1)  # each place, each epoch
+    about = n_epochs * n / 16
+    if n >= 100 and ((quarters - about) ** 2 / (about * 9 / 16)).sum() > 120:
+        return "examples come from one part of the table into another too often or too seldom"
+    return ""
+
+
 def _is_strange(times: int, tries: int, chance: float) -> bool:
     return bool(abs(times - tries * chance) > 7 * np.sqrt(tries * chance * (1 - chance)))
 
 
 def _has_neighbours_only(epoch: Sequence[Any]) -> bool:
     return all(np.ptp(batch) == len(batch) - 1 for batch in epoch)
+
+
+def _ascends(epoch: Sequence[Any]) -> bool:
+    return all((np.diff(batch) > 0).all() for batch in epoch)
 
 
 def _is_batch(value: Any) -> bool:

@@ -63,6 +63,8 @@ class NoiseScale(LocalTask):
             ("upside-down", "noise is divided by the gradient, not the other way round", 1 / right),
             ("not-squared", "both lengths are squared: at the batch size B the squared noise is "
              "spread / B", float(np.sqrt(squared).mean()) / np.sqrt(length)),
+            ("not-squared", "first the squares, then the mean: this is the mean distance, squared",
+             float(np.sqrt(squared).mean()) ** 2 / length),
             ("not-squared", "square the length of the mean gradient, too",
              right * np.sqrt(length)),
             ("root", "this is its root: noise and gradient are equal where spread / B is the "
@@ -83,6 +85,10 @@ class NoiseScale(LocalTask):
              float(squared.mean()) / float((gradients**2).sum(axis=1).mean())),
             ("spread-only", "this is the spread: divide by the squared length of the mean gradient",
              right * length),
+            ("unbiased", "spread / m is subtracted below: the plain squared length is asked for",
+             right / (1 - right / n_examples) if right != n_examples else np.inf),
+            *(("rounded", "do not round: the exact number is asked for", round(right, n))
+              for n in range(6)),
             ("wrong-axis", "a row is an example: the mean gradient is the mean over the rows",
              float(from_rows / (of_rows @ of_rows))),
             ("sample", "divide by the number of examples: these are all there are, not a sample",

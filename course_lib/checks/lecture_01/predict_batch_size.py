@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference, first_difference
 from course_lib.checks.prediction import Alternative, PredictTask, plain_number
-from course_lib.checks.task import Case, Given
+from course_lib.checks.task import Case, Given, Hint
 
 
 class PredictBatchSize(PredictTask):
@@ -22,13 +22,13 @@ class PredictBatchSize(PredictTask):
         """Begin with numbers like those of the lecture, whose root is not whole.
 
         In two of them the whole number next to the root is not the best: with 44, 50 and 7
-        the root is 2.48, and 3 is faster than 2. Then one example is best. In the last two the
-        number below the root is best, and in the very last one it is a large one.
+        the root is 2.48, and 3 is faster than 2. Then one example is best. In the last three
+        the number below the root is best, and in the last two it is a large one.
         """
         return (
-            (210, 20, 40, 90), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150),
+            (210, 20, 40, 125), (1000, 10, 100, 64), (50, 50, 10, 9), (300, 2, 500, 150),
             (44, 50, 30, 7), (10, 23, 20, 5), (10, 60, 20, 3),
-            (302, 30, 40, 90), (6010, 3, 80, 120),
+            (302, 30, 40, 90), (6010, 3, 80, 120), (12_000, 4, 40, 3_105),
         )  # fmt: skip
 
     def measure(self, *numbers: int) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class PredictBatchSize(PredictTask):
         return {
             "best_size": [
                 ("critical", "at the critical size the steps are twice the fewest; how long a step "
-                 "takes counts as well", critical),
+                 "takes counts as well, and the best may lie above or below", critical),
                 ("balance", "here half of a step is overhead; how many steps there are counts as "
                  "well", round(step / example)),
                 ("no-root", "time is a + b B + ...: its slope is 0 where b = a C / B², a square",
@@ -62,12 +62,18 @@ class PredictBatchSize(PredictTask):
                 ("upside-down", "an expensive start of a step makes batches larger, not smaller",
                  max(1, round(np.sqrt(upside_down)))),
                 ("neighbour", whole, best - 1), ("neighbour", whole, best + 1),
+                ("powers-of-two", "any whole number may be best, not powers of two only",
+                 _best_power(_times_us(*numbers), best)),
                 ("not-whole", whole, float(np.sqrt(squared))),
+                ("whole-division", "// throws the fraction away: C / B, so that a larger batch "
+                 "needs fewer steps at any size", _best_with_whole_ratio(*numbers)),
             ],
             "steps": [
                 ("fewest", "that many steps are needed with huge batches only: times 1 + C / B",
                  fewest),
                 ("ratio", "it is C / B, not B / C", fewest * (1 + best / critical)),
+                ("whole-division", "// throws the fraction away: C / B",
+                 fewest * (1 + critical // best)),
                 ("one-missing", "1 + C / B: even without noise the fewest steps are needed",
                  fewest * critical / best),
             ],
@@ -83,6 +89,25 @@ class PredictBatchSize(PredictTask):
             ],
         }  # fmt: skip
 
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Notice a search that ends too early."""
+        hint = super().explain(case, arguments, got, wrong)
+        if hint is None or hint.id != "other-number" or wrong.where != "'best_size'":
+            return hint
+        size, times = _size_in(got[0]), _times_us(*case.settings["numbers"])
+        if 1 <= size < len(times) and times[size] < times[size - 1]:
+            return Hint("ends-early", f"{size + 1} examples are faster than {size} by your formula "
+                        "as well, if it is right: does the search go far enough?")  # fmt: skip
+        return hint
+
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice another language's power."""
+        if "for ^" in text:
+            return Hint("power", "a power is ** in Python: B ** 2, x ** 0.5")
+        return None
+
 
 def _size_in(answer: Any) -> int:
     """Read the size that was predicted; 0 where there is none."""
@@ -93,6 +118,17 @@ def _size_in(answer: Any) -> int:
 def _told(size: int, step: int, example: int, fewest: int, critical: int) -> dict[str, Any]:
     steps = fewest * (1 + critical / size)
     return {"best_size": size, "steps": steps, "time_us": steps * (step + example * size)}
+
+
+def _best_with_whole_ratio(step: int, example: int, fewest: int, critical: int) -> int:
+    sizes = np.arange(1, critical + 2)
+    return 1 + int((fewest * (1 + critical // sizes) * (step + example * sizes)).argmin())
+
+
+def _best_power(times_us: Any, best: int) -> int:
+    powers = 2 ** np.arange(int(np.log2(2 * best)) + 1)
+    powers = powers[powers <= len(times_us)]
+    return int(powers[times_us[powers - 1].argmin()])
 
 
 def _times_us(step: int, example: int, fewest: int, critical: int) -> Any:

@@ -76,6 +76,10 @@ class SgdEpoch(LocalTask):
              "by those it has", _walk(w, order, X, y, size, rate, _by_size)),
             ("divides-by-all", "divide by the rows of the batch, not by those of the table",
              _walk(w, order, X, y, size, rate, lambda *given: _sum(*given) / len(y))),
+            ("not-all-divided", "the intercept is right, and the slopes are too long: divide "
+             "X.T @ error by the rows of the batch, too",
+             _walk(w, order, X, y, size, rate, lambda *given: np.concatenate(
+                 [_mean(*given)[:1], _sum(*given)[1:]]))),
             ("order-ignored", "take the rows in the order that is given: order[start:stop]",
              _walk(w, np.arange(len(y)), X, y, size, rate, _mean)),
             ("old-gradients", "all gradients are taken at the first w: each step starts where the "

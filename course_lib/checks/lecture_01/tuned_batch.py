@@ -16,7 +16,36 @@ _BY_HAND = np.array([
 ])  # fmt: skip
 """Steps to a loss: 4, 32 and 256 examples; rates 0.1, 0.2, 0.4, 0.8; three seeds."""
 
+_F = np.inf
+_TABLES: tuple[tuple[str, Any, tuple[int, ...], tuple[float, ...]], ...] = (
+    ("three of five seeds never got there", [
+        [[50, 60, 70, 55, 65], [40, 45, 50, 42, 48], [90, 90, 95, 91, 92]],
+        [[30, 35, 40, 33, 38], [_F, _F, _F, 1, 3], [60, 50, 70, 55, 65]],
+    ], (8, 64), (0.1, 0.2, 0.4)),
+    ("the last rate best", [
+        [[80, 90, 85], [60, 65, 62], [50, 52, 90]], [[70, 75, 72], [40, 42, 41], [20, 22, 40]],
+    ], (4, 16), (0.1, 0.2, 0.4)),
+    ("the first rate best", [
+        [[50, 52, 90], [60, 65, 62], [80, 90, 85]], [[20, 22, 40], [40, 42, 41], [70, 75, 72]],
+    ], (4, 16), (0.1, 0.2, 0.4)),
+    ("the first rate best for another size only", [
+        [[50, 52, 90], [60, 65, 62], [80, 90, 85]], [[40, 42, 41], [20, 22, 40], [70, 75, 72]],
+    ], (4, 16), (0.1, 0.2, 0.4)),
+    ("five seeds", [
+        [[50, 60, 90, 10, 70], [40, 48, 80, 20, 60], [70, 80, 90, 60, 85]],
+        [[30, 50, 90, 20, 45], [20, 30, 60, 10, 50], [50, 60, 70, 40, 65]],
+    ], (8, 16), (0.1, 0.2, 0.4)),
+    ("four seeds", [
+        [[80, 90, 70, 85], [30, 44, 34, 52], [70, 80, 90, 60]],
+        [[70, 60, 75, 66], [20, 24, 60, 70], [50, 60, 70, 40]],
+    ], (8, 16), (0.1, 0.2, 0.4)),
+)  # fmt: skip
+"""What is special, steps, sizes and rates; a step takes 100 + 1 per example microseconds."""
 
+_EDGE = (
+    "is the best rate of the best batch size (of no other) the first or the last of rates? The "
+    "last one's place is len(rates) - 1; True or False, nothing else"
+)
 _DRAWS = 12
 
 
@@ -33,6 +62,10 @@ class TunedBatch(LocalTask):
         """Begin with a table that can be worked out by hand."""
         yield Case(1, "4, 32 and 256 examples at 4 rates, 3 seeds; 200 and 2 microseconds",
                    calls=1, alone=True, settings={"shape": (3, 4, 3)})  # fmt: skip
+        for number, (special, *_) in enumerate(_TABLES):
+            yield Case(1, f"2 batch sizes at 3 rates, {special}", calls=1, alone=True,
+                       settings={"table": number})  # fmt: skip
+        # Always the same draws: no verdict may depend on luck.
         for number, (shape, edge) in enumerate([
             ((4, 5, 3), ""), ((3, 5, 3), "last"), ((3, 5, 3), "first"), ((2, 3, 5), ""),
             ((6, 5, 3), ""), ((5, 4, 7), ""), ((1, 3, 3), ""),
@@ -40,11 +73,14 @@ class TunedBatch(LocalTask):
             sizes = "1 batch size" if shape[0] == 1 else f"{shape[0]} batch sizes"
             label = f"{sizes}, several rates, {shape[2]} seeds"
             label += f", the {edge} rate best" * bool(edge)
-            yield Case(1, label, seed=secret + number, calls=1, alone=True,
+            yield Case(1, label, seed=1 + number, calls=1, alone=True,
                        settings={"shape": shape, "edge": edge})  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Make a table, of several that in which fewest mistakes give the right answer."""
+        if "table" in case.settings:
+            _, steps, of_sizes, of_rates = _TABLES[case.settings["table"]]
+            return np.array(steps, dtype=float), np.array(of_sizes), np.array(of_rates), 100, 1
         if case.seed == 0:
             sizes, rates = np.array([4, 32, 256]), np.array([0.1, 0.2, 0.4, 0.8])
             return _BY_HAND.copy(), sizes, rates, 200, 2
@@ -69,8 +105,7 @@ class TunedBatch(LocalTask):
         if not isinstance(got[0], dict) or set(got[0]) != set(right):
             return Hint("wrong-names", "return a dict with the names that the docstring lists")
         if wrong.where == "'rate_at_edge'":
-            return Hint("edge", "is the best rate of *this* batch size the first or the last "
-                        "of rates? True or False, nothing else")  # fmt: skip
+            return Hint("edge", _EDGE)
         if wrong.where == "'time_us'" and is_number(got[0]["time_us"], right["time_us"] / 1e6):
             return Hint("seconds", "in microseconds, please")
         for name, given in zip(self.takes[1:3], arguments[0][1:3], strict=True):
@@ -117,6 +152,19 @@ def _wrong(
     for name, value in (("min", steps.min(axis=2)), ("max", steps.max(axis=2))):
         yield (f"{name}-of-seeds", "the luckiest seed (or the unluckiest) is no comparison: take "
                "the median", _best(value, *given))  # fmt: skip
+    finite = np.where(np.isinf(steps), np.nan, steps)
+    if not np.isnan(finite).all(axis=2).any():
+        yield ("inf-counts", "inf counts: a seed that never got there needed more steps than any "
+               "other", _best(np.nanmedian(finite, axis=2), *given))  # fmt: skip
+    ordered, n_seeds = np.sort(steps, axis=2), steps.shape[2]
+    for place in {1 % n_seeds} - {n_seeds // 2} if n_seeds % 2 else ():
+        yield ("middle-seed", "of three the second is the median, of five the third",
+               _best(ordered[:, :, place], *given))  # fmt: skip
+    at = needed.argmin(axis=1)
+    bare = needed[range(len(sizes)), at] * step_us + example_us * sizes
+    first = int(bare.argmin())
+    yield ("brackets", "each step has the examples of its batch: steps * (step_us + example_us * "
+           "size)", _told(first, int(at[first]), float(bare[first]), sizes, rates))  # fmt: skip
     fewest, its_rate = map(int, np.unravel_index(int(needed.argmin()), needed.shape))
     time_us = float(needed[fewest, its_rate] * each_us[fewest, 0])
     yield ("fewest-steps", "these are the fewest steps; a step with more examples takes longer: "
@@ -126,9 +174,14 @@ def _wrong(
     yield ("no-examples", "a step takes example_us for each of its examples, too",
            _best(needed, sizes, rates, step_us, 0))  # fmt: skip
     right = _best(needed, *given)
-    yield "edge", "is it the smallest or the largest of rates?", {
-        **right, "rate_at_edge": not right["rate_at_edge"]
-    }  # fmt: skip
+    yield "edge", _EDGE, {**right, "rate_at_edge": not right["rate_at_edge"]}
+    if (step_us, example_us) != (200, 2):
+        yield ("fixed-times", "a step costs step_us and example_us here, not 200 and 2",
+               _best(needed, sizes, rates, 200, 2))  # fmt: skip
+    middle = n_seeds // 2
+    for place in {middle, middle - 1} if n_seeds % 2 == 0 else ():
+        yield ("middle-seed", "of an even number of seeds two are in the middle: the median is "
+               "their mean", _best(ordered[:, :, place], *given))  # fmt: skip
 
 
 def _right_by_luck(given: tuple[Any, ...]) -> int:

@@ -1,7 +1,7 @@
 """Reduce, update, and send the new model to all."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class Combine(Task):
         "and then receives one"
     )
     rounding_terms = 32
+    price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-messages": "each rank sends its partial sum to rank 0 only, and rank 0 the model "
+        "to each: P - 1 messages in, P - 1 out, in a step",
+    }
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with partial sums whose total can be decoded."""
@@ -40,7 +44,7 @@ class Combine(Task):
         n = case.settings["n"]
         if case.seed == 0:
             grad_partial = np.full(n, float(fingerprint.weight(rank, case.workers)))
-            return grad_partial, np.arange(1.0, n + 1), 0.25
+            return grad_partial, np.arange(1.0, n + 1), 0.75
         shared = case.rng(case.workers, call)  # no rank has this number: the same for all
         w, step_size = shared.normal(size=n), float(shared.uniform(0.01, 0.5))
         return case.rng(rank, call).normal(size=n), w, step_size
@@ -89,7 +93,10 @@ class Combine(Task):
              w - step * total / size, w - step * total / size),
             ("no-step-size", "the sum is to be multiplied by step_size", w - total, w - total),
             ("no-step-size", "multiply the sum by step_size, not w", *[step * (w - total)] * 2),
-            ("old-model-sent", "the others have the old model: update, then send it", right, w),
+            ("old-model-sent", "the others have the old model: update, then send it; and they keep "
+             "what arrives, w = comm.recv(...)", right, w),
+            ("step-size-twice", "step_size is in it twice: multiply the sum by it once",
+             *[w - step**2 * total] * 2),
             ("not-updated", "the model is the old one: where is the update?", w, w),
             ("sum-sent", "the others get the sum of the gradients; send the model", right, total),
             ("updates-twice", "the update was made twice: on rank 0, and again by the receivers",

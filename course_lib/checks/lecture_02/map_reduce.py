@@ -35,6 +35,8 @@ class MapReduce(Task):
             4, "10 rows, 1 step; the y of rank r are 11**r larger, so that w[0] tells who has used "
             "how many", calls=1, settings={**settings, "told": True},
         )  # fmt: skip
+        yield Case(4, "10 rows, 100 steps, of which the last change little", calls=1,
+                   settings={**settings, "steps": 100})  # fmt: skip
         for number, size in enumerate(ALL_SIZES):
             for n_rows, n_features, steps in ((41, 3, 4), (5, 1, 2), (1, 2, 2)):
                 yield Case(
@@ -63,10 +65,14 @@ class MapReduce(Task):
         if "told" not in case.settings:
             return super().compare(case, arguments, got)
         n_rows, shape = len(arguments[0][1]), (arguments[0][0].shape[1] + 1,)
-        used = _rows_used(arguments, got[0]) if _is_model(got[0], shape) else None
-        if used is None or max(used) <= n_rows // 2:
+        if not _is_model(got[0], shape):
             return None
-        says = f"by rank, {', '.join(map(str, used))} of {n_rows} rows were used"
+        used = _rows_used(arguments, got[0])
+        if used is not None and max(used) <= n_rows // 2:
+            return None
+        says = "the sums of the ranks are not each over rows of its own"
+        if used is not None:
+            says = f"by rank, {', '.join(map(str, used))} of {n_rows} rows were used"
         return Difference(says, "each rank its share", says, "the work", None)
 
     def scale(self, case: Case, arguments: Given) -> Any:
@@ -87,6 +93,10 @@ class MapReduce(Task):
         size = case.workers
         if "told" in case.settings:
             return
+        if steps > 1:
+            yield Mistake("stale", "each step sends the sums that were computed with the first w: "
+                          "compute them in the loop, with the new one",
+                          [_descend(X, y, steps * rate, 1)] * size)  # fmt: skip
         if steps > 0:
             yield Mistake("no-step", "these are the zeros of the start: does the loop run range("
                           "steps) times, and is what combine returns kept, w = combine(...)?",
@@ -129,6 +139,9 @@ class MapReduce(Task):
 
 
 def _with_steps(case: Case, wrong: Difference) -> Hint | None:
+    if case.seed == 0 and case.settings["steps"] == 100 and "should be" in wrong.says:
+        return Hint("later-steps", "three steps are right, 100 are not: take all `steps` of them, "
+                    "at the same rate, also when w hardly changes any more")  # fmt: skip
     if case.seed == 0 and case.settings["steps"] > 1 and "should be" in wrong.says:
         return Hint("later-steps", "one step is right, more are not: is the model that the next "
                     "step starts from the new one, on every rank?")  # fmt: skip
@@ -170,6 +183,11 @@ def _held(y: Any, size: int) -> list[slice]:
     return [part for part in split_evenly(len(y), size) if part.stop > part.start]
 
 
+def _standardised(X: Any) -> Any:
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread == 0, 1, spread)
+
+
 def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
     """Yield a hint's id and text, and the gradient that calls for it."""
     n_rows, parts = len(y), _held(y, size)
@@ -205,6 +223,10 @@ def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
         lambda w, X, y: size * _mean_gradient(w, X, y),
     )
     yield "rows-lost", "n_rows // P rows each: the rest belongs to nobody", of_whole_parts
+    yield (
+        "standardised", "the intercept is right, the slopes are not: X is used as it is given, not "
+        "standardised", lambda w, X, y: _mean_gradient(w, _standardised(X), y),
+    )  # fmt: skip
     yield "wrong-sign", "this climbs: the new model is w minus the step", divided_by(-n_rows)
 
 

@@ -32,6 +32,10 @@ class MeanOfShards(LocalTask):
                    alone=True, settings={"n_parts": 3, "n_features": 2, "empty": 1})  # fmt: skip
         yield Case(1, "3 parts with rows; the first mean of one of them is NaN", seed=secret,
                    alone=True, settings={"n_parts": 3, "n_features": 2, "diverged": 2})  # fmt: skip
+        for n_features in (2, 1):
+            yield Case(1, "3 parts with rows; one of them has only NaN", seed=secret, alone=True,
+                       settings={"n_parts": 3, "n_features": n_features, "diverged": 2,
+                                 "of_it": slice(None)})  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Make the means (a row a part) and the numbers of rows."""
@@ -44,7 +48,7 @@ class MeanOfShards(LocalTask):
         if "empty" in case.settings:
             n_rows[case.settings["empty"]], means[case.settings["empty"]] = 0, np.nan
         if "diverged" in case.settings:
-            means[case.settings["diverged"], 0] = np.nan
+            means[case.settings["diverged"], case.settings.get("of_it", 0)] = np.nan
         return means, n_rows
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:

@@ -80,6 +80,11 @@ class PartialSums(LocalTask):
             *(("intercept-last", "the intercept comes first, in w and in the gradient: the column "
                "of ones stands before X_local", value)
               for value in (np.roll(right, -1), ones_last.T @ error_last, rows.T @ error_last)),
+            *(("whole-numbers", "the fractions are gone: an array of whole numbers cuts them off; "
+               "np.zeros(d + 1) has float64", value)
+              for value in (np.trunc(right), _cut_off_each_time(rows, predicted - y))),
+            ("intercept-mean", "the intercept's part is a sum as well, error.sum(), not a mean",
+             np.concatenate([right[:1] / max(1, len(y)), right[1:]])),
             ("loss", "these are squared errors; the gradient has error times x",
              rows.T @ (predicted - y) ** 2),
         ):  # fmt: skip
@@ -98,6 +103,22 @@ class PartialSums(LocalTask):
         if len(X) == 0:
             return Hint("no-rows", "a worker may have no rows: its sum is zeros of shape (d + 1,)")
         return None
+
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice a table that has become a list of numbers."""
+        if "insert(" in text.rstrip().rpartition("\n")[2] or (
+            "insert(" in text and "matmul" in text
+        ):
+            return Hint("insert-flattens", "np.insert without axis=1 makes one long row of the "
+                        "table: np.insert(X_local, 0, 1, axis=1)")  # fmt: skip
+        return None
+
+
+def _cut_off_each_time(rows: Any, error: Any) -> Any:
+    total = np.zeros(rows.shape[1])
+    for row, one in zip(rows, error, strict=True):
+        total = np.trunc(total + one * row)
+    return total
 
 
 TASK = PartialSums()

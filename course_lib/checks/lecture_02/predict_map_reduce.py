@@ -50,16 +50,21 @@ class PredictMapReduce(PredictTask):
         self_send = ("counts-rank-0", "rank 0 sends nothing to itself: P - 1 others, not P")
         width = ("counts-numbers", "a float64 number has 8 bytes")
         one_step = ("one-step", "this is one step: multiply by the number of steps")
+        start = ("start-model", "the first model is zeros on every rank: nobody sends it")
+        whole = ("shared-out", "each message carries the whole model, or a gradient as long")
         one_way = ("one-way", "partial sums come in, and models go out: both are messages")
         return {
             "messages": [
                 (*one_step, 2 * others), (*one_way, others * steps),
                 (*self_send, 2 * workers * steps), (*self_send, workers * steps),
+                (*start, 2 * others * steps + others),
             ],
             "n_bytes": [
                 (*width, 2 * others * (features + 1) * steps), (*one_step, 2 * others * n),
                 (*one_way, others * n * steps), (*self_send, 2 * workers * n * steps),
                 (*intercept, 2 * others * 8 * features * steps),
+                (*start, (2 * others * steps + others) * n),
+                (*whole, 2 * others * n * steps / workers),
             ],
             "bytes_into_rank_0": [
                 (*width, others * (features + 1) * steps), (*one_step, others * n),

@@ -24,7 +24,18 @@ class ShardBounds(LocalTask):
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Try round numbers first, then fewer rows than workers, and none."""
-        tried = [(4, 400), (4, 10), (4, 3), (4, 0), (1, 7), (1, 0), (3, 442), (8, 5), (7, 7)]
+        tried = [
+            (4, 400),
+            (4, 10),
+            (4, 3),
+            (4, 0),
+            (1, 7),
+            (1, 0),
+            (3, 442),
+            (8, 5),
+            (7, 7),
+            (7, 61),
+        ]
         rng = Case(1, "", seed=secret).rng(0, 0)
         tried += [(size, int(rng.integers(0, 60))) for size in ALL_SIZES for _ in range(3)]
         for size, n_rows in tried:
@@ -71,6 +82,9 @@ class ShardBounds(LocalTask):
             return Hint(
                 "rows-lost", "n_rows // size drops the remainder: who takes the rows that are left?"
             )
+        if any(start < 0 for start, _ in bounds):
+            return Hint("counts-from-0", "ranks count from 0: rank 0's part begins at row 0; this "
+                        "is the part of rank - 1")  # fmt: skip
         kinds = {
             "(start, stop)": ("not-a-pair", "return start, stop: two numbers of type int"),
             "in no part": (
@@ -78,7 +92,9 @@ class ShardBounds(LocalTask):
                 "at n_rows"
             ),
             "more than one": (
-                "rows-twice", "stop is the first row that is not mine: the next rank's start"
+                "rows-twice", "stop is the first row that is not mine, and the next rank's start: "
+                "where the first `rest` parts have a row more, the others start at "
+                "rank * base + rest"
             ),
             "outside": ("outside", "a part ends at n_rows at the latest, and starts no later"),
             "starts after it stops": ("negative", "an empty part has start equal to stop"),

@@ -1,7 +1,7 @@
 """Local SGD: train alone for a while, then take the mean of the models."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.lecture_03.data import left_out, most, random_examples, reference
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
+from course_lib.training.shards import split_evenly
 
 
 class AverageEvery(Task):
@@ -20,11 +21,15 @@ class AverageEvery(Task):
     may_use_collectives = True
     forbidden = ("course_lib.schemes",)
     rounding_terms = 512
+    price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-messages": "one all-reduce for each average: none after other steps, and the "
+        "last step is averaged once, also where `every` divides the number of rows",
+    }
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin where the last step is a turn; then where it is none."""
         for label, n_rows, every in (
-            ("4 steps, averages after every second", 4, 2),
+            ("6 steps, averages after every third", 6, 3),
             ("2 steps, averages after each", 2, 1),
             ("5 steps, averages after every second and after the last", 5, 2),
             ("3 steps, one average", 3, 10),
@@ -77,6 +82,7 @@ class AverageEvery(Task):
         turns = _turns(case)
         early = set(range(1, last + 1, every)) | {last}
         late = set(range(every + 1, last + 1, every + 1)) | {last}
+        others = {step for step in range(1, last + 1) if step % every} | {last}
         for hint_id, text, values in (
             ("last-average", "the ranks have walked on since the last average: average after the "
              "last step, too", _trained(arguments, turns)),
@@ -86,6 +92,8 @@ class AverageEvery(Task):
              "steps, and go on from the mean", _trained(arguments, {last})),
             ("each-step", "averaged after each step: after every `every` steps only",
              _trained(arguments, set(range(last + 1)))),
+            ("turned-round", "step % every is 0 where an average is due: write == 0",
+             _trained(arguments, others)),
             ("off-by-one", "the first average comes after step number `every`: with range(n) the "
              "numbers start at 0", _trained(arguments, early)),
             ("off-by-one", "one step too many lies between two averages",
@@ -96,6 +104,16 @@ class AverageEvery(Task):
              _trained(arguments, turns | {last}, sign=-1)),
             ("not-updated", "these are the first parameters: no step was taken",
              [given[1] for given in arguments]),
+            ("returns-early", "these are the models after the first average: other rows follow; "
+             "is return inside the loop?", _trained(_first(arguments, every), {every})),
+            ("rest-lost", "the rows after the last whole block of `every` are not used",
+             _trained(_first(arguments, max(turns, default=0)), turns)),
+            ("rate-divided", "each rank steps with the whole learning_rate: the mean comes later",
+             _trained(_at_rate(arguments, 1 / case.workers), turns | {last})),
+            *(("blocks", "one row a step, and w walks on after each: here `every` rows make one "
+               "step", _in_blocks(arguments, every, factor)) for factor in (1, every)),
+            ("cut-again", "X_local is this rank's already: take all of its rows, not a part",
+             _cut_again(arguments)),
             ("one-step", "all rows in one step: one step for each row", _in_one_step(arguments)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, values)
@@ -136,6 +154,32 @@ def _trained(arguments: Given, due: set[int], divide: bool = True, sign: int = 1
             total = np.sum(held, axis=0)
             held = [total / len(held) if divide else total] * len(held)
     return held
+
+
+def _first(arguments: Given, n_rows: int) -> list[Any]:
+    return [(model, w, X[:n_rows], y[:n_rows], *more) for model, w, X, y, *more in arguments]
+
+
+def _at_rate(arguments: Given, factor: float) -> list[Any]:
+    return [(*others, factor * rate, every) for *others, rate, every in arguments]
+
+
+def _in_blocks(arguments: Given, n_rows: int, factor: float) -> list[Any]:
+    """Step once with each block of rows, along the mean gradient of all ranks."""
+    w = arguments[0][1]
+    for start in range(0, len(arguments[0][3]), n_rows):
+        rows = slice(start, start + n_rows)
+        grads = [m.gradient(w, (X[rows], y[rows]))[1] for m, _, X, y, *_ in arguments]
+        w = w - factor * arguments[0][4] * np.mean(grads, axis=0)
+    return [w] * len(arguments)
+
+
+def _cut_again(arguments: Given) -> list[Any]:
+    """Give each rank a part of its rows only, and take the mean at the end."""
+    after, parts = [], split_evenly(len(arguments[0][3]), len(arguments))
+    for part, (model, w, X, y, *more) in zip(parts, arguments, strict=True):
+        after += _trained([(model, w, X[part], y[part], *more)], set())
+    return [np.mean(after, axis=0)] * len(after)
 
 
 def _in_one_step(arguments: Given) -> list[Any]:

@@ -1,7 +1,7 @@
 """One epoch of data-parallel training, as one machine would do it."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,9 @@ class DataParallel(Task):
     may_use_collectives = True
     forbidden = ("course_lib.schemes",)
     rounding_terms = 512
+    price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-messages": "one broadcast before the first step, and one all-reduce in each step",
+    }
     deadlock_hint = "every rank takes part in every step, even without examples: it adds zeros then"
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -42,6 +45,7 @@ class DataParallel(Task):
             ("6 examples, one batch of 6, equal starts", 6, 6, True),
             ("11 examples, batches of 6, equal starts", 11, 6, True),
             ("3 examples, one batch of 3, equal starts", 3, 3, True),
+            ("13 examples, batches of 4, equal starts", 13, 4, True),
         ):
             yield _case(4, label, n_rows, batch_size, alike=alike)
         for number, size in enumerate(ALL_SIZES):
@@ -136,6 +140,11 @@ class DataParallel(Task):
              trained(alike, "weighed", full)),
             ("rows-lost", "a batch that P does not divide loses its last examples: split_evenly "
              "distributes all of them", trained(alike, "weighed", cut)),
+            ("divides-by-batch-size", "the weights of all ranks must add up to 1: divide by the "
+             "rows of this batch, which P need not divide", trained(alike, "padded")),
+            ("batch-each", "batch_size is what all ranks take together: here each takes as many, "
+             "and a step has P times the rows",
+             trained(alike, "weighed", _parts(len(y), batch_size * size, size))),
             ("first-part", "all ranks take the part of rank 0: the others' examples are missing",
              trained(alike, "mean", [[parts[0]] * size for parts in batches])),
             ("same-batch", "every step takes the first batch again: the part is one of *this* "
@@ -173,7 +182,7 @@ class DataParallel(Task):
                 "a batch may be smaller than P, and some rank has no example then: its gradient is "
                 "zeros",
             )
-        return left_out(kind, text)
+        return _slip(text) or left_out(kind, text)
 
     def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
         """Count the examples that each rank computed on."""
@@ -182,6 +191,20 @@ class DataParallel(Task):
     def _lengths(self, case: Case) -> tuple[int, ...]:
         n_steps: int = -(-case.settings["n_rows"] // case.settings["batch_size"])
         return (_n_parameters(case),) * n_steps
+
+
+def _slip(text: str) -> Hint | None:
+    """Tell what was meant by what failed."""
+    about = text.partition("\n\n")[0]
+    if "got float" in about and "array" in about:
+        return Hint("loss-first", "model.gradient returns (loss, gradient), in this order: does "
+                    "the loss stand where the gradient should?")  # fmt: skip
+    if "only integers, slices" in about:
+        return Hint("list-of-parts", "split_evenly gives a list with one slice for each rank: take "
+                    "this rank's, [comm.rank]")  # fmt: skip
+    if "gradient() takes 3 positional arguments" in about:
+        return Hint("one-batch", "X and y are one argument, a pair: model.gradient(w, (X, y))")
+    return None
 
 
 def _case(
@@ -222,6 +245,7 @@ def _cut(parts: list[slice], size: int) -> list[slice]:
 def _combined(kind: str, grads: list[Any], counts: list[int], batch_size: int) -> list[Any]:
     """Return what each rank steps along, by a right rule or a wrong one."""
     size, total = len(grads), batch_size if kind == "nominal" else max(1, sum(counts))
+    total = -(-total // size) * size if kind == "padded" else total
     weighed = [n / total * grad for grad, n in zip(grads, counts, strict=True)]
     if kind == "own":
         return grads

@@ -26,6 +26,23 @@ _RUNS: tuple[tuple[int, str, float, str], ...] = (
 )
 """How many ranks, what is wrong, the learning rate, and what is special about it."""
 
+_SLOW, _FAST = (1.0, 0.9, 0.8, 0.7, 0.6), (1.0, 0.7, 0.6, 0.55, 0.5)
+_BY_HAND: tuple[tuple[str, str, tuple[float, ...], tuple[float, ...], float], ...] = (
+    ("sum for mean", "faster at first, higher at the end", (52.0, 15.7, 9.0, 6.0, 4.0),
+     (52.0, 39.0, 20.0, 5.0, 0.3), 1),
+    ("sum for mean", "only the first step is longer", (1.0, 0.5, 0.9, 0.9, 0.9), _SLOW, 1),
+    ("sum for mean", "the second step is the longest", _FAST, (1.0, 0.9, 0.4, 0.35, 0.3), 1),
+    ("divided twice", "the second step is the longest", (1.0, 0.9, 0.4, 0.35, 0.3), _FAST, 1),
+    ("sum for mean", "the curves meet at the end", (1.0, 0.7, 0.65, 0.62, 0.6), _SLOW, 1),
+    ("sum for mean", "other by 3e-7", (1.0, 0.9 - 3e-7, 0.8, 0.7, 0.6), _SLOW, 1),
+    ("sum for mean", "losses of 1e-9", _FAST, _SLOW, 1e-9),
+    ("fine", "losses of a million", tuple(v * (1 + 1e-12) for v in _SLOW), _SLOW, 1e6),
+    ("no broadcast", "rank 1 of 4 alone, by one part in 10**12", _SLOW, _SLOW, 1),
+    ("no all-reduce", "rank 1 of 4 alone, by one part in 10**12", _SLOW, _SLOW, 1),
+    ("no all-reduce", "apart in the middle, alike at the end", _SLOW, _SLOW, 1),
+)  # fmt: skip
+"""What is wrong, what is special about it, rank 0's curve, one machine's, and their unit."""
+
 
 class DiagnoseCurve(LocalTask):
     """The name of the mistake in a run's curves, or ``"fine"``."""
@@ -46,10 +63,17 @@ class DiagnoseCurve(LocalTask):
                 1, f"a run of {ranks}{told}", seed=seed, calls=1, alone=True,
                 settings={"size": size, "wrong": wrong, "rate": rate, "special": special},
             )  # fmt: skip
+        for wrong, special, mine, alone, unit in _BY_HAND:
+            yield Case(
+                1, f"a run of 4 ranks: {wrong}, {special}", calls=1, alone=True,
+                settings={"wrong": wrong, "special": special, "by_hand": (mine, alone, unit)},
+            )  # fmt: skip
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Train with the mistake, and on one machine; draw again where it does not show."""
         rng, planted = case.rng(rank, call), case.settings
+        if "by_hand" in planted:
+            return _by_hand(planted["wrong"], planted["special"], *planted["by_hand"])
         while True:
             curves = _curves(rng, **planted)
             if _shows(*curves, planted["wrong"], planted["special"]):
@@ -71,16 +95,19 @@ class DiagnoseCurve(LocalTask):
                         "for the last digits: sums in another order round otherwise")  # fmt: skip
         if right == "no broadcast":
             return Hint("before-the-first-step", "losses[0] is what the ranks start from: compare "
-                        "all of them, and exactly")  # fmt: skip
+                        "all of them, and exactly, before you ask anything else")  # fmt: skip
         if right == "no all-reduce":
             return Hint("later", "the ranks start alike and part later, perhaps one of them and "
-                        "late: compare all rows of losses")  # fmt: skip
+                        "late: compare all rows of losses, and before you compare with one machine"
+                        )  # fmt: skip
         if said in ("no broadcast", "no all-reduce"):
             return Hint("ranks-agree", "all ranks have the same losses here: compare one of them "
                         "with one machine")  # fmt: skip
         if said == "fine":
-            return Hint("falls-is-no-proof", "the loss falls, and yet this is not the curve of one "
-                        "machine: compare the two, step by step")  # fmt: skip
+            return Hint("falls-is-no-proof", "this is not one machine's curve, so it is not fine: "
+                        "compare all steps, relative to the loss (1e-9), with no other threshold; "
+                        "then the first step alone says which mistake it is, however much "
+                        "it differs")  # fmt: skip
         return Hint(
             "first-step", "before the first step both are at one place; whose first step changes "
             "the loss by more, up or down? P times too long, or P times too short",
@@ -115,6 +142,16 @@ def _curves(
         losses.append(_losses(w, X, y))
         alone.append(_losses(one[None], X, y)[0])
     return np.array(losses), np.array(alone)
+
+
+def _by_hand(
+    wrong: str, special: str, mine: Sequence[float], alone: Sequence[float], unit: float
+) -> tuple[Any, Any]:
+    """Give four ranks the same curve, and let rank 1 leave it where ranks differ."""
+    losses = np.tile(np.array(mine)[:, None] * unit, (1, 4))
+    steps = {"no broadcast": slice(None), "no all-reduce": slice(1, None)}.get(wrong, slice(0))
+    losses[slice(2, 3) if "middle" in special else steps, 1] *= 1 + 1e-12
+    return losses, np.array(alone) * unit
 
 
 def _shows(losses: Any, alone: Any, wrong: str, special: str) -> bool:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.prediction import Alternative, PredictTask
+from course_lib.checks.comparator import Difference
+from course_lib.checks.prediction import Alternative, PredictTask, plain_number
+from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 
@@ -18,8 +20,8 @@ class PredictRates(PredictTask):
     title = "Predict the learning rate for another number of workers, then measure it."
     questions = ("n_before", "n_after")
     other_number = (
-        "take 2 workers before and 4 after, and examples that all have the gradient 1: how far "
-        "does an epoch go, before and after? {name} is before divided by after"
+        "how far does an epoch go if all examples have the gradient 1: steps x length of a step? "
+        "{name} is the distance before, divided by the distance after"
     )
 
     def tried(self) -> Sequence[tuple[int, ...]]:
@@ -51,8 +53,18 @@ class PredictRates(PredictTask):
         before, after = numbers
         more = after / before
         same = "the batch is the same, and so is its mean: the number of workers is not seen at all"
-        grown = "an epoch has fewer steps now (or more): each has to go further (or less far)"
-        summed = "more workers add up more means: the step has grown already"
+        grown = (
+            f"an epoch has {before} steps now where it had {after}: to go as far, each has to be "
+            f"{after}/{before} times as long, a factor above 1 or below"
+        )
+        summed = (
+            f"{after} workers add up {after} means, where {before} added up {before}: the step is "
+            f"{after}/{before} times as long already; factors may lie above 1 or below"
+        )
+        cancel = (
+            f"the sum makes a step {after}/{before} times as long, and an epoch has {before} steps "
+            f"where it had {after}: the two cancel"
+        )
         turned = "turned round: is the rate to grow or to shrink when workers are added?"
         root = "the square root is another rule; here an epoch is to go exactly as far as before"
         return {
@@ -66,10 +78,23 @@ class PredictRates(PredictTask):
                 ("square-root", root, math.sqrt(more)),
             ],
             "own_batch_sum": [
-                ("sum-grows", summed, more), ("sum-grows", summed, 1 / more),
+                ("sum-grows", cancel, more), ("sum-grows", cancel, 1 / more),
                 ("square-root", root, math.sqrt(more)),
             ],
         }  # fmt: skip
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Notice a factor without its fraction."""
+        hint = super().explain(case, arguments, got, wrong)
+        if hint is None or hint.id not in ("other-number", "nearly"):
+            return hint
+        found = plain_number(got[0][wrong.where.strip("'")])
+        before, after = case.settings["numbers"]
+        if found in (before // after, after // before):
+            return Hint("floor", "// throws the fraction away: divide with /")
+        return hint
 
 
 def _way(comm: Communicator, n_steps: int, how: str) -> float:

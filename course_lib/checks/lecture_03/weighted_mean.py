@@ -1,7 +1,7 @@
 """The mean over all examples, from means over parts of any size."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,12 @@ class WeightedMean(Task):
     may_use_collectives = True
     forbidden = ("course_lib.schemes",)
     rounding_terms = 32
+    price_hints: ClassVar[Mapping[str, str]] = {
+        "too-many-bytes": "the number of examples is one number: an all-reduce of an array with "
+        "one element is enough for it",
+        "too-many-messages": "an all-reduce takes a whole array: one for the gradients, and one "
+        "for the numbers of examples",
+    }
 
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin with unequal parts, then with ranks without examples."""
@@ -84,6 +90,9 @@ class WeightedMean(Task):
              "theirs", sum(grads) / total),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [value] * size)
+        yield Mistake("weighed-late", "multiply by n_examples before the all-reduce: afterwards "
+                      "every rank multiplies the sum by its own number",
+                      [n * sum(grads) / total for n in counts])  # fmt: skip
         yield Mistake("own-only", "every rank returns its own mean: nothing is combined", grads)
         for small in (np.int8, np.int16, np.uint8, np.uint16):
             wrapped = int(np.sum(np.array(counts).astype(small), dtype=small))

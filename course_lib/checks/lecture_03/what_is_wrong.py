@@ -28,6 +28,10 @@ _LOGS: tuple[tuple[int, str, str], ...] = (
     (4, "other shuffles", "one example on ranks 1 and 3, in one step"),
     (4, "other shuffles", "one example in the first and in the last step"),
     (4, "other shuffles", "two examples twice, with the same sum"),
+    (4, "no all-reduce", "rank 2, and alike again at the end"),
+    (4, "no broadcast", "all ranks, and other shuffles as well"),
+    (4, "no broadcast", "rank 1, by the last bit of a small number"),
+    (4, "fine", "an example left out, and another number in its place"),
 )
 """How many ranks, what is wrong, and with whom."""
 
@@ -47,6 +51,7 @@ class WhatIsWrong(LocalTask):
             seed = 0 if number < len(_LOGS) else secret + number
             label = "a log of 1 rank" if size == 1 else f"a log of {size} ranks"
             told = f"{wrong}, {who}" if who else "nothing is wrong"
+            told = told.replace("fine", "nothing is wrong")
             yield Case(
                 1, label if seed else f"{label}: {told}", seed=seed, calls=1, alone=True,
                 settings={"size": size, "wrong": wrong, "who": who},
@@ -67,29 +72,47 @@ class WhatIsWrong(LocalTask):
         right, said = case.settings["wrong"], got[0]
         if not isinstance(said, str) or said not in ANSWERS:
             return Hint("wrong-name", f"return one of {', '.join(map(repr, ANSWERS))}")
+        if right in ("fine", "other shuffles") and said in ("no broadcast", "no all-reduce"):
+            return Hint(
+                "false-alarm", "all ranks hold the very same numbers here, and your test says that "
+                "they differ: axis 0 is the step, axis 1 the rank; compare number with number "
+                "(!=), because a mean or a std of equal numbers is rounded",
+            )  # fmt: skip
         if right == "fine":
             return Hint(
                 "false-alarm", "here all ranks hold the same after every step, and every example "
-                "was taken once: what does your test see?",
+                "was taken once at most: what does your test see?",
             )  # fmt: skip
         if right == "other shuffles":
             return Hint(
                 "rows", "the parameters are alike all the time; now look at rows: was each example "
                 "taken once, over all ranks and steps?",
             )  # fmt: skip
-        if said in ("fine", "other shuffles"):
+        if said == "fine":
             return Hint(
-                "some-rank-differs", "some number of some rank is not rank 0's: compare all ranks "
-                "and all numbers, and exactly, because copies do not round",
+                "some-rank-differs", "some number of some rank is not rank 0's: compare all "
+                "steps, all ranks and all numbers, and exactly, because copies do not round",
             )  # fmt: skip
+        if said == "other shuffles":
+            return Hint("asked-too-early", "the spec has an order: the broadcast first, then the "
+                        "all-reduce, and the shuffles last; here the ranks differ in weights"
+                        )  # fmt: skip
         if right == "no broadcast":
             return Hint(
-                "before-the-first-step", "the ranks differ before the first step: see weights[0]"
-            )
+                "before-the-first-step", "the ranks differ before the first step: ask this first, "
+                "of weights[0], number by number (other numbers may have the same sum)",
+            )  # fmt: skip
         return Hint(
             "later", "before the first step all ranks are alike: weights[0] is the start, "
             "weights[-1] the end",
         )  # fmt: skip
+
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice arrays in a set."""
+        if "unhashable type: 'numpy.ndarray'" in text:
+            return Hint("three-axes", "rows has three axes, so its items are arrays: take "
+                        "np.unique(rows), or the numbers of rows.ravel()")  # fmt: skip
+        return None
 
 
 def _log(rng: np.random.Generator, size: int, wrong: str, who: str) -> tuple[Any, Any]:
@@ -98,7 +121,11 @@ def _log(rng: np.random.Generator, size: int, wrong: str, who: str) -> tuple[Any
     X, y = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
     rows = rng.permutation(n_rows).reshape(n_steps, size, 2)
     w = np.tile(rng.normal(size=2), (size, 1))
-    ranks = range(size) if who == "all ranks" else [int(digit) for digit in re.findall(r"\d", who)]
+    ranks = (
+        range(size)
+        if who.startswith("all ranks")
+        else [int(digit) for digit in re.findall(r"\d", who)]
+    )
     if wrong == "other shuffles":
         _shuffle(rows, who, ranks)
     if wrong == "no broadcast":
@@ -113,7 +140,21 @@ def _log(rng: np.random.Generator, size: int, wrong: str, who: str) -> tuple[Any
             along[list(ranks)] = grads[list(ranks)]
         w = w - 0.1 * along
         weights.append(w.copy())
-    return np.array(weights), rows
+    return _retouched(np.array(weights), rows, who)
+
+
+def _retouched(weights: Any, rows: Any, who: str) -> tuple[Any, Any]:
+    """Change a log where no run would be so clear."""
+    if "alike again" in who:
+        weights[-1] = weights[-1, 0]
+    elif "as well" in who:
+        rows[1, 2] = rows[0, 2]
+    elif "last bit" in who:
+        weights[:] = 1e-3 * weights[:, :1]
+        weights[0, 1, 1] = np.nextafter(weights[0, 1, 1], 1)
+    elif "left out" in who:
+        rows[rows == rows.size - 1] = 2 * rows.size
+    return weights, rows
 
 
 def _shuffle(rows: Any, who: str, ranks: Sequence[int]) -> None:

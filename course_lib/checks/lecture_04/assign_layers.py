@@ -20,6 +20,12 @@ _TRIED: tuple[tuple[list[int], int], ...] = (
 )
 
 
+_ROBIN = (
+    "neither as many layers each nor shard after shard: the largest layer first, each to the shard "
+    "that has the fewest parameters so far"
+)
+
+
 class AssignLayers(LocalTask):
     """For each layer the number of its shard."""
 
@@ -78,11 +84,11 @@ class AssignLayers(LocalTask):
              "begin with the largest", _greedy(sizes, n_shards, numbers)),
             ("not-sorted", "this begins with the smallest layer: begin with the largest",
              _greedy(sizes, n_shards, sorted(numbers, key=sizes.__getitem__))),
-            ("round-robin", "as many layers each is not as many parameters each",
+            ("round-robin", _ROBIN,
              [i % n_shards for i in numbers]),
-            ("round-robin", "as many layers each is not as many parameters each",
+            ("round-robin", _ROBIN,
              [by_size.index(i) % n_shards for i in numbers]),
-            ("round-robin", "as many layers each is not as many parameters each",
+            ("round-robin", _ROBIN,
              [i // per for i in numbers]),
             ("neighbours-only", "neighbouring layers need not be on one shard",
              [next(s for s, b in enumerate(bounds) if end <= b + 1e-9) for end in ends]),
@@ -99,6 +105,14 @@ class AssignLayers(LocalTask):
         ):  # fmt: skip
             yield Mistake(hint_id, text, [homes])
 
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice a search through all divisions."""
+        if kind not in ("LaunchTimeout", "SimulationError"):
+            return None
+        return Hint("too-slow", "if all divisions are tried: some 30 layers on 9 shards have too "
+                    "many. The largest layer first, each to the emptiest shard, takes one walk"
+                    )  # fmt: skip
+
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
@@ -108,6 +122,9 @@ class AssignLayers(LocalTask):
         if homes is not None and len(homes) == n_shards:
             return Hint("loads", "one number for each layer is asked for, the shard that it is on, "
                         "not one for each shard")  # fmt: skip
+        if isinstance(got[0], list) and None in got[0]:
+            return Hint("equal-sizes", "a layer has no shard: sizes.index finds the first of equal "
+                        "sizes only; sort the numbers of the layers, not their sizes")  # fmt: skip
         if "one shard number" in wrong.says:
             return Hint("wrong-form", "return a list of whole numbers, in the order of sizes")
         if "does not exist" in wrong.says:

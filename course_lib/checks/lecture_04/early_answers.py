@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -160,9 +161,13 @@ class EarlyAnswers(LocalTask):
         (trace,) = arguments[0]
         right = _early(trace)
         workers, steps = trace.size - 1, len(right)
+        all_of_them = (
+            "not all of the step's gradients are waited for: the last of all P counts, "
+            "trace.size - 1 of them, and step k is the k-th push of each worker"
+        )
         moments = (
-            "the server's moments count: when it has received a gradient (received_s), and when it "
-            "posts an answer (posted_s)"
+            "two things to look at: the server's moments count, received_s of a gradient and "
+            "posted_s of an answer; and the last of all P gradients does, of trace.size - 1 workers"
         )
         for hint_id, text, values in (
             ("first-fetch", "the first message to each worker is no answer: nothing was pushed "
@@ -178,7 +183,11 @@ class EarlyAnswers(LocalTask):
              "early", _early(trace, also_equal=True)),
             ("not-all-workers", "the last of the step's gradients counts, not the first",
              _early(trace, which=min)),
-            ("in-time", "these are the answers in time; the early ones are asked for",
+            *(("some-gradients", all_of_them, early)
+              for early in (_early(trace, among=3), _before_the_next(trace),
+                            _early(trace, which=lambda times: sorted(times)[-2:][0]))),
+            ("in-time", "these are the answers in time, or those before the next gradient: early "
+             "is what leaves before the last gradient of the step is there",
              [workers - early for early in right]),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [values])
@@ -190,9 +199,21 @@ class EarlyAnswers(LocalTask):
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
         """Notice a list of another length."""
+        if "whole number" in wrong.says:
+            return Hint("how-many", "how many, a whole number, not which part of them")
         if not isinstance(got[0], list | np.ndarray) or "values" in wrong.says:
             return Hint("one-for-each", _ONE_EACH)
-        return None
+        return Hint("by-the-times", "write down, for step k, when the k-th push of each worker was "
+                    "received and when its answer (message k + 1, and no later one) was posted: "
+                    "early is what was posted before the last was received")  # fmt: skip
+
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice a list that is shorter than was thought."""
+        if "list index out of range" not in text:
+            return None
+        return Hint("no-such-push", "as many steps as pushes: a worker gets one message more than "
+                    "it pushes; rank 0 is the server and pushes nothing, so between(0, 0) is empty"
+                    )  # fmt: skip
 
 
 @cache
@@ -207,9 +228,10 @@ def _early(
     answer: str = "posted_s",
     which: Callable[..., float] = max,
     also_equal: bool = False,
+    among: int | None = None,
 ) -> list[int]:
     """Count the early answers of each step, rightly or with one mistake."""
-    workers = range(1, trace.size)
+    workers = range(1, trace.size)[:among]
     pushes = [trace.between(worker, 0) for worker in workers]
     answers = [trace.between(0, worker)[first:] for worker in workers]
     early = []
@@ -217,6 +239,19 @@ def _early(
         there_s = which(getattr(pushed[step], arrival) for pushed in pushes)
         times = [getattr(answered[step], answer) for answered in answers]
         early.append(sum(t < there_s or (also_equal and t == there_s) for t in times))
+    return early
+
+
+def _before_the_next(trace: Trace) -> list[int]:
+    """Count the answers that left before the gradient that came after their own."""
+    pushes = [trace.between(worker, 0) for worker in range(1, trace.size)]
+    early = []
+    for step in range(len(pushes[0])):
+        came = sorted((pushed[step].received_s or 0.0, pushed[step].src) for pushed in pushes)
+        early.append(sum(
+            trace.between(0, src)[step + 1].posted_s < next_s
+            for (_, src), (next_s, _) in pairwise(came)
+        ))  # fmt: skip
     return early
 
 

@@ -109,6 +109,10 @@ class ParameterServer(Task):
             ("answers-early", "a worker computed with parameters that another's gradient of the "
              "same step had changed: wait for all pushes before you update",
              _one_after_the_other(arguments)),
+            ("sum-goes-on", "the sum begins at zero in each step: gradients of the step before are "
+             "in it", _sum_goes_on(arguments)),
+            ("steps-alone", "the workers went on from parameters of their own: each step begins "
+             "with a fetch, and the server alone steps", _steps_alone(arguments)),
             ("old-parameters-sent", "the workers are one step behind: update first, then send",
              _one_step_behind(arguments)),
         ):  # fmt: skip
@@ -219,6 +223,25 @@ def _impatient(arguments: Given) -> tuple[Vector, list[Vector]]:
         for index, (_, gradient, *_) in enumerate(arguments[1:]):
             w = answered[index] = w - rate * gradient(answered[index])
     return w, answered
+
+
+def _sum_goes_on(arguments: Given) -> Vector:
+    w, _, rate, steps = arguments[0]
+    total = np.zeros_like(w)
+    for _ in range(steps):
+        total = total + sum(gradient(w) for _, gradient, *_ in arguments[1:])
+        w = w - rate * total
+    return np.array(w)
+
+
+def _steps_alone(arguments: Given) -> Vector:
+    w, _, rate, steps = arguments[0]
+    total = np.zeros_like(w)
+    for _, gradient, *_ in arguments[1:]:
+        alone = w
+        for _ in range(steps):
+            total, alone = total + gradient(alone), alone - rate * gradient(alone)
+    return np.array(w - rate * total)
 
 
 def _one_step_behind(arguments: Given) -> Vector:

@@ -18,8 +18,8 @@ class PredictNic(PredictTask):
     other_number = "draw one step of 3 workers, and count the arrows at the server: {name}"
 
     def tried(self) -> Sequence[tuple[int, ...]]:
-        """Begin with four workers and two shards."""
-        return (1000, 4, 2), (1000, 10, 10), (24, 3, 1), (70, 7, 5), (64, 8, 4), (10, 1, 1)
+        """Begin with five workers and three shards; in the last, 1/49 is no float."""
+        return (1200, 5, 3), (1000, 10, 10), (24, 3, 1), (70, 7, 5), (10, 1, 1), (49, 1, 49)
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
         rng = np.random.default_rng([secret, 4])
@@ -58,7 +58,11 @@ class PredictNic(PredictTask):
         n, others = 8 * n_parameters, workers - 1
         width = ("counts-numbers", "a float64 number has 8 bytes")
         bits = ("bits", "these are bits: a float64 number has 8 bytes")
-        one_way = ("one-way", "gradients come in, and parameters go out: both pass the NIC")
+        one_way = (
+            "one-way",
+            "half of it: do gradients come in and parameters go out, both, and has each "
+            "number 8 bytes?",
+        )
         return {
             "one_server": [
                 (*bits, 16 * workers * n), (*width, 2 * workers * n_parameters),
@@ -67,6 +71,8 @@ class PredictNic(PredictTask):
                  2 * others * n),
                 ("one-vector", "every worker has a gradient of its own: the NIC carries P of them",
                  2 * n),
+                ("last-fetch", "the fetch after the last step is no part of a step",
+                 (2 * workers + 1) * n),
             ],
             "on_a_worker": [
                 (*width, 2 * others * n_parameters), (*one_way, others * n),
@@ -75,7 +81,10 @@ class PredictNic(PredictTask):
             "one_of_the_servers": [
                 (*width, 2 * workers * n_parameters // servers),
                 (*one_way, workers * n / servers),
+                ("cut-off", "one byte less: int() of a float cuts off; multiply first, then divide "
+                 "with //", 2 * workers * n // servers - 1),
                 ("not-shared", "a server has one of n_servers shards only", 2 * workers * n),
+                ("divides-by-workers", "each server has one of n_servers shards, not of P", 2 * n),
                 ("one-worker", "one shard from each of the workers", 2 * n / servers),
             ],
             "a_shard_on_each": [

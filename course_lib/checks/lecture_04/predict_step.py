@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.checks.comparator import Difference
 from course_lib.checks.prediction import Alternative, PredictTask, short
+from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.simulated.networks import Network
 from course_lib.models.stand_in import StandIn
 
@@ -30,6 +32,9 @@ class PredictStep(PredictTask):
             (4, 800_000, 8e-3, 1.3e-4, 20e-6, 1.25e9),
             (16, 800_000, 2e-3, 1.3e-4, 20e-6, 1.25e9),
             (1, 400_000, 1e-3, 2e-5, 5e-6, 12.5e9),
+            (12, 800_000, 0.1, 1.3e-4, 20e-6, 12.5e9),
+            (4, 800_000, 1e-4, 1.3e-4, 20e-6, 1.25e9),
+            (1, 800_000, 2e-3, 1e-4, 20e-6, 125e6),
         )
 
     def told(self, numbers: tuple[Any, ...]) -> str:
@@ -87,6 +92,15 @@ class PredictStep(PredictTask):
                                    2 * workers * (latency_s + on_nic_s))),
             ("one-worker", "the pushes go through the server's NIC one after the other: P of them",
              gradient_s + 2 * (latency_s + on_nic_s) + update_s),
+            ("latencies", "the parameters go out without a pause: P latencies, not 2 P",
+             max(computing_s, nic_s + workers * latency_s) + update_s),
+            ("latencies", "each push waits for its receive: P latencies, not one",
+             max(computing_s, 2 * workers * on_nic_s + latency_s) + update_s),
+            ("latencies", "each push waits for its receive: P latencies, not one",
+             max(computing_s - (workers - 1) * latency_s, 2 * workers * on_nic_s + latency_s)
+             + update_s),
+            ("first-fetch", "the computing chain begins with the first fetch alone, not with all P",
+             max(computing_s + (workers - 1) * on_nic_s, nic_s) + update_s),
             ("no-latency", "the latencies are missing",
              max(gradient_s + (workers + 1) * on_nic_s, 2 * workers * on_nic_s) + update_s),
             ("bits", "bandwidth is in bytes per second already",
@@ -105,6 +119,18 @@ class PredictStep(PredictTask):
                 ("upside-down", "this is upside down: at most 1, please", right / gradient_s),
             ],
         }  # fmt: skip
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Leave the chains alone where the seconds are right."""
+        hint = super().explain(case, arguments, got, wrong)
+        if hint is None or hint.id not in ("other-number", "nearly"):
+            return hint
+        if wrong.where == "'efficiency'":
+            return Hint("other-number", "the seconds are right; efficiency has the gradient's "
+                        "alone above, and the whole step's below")  # fmt: skip
+        return hint
 
 
 TASK = PredictStep()

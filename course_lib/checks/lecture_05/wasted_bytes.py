@@ -131,7 +131,8 @@ class WastedBytes(LocalTask):
         sent, needed = trace.bytes_sent(), _needed(trace, n)
         for hint_id, text, values in (
             ("not-subtracted", "this is all that a rank sent: subtract what a ring needs", sent),
-            ("one-half", "a ring has two halves: each rank sends (P - 1) / P * n_bytes in each",
+            ("one-half", "a ring has two halves: each rank sends (P - 1) / P * n_bytes in "
+             "each; and add up all that a rank sends first, then compare once",
              [max(0, s - needed / 2) for s in sent]),
             ("whole-vector", _WHOLE, [max(0, s - n) for s in sent]),
             ("whole-vector", _WHOLE, [max(0, s - 2 * n) for s in sent]),
@@ -147,7 +148,8 @@ class WastedBytes(LocalTask):
             ("alike", "the ranks need not send alike: count for each of them",
              [max(0, max(sent) - needed)] * trace.size),
             ("nothing-wasted", "no rank wastes anything by this count: compare bytes, not messages,"
-             " with 2 (P - 1) chunks of n_bytes / P bytes", [0] * trace.size),
+             " with 2 (P - 1) chunks of n_bytes / P bytes; n_bytes is in bytes already",
+             [0] * trace.size),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [[float(value) for value in values]])
 

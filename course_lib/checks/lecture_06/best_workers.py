@@ -69,7 +69,7 @@ class BestWorkers(ChoiceTask):
         local = next((k for k in range(1, batch) if right(k + 1) > right(k)), batch)
         return [
             ("no-ceiling", "a worker cannot have half an example: the largest share is "
-             "ceil(batch / P), and the others wait for it",
+             "ceil(batch / P), and the others wait for it; a root knows nothing of that: try all P",
              _least(batch, lambda n: batch / n * example_s + _ring_s(n, n_bytes, alpha, beta))),
             ("floor", "somebody has the examples that are left over: the largest share is "
              "ceil(batch / P), not batch // P",

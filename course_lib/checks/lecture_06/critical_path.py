@@ -87,9 +87,24 @@ class CriticalPath(PredictTask):
                 ("side-by-side", "one exchange at a time: an exchange waits for the one before",
                  beside),
                 ("nothing-hidden", "that is the time without overlap: an exchange begins when its "
-                 "layer's backward is done", computing + sum(exchange)),
+                 "layer's backward is done, and meanwhile the next layer's goes on",
+                 computing + sum(exchange)),
+                ("misplaced-bracket", "the exchange takes its time after the later of the two: "
+                 "max(ready, done) + exchange", sum(forward) + _max_too_late(back, exchange)),
+                ("one-turned-round", "a layer's exchange goes with its own backward: turn both "
+                 "round", sum(forward) + in_turn_s(back, exchange[::-1])),
+                ("one-turned-round", "a layer's exchange goes with its own backward: turn both "
+                 "round", sum(forward) + in_turn_s(back[::-1], exchange)),
             ],
         }  # fmt: skip
+
+
+def _max_too_late(back: Sequence[float], exchange: Sequence[float]) -> float:
+    ready = done = 0.0
+    for backward_s, exchange_s in zip(reversed(back), reversed(exchange), strict=True):
+        ready += backward_s
+        done = max(ready, done + exchange_s)
+    return done
 
 
 TASK = CriticalPath()

@@ -98,6 +98,12 @@ class HiddenSeconds(LocalTask):
             ("exposed", "this is the part that is not hidden", whole - both),
             ("whole-span", "this is the time from the first start to the last end",
              max(ends, default=0.0) - min(starts, default=0.0)),
+            ("gives-up", "an exchange that goes on into the next computation hides there as well: "
+             "the one from 4.5 to 8 under three", sum(
+                 next((pair for c in computing if (pair := min(c[1], e[1]) - max(c[0], e[0])) > 0),
+                      0.0) for e in exchanging)),
+            ("merged-end", "an exchange may be over before an earlier one: where two are merged, "
+             "the end is the later of the two", _both(computing, _merged_wrongly(exchanging))),
             ("one-by-one", "an exchange may be on its way under several computations: compare "
              "each with each, not the first with the first",
              sum(max(0.0, min(c[1], e[1]) - max(c[0], e[0]))
@@ -113,6 +119,9 @@ class HiddenSeconds(LocalTask):
         """Say how to find out."""
         if "a number" in wrong.says:
             return Hint("one-number", "return one number, in seconds")
+        right = self.expected(case, arguments)[0]
+        if isinstance(got[0], float) and abs(got[0] - right) < 0.01 * right:
+            return Hint("nearly", "nearly right: is time rounded, or counted in small steps?")
         return Hint("draw-lanes", "draw the two lanes of this case under each other, and mark "
                     "where both have a bar")  # fmt: skip
 
@@ -138,6 +147,15 @@ def _drawn(rng: np.random.Generator, n_spans: int) -> tuple[Spans, Spans]:
     lengths = rng.integers(unit // 10, 4 * unit, size=n_spans)
     pairs = zip(starts, lengths, strict=True)
     return computing, sorted((float(a) / unit, float(a + length) / unit) for a, length in pairs)
+
+
+def _merged_wrongly(spans: Spans) -> Spans:
+    merged: list[tuple[float, float]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            start = merged.pop()[0]
+        merged.append((start, end))
+    return merged
 
 
 def _both(computing: Spans, exchanging: Spans) -> float:

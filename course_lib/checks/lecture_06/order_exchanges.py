@@ -80,6 +80,13 @@ class OrderExchanges(LocalTask):
             return Difference(says, show(right), show(value), "seconds")
         return None
 
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice orders that were gone through before."""
+        if "list index out of range" in text or "empty" in text.partition("\n")[0]:
+            return Hint("used-up", "is the list of the best orders empty? permutations(...) can be "
+                        "gone through once only: make a list of it")  # fmt: skip
+        return None
+
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:

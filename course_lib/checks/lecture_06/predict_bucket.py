@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_06.answers import ChoiceTask, Wrong
 from course_lib.checks.lecture_06.steps import in_turn_s
-from course_lib.checks.prediction import short
+from course_lib.checks.prediction import is_number, plain_number, short
+from course_lib.checks.task import Case, Given, Hint
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.pending import Pending
@@ -77,6 +79,7 @@ class PredictBucket(ChoiceTask):
         """Know the usual mistakes."""
         n_layers, layer_bytes, backward_s, size, alpha, bandwidth = numbers
         right, beta = step_on_paper(*numbers), 1 / bandwidth
+        best = _least(n_layers, right)["layers"]
 
         def with_ring(ring_s: Callable[[float], float]) -> dict[str, float]:
             return _least(n_layers, _paper(n_layers, layer_bytes, backward_s, ring_s))
@@ -112,9 +115,34 @@ class PredictBucket(ChoiceTask):
             ("last-bucket", "a number that does not divide n_layers will do as well: the last "
              "bucket has the layers that are left",
              _at(min((k for k in range(1, n_layers + 1) if n_layers % k == 0), key=right), right)),
+            ("rest-left-out", "the layers that are left over never leave: the last bucket has "
+             "fewer, and must leave too", _least(n_layers, lambda layers: _in_turn(
+                 [layers] * (n_layers // layers), layer_bytes, backward_s, ring_s))),
+            ("rest-first", "the last bucket is the short one, not the first: buckets fill in the "
+             "order of the backward pass", _least(n_layers, lambda layers: _in_turn(
+                 _buckets(n_layers, layers)[::-1], layer_bytes, backward_s, ring_s))),
+            ("how-many", "this is how many buckets there are; how many layers each has is asked "
+             "for", {"layers": -(-n_layers // best), "seconds": right(best)}),
+            ("forward-too", "seconds count from the start of the backward pass: no forward pass "
+             "before it", {"layers": best, "seconds": right(best) + n_layers * backward_s / 2}),
             ("zero", "no step takes 0 s: was the best time set to 0 before the loop? Begin with "
              "math.inf", {"layers": 1, "seconds": 0.0}),
         ]  # fmt: skip
+
+    def explain(self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference) -> Any:
+        """Notice a choice whose time is right, unless a usual mistake gives both."""
+        numbers = arguments[0]
+        choice = plain_number(got[0].get("layers")) if isinstance(got[0], dict) else None
+        if isinstance(choice, int) and 1 <= choice <= numbers[0]:
+            own = _at(choice, step_on_paper(*numbers))
+            both = any(is_number(choice, found["layers"]) and
+                       is_number(own["seconds"], found["seconds"])
+                       for _, _, found in self.wrong_answers(*numbers))  # fmt: skip
+            if not both and is_number(got[0].get("seconds"), own["seconds"]):
+                return Hint("not-all-tried", "the seconds are right for that many layers: work "
+                            "them out for every size from 1 to n_layers, and take the smallest"
+                            )  # fmt: skip
+        return super().explain(case, arguments, got, wrong)
 
 
 def _at_the_end(

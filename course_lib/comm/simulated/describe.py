@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from greenlet import getcurrent
 
-from course_lib.comm.frames import frames_of_stack, place, user_frame
+from course_lib.comm.frames import END, frames_of_stack, place, user_frame
 from course_lib.comm.simulated.flow import Flow
 from course_lib.comm.simulated.in_flight import ANY
 from course_lib.comm.simulated.messaging import MessagingCommunicator
@@ -94,7 +94,7 @@ def spot(flow: Flow) -> str:
     """Say at which line of the learner's a flow is asleep, or is."""
     frame = sys._getframe() if flow is getcurrent() else flow.gr_frame
     found = user_frame(frames_of_stack(frame))
-    return "the end of its function" if found is None and flow.awaits else place(found)
+    return END if found is None and flow.awaits else place(found)
 
 
 def unread(comm: MessagingCommunicator) -> list[str]:

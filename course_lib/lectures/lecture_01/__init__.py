@@ -5,13 +5,13 @@ from course_lib.lectures.lecture_01.batches import (
     best_steps,
     fit_step_time,
     noise_scales,
-    off_a_plateau,
     on_a_machine,
     step_seconds,
     time_chart,
     trainings,
 )
 from course_lib.lectures.lecture_01.cuts import by_columns, by_rows, one_step
+from course_lib.lectures.lecture_01.plateau import off_a_plateau
 from course_lib.lectures.lecture_01.slices import Slice, rescaled, valley
 
 __all__ = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.trace.critical_path import hops
 from course_lib.trace.events import NO_RECORD
 from course_lib.viz.animation.buffers import make_strips
+from course_lib.viz.animation.captions import are_names
 from course_lib.viz.animation.choosing import choose_layout, find_parents
 from course_lib.viz.animation.edges import BENDS
 from course_lib.viz.animation.layouts import Point, check_hosts, given_places
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from course_lib.trace.contributions import Contributions
     from course_lib.trace.trace import Trace
 
-__all__ = ["check_size", "make_scene"]
+__all__ = ["check_stage", "make_scene"]
 
-_MOST_RANKS = 128
-_TICK_DIGITS = 7
+_MOST_RANKS, _TICK_DIGITS = 128, 7
 _LEAST_S = 1e-300  # a tick of a shorter run would be 0
 _FILLS = {"backward": 1, "input gradient": 2, "weight gradient": 3, "all-reduce": 4}
 _COLOUR_OF = {"gradient": 0, "temp": 0, "slope": 0, "parameters": 1, "model": 1}
@@ -91,7 +91,8 @@ def make_scene(
     tick_s = _tick(trace.end_s)
     sizes = _sizes(trace)
     about, buffers = _about(trace, contributions, tick_s)
-    spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events)
+    called = [(roles or {}).get(rank, "") for rank in range(trace.size)]
+    spans, doings = _spans(trace, tick_s, _LOOKED_AT * max_events, called)
     flights = _flights(trace, tick_s, about, sizes, _LOOKED_AT * max_events)
     kept_flights, kept_spans, thinned = thin(flights, spans, max_events, trace.n_messages)
     marks, sayings = make_marks(trace, tick_s, max_events // 4)
@@ -105,7 +106,7 @@ def make_scene(
         end=round(trace.end_s / tick_s),
         places=spot,
         bend=BENDS[layout],
-        roles=[(roles or {}).get(rank, "") for rank in range(trace.size)],
+        roles=called,
         sizes=[(in_bytes(n_bytes), n_bytes / largest) for n_bytes in sizes],
         doings=doings,
         messages=kept_flights,
@@ -137,7 +138,8 @@ def _stand(
     if len(places):
         if layout is not None:
             raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
-        return "grid", given_places(places, trace.size), []
+        framed = check_hosts(hosts, trace.size) if hosts else []
+        return "grid", given_places(places, trace.size), framed
     if layout is None and columns is not None:
         layout = "grid"
     if layout is None and hosts:
@@ -183,8 +185,11 @@ def _printable(tag: int | str | None) -> int | str | None:
     return tag
 
 
-def check_size(size: int) -> None:
-    """Refuse more ranks than a stage has room for."""
+def check_stage(trace: "Trace") -> None:
+    """Refuse what is no trace, and more ranks than a stage has room for."""
+    if not hasattr(trace, "messages"):
+        raise TypeError(f"trace must be a Trace, got {type(trace).__name__}")
+    size = trace.size
     if size > _MOST_RANKS:
         raise ValueError(
             f"trace must have at most {_MOST_RANKS} ranks to be put on a stage, got {size:,}; "
@@ -240,12 +245,15 @@ def _flights(
     return sorted(flights, key=lambda flight: flight.posted)
 
 
-def _spans(trace: "Trace", tick_s: float, most: int) -> tuple[list[Span], list[Doing]]:
+def _spans(
+    trace: "Trace", tick_s: float, most: int, called: Sequence[str]
+) -> tuple[list[Span], list[Doing]]:
+    whom = called if are_names(called) else [f"rank {rank}" for rank in range(trace.size)]
     doings: dict[Doing, int] = {}
     spans = []
     events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in pick(trace.computes, most)]
     events += [
-        (w.rank, _waits(w.verb, w.peer), w.start_s, w.end_s) for w in pick(trace.waits, most)
+        (w.rank, _waits(w.verb, w.peer, whom), w.start_s, w.end_s) for w in pick(trace.waits, most)
     ]
     for rank, doing, start_s, end_s in events:
         start, end = round(start_s / tick_s), round(end_s / tick_s)
@@ -258,7 +266,7 @@ def _computes(label: str) -> Doing:
     return Doing("compute", label, f"computes {label}", f"compute {label}", fill)
 
 
-def _waits(verb: str, peer: int | None) -> Doing:
+def _waits(verb: str, peer: int | None, whom: Sequence[str]) -> Doing:
     if verb == "barrier":
         return Doing("wait", "barrier", "waits at the barrier", "wait at the barrier")
     if verb == "wait":
@@ -266,10 +274,10 @@ def _waits(verb: str, peer: int | None) -> Doing:
         return Doing("wait", "waits", f"waits {what}", f"wait {what}")
     if peer is None:
         return Doing("wait", "waits", "waits for anybody", "wait for anybody")
-    word, goal = f"waits for {peer}", f"for rank {peer}"
+    word, goal = f"waits for {peer}", f"for {whom[peer]}"
     if verb in ("send", "isend"):  # eager, the sender only sends; else it waits for the receive
-        goal += " to receive"
-        return Doing("wait", word, f"sends, or waits {goal}", f"send, or wait {goal}")
+        one, many = (f"{verb} {goal} to receive" for verb in ("sends, or waits", "send, or wait"))
+        return Doing("wait", word, one, many)
     return Doing("wait", word, f"waits {goal}", f"wait {goal}")
 
 

@@ -3,6 +3,7 @@
 The player's JavaScript says the same; a test compares the two.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from course_lib.viz.animation.scene import Scene
@@ -10,7 +11,7 @@ from course_lib.viz.animation.scene import Scene
 if TYPE_CHECKING:
     from course_lib.viz.animation.snapshot import Token, Worker
 
-__all__ = ["caption", "down", "tag_words"]
+__all__ = ["are_named", "are_names", "caption", "down", "tag_words"]
 
 _LISTED = 4
 _SENTENCES = 2
@@ -19,6 +20,24 @@ _SENTENCES = 2
 def tag_words(tag: int | str | None, called: str = "chunk") -> str:
     """Put a message's label in words: numbers are chunks, or what they are called."""
     return "" if tag is None else f"{called} {tag}" if isinstance(tag, int) else tag
+
+
+def are_named(scene: Scene) -> bool:
+    """Say whether every rank has a name of its own: then nobody speaks of ranks."""
+    return are_names(scene.roles)
+
+
+def are_names(roles: Sequence[str]) -> bool:
+    """Say whether every role is there, and none twice."""
+    return all(roles) and len(set(roles)) == len(roles)
+
+
+def _name(scene: Scene, rank: int) -> str:
+    return scene.roles[rank] if are_named(scene) else str(rank)
+
+
+def _who(scene: Scene, rank: int) -> str:
+    return _name(scene, rank) if are_named(scene) else f"rank {rank}"
 
 
 def down(scene: Scene, tick: float) -> dict[int, str]:
@@ -57,7 +76,7 @@ def caption(scene: Scene, tick: float, workers: "list[Worker]", tokens: "list[To
     if tick >= scene.end:
         return "; ".join([f"the run is over: {scene.total}", *failed])
     moving = [token for token in tokens if token.state == "moving"]
-    parts = _moving(moving, "of those drawn, " if scene.thinned else "")
+    parts = _moving(scene, moving, "of those drawn, " if scene.thinned else "")
     parts += _resting(sum(token.state == "arrived" for token in tokens), "arrived")
     parts += _resting(sum(token.state == "lost" for token in tokens), "lost")
     for kind in ("compute", "wait"):
@@ -75,13 +94,15 @@ def _say_plan(scene: Scene, tick: float, workers: "list[Worker]") -> str:
     return "; ".join(said) or "nothing goes on"
 
 
-def _moving(moving: "list[Token]", drawn: str) -> list[str]:
+def _moving(scene: Scene, moving: "list[Token]", drawn: str) -> list[str]:
     if len(moving) <= _SENTENCES:
-        return [f"rank {t.src} sends {_named(t)} to rank {t.dst}" for t in moving]
+        ends = [(t, _who(scene, t.src), _who(scene, t.dst)) for t in moving]
+        return [f"{src} sends {_named(t)} to {dst}" for t, src, dst in ends]
     loads = {token.load for token in moving}
     each = f", each with {loads.pop()}" if len(loads) == 1 and "" not in loads else ""
     listed = ", ".join(
-        f"{t.src} to {t.dst}" + (f" ({t.label})" if t.label else "") for t in moving[:_LISTED]
+        f"{_name(scene, t.src)} to {_name(scene, t.dst)}" + (f" ({t.label})" if t.label else "")
+        for t in moving[:_LISTED]
     )
     more = f" and {len(moving) - _LISTED} more" if len(moving) > _LISTED else ""
     return [f"{drawn}{len(moving)} messages are between send and arrival{each}: {listed}{more}"]
@@ -123,10 +144,11 @@ def _doing(scene: Scene, kind: str, workers: "list[Worker]") -> list[str]:
     for number, ranks in groups.items():
         doing = scene.doings[number]
         if len(ranks) == 1:
-            parts.append(f"rank {ranks[0]} {doing.one}")
+            parts.append(f"{_who(scene, ranks[0])} {doing.one}")
         elif len(ranks) <= _LISTED:
-            listed = ", ".join(str(rank) for rank in ranks[:-1])
-            parts.append(f"ranks {listed} and {ranks[-1]} {doing.many}")
+            *others, last = [_name(scene, rank) for rank in ranks]
+            whose = "" if are_named(scene) else "ranks "
+            parts.append(f"{whose}{', '.join(others)} and {last} {doing.many}")
         else:
             parts.append(f"{len(ranks)} ranks {doing.many}")
     return parts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from course_lib.viz.animation.build_scene import check_size, make_scene
+from course_lib.viz.animation.build_scene import check_stage, make_scene
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
 from course_lib.viz.charts.curves import Curve, check_curves, pack_curves
@@ -135,10 +135,10 @@ def player(
     Raises
     ------
     TypeError, ValueError
-        If ``layout``, ``center``, ``hosts``, ``roles``, ``columns``, ``places``,
+        If ``trace``, ``layout``, ``center``, ``hosts``, ``roles``, ``columns``, ``places``,
         ``contributions`` or ``curves`` is unusable, or there are more than 128 ranks.
     """
-    check_size(trace.size)
+    check_stage(trace)
     on_stage: dict[str, Any] = {
         "layout": layout,
         "center": center,

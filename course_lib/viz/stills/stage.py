@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
+from course_lib.viz.animation.captions import are_named
 from course_lib.viz.animation.edges import along, edge_bend
 from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.scene import Scene
@@ -102,6 +103,7 @@ class _Stage:
         return partial(along, self.at[src], self.at[dst], bend)
 
     def draw_hosts(self) -> None:
+        word = "worker" if are_named(self.scene) else "host"
         for host, ranks in enumerate(self.scene.hosts):
             xs, ys = zip(*(self.at[rank] for rank in ranks), strict=True)
             w, h = self.box[0] / 2 + 0.09, self.box[1] / 2 + 0.07
@@ -112,7 +114,9 @@ class _Stage:
                     fill=False, edgecolor=SOFT, linestyle=":", linewidth=0.9, zorder=0,
                 )
             )  # fmt: skip
-            self.axes.text(left + 0.03, max(ys) + h + 0.04, f"host {host}", fontsize=6, color=SOFT)
+            self.axes.text(
+                left + 0.03, max(ys) + h + 0.04, f"{word} {host}", fontsize=6, color=SOFT
+            )
 
     def draw_edges(self) -> None:
         edges = [
@@ -195,7 +199,8 @@ class _Stage:
 
     def draw_worker(self, worker: Worker) -> None:
         (w, h), (x, y) = self.box, self.at[worker.rank]
-        role = self.scene.roles[worker.rank]
+        named = are_named(self.scene)
+        role = "" if named else self.scene.roles[worker.rank]
         busy, waits = worker.state == "compute", worker.state == "wait"
         fill = self.scene.doings[worker.doing].fill if busy else 0
         ground, ink = PASSES[fill] if busy else ("white", INK)
@@ -220,18 +225,22 @@ class _Stage:
                     [x - w / 2, x + w / 2], [y - way * h / 2, y + way * h / 2],
                     color="#D55E00", linewidth=2, zorder=6,
                 )  # fmt: skip
-        self._write(worker, role, ground, ink)
+        name = self.scene.roles[worker.rank] if named else str(worker.rank)
+        self._write(worker, name, role, ground, ink)
 
-    def _write(self, worker: Worker, role: str, ground: str, ink: str) -> None:
+    def _write(self, worker: Worker, name: str, role: str, ground: str, ink: str) -> None:
         (w, h), (x, y), strip = self.box, self.at[worker.rank], self.strip
         roomy = w >= _ROOMY
         text: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "zorder": 5}
         if worker.state == "wait" and not (strip and strip.is_ground):
             text["bbox"] = {"facecolor": ground, "edgecolor": "none", "pad": 0.5}
-        name = f"{worker.rank} {role}" if role and roomy else str(worker.rank)
+        name = f"{name} {role}" if role and roomy else name
         size = (7.5 if role else 9) if roomy else min(8, h * (24 if strip else 38))
+        most = w / 0.055
+        if are_named(self.scene):
+            size, most = min(size, 85 * w / max(len(name), 3)), 12
         lift = strip.name if strip else -h * 0.18 if roomy else 0
-        self.axes.text(x, y + lift, cut(name, w / 0.055), fontweight="bold", fontsize=size, **text)
+        self.axes.text(x, y + lift, cut(name, most), fontweight="bold", fontsize=size, **text)
         if roomy and worker.said >= 0:
             below = y + h / 2 + 0.1
             beside = below > self.height - 0.15  # the caption begins there

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from course_lib.viz.animation.build_scene import check_size, make_scene
+from course_lib.viz.animation.build_scene import check_stage, make_scene
 from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.scene import Scene
 from course_lib.viz.animation.snapshot import telling_moments, what_is_where
@@ -149,7 +149,7 @@ def filmstrip(
     """
     if moments not in range(1, 7):
         raise ValueError(f"moments must be an int from 1 to 6, got {moments!r}")
-    check_size(trace.size)
+    check_stage(trace)
     scene = make_scene(
         trace, layout, center=center, hosts=hosts, roles=roles, columns=columns, places=places,
         contributions=contributions, critical=False, max_events=_MOST_EVENTS,

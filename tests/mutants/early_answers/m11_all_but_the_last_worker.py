@@ -1,5 +1,5 @@
 # class: A5
-# hint: wrong-value
+# hint: by-the-times
 def early_answers(trace):
     workers = range(1, trace.size)
     pushes = [trace.between(worker, 0) for worker in workers]

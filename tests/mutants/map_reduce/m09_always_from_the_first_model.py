@@ -1,5 +1,5 @@
 # class: B11
-# hint: later-steps
+# hint: stale
 import numpy as np
 
 

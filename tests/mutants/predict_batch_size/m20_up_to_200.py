@@ -1,5 +1,5 @@
 # class: B5
-# hint: other-number
+# hint: ends-early
 def predict_batch_size(step_us, example_us, fewest_steps, critical_size):
     def time_us(size):
         return fewest_steps * (1 + critical_size / size) * (step_us + example_us * size)

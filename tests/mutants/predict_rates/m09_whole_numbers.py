@@ -1,5 +1,5 @@
 # class: C3
-# hint: other-number
+# hint: floor
 def predict_rates(n_before, n_after):
     return {
         "same_batch_mean": 1.0,

@@ -4,33 +4,30 @@
 worker is a copy of it and starts in milliseconds. ``spawn`` starts a new interpreter every time.
 """
 
-import errno
 import os
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import multiprocess
 from multiprocess import process, spawn
 
-from course_lib.comm.errors import LaunchError, RunError, WorkerStartError
+from course_lib.comm.errors import LaunchError
 from course_lib.comm.forks import free_in_copies, in_copies
 from course_lib.comm.job import USUAL_METHOD
-from course_lib.comm.limits import limit_behind
 from course_lib.comm.processes.launcher import fork_server_folder, tracker
+from course_lib.comm.processes.launcher.fork_server import answering, forget
 from course_lib.comm.processes.memory.shared_memory import is_alive
 
 __all__ = [
     "PROCESS_LOCK",
     "choose_method",
     "context",
-    "fork_server_has_ended",
     "interrupts_held_back",
     "start_process",
 ]
@@ -53,7 +50,6 @@ _ALSO = {
 """What workers will probably need as well, once the notebook has loaded the module."""
 
 _FILES_TO_START = 16
-_DEATH_S = 1.0
 _starting = threading.local()
 _preloaded: tuple[str, ...] | None = None
 _spawn_data = spawn.get_preparation_data
@@ -69,7 +65,7 @@ def _begin_anew() -> None:
     process._children.clear()  # it would be asked how each has ended
     resource_tracker._resource_tracker._lock._at_fork_reinit()
     forkserver._forkserver._lock._at_fork_reinit()
-    _forget(forkserver._forkserver)
+    forget(forkserver._forkserver)
     _preloaded = None
 
 
@@ -129,16 +125,17 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
     replaceable = nothing_runs and not multiprocess.active_children()
     server = forkserver._forkserver
     if server._forkserver_pid is not None and not is_alive(server._forkserver_pid):
-        _forget(server)
+        forget(server)
     # Somebody who tidies up old temporary files may have removed its socket.
     unreachable = server._forkserver_address and not Path(server._forkserver_address).exists()
     if replaceable and (unreachable or _preloaded not in (None, wanted)):
         try:
-            server._stop()
+            with answering():
+                server._stop()
         except FileNotFoundError:  # the server removes its socket itself
             pass
         except ChildProcessError:
-            _forget(server)
+            forget(server)
         _preloaded = None
     if _preloaded is None:
         forkserver.set_forkserver_preload(list(wanted))
@@ -154,33 +151,23 @@ def _start_fork_server(preload: tuple[str, ...], nothing_runs: bool) -> None:
         forkserver.ensure_running()
 
 
-def _forget(server: Any) -> None:
-    """Let go of a fork server whose end nobody here can be told.
-
-    This program ignores ``SIGCHLD``, or it is a copy of the one whose server that is.
-    """
-    if server._forkserver_alive_fd is not None:
-        os.close(server._forkserver_alive_fd)
-    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
-
-
 def start_process(worker: Any) -> None:
     """Start a ``multiprocess`` process that never imports this program's main script.
 
     Raises
     ------
-    OSError, EOFError
-        If the system has no room for it, or the fork server has ended.
+    OSError, EOFError, LaunchError
+        If the system has no room for it, or the fork server has ended, or does not answer.
     """
     _check_room_for_files()
     with PROCESS_LOCK, interrupts_held_back():
         _starting.without_main = True
         try:
-            worker.start()
-        except (OSError, EOFError, MemoryError) as error:
-            traceback.clear_frames(error.__traceback__)  # they hold pipes that were to be used
-            if isinstance(error, EOFError | ConnectionRefusedError | ConnectionResetError):
-                _see_fork_server_end()
+            with answering() if worker._start_method == "forkserver" else nullcontext():
+                worker.start()
+        except (OSError, EOFError, MemoryError, LaunchError) as error:
+            cause = error.__cause__ or error
+            traceback.clear_frames(cause.__traceback__)  # they hold pipes that were to be used
             raise
         finally:
             _starting.without_main = False
@@ -209,33 +196,6 @@ def _check_working_directory() -> None:
             "the working directory of this program has been removed, and workers begin where the "
             "program is: go to a directory that is there, with os.chdir"
         ) from error
-
-
-def fork_server_has_ended(rank: int, size: int) -> RunError:
-    """Return the error for a worker that could not be started because its server was gone."""
-    kind = LaunchError if rank > 0 else WorkerStartError
-    refused = [OSError(number, "") for number in (errno.EMFILE, errno.EAGAIN)]
-    limits = "".join(f"; {limit}" for limit in map(limit_behind, refused) if limit)
-    return kind(
-        f"worker {rank} of {size} could not be started: the fork server, the process that starts "
-        "workers, has ended: the system let it open no more files or make no more processes, or it "
-        "could not load NumPy and this package, and has printed why (in Jupyter: in the server's "
-        f"terminal){limits}; close other programs, raise a limit that is low, or use fewer workers",
-        rank=rank,
-    )
-
-
-def _see_fork_server_end() -> None:
-    """Wait until a fork server that had to give up is gone: the next run starts another."""
-    from multiprocess import forkserver
-
-    pid = forkserver._forkserver._forkserver_pid
-    deadline = time.monotonic() + _DEATH_S
-    with suppress(ChildProcessError):  # it is gone, and this program ignores SIGCHLD
-        while pid is not None and time.monotonic() < deadline:
-            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return
-            time.sleep(0.001)
 
 
 def _data_without_main(name: str) -> dict[str, Any]:

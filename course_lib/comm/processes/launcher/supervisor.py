@@ -19,6 +19,7 @@ from course_lib.comm.job import Job
 from course_lib.comm.limits import start_thread, what_to_do
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch
+from course_lib.comm.processes.launcher.fork_server import fork_server_has_ended
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
 from course_lib.comm.processes.launcher.losses import Losses
 from course_lib.comm.processes.launcher.process_tree import (
@@ -28,7 +29,6 @@ from course_lib.comm.processes.launcher.process_tree import (
     marked,
 )
 from course_lib.comm.processes.launcher.stalls import StallWatch, WakingClock, resume
-from course_lib.comm.processes.launcher.start_methods import fork_server_has_ended
 from course_lib.comm.processes.launcher.worker_handle import REST_S, WorkerHandle
 from course_lib.comm.processes.memory.layout import prepare, rank_states, read_board
 from course_lib.comm.processes.memory.shared_arrays import Arena

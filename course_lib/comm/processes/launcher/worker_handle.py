@@ -11,6 +11,7 @@ from typing import Any
 from multiprocess import connection
 
 from course_lib.comm.processes.launcher.account import Account
+from course_lib.comm.processes.launcher.fork_server import go_on
 from course_lib.comm.processes.launcher.pipes import LauncherPipes, Tap
 from course_lib.comm.processes.launcher.resident import resident_bytes
 from course_lib.comm.processes.launcher.start_methods import PROCESS_LOCK, start_process
@@ -167,6 +168,7 @@ class WorkerHandle(Account):
         if not self.gone and (self._process.sentinel in ready or not inbox.open):
             # A broken line comes first by a moment; a process that lives on without one is ended.
             patience_s = 0 if inbox.open or self.done else _DEATH_S
+            go_on()  # the fork server tells of the end, and a worker may have stopped it
             if connection.wait([self._process.sentinel], patience_s):
                 self._end(inbox)
             elif not self.cut_off:
@@ -177,6 +179,7 @@ class WorkerHandle(Account):
         if self.gone or self._inbox is None:
             return
         self.resident_bytes = resident_bytes(self.pid) or self.resident_bytes
+        go_on()  # as above
         with PROCESS_LOCK:
             ended = self._process.exitcode is not None
         if ended:

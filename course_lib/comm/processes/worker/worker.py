@@ -32,7 +32,7 @@ from course_lib.comm.processes.worker.guards import (
     watch_for_crashes,
 )
 from course_lib.comm.processes.worker.setup import Setup
-from course_lib.comm.result import WORKER_VARIABLE
+from course_lib.comm.result import become_worker
 from course_lib.comm.shipping import load_call, no_room, pack_value
 
 __all__ = ["done", "work"]
@@ -48,7 +48,7 @@ def work(setup: Setup) -> None:
     """Be rank ``setup.rank`` of a run; never returns."""
     die_with_launcher()
     watch_for_crashes(setup.pipes)
-    os.environ[WORKER_VARIABLE] = str(setup.rank)
+    become_worker(setup.rank)
     transport: Transport = pickle.loads(setup.transport)
     progress = transport.progress(setup.rank, transport.channels(setup))
     let_forks_end_with_the_run(progress.flows)

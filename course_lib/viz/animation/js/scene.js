@@ -76,6 +76,10 @@ function down(scene, tick) {
   return ranks;
 }
 
+// Whether every rank has a name of its own: then nobody speaks of ranks.
+const areNamed = ({ roles }) => roles.every((role) => role) && new Set(roles).size === roles.length;
+const nameOf = (scene, rank) => areNamed(scene) ? scene.roles[rank] : `${rank}`;
+const who = (scene, rank) => areNamed(scene) ? scene.roles[rank] : `rank ${rank}`;
 const words = (tag, called = "chunk") => tag === null ? "" : typeof tag === "number" ? `${called} ${tag}` : tag;
 
 function caption(scene, tick, { workers, tokens }) {
@@ -88,13 +92,13 @@ function caption(scene, tick, { workers, tokens }) {
   if (moving.length <= 2) {
     for (const m of moving) {
       const what = m.text && m.load ? `${m.text} (${m.load})` : m.text || m.load;
-      parts.push(`rank ${m.src} sends ${what ? `${what}, ${m.size},` : m.size} to rank ${m.dst}`);
+      parts.push(`${who(scene, m.src)} sends ${what ? `${what}, ${m.size},` : m.size} to ${who(scene, m.dst)}`);
     }
   } else {
     const same = moving[0].load && moving.every((m) => m.load === moving[0].load);
     const each = same ? `, each with ${moving[0].load}` : "";
     const listed = moving.slice(0, 4)
-      .map((m) => `${m.src} to ${m.dst}${m.text ? ` (${m.text})` : ""}`).join(", ");
+      .map((m) => `${nameOf(scene, m.src)} to ${nameOf(scene, m.dst)}${m.text ? ` (${m.text})` : ""}`).join(", ");
     const more = moving.length > 4 ? ` and ${moving.length - 4} more` : "";
     const drawn = scene.thinned ? "of those drawn, " : "";
     parts.push(`${drawn}${moving.length} messages are between send and arrival${each}: ${listed}${more}`);
@@ -128,8 +132,9 @@ function doing(scene, kind, workers) {
   if (groups.size > 2) return [`${busy.length} ranks ${kind}`];
   return [...groups].map(([number, ranks]) => {
     const [, , one, many] = scene.doings[number];
-    if (ranks.length === 1) return `rank ${ranks[0]} ${one}`;
+    if (ranks.length === 1) return `${who(scene, ranks[0])} ${one}`;
     if (ranks.length > 4) return `${ranks.length} ranks ${many}`;
-    return `ranks ${ranks.slice(0, -1).join(", ")} and ${ranks.at(-1)} ${many}`;
+    const names = ranks.map((rank) => nameOf(scene, rank)), whose = areNamed(scene) ? "" : "ranks ";
+    return `${whose}${names.slice(0, -1).join(", ")} and ${names.at(-1)} ${many}`;
   });
 }

@@ -155,7 +155,7 @@ function placeNote({ note, p, wide, length, resting }, taken, [right, low], thic
 }
 
 function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
-  const role = scene.roles[rank], g = draw("g", { class: "lm-box", transform: `translate(${spot.x} ${spot.y})` }, svg);
+  const named = areNamed(scene), role = named ? "" : scene.roles[rank], g = draw("g", { class: "lm-box", transform: `translate(${spot.x} ${spot.y})` }, svg);
   const shape = (inset, name, fill) => draw("rect", { class: name, x: -w / 2 + inset, y: -h / 2 + inset,
     width: w - 2 * inset, height: h - 2 * inset, rx: role ? 2 : Math.min(10 * k, h / 4), ...fill }, g);
   shape(0, "lm-ground");
@@ -165,7 +165,10 @@ function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
   const fill = strip && makeStrip(g, scene, strip, k), tall = strip && !strip.ground;
   const name = draw("text", { class: "lm-rank", y: tall ? strip.name : roomy ? -h * 0.13 : 0,
     "font-size": tall ? h * (strip.counts || h >= 56 * k ? 0.22 : 0.36) : roomy ? h * 0.36 : Math.min(h * 0.62, w * 0.55) }, g);
-  if (big) {
+  if (named) {
+    name.textContent = scene.roles[rank];
+    name.setAttribute("font-size", Math.min(h * 0.5, 1.6 * w / scene.roles[rank].length, 20 * k));
+  } else if (big) {
     if (!role) draw("tspan", { class: "lm-small", "font-size": 13 * k }, name, "rank ");
     draw("tspan", {}, name, rank);
     if (role) draw("tspan", { class: "lm-small", "font-size": 13 * k }, name, ` ${fit(role, w - h * 0.6, 7 * k)}`);

@@ -1,0 +1,159 @@
+"""Which trials a search has lost, or counted twice, in the history of a run with deaths."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from course_lib.checks.lecture_09.history_task import HistoryTask
+from course_lib.checks.task import Case, Given, Mistake
+from course_lib.lectures.lecture_14.coordinators import COORDINATORS, History, history_of, played
+
+__all__ = ["TASK"]
+
+Pair = tuple[int, str]
+Deaths = tuple[tuple[int, tuple[float, float | None]], ...]
+
+_AFTER: Deaths = ((2, (1.5, 2.5)),)
+_TWO: Deaths = ((1, (2.2, 6.0)), (3, (3.3, 3.4)))
+
+
+class LostOrTwice(HistoryTask):
+    """Trials without a loss, and with more than one."""
+
+    name = "lost_or_twice"
+    title = "Find the bug: the trials that the search has lost, or counted twice."
+    forbidden = ("course_lib.search", "course_lib.lectures", "course_lib.schemes")
+    pair = '(trial, "lost") or (trial, "twice")'
+
+    def cases(self, secret: int) -> Iterator[Case]:
+        """Begin with the coordinator of the exercise, then deaths nobody can foresee."""
+        yield _case("nothing was given out", [])
+        yield _case("two losses from one worker and from two, by hand", _WHOSE)
+        for name in COORDINATORS:
+            for deaths in (_AFTER, _TWO):
+                yield _case(name, _history(name, deaths))
+        yield _case("three losses of one trial, by hand", _THREE)
+        rng = Case(1, "", seed=secret).rng(0, 0)
+        for name in COORDINATORS:
+            died = [round(float(t), 2) + 0.003 for t in rng.uniform(0.5, 3, size=2)]
+            back = [at + round(float(t), 2) + 0.011 for at, t in zip(died, rng.uniform(0.1, 1, 2),
+                                                                     strict=True)]  # fmt: skip
+            ranks = map(int, rng.permutation([1, 2, 3])[:2])
+            deaths = tuple(zip(ranks, zip(died, back, strict=True), strict=True))
+            yield _case(f"{name}, two deaths", _history(name, deaths))
+
+    def expected(self, case: Case, arguments: Given) -> list[Any]:
+        """Count the losses of each trial that was given out."""
+        return [_wrong(arguments[0][0])]
+
+    def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
+        """Recognise the usual ones."""
+        (history,) = arguments[0]
+        right, losses = _wrong(history), _losses(history)
+        given = Counter(trial for what, _, trial in history if what == "given")
+        of_dead = _held_by_the_dead(history)
+        lost = [pair for pair in right if pair[1] == "lost"]
+        twice = [pair for pair in right if pair[1] == "twice"]
+        for hint_id, text, values in (
+            ("lost-too", "a trial that was given out, and has no loss, is lost", twice),
+            ("twice-too", "a trial with more than one loss was counted twice", lost),
+            ("given-is-not-counted", "a trial may be given out twice, if its worker has died: "
+             "count its losses", sorted(lost + [(k, "twice") for k, n in given.items() if n > 1])),
+            ("died-is-not-lost", "its worker died, but another has trained it since: its loss is "
+             "there", sorted({(k, "lost") for k in of_dead} | set(twice))),
+            ("died-is-not-lost", "this was the last trial that a worker got before it died; its "
+             "loss may have come in before, or from another",
+             sorted({(k, "lost") for k in _last_of_the_dead(history)} | set(twice))),
+            ("any-worker", "the two losses of a trial may come from two workers", sorted(
+                lost + [(k, "twice") for k in _same_worker(history)])),
+            ("more-than-one", "more than one loss: also three", sorted(
+                lost + [(k, "twice") for k, n in losses.items() if n == 2])),
+            ("given-only", "only what was given out can be lost; a death has the trial -1", sorted(
+                [*right, (-1, "lost")])),
+            ("once-each", "each of them once, also if it has three losses", sorted(
+                lost + [(k, "twice") for k, n in losses.items() for _ in range(n - 1)])),
+            ("order", "sort by the trial", lost + twice),
+            ("order", "sort by the trial", twice + lost),
+            ("order", "sort by the trial", _as_they_come(history)),
+            ("losses-not-workers", "count the losses of a trial, not of a worker", sorted(
+                lost + [(w, "twice") for w, n in _by_worker(history).items() if n > 1])),
+            ("fine", "a trial with one loss is as it should be",
+             sorted(lost + [(k, "twice") for k in losses])),
+        ):  # fmt: skip
+            yield Mistake(hint_id, text, [values])
+        yield Mistake("pairs", "which, and why: pairs", [[k for k, _ in right]])
+        yield Mistake("pairs", "the trial first", [[(why, k) for k, why in right]])
+        yield Mistake("pairs", 'the word, not how many: "lost" or "twice"', [
+            [(k, losses.get(k, 0)) for k, _ in right]])  # fmt: skip
+
+
+def _case(label: str, history: History) -> Case:
+    return Case(1, label, calls=1, alone=True, settings={"history": history})
+
+
+@cache
+def _history(name: str, deaths: Deaths) -> History:
+    return history_of(played(name, dict(deaths)))
+
+
+def _losses(history: History) -> Counter[int]:
+    return Counter(trial for what, _, trial in history if what == "loss")
+
+
+def _wrong(history: History) -> list[Pair]:
+    losses = _losses(history)
+    given = sorted({trial for what, _, trial in history if what == "given"})
+    return [(k, "twice" if losses[k] else "lost") for k in given if losses[k] != 1]
+
+
+def _as_they_come(history: History) -> list[Pair]:
+    why = dict(_wrong(history))
+    order = dict.fromkeys(trial for _, _, trial in history if trial in why)
+    return [(trial, why[trial]) for trial in order]
+
+
+def _held_by_the_dead(history: History) -> set[int]:
+    """Return the trials that workers had when they died."""
+    held, found = dict[int, int](), set[int]()
+    for what, worker, trial in history:
+        if what == "given":
+            held[worker] = trial
+        elif worker in held:
+            found |= {held[worker]} if what == "died" else set()
+            del held[worker]
+    return found
+
+
+def _last_of_the_dead(history: History) -> set[int]:
+    last, found = dict[int, int](), set[int]()
+    for what, worker, trial in history:
+        if what == "given":
+            last[worker] = trial
+        elif what == "died" and worker in last:
+            found.add(last[worker])
+    return found
+
+
+def _same_worker(history: History) -> list[int]:
+    """Return the trials of which one worker has sent two losses."""
+    by_both = Counter((worker, trial) for what, worker, trial in history if what == "loss")
+    return sorted({trial for (_, trial), n in by_both.items() if n > 1})
+
+
+def _by_worker(history: History) -> Counter[int]:
+    return Counter(worker for what, worker, _ in history if what == "loss")
+
+
+_WHOSE: History = [
+    ("given", 1, 0), ("given", 2, 1), ("loss", 1, 0), ("given", 1, 0), ("given", 3, 1),
+    ("loss", 2, 1), ("loss", 1, 0), ("given", 2, 2), ("loss", 3, 1), ("loss", 2, 2),
+]  # fmt: skip
+_THREE: History = [
+    ("given", 1, 4), ("given", 2, 1), ("given", 3, 2), ("died", 1, -1), ("loss", 3, 2),
+    ("given", 3, 4), ("loss", 2, 1), ("given", 2, 4), ("loss", 3, 4), ("loss", 2, 4),
+    ("given", 1, 4), ("given", 3, 3), ("died", 3, -1), ("loss", 1, 4), ("given", 2, 0),
+    ("given", 1, 0), ("loss", 1, 0), ("loss", 2, 0),
+]  # fmt: skip
+
+TASK = LostOrTwice()

@@ -1,0 +1,92 @@
+"""Lecture 14: many trainings side by side, and a trained model that answers."""
+
+from course_lib.lectures.lecture_14.by_rule import ByRule
+from course_lib.lectures.lecture_14.coordinators import COORDINATORS, Forgets, history_of, played
+from course_lib.lectures.lecture_14.queue import (
+    RATES,
+    arrivals,
+    latencies,
+    rate_chart,
+    service_of,
+)
+from course_lib.lectures.lecture_14.searches import (
+    STRATEGIES,
+    Searched,
+    search_chart,
+    searched,
+    searched_by,
+    with_a_death,
+)
+from course_lib.lectures.lecture_14.serving import (
+    CHAIN,
+    EXAMPLES,
+    LAYER_MS,
+    NETWORKS,
+    Served,
+    latency_table,
+    network_of,
+    price_sheet,
+    serve_split,
+    served,
+)
+from course_lib.lectures.lecture_14.together import (
+    ALLREDUCE_MS,
+    STEP_MS,
+    one_step_of_all,
+    steps_chart,
+    steps_ms,
+    traced,
+)
+from course_lib.lectures.lecture_14.trials import (
+    LONGEST,
+    MOST_TRIALS,
+    TIMES,
+    NumberedSpace,
+    curve,
+    images,
+    look_up,
+    space,
+)
+
+__all__ = [
+    "ALLREDUCE_MS",
+    "CHAIN",
+    "COORDINATORS",
+    "EXAMPLES",
+    "LAYER_MS",
+    "LONGEST",
+    "MOST_TRIALS",
+    "NETWORKS",
+    "RATES",
+    "STEP_MS",
+    "STRATEGIES",
+    "TIMES",
+    "ByRule",
+    "Forgets",
+    "NumberedSpace",
+    "Searched",
+    "Served",
+    "arrivals",
+    "curve",
+    "history_of",
+    "images",
+    "latencies",
+    "latency_table",
+    "look_up",
+    "network_of",
+    "one_step_of_all",
+    "played",
+    "price_sheet",
+    "rate_chart",
+    "search_chart",
+    "searched",
+    "searched_by",
+    "serve_split",
+    "served",
+    "service_of",
+    "space",
+    "steps_chart",
+    "steps_ms",
+    "traced",
+    "with_a_death",
+]

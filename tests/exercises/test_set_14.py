@@ -1,0 +1,79 @@
+"""Exercises 14: ASHA's rule in the library's search, coordinators that go wrong, grids that run."""
+
+from typing import Any
+
+import pytest
+
+from course_lib.checks.lecture_14.asha_next import TASK as NEXT
+from course_lib.checks.lecture_14.lost_or_twice import TASK as LOST
+from course_lib.checks.lecture_14.predict_serving import TASK as SERVING
+from course_lib.lectures import lecture_14
+from course_lib.search import Asha, Outcome
+from tests.exercises.answers import handed_in
+
+
+@pytest.fixture(scope="module")
+def solutions() -> dict[str, Any]:
+    return handed_in("lecture_14", solved=True)
+
+
+@pytest.mark.parametrize(("n", "most", "eta"), [(9, 9, 3), (16, 8, 2), (20, 16, 4), (5, 3, 3)])
+def test_the_rule_hands_out_what_the_librarys_asha_does(
+    n: int, most: int, eta: int, solutions: dict[str, Any]
+) -> None:
+    library = Asha(n, 1, most, eta)
+    mine = lecture_14.ByRule(solutions["asha_next"], n, 1, most, eta)
+    under_way, n_promoted = [], 0
+    while True:
+        job = library.next_job()
+        assert mine.next_job() == job
+        if job is not None:
+            under_way.append(job)
+            n_promoted += job.resource > 1
+        if not under_way:
+            break
+        if job is None or len(under_way) == 4:
+            done = under_way.pop(len(under_way) // 2)
+            outcome = Outcome(done, (done.trial * 7 % n) / n + 1 / done.resource)
+            for strategy in (library, mine):
+                strategy.tell(outcome)
+    assert n_promoted >= n // eta
+
+
+def test_cases_ask_for_promotions_from_every_rung_for_new_trials_and_for_none() -> None:
+    said = [NEXT.expected(case, [NEXT.arguments(case, 0, 0)])[0] for case in NEXT.cases(1)]
+    assert {len(pair) for pair in said} == {0, 2}
+    assert {pair[1] for pair in said if pair} >= {0, 1, 2}
+
+
+@pytest.mark.parametrize("secret", range(8))
+def test_a_careful_coordinator_loses_nothing_and_the_others_do_what_they_are_called(
+    secret: int,
+) -> None:
+    for case in LOST.cases(secret):
+        (wrong,) = LOST.expected(case, [LOST.arguments(case, 0, 0)])
+        whys = {why for _, why in wrong}
+        if "careful" in case.label:
+            assert not wrong
+        elif "forgets" in case.label:
+            assert whys == {"lost"}
+        elif "gives out twice" in case.label or "impatient" in case.label:
+            assert whys == {"twice"}
+
+
+def test_the_history_has_every_loss_that_the_coordinator_was_told() -> None:
+    trace = lecture_14.played("a careful one", {2: (1.5, 2.5)})
+    history = lecture_14.history_of(trace)
+    assert sorted(trial for what, _, trial in history if what == "loss") == list(range(8))
+    assert [record for record in history if record[0] == "died"] == [("died", 2, -1)]
+    given = [trial for what, _, trial in history if what == "given"]
+    assert len(given) == 9, "the trial of the dead was given out again"
+
+
+@pytest.mark.parametrize("numbers", [(2, 2, 700, 50, 7), (3, 2, 250, 250, 10)])
+def test_what_is_served_is_what_the_formulas_say(
+    numbers: tuple[int, ...], solutions: dict[str, Any]
+) -> None:
+    assert SERVING.measure(*numbers) == solutions["predict_serving"](*numbers)
+    others = (*numbers[:3], 0, numbers[4])
+    assert SERVING.measure(*others)["first_us"] < SERVING.measure(*numbers)["first_us"]

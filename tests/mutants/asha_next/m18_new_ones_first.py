@@ -1,0 +1,13 @@
+# class: B13
+# hint: promote-first
+
+
+def asha_next(done, promoted, n_begun, n, eta):
+    if n_begun < n:
+        return n_begun, 0
+    for rung in reversed(range(len(done) - 1)):
+        ranked = sorted(done[rung], key=lambda trial: (done[rung][trial], trial))
+        for trial in ranked[: len(ranked) // eta]:
+            if trial not in promoted[rung]:
+                return trial, rung + 1
+    return (n_begun, 0) if n_begun < n else ()

@@ -1,0 +1,11 @@
+# class: C9
+# hint: pair
+
+
+def asha_next(done, promoted, n_begun, n, eta):
+    for rung in reversed(range(len(done) - 1)):
+        ranked = sorted(done[rung], key=lambda trial: (done[rung][trial], trial))
+        for trial in ranked[: len(ranked) // eta]:
+            if trial not in promoted[rung]:
+                return rung + 1, trial
+    return (n_begun, 0) if n_begun < n else ()

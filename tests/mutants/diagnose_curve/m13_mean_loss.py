@@ -1,0 +1,14 @@
+# class: C6
+# hint: first-step
+import numpy as np
+
+
+def diagnose_curve(losses, alone):
+    if (losses[0] != losses[0, 0]).any():
+        return "no broadcast"
+    if (losses != losses[:, :1]).any():
+        return "no all-reduce"
+    curve = losses[:, 0]
+    if np.allclose(curve, alone, rtol=1e-9, atol=0):
+        return "fine"
+    return "sum for mean" if curve.mean() < alone.mean() else "divided twice"

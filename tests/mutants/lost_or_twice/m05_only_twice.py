@@ -1,0 +1,13 @@
+# class: B2
+# hint: lost-too
+from collections import Counter
+
+
+def lost_or_twice(history):
+    losses = Counter(trial for what, _, trial in history if what == "loss")
+    given = {trial for what, _, trial in history if what == "given"}
+    found = []
+    for trial in sorted(given):
+        if losses[trial] > 1:
+            found.append((trial, "twice"))
+    return found

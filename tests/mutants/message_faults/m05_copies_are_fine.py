@@ -1,0 +1,17 @@
+# class: B10
+# hint: second-copy
+
+
+def message_faults(inputs, ranks, sent):
+    needed = set()
+    for node, before in enumerate(inputs):
+        for used in before:
+            if ranks[used] != ranks[node]:
+                needed.add((used, ranks[used], ranks[node]))
+    missing, needless = set(needed), []
+    for message in sent:
+        if message in missing:
+            missing.remove(message)
+        else:
+            needless.append(message)
+    return {"missing": sorted(missing), "needless": [m for m in sent if m not in needed]}

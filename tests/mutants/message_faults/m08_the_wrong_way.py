@@ -1,0 +1,17 @@
+# class: B4
+# hint: the-way
+
+
+def message_faults(inputs, ranks, sent):
+    needed = set()
+    for node, before in enumerate(inputs):
+        for used in before:
+            if ranks[used] != ranks[node]:
+                needed.add((used, ranks[node], ranks[used]))
+    missing, needless = set(needed), []
+    for message in sent:
+        if message in missing:
+            missing.remove(message)
+        else:
+            needless.append(message)
+    return {"missing": sorted(missing), "needless": needless}

@@ -1,0 +1,17 @@
+# class: C2
+# hint: whole-messages
+
+
+def message_faults(inputs, ranks, sent):
+    needed = set()
+    for node, before in enumerate(inputs):
+        for used in before:
+            if ranks[used] != ranks[node]:
+                needed.add((used, ranks[used], ranks[node]))
+    missing, needless = set(needed), []
+    for message in sent:
+        if message in missing:
+            missing.remove(message)
+        else:
+            needless.append(message)
+    return {"missing": [m[0] for m in sorted(missing)], "needless": [m[0] for m in needless]}

@@ -1,0 +1,12 @@
+# class: B5
+# hint: shared-out
+
+
+def predict_serving(n_replicas, n_stages, stage_us, message_us, n_requests):
+    first_us = n_stages * stage_us + (n_stages - 1) * message_us
+    return {
+        "first_us": first_us,
+        "all_us": first_us + (n_requests - 1) * stage_us,
+        "alone_us": n_requests * n_stages * stage_us,
+        "idle_us": (n_stages - 1) * (stage_us + message_us),
+    }

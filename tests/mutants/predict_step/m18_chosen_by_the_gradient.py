@@ -1,0 +1,10 @@
+# class: B5
+# hint: one-chain
+
+
+def predict_step(n_workers, n_bytes, gradient_s, update_s, latency_s, bandwidth_bytes_per_s):
+    on_nic_s = n_bytes / bandwidth_bytes_per_s
+    computing_s = gradient_s + (n_workers + 1) * (latency_s + on_nic_s)
+    nic_s = 2 * n_workers * on_nic_s + n_workers * latency_s
+    seconds = (computing_s if gradient_s > n_workers * on_nic_s else nic_s) + update_s
+    return {"seconds": seconds, "efficiency": gradient_s / seconds}
