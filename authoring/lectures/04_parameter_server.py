@@ -526,14 +526,14 @@ apart = max(np.abs(w - value.w).max() for w, value in zip(theirs, ours, strict=T
 # ## Synchronous, asynchronous
 #
 # Now one worker is half as fast, a *straggler*. Two loops of a server: the first waits for all
-# gradients of the step, the second answers whoever comes. (Lecture 11 is about the second.)
+# gradients of the step, the second answers whoever comes. (Lecture 09 is about the second.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: synchronous, asynchronous, 3 minutes</summary>
 #
 # Show the two loops side by side and ask which line differs: from whom the server receives. Then
 # the two timelines: above, three workers wait for the straggler; below, nobody does. Leave
-# staleness to lecture 11.
+# staleness to lecture 09.
 # </details>
 
 # %%

@@ -420,7 +420,9 @@ guess_idle.compare(flow("ZB-H1").idle_ms)
 
 # %% [markdown]
 # $(P-1)(F + I - W)$. Each of the $P - 1$ saves W twice: the slope goes back through a rank in I,
-# not in I + W, and a rank that waits for it while the pipeline drains has a W left to do.
+# not in I + W, and a rank that waits for it while the pipeline drains has a W left to do. (That is
+# so while W takes no longer than F or I. A longer W saves no more: what is left is $P - 1$ times
+# the longer of F and I.)
 #
 # *ZB-V* also places two stages on each rank, down and up again: rank 0 has the first stage and the
 # last. Play it, with messages that take no time: is anybody idle? (Dark is F, grey I, pale W; *even
@@ -472,6 +474,9 @@ for P, M in ((2, 8), (4, 8), (4, 16), (8, 16)):
     assert v.held == [P] * P
     late = flow("ZB-V", P, M, latency_ms=0.25)
     assert price(late)["idle between first and last action, ms"] > 0
+    for f, i, w in ((1, 1, 0.5), (1.5, 1, 1), (1, 1, 1.5), (0.5, 1, 1), (1, 0.5, 1)):
+        left = flow("ZB-H1", P, M, 0, f, i, w).idle_ms
+        assert np.isclose(left, (P - 1) * max(f, i, f + i - w))
     enough = [flow("ZB-V", P, M) for M in (2 * P - 2, 2 * P - 1)]
     own = [price(made)["idle between first and last action, ms"] for made in enough]
     assert own[0] > 0 == own[1]
@@ -622,8 +627,8 @@ lecture_07.real_steps()
 #
 # A micro-batch that is on its way goes forward with old weights and back with new ones, or each
 # stage uses another version: the gradient is *stale*. PipeDream (2019) keeps several versions of
-# the weights for it, which costs the memory that one wanted to save. All schedules of this lecture
-# end the step everywhere first, and give the gradient of the whole batch. [Lecture
+# the weights for it, which costs the memory that one wanted to save. In all schedules of this
+# lecture a whole batch goes forward and back before any weight that it uses changes. [Lecture
 # 09](09_asynchronous_sgd.ipynb) is about stale gradients.
 # </details>
 

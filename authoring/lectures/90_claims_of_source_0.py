@@ -39,7 +39,7 @@ from course_lib.schemes import (
     split_weights,
 )
 from course_lib.schemes.map_reduce import combine
-from course_lib.split import ImageRows, split_by_units
+from course_lib.split import Columns, ImageRows, split_by_units
 from course_lib.training import Plan
 
 torch.set_num_threads(1)
@@ -292,16 +292,29 @@ def some_rows(comm):
     return made, layer.weight_gradient(kept, slopes[:, :, layer.own])
 
 
+def some_channels(comm):
+    """The convolution by ranks that each have the weights of some channels."""
+    layer = Columns(comm, conv, gathers=True)
+    own = layer.share(kernels)
+    return layer.forward(own, images)[0], len(own)
+
+
 made, kept = conv.forward(kernels, images)
+split = simulated(some_channels, workers=4).values
+by_channels = all(np.allclose(outputs, made) for outputs, _ in split)
+print("a quarter of the weights on each of four ranks, outputs:", by_channels)
 parts = simulated(some_rows, workers=4).values
 joined, grad = np.concatenate([part[0] for part in parts], axis=2), parts[0][1]
 same = np.allclose(joined, made), np.allclose(grad, conv.weight_gradient(kept, slopes))
-print("a convolution split over four ranks, outputs and gradient:", same)
+print("a quarter of the rows on each of four ranks, outputs and gradient:", same)
+assert by_channels
+assert [n for _, n in split] == [len(kernels) // 4] * 4
 assert same == (True, True)
 
 # %% [markdown]
-# **Verdict on 0.10: wrong.** A convolution can be split by rows of the image, with a *halo* that
-# neighbours exchange (Dryden and others 2019). Dean and others (2012) found that locally connected
+# **Verdict on 0.10: wrong.** A convolution's weights can be split by channels, as a layer's are by
+# units. Or its image is split by rows, all weights on every rank, with a *halo* that neighbours
+# exchange (Dryden and others 2019). Dean and others (2012) found that locally connected
 # layers are the ones that gain most, because fewer edges cross.
 
 # %% [markdown]
