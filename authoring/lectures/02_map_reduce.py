@@ -29,7 +29,17 @@ from course_lib.schemes import gradient_descent
 from course_lib.schemes.map_reduce import combine
 from course_lib.training import Plan
 from course_lib.training.shards import split_evenly
-from course_lib.viz import chart, claim, explore, landscape, player, source, table, timeline
+from course_lib.viz import (
+    chart,
+    claim,
+    explore,
+    knob,
+    landscape,
+    player,
+    source,
+    table,
+    timeline,
+)
 from course_lib.viz.charts.curves import loss_curve
 from course_lib.viz.prediction import predict
 
@@ -174,7 +184,7 @@ claim("0.2")
 # The slides give the squared error as $L = \sum_i |\,y_i\, f(w, x_i)|^2$, again as our text copy
 # has it. What is the smallest value that this loss can have, and which model has it? Decide, then
 # let gradient descent find out. The model has two parameters, an intercept $w_0$ and a slope $w_1$
-# for the body-mass index. Press play, then put the minus sign back.
+# for the body-mass index. Press play; then choose the other formula, which has the minus sign back.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: a loss that loves zero, 3 minutes</summary>
@@ -297,6 +307,8 @@ assert all(np.array_equal(np.concatenate(rows), np.load(path)) for rows in same)
 #
 # $$temp^1_j = \sum_{i=1}^{100} \bigl(h_\theta(x^{(i)}) - y^{(i)}\bigr)\,x^{(i)}_j
 # \qquad\dots\qquad temp^4_j = \sum_{i=301}^{400} \dots$$
+#
+# (The notes count from 1: $temp^1_j$ is what rank 0 has.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: map, 3 minutes</summary>
@@ -340,7 +352,8 @@ claim("0.6")
 # model on all machines. We let rank 0 be that *combiner*; it works on its own 100 rows as well. (In
 # MapReduce's own words it is the *reducer*.) This is what every rank runs in every step.
 # `recv(..., out=total, op="sum")` adds what comes to `total`; `tag` is a label; `comm.compute` puts
-# the work on the timeline, and `flops` are its price on the simulator's clock.
+# the work on the timeline, and `flops`, its arithmetic operations, are its price on the simulator's
+# clock. `comm.note` writes a number down for the picture and sends nothing.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: reduce, update, broadcast, 4 minutes</summary>
@@ -454,7 +467,7 @@ np.save(sorted_path, np.load(path)[np.argsort(y, kind="stable")])
 def read(comm, file, cuts):
     """A rank's own rows of a file: body-mass index and target, and no other rows."""
     rows = np.array(np.load(file, mmap_mode="r")[cuts[comm.rank] : cuts[comm.rank + 1]])
-    return rows[:, [3]], rows[:, 0]
+    return rows[:, [3]], rows[:, 0]  # the target is column 0, so X's column 2 is column 3 here
 
 
 # %%
@@ -514,10 +527,11 @@ assert [round(ends[rows]["means sent"][0]) for rows in (10, 100, 310)] == [134, 
 # %% [markdown]
 # Only equal shards, 100 rows each, give one place. With 10 rows on rank 0 each of these counts
 # $130 / 10 = 13$ times as much as a patient elsewhere. In the sorted file they are the mildest
-# cases, and the model's predictions are too low: 134 in the mean, not 151. With 310 rows they are
-# too high, 201. In the shuffled file, too, those 10 rows count too much; the error is smaller.
-# Nothing crashes, the loss ends far below where it began, all ranks have the same model: it is
-# another model. Send sums and divide once, or send means *with* their numbers of rows.
+# cases, and the model's predictions are too low: their mean, which is $w_0$ in the picture, is 134,
+# not 151. With 310 rows it is too high, 201. In the shuffled file, too, those 10 rows count too
+# much; the error is smaller. Nothing crashes, the loss ends far below where it began, all ranks
+# have the same model: it is another model. Send sums and divide once, or send means *with* their
+# numbers of rows.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What does a step cost?
@@ -618,7 +632,8 @@ for P in (2, 4, 8, 16, 32):
 # does not charge that.) What happens to the jump and to the slope with more workers?
 
 # %%
-explore(lambda workers: lecture_02.step_chart(step, workers), workers=[4, 2, 8, 16, 32])
+ranks = knob([2, 4, 8, 16, 32], start=4)
+explore(lambda workers: lecture_02.step_chart(step, workers), workers=ranks)
 
 # %% [markdown]
 # The jump is $(P-2)\,\alpha$, 40 µs for 4 workers and 600 µs for 32; the slope is $2(P-1)\,\beta$.
@@ -662,7 +677,8 @@ assert carried[0] == 15 * carried[1]
 # carries. Such a machine got a name: the *parameter server* (lecture 04). Lecture 05 does without.
 #
 # The *price sheet*, to which each lecture adds a line: four workers, 1 MB each, by your α and β of
-# lecture 00 (else 10 µs, 3.3 GB/s), and on real processes, which share cores.
+# lecture 00 (else 10 µs, 3.3 GB/s), and on real processes, which share cores. Its first two columns
+# count what is waited for: latencies $\alpha$, and whole vectors, $n\beta$ each.
 
 # %% tags=["nbval-ignore-output"] name="price-sheet"
 prices_so_far(lecture=2)
@@ -716,7 +732,8 @@ def shortcut(machines, file):
     )
 
 
-explore(shortcut, machines=[4, 2, 8, 20], file={"shuffled": path, "sorted by target": sorted_path})
+how_many = knob([2, 4, 8, 20], start=4)
+explore(shortcut, machines=how_many, file={"shuffled": path, "sorted by target": sorted_path})
 
 # %% tags=["how-we-know"]
 # How we know: gradients find the best line; the average comes near it where shards look alike
@@ -739,8 +756,9 @@ assert [round(walks[0]["y"][-1]), round(fitted[1])] == [4, 48]
 # %% [markdown]
 # In our shuffled file the dots wander apart, and their mean lands within 0.1 % of the smallest
 # loss. Sorted, each of four machines sees patients who are about equally ill, and learns that the
-# body-mass index matters little. So says the mean of the four models, too: a slope of 4, where the
-# best line has 48. And it is there first, with one exchange in place of 40: fast and wrong.
+# body-mass index matters little. So says the mean of the four models, too: a slope ($w_1$) of
+# 4, where the best line has 48. And it is there first, with one exchange in place of 40: fast and
+# wrong.
 #
 # So shuffle, and all is well? Now all eleven parameters, on 30 shuffles of the file. The more
 # machines, the fewer rows each has:

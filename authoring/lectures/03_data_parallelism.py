@@ -114,7 +114,8 @@ model.n_parameters, plan.steps_per_epoch(len(y)) * plan.epochs
 # gradient over its part; an all-reduce adds the parts up, so that everybody has the gradient of
 # the whole batch (lecture 05 shows how); each takes the same step from the same place. Read the
 # four lines that count: `partial_gradient`, `allreduce`, `sgd.step`, and the `for` above them.
-# `comm.compute` and `comm.note` only write down what the pictures show.
+# `comm.compute` and `comm.note` only write down what the pictures show; the last argument of
+# `shares` and `del` are for checkpoints and for memory.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the scheme, 10 minutes</summary>
@@ -180,7 +181,8 @@ prices_so_far(lecture=3)
 
 # %% [markdown]
 # By the formula the ring, with the stated numbers 3.6 times as fast. Measured, expect less: both
-# also add up, and four processes on fewer cores take turns, which no α and β knows of.
+# also add up, which no α and β knows of. And with fewer cores than workers the ring may even be the
+# slower one: the four take turns, and in each of its six rounds every rank waits for a neighbour.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same in a dozen lines of PyTorch
@@ -293,7 +295,8 @@ assert difference(padded, alone) > 1e-6
 # %% [markdown]
 # A quarter of the bytes, the same losses to 1e-12. One catch: 1,407 images cannot be cut into four
 # equal parts. The sampler then *pads*: it hands out the first image of the shuffle once more, so
-# that all ranks take equally many steps. One image counts twice in that epoch, and the losses part.
+# that all ranks take equally many steps. One image counts twice in that epoch, and the parameters
+# are not one machine's any more.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## 32 workers: "identical"?
@@ -451,7 +454,9 @@ claim("2.18")
 # ## The forgotten broadcast
 #
 # This is the loop as one writes it first. Its last argument, `bug`, plants one of five bugs: one in
-# the first parameters (not shown), one in each of four lines.
+# the first parameters (not shown), the others wherever `bug` or `UNEQUAL` stands. `weight_of` gives
+# the fraction of the batch, but 1 for "sum for mean", and ¼ for "unequal parts, equal weights",
+# where `unequal_parts` cuts 1/16, 1/16, 1/16 and 13/16 of the batch.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the forgotten broadcast, 4 minutes</summary>
@@ -466,8 +471,9 @@ source(lecture_03.broken, part="for batch")
 # %% [markdown]
 # The most treacherous one: `data_parallel` begins with a broadcast of rank 0's parameters. Suppose
 # we forget it, and every worker draws its own. From then on all add up their gradients and take the
-# same steps. How far apart are the replicas after 22 steps, if they begin at a distance of 1? In
-# the picture below press *play*: above the losses, below how far the replicas lie apart.
+# same steps. How far apart are the replicas after 22 steps, if they begin at a distance of 1? We
+# measure it by *checksums*: a replica's is the sum of its parameters. In the picture below press
+# *play*: above the losses, below how far the checksums lie apart.
 
 # %%
 far = predict("Distance of the replicas after 22 steps, at first 1?", "times the first distance")
@@ -496,8 +502,8 @@ assert last[None] < last["no broadcast"] < 0.9 * lecture_03.mean_loss(runs["no b
 # %% [markdown]
 # As far as at the start, for ever: equal steps leave differences as they are. Each replica moves
 # along a gradient that was computed at four places, of which one is its own. The loss still
-# *falls*, only slower. What gives the bug away for certain is one number a rank, the sum of its
-# parameters, a *checksum*: one could have known before the first step. (Engineers print a hash of
+# *falls*, only slower. What gives the bug away is one number a rank, the checksum: one could
+# have known before the first step. (Engineers print a hash of
 # the bytes; two models may have equal sums by chance.) DDP broadcasts when it is made (Li and
 # others 2020).
 
@@ -505,8 +511,9 @@ assert last[None] < last["no broadcast"] < 0.9 * lecture_03.mean_loss(runs["no b
 # ## Which bug is it?
 #
 # Five trainings, A to E, each with one of the five bugs. You see the loss (grey: as it should be)
-# and five numbers a rank, above them those of one machine. Look, decide, choose your answer. Then
-# move the rate to 0.1, and look at the loss of case E again.
+# and five numbers a rank, above them those of one machine: the checksum at first and at last, how
+# many images it took, the sum of these images' numbers, and the length of the first step. Look,
+# decide, choose your answer. Then move the rate to 0.1, and look at the loss of case E again.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: which bug, 6 minutes</summary>
@@ -584,7 +591,7 @@ def own_rows(comm, k, n_steps=48):
     """Step on 16 rows of one's own; after every k steps all take the mean of their parameters."""
     mine, w = slice(16 * comm.rank, 16 * comm.rank + 16), np.zeros(2)
     for step in range(1, n_steps + 1):
-        w = w - 0.1 * line.gradient(w, (x[mine, None], t[mine]))[1]
+        w = w - 0.1 * line.gradient(w, (x[mine, None], t[mine]))[1]  # these: next cell
         if step % k == 0:
             w = allreduce_ring(comm, w) / comm.size
         comm.note("w", w)
@@ -621,13 +628,13 @@ losses_at = {k: line.loss(w, (x[:, None], t)) for k, w in ends.items()}
 assert losses_at[1] <= losses_at[4] < losses_at[48]
 
 # %% [markdown]
-# With k = 1 the dots part by one step and meet at once: from one place, the mean of the steps is
-# the step along the mean gradient. With momentum, too: a velocity is a *sum* of gradients, and the
-# mean of sums is the sum of means. Not with Adam, which divides by a root of squares. With larger k
-# each replica runs towards its own minimum before they meet: another algorithm, which sends
-# $\frac1k$ of the messages. With k = 48 they meet once, at the end: *one-shot* averaging. How good
-# is that for a network? Four workers with 352 images each, ten epochs alone, then one mean; once
-# they begin alike, once each from its own first parameters.
+# With k = 1 the four dots stay one (they are drawn after the mean): from one place, the mean of the
+# steps is the step along the mean gradient. With momentum, too: its velocity is a *sum* of
+# gradients, and the mean of sums is the sum of means. Not with Adam, which divides by a root of
+# squares. With larger k each replica runs towards its own minimum before they meet: another
+# algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at the end:
+# *one-shot* averaging. How good is that for a network? Four workers with 352 images each, ten
+# epochs alone, then one mean; once they begin alike, once each from its own first parameters.
 
 # %% name="one-shot"
 ten = Plan(learning_rate=0.5, batch_size=32, epochs=10)
@@ -647,9 +654,9 @@ assert from_four < own_mean < from_one <= best + 0.01
 assert min(accuracy(w) for w in (*alike, *unlike)) > from_four
 
 # %% [markdown]
-# From one start the mean is *better* than each of the four: they have stayed neighbours. From four
-# starts it is worse than each: unit 5 of one network has nothing to do with unit 5 of another. This
-# is what the forgotten broadcast does to whoever averages.
+# From one start the mean is *better* than the four are on average: they have stayed neighbours.
+# From four starts it is worse than each: unit 5 of one network has nothing to do with unit 5 of
+# another. This is what the forgotten broadcast does to whoever averages.
 
 # %%
 claim("2.11")
@@ -722,7 +729,7 @@ assert sum(failed.values()) >= 3
 # %% [markdown]
 # The small batch needed a larger rate all the time. At its best rate a batch of 32 takes 48 steps,
 # 96 takes 35, 352 takes 29, and all 1,408 images take 29 as well: the curve is flat. Where it bends
-# away from the dotted line, the *critical batch size* (McCandlish and others 2018), more machines
+# away from the grey line, the *critical batch size* (McCandlish and others 2018), more machines
 # stop to save steps. The rule had looked perfect because its baseline was untuned: Shallue and
 # others (2019) find this in many papers.
 #
