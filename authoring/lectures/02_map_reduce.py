@@ -674,11 +674,11 @@ assert carried[0] == 15 * carried[1]
 # thousand it is four latencies, and 17 %. Towards a million it is *bandwidth-bound*: ten times the
 # size, nearly ten times the time. A billion parameters would spend 38 seconds a step on the wire.
 # All of it passes the combiner's NIC, $2(P-1)\,n$ bytes a step, $P-1$ times what any other NIC
-# carries. Such a machine got a name: the *parameter server* (lecture 04). Lecture 05 does without.
+# carries. It got a name: *parameter server* (lecture 04). Lecture 05 does without.
 #
-# The *price sheet*, to which each lecture adds a line: four workers, 1 MB each, by your α and β of
-# lecture 00 (else 10 µs, 3.3 GB/s), and on real processes, which share cores. Its first two columns
-# count what is waited for: latencies $\alpha$, and whole vectors, $n\beta$ each.
+# The *price sheet*, a line a lecture: four workers, 1 MB each, by your α and β of lecture 00 (else
+# 10 µs, 3.3 GB/s), and on real processes. Its first columns count latencies $\alpha$ and vectors,
+# $n\beta$.
 
 # %% tags=["nbval-ignore-output"] name="price-sheet"
 prices_so_far(lecture=2)

@@ -632,9 +632,9 @@ assert losses_at[1] <= losses_at[4] < losses_at[48]
 # steps is the step along the mean gradient. With momentum, too: its velocity is a *sum* of
 # gradients, and the mean of sums is the sum of means. Not with Adam, which divides by a root of
 # squares. With larger k each replica runs towards its own minimum before they meet: another
-# algorithm, which sends $\frac1k$ of the messages. With k = 48 they meet once, at the end:
-# *one-shot* averaging. How good is that for a network? Four workers with 352 images each, ten
-# epochs alone, then one mean; once they begin alike, once each from its own first parameters.
+# algorithm, with $\frac1k$ of the messages. With k = 48 they meet once, at the end: *one-shot*
+# averaging. How good is that for a network? Four workers with 352 images each, ten epochs alone,
+# then one mean; once they begin alike, once each from its own first parameters.
 
 # %% name="one-shot"
 ten = Plan(learning_rate=0.5, batch_size=32, epochs=10)

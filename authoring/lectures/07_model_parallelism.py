@@ -132,8 +132,8 @@ player(in_a_row.trace, "line", title="Four layers on four ranks, one step", mome
 #
 # What crosses a cut are *activations*: 64 examples with 256 numbers of 8 bytes, 131 KB, and their
 # slope on the way back. No parameter is ever sent. (Nor its gradient, unless two stages share it: a
-# language model's first and last layer may have the same embedding, whose gradients are added up by
-# a message more.) A stage's part of the step:
+# language model's first and last layer may have the same embedding, whose gradients a message
+# adds up.) A stage's part of the step:
 
 # %%
 source(model_parallel, part='with comm.compute("forward"')

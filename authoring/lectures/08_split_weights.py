@@ -611,7 +611,8 @@ lecture_08.zero_player(zero)
 # Here everybody waits for each gather. PyTorch gathers the next layer while this one computes
 # (*prefetch*): the wait hides, and two cells are full. And each part of a batch gathers all layers
 # again: who accumulates gradients over four parts has fewer activations and four times the bytes.
-#
+
+# %% [markdown]
 # It is the opposite of part 1: there activations cross and weights stay; here weights travel, and
 # activations stay. What is left on each worker, without activations? The 16 bytes of lecture 07,
 # for arithmetic in 16 bits: 2 of the parameter, 2 of its gradient, 12 of state (the parameter in 32

@@ -284,19 +284,19 @@ kernels = conv.initial(rng)
 images, slopes = rng.normal(size=(5, 3, 8, 8)), rng.normal(size=(5, 8, 8, 8))
 
 
+def some_channels(comm):
+    """The convolution by ranks that each have the weights of some channels."""
+    layer = Columns(comm, conv, gathers=True)
+    own = layer.share(kernels)
+    return layer.forward(own, images)[0], len(own)
+
+
 # %% name="claim-0-10"
 def some_rows(comm):
     """A convolution and its gradient by ranks that each have some rows of the images."""
     layer = ImageRows(comm, conv)
     made, kept = layer.forward(kernels, images[:, :, layer.own])
     return made, layer.weight_gradient(kept, slopes[:, :, layer.own])
-
-
-def some_channels(comm):
-    """The convolution by ranks that each have the weights of some channels."""
-    layer = Columns(comm, conv, gathers=True)
-    own = layer.share(kernels)
-    return layer.forward(own, images)[0], len(own)
 
 
 made, kept = conv.forward(kernels, images)
