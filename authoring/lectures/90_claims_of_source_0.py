@@ -284,14 +284,7 @@ kernels = conv.initial(rng)
 images, slopes = rng.normal(size=(5, 3, 8, 8)), rng.normal(size=(5, 8, 8, 8))
 
 
-# %% name="claim-0-10"
-def some_rows(comm):
-    """A convolution and its gradient by ranks that each have some rows of the images."""
-    layer = ImageRows(comm, conv)
-    made, kept = layer.forward(kernels, images[:, :, layer.own])
-    return made, layer.weight_gradient(kept, slopes[:, :, layer.own])
-
-
+# %%
 def some_channels(comm):
     """The convolution by ranks that each have the weights of some channels."""
     layer = Columns(comm, conv, gathers=True)
@@ -303,12 +296,22 @@ made, kept = conv.forward(kernels, images)
 split = simulated(some_channels, workers=4).values
 by_channels = all(np.allclose(outputs, made) for outputs, _ in split)
 print("a quarter of the weights on each of four ranks, outputs:", by_channels)
+assert by_channels
+assert [n for _, n in split] == [len(kernels) // 4] * 4
+
+
+# %% name="claim-0-10"
+def some_rows(comm):
+    """A convolution and its gradient by ranks that each have some rows of the images."""
+    layer = ImageRows(comm, conv)
+    made, kept = layer.forward(kernels, images[:, :, layer.own])
+    return made, layer.weight_gradient(kept, slopes[:, :, layer.own])
+
+
 parts = simulated(some_rows, workers=4).values
 joined, grad = np.concatenate([part[0] for part in parts], axis=2), parts[0][1]
 same = np.allclose(joined, made), np.allclose(grad, conv.weight_gradient(kept, slopes))
 print("a quarter of the rows on each of four ranks, outputs and gradient:", same)
-assert by_channels
-assert [n for _, n in split] == [len(kernels) // 4] * 4
 assert same == (True, True)
 
 # %% [markdown]
