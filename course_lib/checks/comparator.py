@@ -232,7 +232,7 @@ def _compare_scalars(expected: Any, got: Any, n_terms: int, scale: Any) -> Diffe
         same = type(got) is type(expected) and got == expected
         return None if same else _differs(expected, got, f"expected {expected!r}, got {show(got)}")
     if isinstance(got, np.ndarray) and got.shape == () and got.dtype.kind in "iuf":
-        got = got.item()
+        got = float(got) if got.dtype.kind == "f" else got.item()  # a long double has no item
     wanted: tuple[type, ...] = (int,) if isinstance(expected, int) else (int, float)
     if isinstance(got, bool) or not isinstance(got, wanted):
         name = "a whole number" if isinstance(expected, int) else "a number"
