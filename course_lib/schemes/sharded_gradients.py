@@ -34,8 +34,7 @@ def sharded_gradients(
     -----
     Cost of one step: a reduce-scatter and an all-gather for each layer; on rings 2(P-1) rounds a
     layer and 2(P-1)/P n bytes each way, for n = the bytes of the parameters. Before the first one:
-    the all-gathers once more. A plan that accumulates has a reduce-scatter for each part: to send
-    once, a rank would have to keep the whole gradient of the parts before.
+    the all-gathers once more. A plan that accumulates sums and shards each part's gradient.
 
     Numbers held, for Q parameters and K of state for each, where the stepped shard is state: Q +
     Q/P + K Q/P, noted as ``"numbers_held"``; and for a moment the gradient of a layer and its sum.

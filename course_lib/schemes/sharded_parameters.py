@@ -35,10 +35,9 @@ def sharded_parameters(
     Notes
     -----
     Cost of one step: a reduce-scatter and two all-gathers for each layer, one for the first; on
-    rings 3(P-1)/P n bytes each way, for n = those of the parameters, less (P-1)/P of the first's;
-    all of it for each part, where a plan accumulates.
-    Numbers held, for Q parameters and K of state for each: (2 + K) Q/P, noted as ``"numbers_held"``
-    (no copy of the shard: K is one less than in stages 1 and 2); beside it a layer's for a moment.
+    rings 3(P-1)/P n bytes each way, n = those of the parameters, less (P-1)/P of the first's; so
+    often as a plan accumulates. Numbers held, for Q parameters and K of state: (2 + K) Q/P, noted
+    as ``"numbers_held"`` (K is one less than in stages 1 and 2); a layer's for a moment.
     Invariant: between two layers a rank holds its shard alone; but a ``TorchLayer``'s graph keeps
     the parameters it was given until it has gone back. ``join_shards`` makes the whole.
 

@@ -45,7 +45,8 @@ MAY_IMPORT = {
         "viz", "words",
     ),
     "planning": (
-        "planning", "schemes", "training", "models", "collectives", "costs", "comm", "viz", "words",
+        "planning", "schemes", "training", "models", "collectives", "costs", "comm", "trace", "viz",
+        "words",
     ),
     "console": ("console", "comm", "words"),
     "train": (

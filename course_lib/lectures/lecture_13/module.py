@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from course_lib.models.image_operations import convolved, window_means
 from course_lib.planning.graph import Graph, Node
 
 __all__ = ["BRANCHES", "inception"]
@@ -71,7 +71,7 @@ def inception(
         before, n_in = "x", inputs
         if letter == "d":  # a mean over 3 x 3 pixels stands before it
             before = "pool"
-            mean = None if rng is None else _mean
+            mean = None if rng is None else window_means
             flops = 9.0 * pixels * inputs
             nodes.append(Node("pool", ("x",), mean, flops, pixels * inputs * _ITEM_BYTES))
         for name, window in convolutions:
@@ -94,21 +94,8 @@ def _convolution(
     """Make a convolution that keeps the image's size, and a ReLU."""
     high, wide = window
     scale = (2 / (n_in * high * wide)) ** 0.5
-    weights = torch.from_numpy(
-        (scale * rng.normal(size=(n_out, n_in, high, wide))).astype(np.float32)
-    )
-
-    def convolve(images: NDArray[np.float32]) -> Any:
-        made = torch.nn.functional.conv2d(
-            torch.from_numpy(images), weights, padding=(high // 2, wide // 2)
-        )
-        return made.relu().numpy()
-
-    return convolve
-
-
-def _mean(images: NDArray[np.float32]) -> Any:
-    return torch.nn.functional.avg_pool2d(torch.from_numpy(images), 3, 1, 1).numpy()
+    weights = (scale * rng.normal(size=(n_out, n_in, high, wide))).astype(np.float32)
+    return lambda images: convolved(images, weights)
 
 
 def _join(*parts: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -83,7 +83,24 @@ def run_placed(graph: Graph, placement: Placement, network: Network, workers: in
 
 
 def in_words(graph: Graph, placement: Placement, network: Network, workers: int = 2) -> str:
-    """Say what a placement costs: makespan, messages, bytes, and how long workers are idle."""
+    """Say what a placement costs: makespan, messages, bytes, and how long workers are idle.
+
+    Parameters
+    ----------
+    graph : Graph
+        What is computed.
+    placement : mapping of str to int
+        The worker of each node.
+    network : Network
+        Between the workers.
+    workers : int, default: 2
+        How many there are.
+
+    Returns
+    -------
+    str
+        One line.
+    """
     found = cut(graph, placement, workers, network)
     idle = ", ".join(f"{idle_s / found.forecast.makespan_s:.0%}" for idle_s in found.idle_s)
     n = len(found.crossing)

@@ -70,7 +70,18 @@ def all_makespans(network: str) -> list[float]:
 
 
 def longest_path(network: str) -> float:
-    """Say how long the longest path of the graph computes, in seconds: no placement is faster."""
+    """Say how long the longest path of the graph computes: no placement is faster.
+
+    Parameters
+    ----------
+    network : str
+        A name of ``NETWORKS``.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     graph, speed = inception(BATCH), min(NETWORKS[network].speeds(1))
     done_s: dict[str, float] = {}
     for name, node in graph.nodes.items():
