@@ -13,6 +13,7 @@ from course_lib.trace.trace import Trace
 
 __all__ = [
     "broken_cutters",
+    "cut_edges",
     "equal_messages",
     "graph_of",
     "list_ranks",
@@ -109,6 +110,30 @@ def random_nodes(seed: int, n_nodes: int, edges: float = 0.4) -> tuple[Inputs, t
     return inputs, tuple(10 * int(us) for us in rng.integers(1, 10, size=n_nodes))
 
 
+def cut_edges(inputs: Inputs, ranks: Sequence[int]) -> list[tuple[int, int, int]]:
+    """List the edges whose ends are on different workers.
+
+    Parameters
+    ----------
+    inputs : tuple of tuple of int
+        By node the nodes that it uses.
+    ranks : sequence of int
+        The worker of each.
+
+    Returns
+    -------
+    list of (int, int, int)
+        The node that is used, its worker, and that of the node which uses it, in the order of the
+        latter.
+    """
+    return [
+        (used, ranks[used], ranks[k])
+        for k, before in enumerate(inputs)
+        for used in before
+        if ranks[used] != ranks[k]
+    ]
+
+
 def broken_cutters(inputs: Inputs, ranks: Sequence[int]) -> dict[str, list[tuple[int, int, int]]]:
     """List what three programs send that are to insert the messages of a placement.
 
@@ -125,12 +150,7 @@ def broken_cutters(inputs: Inputs, ranks: Sequence[int]) -> dict[str, list[tuple
         By the program's name its messages: node, from which worker, to which. "by node" sends a
         result to one other worker only, "by edge" once for every edge, "to all" to everybody.
     """
-    cut = [
-        (used, ranks[used], ranks[k])
-        for k, before in enumerate(inputs)
-        for used in before
-        if ranks[used] != ranks[k]
-    ]
+    cut = cut_edges(inputs, ranks)
     first = {node: (node, src, dst) for node, src, dst in reversed(cut)}
     workers = range(max(ranks) + 1)
     used = sorted({node for node, _, _ in cut})

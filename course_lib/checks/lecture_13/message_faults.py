@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference
 from course_lib.checks.task import Case, Given, Hint, LocalTask, Mistake
-from course_lib.planning.numbered import Inputs, broken_cutters, random_nodes
+from course_lib.planning.numbered import Inputs, broken_cutters, cut_edges, random_nodes
 
 __all__ = ["TASK"]
 
@@ -102,12 +102,7 @@ class MessageFaults(LocalTask):
 
 def _due(inputs: Inputs, ranks: Sequence[int]) -> list[Sent]:
     """List what a placement asks for, by node and by worker."""
-    return sorted(
-        {
-            (used, ranks[used], ranks[k])
-            for k, before in enumerate(inputs) for used in before if ranks[used] != ranks[k]
-        }
-    )  # fmt: skip
+    return sorted(set(cut_edges(inputs, ranks)))
 
 
 def _staying(inputs: Inputs, ranks: Sequence[int]) -> list[Sent]:

@@ -25,6 +25,7 @@ function unpack(packed) {
   for (const fill of fills) found.add(fill.tick);
   for (const [, failed] of packed.faults) found.add(failed);
   scene.marks ??= [];
+  scene.named = scene.roles.every((role) => role) && new Set(scene.roles).size === scene.roles.length;
   for (const [, marked] of scene.marks) found.add(marked);
   scene.bounds = [0];
   for (const tick of [...found].sort((a, b) => a - b))
@@ -76,10 +77,9 @@ function down(scene, tick) {
   return ranks;
 }
 
-// Whether every rank has a name of its own: then nobody speaks of ranks.
-const areNamed = ({ roles }) => roles.every((role) => role) && new Set(roles).size === roles.length;
-const nameOf = (scene, rank) => areNamed(scene) ? scene.roles[rank] : `${rank}`;
-const who = (scene, rank) => areNamed(scene) ? scene.roles[rank] : `rank ${rank}`;
+// Where every rank has a name of its own nobody speaks of ranks.
+const nameOf = (scene, rank) => scene.named ? scene.roles[rank] : `${rank}`;
+const who = (scene, rank) => scene.named ? scene.roles[rank] : `rank ${rank}`;
 const words = (tag, called = "chunk") => tag === null ? "" : typeof tag === "number" ? `${called} ${tag}` : tag;
 
 function caption(scene, tick, { workers, tokens }) {
@@ -134,7 +134,7 @@ function doing(scene, kind, workers) {
     const [, , one, many] = scene.doings[number];
     if (ranks.length === 1) return `${who(scene, ranks[0])} ${one}`;
     if (ranks.length > 4) return `${ranks.length} ranks ${many}`;
-    const names = ranks.map((rank) => nameOf(scene, rank)), whose = areNamed(scene) ? "" : "ranks ";
+    const names = ranks.map((rank) => nameOf(scene, rank)), whose = scene.named ? "" : "ranks ";
     return `${whose}${names.slice(0, -1).join(", ")} and ${names.at(-1)} ${many}`;
   });
 }

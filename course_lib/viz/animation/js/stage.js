@@ -155,7 +155,7 @@ function placeNote({ note, p, wide, length, resting }, taken, [right, low], thic
 }
 
 function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
-  const named = areNamed(scene), role = named ? "" : scene.roles[rank], g = draw("g", { class: "lm-box", transform: `translate(${spot.x} ${spot.y})` }, svg);
+  const named = scene.named, role = named ? "" : scene.roles[rank], g = draw("g", { class: "lm-box", transform: `translate(${spot.x} ${spot.y})` }, svg);
   const shape = (inset, name, fill) => draw("rect", { class: name, x: -w / 2 + inset, y: -h / 2 + inset,
     width: w - 2 * inset, height: h - 2 * inset, rx: role ? 2 : Math.min(10 * k, h / 4), ...fill }, g);
   shape(0, "lm-ground");

@@ -52,6 +52,6 @@ function drawHosts(svg, scene, spots, [w, h], k) {
     const [left, right] = [Math.min(...xs) - w / 2, Math.max(...xs) + w / 2], [top, low] = [Math.min(...ys) - h / 2, Math.max(...ys) + h / 2];
     const pad = 12 * k, y = Math.max(1, top - pad);
     draw("rect", { class: "lm-host", x: left - pad, y, width: right - left + 2 * pad, height: low + 20 * k - y, rx: 6 * k }, svg);
-    draw("text", { class: "lm-tick", x: left - pad + 6 * k, y: low + 11 * k, "font-size": 11 * k }, svg, `${areNamed(scene) ? "worker" : "host"} ${host}`);
+    draw("text", { class: "lm-tick", x: left - pad + 6 * k, y: low + 11 * k, "font-size": 11 * k }, svg, `${scene.named ? "worker" : "host"} ${host}`);
   });
 }
