@@ -155,6 +155,21 @@ def test_a_collective_is_told_that_waits_for_what_it_has_started(world):
         assert f"rank {rank} called {name}, at {line_of(work, f'# rank {rank}')}" in text
 
 
+def test_two_collectives_are_told_where_a_started_function_makes_a_shorter_circle(world):
+    # Rank 1 waits for a message of rank 2's own, and rank 2's started function for rank 1. That
+    # is a circle of ranks, but not of what waits for what: the one of all three is.
+    def work(comm):
+        pair = comm.split(None if comm.rank == 0 else 0)
+        if comm.rank == 1:
+            pair.recv(src=1)
+        if pair is not None:
+            pair.start(lambda beside: beside.barrier())
+        ALLREDUCES["butterfly"](comm, np.zeros(2))
+
+    text = apart(world, work, workers=3)
+    assert "ranks 0 and 2 are in allreduce_butterfly #0, rank 1 in recv(src=2)" in text
+
+
 def test_two_collectives_are_told_where_one_also_waits_for_a_rank_that_has_returned(world):
     def work(comm):
         if comm.rank == 1:

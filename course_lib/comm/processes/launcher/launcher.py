@@ -17,6 +17,7 @@ from course_lib.comm.messages import Tag
 from course_lib.comm.processes.launcher import explain, fork_server_folder, start_methods
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.ends import ended_with_the_program
+from course_lib.comm.processes.launcher.explain_deadlock import explain_deadlock
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
 from course_lib.comm.processes.launcher.losses import Losses
 from course_lib.comm.processes.launcher.supervisor import Ending, Supervisor
@@ -144,7 +145,7 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
     if ending is Ending.FAILURE:
         return explain.explain_failure(supervisor.workers, board, supervisor.origin_s)
     if ending is Ending.DEADLOCK:
-        return explain.explain_deadlock(
+        return explain_deadlock(
             supervisor.workers, board, supervisor.deadlock, job.settings.eager_bytes
         )
     if ending is Ending.STALL:
