@@ -7,7 +7,6 @@ that is missing is an error as ever, for the names of the one before are gone.
 
 from typing import Any
 
-import pytest
 from nbval import plugin
 from nbval.kernel import RunningKernel
 
@@ -33,7 +32,7 @@ plugin.RunningKernel = _kernel
 plugin.IPyNbFile.teardown = _leave_it_running
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def stop() -> None:
     """Stop the kernel."""
     for kernel in _running:
         if kernel.is_alive():
