@@ -13,7 +13,7 @@ from benchmarks.lab import jupyterlab, opened_notebook, run_all
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1200)]
 
 LECTURES = sorted(path.stem for path in (ROOT / "notebooks").glob("[01]*.ipynb"))
-WITH_EVERY_RUN = ("00_start_here", "02_map_reduce", "06_overlap_and_scaling")
+WITH_EVERY_RUN = ("00_start_here", "02_map_reduce", "13_graphs_and_planners")
 CHECKS = "how-we-know"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
