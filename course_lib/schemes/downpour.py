@@ -10,7 +10,7 @@ from course_lib.schemes.sharded_parameter_server import share_out
 from course_lib.training import SGD, KeepShards, Lots, Optimizer, Plan, Training, check_training
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite, warn_past_edge
-from course_lib.training.shards import Shard, dealer, pack, shards_evenly, unpack
+from course_lib.training.shards import Shard, dealer, filled, pack, shards_evenly, unpack
 from course_lib.words.whole import whole
 
 __all__ = ["downpour", "serve", "work"]
@@ -46,7 +46,7 @@ def downpour(
     J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012; with ``Adagrad``.
     """
     model = check_training(model, X, y, plan)
-    parts = shards_evenly(model.n_parameters, 1) if shards is None else shards
+    parts = shards_evenly(model.n_parameters, 1) if shards is None else filled(shards)
     _check(comm.size, parts, n_fetch, n_push, warm_start, push_returns)
     lots = Lots(plan, len(y), n_push)
     surviving_servers.check_servers(comm, lots, parts, push_returns, keep)

@@ -209,6 +209,14 @@ def test_a_server_without_a_shard_is_never_spoken_to():
     assert idle == []
 
 
+def test_there_may_be_more_servers_than_parameters():
+    shards = shards_evenly(2, 4)  # two of them of an empty part each
+    assert sum(shard == [slice(part.start, part.start)] for shard in shards for part in shard) == 2
+    result = simulated(partial(downpour, shards=shards), BOWL, X_BOWL, Y_BOWL, PLAN, workers=5)
+    serial = train(BOWL, X_BOWL, Y_BOWL, PLAN).w.tobytes()
+    assert bits(value.w for value in result.values) == [serial] * 5
+
+
 def test_epochs_end_after_as_many_updates_as_they_have_batches():
     told = []
     plan = Plan(0.01, 1, 6, on_epoch=lambda epoch, w: told.append((epoch, w.copy())))

@@ -8,16 +8,18 @@ from itertools import pairwise
 import pytest
 from PIL import Image
 
-from course_lib.trace.events import Note
+from course_lib.trace.events import Compute, Note
 from course_lib.trace.trace import Trace
 from course_lib.viz import (
     bars,
+    chart,
     curve,
     filmstrip,
     loss_curve,
     mimebundle,
     table,
 )
+from course_lib.viz.charts.chart_still import chart_still
 from course_lib.viz.colours import OKABE_ITO
 from course_lib.viz.stills.stills import timeline_still
 from tests.viz.traces import accident, map_reduce, pipelined, ring
@@ -123,6 +125,33 @@ def test_an_empty_trace_can_be_drawn():
     empty = Trace("simulated", "virtual", 2)
     assert timeline_still(empty).to_png().startswith(b"\x89PNG")
     assert filmstrip(empty).to_png().startswith(b"\x89PNG")
+
+
+NAME_WITH_DOLLARS = "$\\frac{a$, from $5 to $9"  # no formula, and not of valid TeX
+
+
+def test_dollars_in_a_name_are_dollars():
+    notes = [Note(0, NAME_WITH_DOLLARS, 1.0, 0.0), Note(0, NAME_WITH_DOLLARS, 2.0, 1.0)]
+    computes = [Compute(rank, NAME_WITH_DOLLARS, 0.0, 0.0, 1.0) for rank in range(2)]
+    trace = Trace("simulated", "virtual", 2, computes=computes, notes=notes)
+    curves = {NAME_WITH_DOLLARS: [(1.0, 2.0), (2.0, 1.0)]}
+    pictures = [
+        timeline_still(trace), filmstrip(trace), curve(curves, title=NAME_WITH_DOLLARS),
+        bars({NAME_WITH_DOLLARS: [3, 1]}, x_label=NAME_WITH_DOLLARS),
+        chart_still(chart({NAME_WITH_DOLLARS: 1.0, "other": 2.0}).chart, NAME_WITH_DOLLARS),
+    ]  # fmt: skip
+    for picture in pictures:
+        assert picture.to_png().startswith(b"\x89PNG")
+
+
+def test_powers_at_a_logarithmic_axis_are_written_as_powers():
+    figure = chart_still(chart({"loss": [(1, 0.001), (2, 100.0)]}, y_log=True).chart, "$a$")
+    figure.to_png()
+    (axes,) = figure.axes
+    powers = [tick for tick in axes.get_yticklabels() if "10^" in tick.get_text()]
+    assert powers
+    assert all(tick.get_parse_math() for tick in powers)
+    assert not axes.title.get_parse_math()
 
 
 @pytest.mark.parametrize("moments", [0, 7, 2.5, "3"])

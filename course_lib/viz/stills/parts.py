@@ -10,6 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
 from PIL import Image
 
 from course_lib.viz.animation.scene import Scene
@@ -37,6 +39,16 @@ class Still(Figure):
         """Add axes at a place given in inches from the lower left corner."""
         w, h = self.get_size_inches()
         return self.add_axes((left / w, low / h, width / w, height / h))
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it; dollars in a name are dollars, and only powers at a log axis are mathematics."""
+        axes = [axis for one in self.axes for axis in (one.xaxis, one.yaxis)]
+        powers = [axis for axis in axes if isinstance(axis.get_major_formatter(), LogFormatter)]
+        formulas = {label for axis in powers for label in axis.get_ticklabels(which="both")}
+        for text in self.findobj(Text):
+            assert isinstance(text, Text)
+            text.set_parse_math(text in formulas)
+        super().draw(renderer)
 
     def to_png(self) -> bytes:
         """Write the picture as PNG, with a palette: a third of the bytes, and no eye sees it."""

@@ -98,9 +98,14 @@ class RenewedInlet(Inlet):
             self._head = count
 
     def drain(self) -> None:
-        """Take out what there is of a message that its receiver has given up."""
-        if self.left is not None and self.left.goes_nowhere_on():
-            self.left = None
+        """Take out all that there is of a message that its receiver has given up.
+
+        All: its sender may have put in the rest and returned, and then nothing wakes the receiver
+        for another look.
+        """
+        while self.left is not None and not self.is_empty:
+            if self.left.goes_nowhere_on():
+                self.left = None
 
     @property
     def between_messages(self) -> bool:
