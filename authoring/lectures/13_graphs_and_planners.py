@@ -192,9 +192,8 @@ assert min(us["none", "10 Gbit/s"], us["c1", "10 Gbit/s"]) > 990
 #
 # For 40 nodes on four workers nobody tries all $4^{39}$; to find the best is NP-hard. A *list
 # scheduler* goes node by node, the most urgent first, and puts each where it is done earliest
-# (after HEFT, Topcuoglu and others 2002); ours then moves single nodes as long as that helps. The
-# curve has all placements of our module, sorted. Move the network: how many are better than one
-# worker?
+# (after HEFT, Topcuoglu and others 2002); ours then moves single nodes. The curve has all
+# placements of our module, sorted. Move the network: how many are better than one worker?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: a planner, 4 minutes</summary>
@@ -211,11 +210,11 @@ explore(lecture_13.placements_chart, network=knob(list(NETWORKS), start="100 Gbi
 # On 100 Gbit/s only 21 of 4,096 placements beat one worker, and the list scheduler finds the ninth:
 # 922 µs. *You* found 840. The best has 806: "join" moves to worker 1 as well. The list scheduler
 # decides node by node. Branch c is the most urgent, and each of its nodes is done earliest where its
-# input is, on worker 0; that this worker has b and d to do as well, it sees too late. Only "a" then
-# moves. "c5" in its place would be done after 871.
+# input is, on worker 0. That this worker has b and d to do as well, it sees too late: only "a"
+# moves. ("c5" in its place: 871.)
 #
-# And more workers? On NVLink the makespan is 545 µs with two workers, with four and with eight: the
-# longest path is all there is. No planner adds parallelism that the graph does not have.
+# And more workers? On NVLink the makespan is 545 µs with two, four or eight: the longest path is all
+# there is. No planner adds parallelism that the graph does not have.
 
 # %% tags=["how-we-know"]
 # How we know: places on the curve, and what planners have chosen
@@ -300,10 +299,10 @@ assert 565 < 1e6 * (7_102_464 / 12.5e9 + 5e-6) < 575
 # once per worker, each with a part of the batch, and a sum of gradients. Hybrids (lecture 08) and
 # pipelines (lecture 07) make others. The same kind of cost model prices all three.
 #
-# Below is one step of AlexNet, 512 images, four workers, 100 Gbit/s (bytes in this picture are
-# scaled down, times are true). None of the three hides its messages behind computing, but for what
-# a pipeline does by itself. Below it the cheapest is marked. Find for "16 layers" (fully connected,
-# 4,096 units each; the hybrid splits all of them) a setting in which each of the three wins.
+# Below is one step of AlexNet, 512 images, four workers, 100 Gbit/s (bytes are scaled down, times
+# are true). None hides its messages behind computing, but for what a pipeline does by itself. Below
+# it the cheapest is marked. Find for "16 layers" (fully connected, 4,096 units each; the hybrid
+# splits all) a setting in which each of the three wins.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: who chooses the strategy, 6 minutes</summary>
@@ -326,16 +325,16 @@ explore(
 )  # fmt: skip
 
 # %% [markdown]
-# "Always data parallel" is right for the three convolutional nets with 4,096 images, and for them
-# within a computer it loses at most 11 %. For the 16 layers (512, four workers, 100 Gbit/s) it takes
-# 6.9 times as long as the pipeline.
+# For the three convolutional nets "always data parallel" is right with 4,096 images, and loses at
+# most 11 % within a computer. For the 16 layers (512, four workers, 100 Gbit/s) it takes 6.9 times
+# as long as the pipeline.
 #
-# Now let it hide: each layer's all-reduce begins as soon as its gradient is there (lecture 06).
-# AlexNet then takes 55.7 ms in place of 84.9, and beats the hybrid's 61.2. This cost model leaves
-# overlap out, and so it chose wrongly; for the 16 layers it hardly matters, 137 against 22 ms.
+# Now let it hide: a layer's all-reduce begins once its gradient is there (lecture 06). AlexNet
+# takes 55.7 ms in place of 84.9, less than the hybrid's 61.2: a cost model with overlap chooses
+# otherwise. The 16 layers still take 137, and the pipeline 22.
 #
-# The ways can be combined: replicas × parts of a layer × stages. Eight workers can be arranged in
-# ten grids, 34 with the number of micro-batches; the planner prices all of them, 512 images:
+# The ways can be combined: replicas × parts of a layer × stages. Eight workers make ten grids, 34
+# with the number of micro-batches. All are priced, for 512 images:
 
 # %%
 lecture_13.degrees_table()
