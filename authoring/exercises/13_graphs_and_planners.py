@@ -111,10 +111,10 @@ timeline(lecture_13.run_ranks(inputs, us, ranks, 2, 30), critical_path=True)
 #
 # <details><summary>Answer</summary>
 #
-# By 0 if the node is not on the critical path. By 10 if it is, and no other path is within 10 µs of
-# it; between, if one is. Not by more: every path through the node becomes shorter by 10, and all
-# others stay. (With a network on which messages queue, or where the order can change, all of this
-# can fail.)
+# By 0 if the node is not on the critical path, or if a path around it is as long. By 10 if it is, and
+# no path around it is within 10 µs; between, if one is. Not by more: every path through the node
+# becomes shorter by 10, and all others stay. (With a network on which messages queue, or where the
+# order can change, all of this can fail.)
 # </details>
 
 # %% [markdown]
@@ -193,9 +193,10 @@ timeline({name: lecture_13.run_ranks(inputs, us, ranks, 2, 45)
 #
 # <details><summary>Answer</summary>
 #
-# It puts all nodes on one worker: 160 µs. From there nodes 1 and 2 have to move together, or 3 and
-# 4: each alone pays for a message there and for one back. To try everything costs P^n placements:
-# for this graph 32, for one of 40 nodes on four workers a number with 25 digits.
+# It puts all nodes on one worker: 160 µs. From there 3 and 4 have to move together, or 1, 2 and 4:
+# 145 µs. Each node alone pays for its messages and makes it later; so do 1 and 2 without 4, which
+# wait for a message there and one back. To try everything costs P^n placements: for this graph 32,
+# for one of 40 nodes on four workers a number with 25 digits.
 # </details>
 
 # %% [markdown]

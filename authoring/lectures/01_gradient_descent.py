@@ -722,8 +722,8 @@ explore(sent, weights=knob(counts, start=4096), batch=knob(counts, start=256))
 # %% [markdown]
 # ## What to remember
 #
-# - A rate below two over the largest curvature leads down. Beside a saddle, 10,000 times closer
-#   costs 51 steps more.
+# - A rate below two over the largest curvature leads down. Beside our saddle, at rate 0.1, 10,000
+#   times closer costs 51 steps more.
 # - Four times the batch halves the noise. The fastest batch is near $\sqrt{a\,B_\text{noise}/b}$.
 # - Cut by rows, gradients travel; cut by columns, predictions; whole trainings need no message.
 #

@@ -824,8 +824,8 @@ claim("4.2")
 # <details><summary>Answer</summary>
 #
 # 2 × 7 = 14 messages of 8,000 bytes: 112,000 bytes. All of them pass through the combiner, half in
-# and half out. Two latencies. 80,000 bytes are above the eager limit: eight latencies, unless the
-# combiner posts its receives first.
+# and half out. Two latencies. With 10,000 numbers 14 messages, 1,120,000 bytes; each is above the
+# eager limit: eight latencies, unless the combiner posts its receives first.
 # </details>
 
 # %% [markdown]

@@ -654,7 +654,7 @@ assert in_four.n_bytes == 4 * at_once.n_bytes
 #
 # The loop is that of any training: `fully_shard` hangs its gathers on the modules' forward and
 # backward. Gradients come out as the mean over ranks. Ask what happens if only the whole net is
-# marked: one group, all parameters at once, nothing saved at the peak.
+# marked: one group, all parameters at once. Of the optimizer's state a rank still keeps a shard.
 # </details>
 
 

@@ -506,10 +506,11 @@ lecture_10.pace_table(here)
 # %% [markdown]
 # Where the numbers are below 1, two workers are *slower than one*. Two things cost: an atomic
 # instruction for each lock (see one worker with a lock, who never waits), and *cache lines*. A core
-# writes to 64 bytes of memory, eight parameters, only while no other core has them; a line that
-# both write to travels to and fro. 100 parameters lie on 13 lines or so, and both workers write to
-# all of them; a million lie on 125,000, where two seldom meet: compare the last column. (Where
-# other programs run, two workers do not have two cores.)
+# writes to a line of memory, on most processors 64 bytes, eight parameters (on Apple's 128), only
+# while no other core has it; a line that both write to travels to and fro. 100 parameters lie on
+# some 13 lines of 64 bytes, and both workers write to all of them; a million lie on 125,000, where
+# two seldom meet: compare the last column. (Where other programs run, two workers do not have two
+# cores.)
 
 # %% tags=["nbval-ignore-output"] name="spread"
 table({"five rounds, of which the fastest counts": {"fastest / slowest": round(spread, 2)}})

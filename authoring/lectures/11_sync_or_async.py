@@ -510,8 +510,8 @@ table({
 # <details><summary>Answer</summary>
 #
 # It waits for the faster of the two slow ones: nearly as slow as waiting for all. With two to spare
-# it is fast again, and throws away a quarter of the work. Or give the slow ones a tenth of the
-# images, and wait for all.
+# it is fast again, and throws away what a quarter of the workers compute. Or give the slow ones a
+# tenth of the images, and wait for all.
 # </details>
 
 # %% [markdown]

@@ -66,6 +66,15 @@ def test_the_planner_is_beaten_where_the_exercise_says_so(solutions: dict[str, A
     assert set(list_ranks(*MISLEADING)) == {0}
 
 
+def test_which_nodes_must_move_together_is_what_the_answer_says() -> None:
+    inputs, us, _, message_us = MISLEADING
+    took = {
+        moved: max(finished_us(inputs, us, [int(k in moved) for k in range(5)], message_us))
+        for moved in ((), (1,), (2,), (3,), (4,), (1, 2), (3, 4), (1, 2, 4))
+    }
+    assert list(took.values()) == [160, 250, 170, 190, 205, 170, 145, 145]
+
+
 def test_every_placement_that_is_as_good_is_accepted() -> None:
     case = next(c for c in PLACE.cases(0) if c.label == "two branches")
     arguments = [PLACE.arguments(case, 0, 0)]

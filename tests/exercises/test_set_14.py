@@ -1,5 +1,7 @@
 """Exercises 14: ASHA's rule in the library's search, coordinators that go wrong, grids that run."""
 
+from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -77,3 +79,18 @@ def test_what_is_served_is_what_the_formulas_say(
     assert SERVING.measure(*numbers) == solutions["predict_serving"](*numbers)
     others = (*numbers[:3], 0, numbers[4])
     assert SERVING.measure(*others)["first_us"] < SERVING.measure(*numbers)["first_us"]
+
+
+def test_the_first_rung_promotes_at_most_all_but_the_two_worst() -> None:
+    """The answer in task 1: 25 of 27; and no order of six losses promotes more than four."""
+
+    def promoted(losses: Sequence[float]) -> list[int]:
+        strategy, found = Asha(len(losses), 1, 3), list[int]()
+        while (job := strategy.next_job()) is not None:
+            strategy.tell(Outcome(job, losses[job.trial]))
+            found += [job.trial] if job.resource == 3 else []
+        return found
+
+    assert promoted([27.0 - trial for trial in range(27)]) == list(range(2, 27))
+    assert len(promoted([float(trial) for trial in range(27)])) == 9, "as many as halving"
+    assert max(len(promoted(losses)) for losses in permutations(map(float, range(6)))) == 4

@@ -1,6 +1,7 @@
 """What lecture 13 runs: a module's graph, its placements, what planners find and believe."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from course_lib import run
 from course_lib.lectures import lecture_13
 from course_lib.lectures.lecture_13 import BATCH, NETWORKS, STARTS, inception
 from course_lib.planning.executor import execute
+from course_lib.planning.graph import Graph
+from course_lib.planning.prediction import predict
 
 GRAPH = inception(BATCH)
 ALONE = STARTS["all on worker 0"]
@@ -108,6 +111,45 @@ def test_a_choice_that_was_wrong_is_not_kept_quiet(monkeypatch):
     monkeypatch.setattr(ways, "run_strategy", lambda choice, name: -choice.seconds[name])
     with pytest.raises(ValueError, match="must be the fastest"):
         lecture_13.fastest_way("AlexNet", "100 Gbit/s", 512)
+
+
+@pytest.mark.slow
+def test_hidden_messages_turn_the_choice_for_alexnet_and_not_for_the_16_layers():
+    for net, is_turned in (("AlexNet", True), ("16 layers", False)):
+        at = net, "100 Gbit/s", 512
+        drawn = lecture_13.ways_chart(*at, 4).chart["bars"]
+        seconds = {name: took_s for name, took_s, *_ in drawn}
+        hidden_s, best_s = lecture_13.hidden_s(*at), min(seconds.values())
+        assert hidden_s < seconds["data parallel"]
+        assert (hidden_s < best_s) is is_turned
+        times = seconds["data parallel"] / best_s
+        assert lecture_13.lost_by_data(*at) == pytest.approx(times, rel=1e-3)
+        assert times > 1.3
+
+
+def test_what_is_off_the_critical_path_delays_nobody_on_two_workers_but_may_on_three():
+    """The answer of question 2, and its exception: a NIC is taken by a message that is early."""
+    rng = np.random.default_rng(13)
+    for _ in range(60):
+        placement = {name: int(rng.integers(2)) for name in GRAPH.nodes}
+        for name in GRAPH.nodes:
+            change_s, saved_s = _made_twice_as_fast(placement, name, 2)
+            assert -saved_s * (1 + 1e-9) - 1e-12 <= change_s <= 1e-12
+    slower = dict.fromkeys(GRAPH.nodes, 0) | {"join": 1, "b2": 1, "c2": 1, "c5": 2, "pool": 2}
+    assert _made_twice_as_fast(slower, "c5", 3)[0] > 2e-4
+    by_more = dict.fromkeys(GRAPH.nodes, 0) | {"c2": 1, "b3": 1, "a": 2, "pool": 2}
+    change_s, saved_s = _made_twice_as_fast(by_more, "c2", 3)
+    assert change_s < -5 * saved_s
+
+
+def _made_twice_as_fast(placement, name, workers):
+    """Return by how much the makespan changes, and what the node itself saves."""
+    nodes = [replace(node, flops=node.flops / 2) if node.name == name else node
+             for node in GRAPH.nodes.values()]  # fmt: skip
+    network = NETWORKS["100 Gbit/s"]
+    before_s, after_s = (predict(graph, placement, network, workers).makespan_s
+                         for graph in (GRAPH, Graph(nodes)))  # fmt: skip
+    return after_s - before_s, GRAPH.nodes[name].flops / 2 / min(network.speeds(1))
 
 
 @pytest.mark.slow

@@ -5,14 +5,19 @@ from dataclasses import replace
 
 from course_lib.comm.simulated import networks
 from course_lib.comm.simulated.network import Network
+from course_lib.measure import one_step
 from course_lib.models.published import PUBLISHED, LayerSize
 from course_lib.planning.degrees import Degrees, choose_degrees
 from course_lib.planning.sized_bytes import equal_layers
 from course_lib.planning.strategy import STRATEGIES, choose_strategy, run_strategy, trace_strategy
+from course_lib.schemes import layerwise
 from course_lib.trace.trace import Trace
 from course_lib.viz import Chart, Table, chart, table
 
-__all__ = ["CLUSTERS", "NETS", "degrees_table", "fastest_way", "ways", "ways_chart"]
+__all__ = [
+    "CLUSTERS", "NETS", "degrees_table", "fastest_way", "hidden_s", "lost_by_data", "ways",
+    "ways_chart",
+]  # fmt: skip
 
 NETS: dict[str, Sequence[LayerSize]] = {
     "AlexNet": PUBLISHED["AlexNet"],
@@ -108,6 +113,49 @@ def ways_chart(net: str, network: str, batch: int, workers: int) -> Chart:
         told=_NAMES[choice.name], x_label="seconds a step",
         said=said if choice.name != "data" else "Data parallel is the fastest here.",
     )  # fmt: skip
+
+
+def lost_by_data(net: str, network: str, batch: int, workers: int = 4) -> float:
+    """Say how many times as long as the fastest way data parallelism takes, as predicted.
+
+    Parameters
+    ----------
+    net, network : str
+        Names of ``NETS`` and ``CLUSTERS``.
+    batch : int
+        Of all workers together.
+    workers : int, default: 4
+        How many.
+
+    Returns
+    -------
+    float
+        1 where it is the fastest.
+    """
+    choice = choose_strategy(NETS[net], batch, workers, CLUSTERS[network])
+    return choice.seconds["data"] / choice.seconds[choice.name]
+
+
+def hidden_s(net: str, network: str, batch: int, workers: int = 4) -> float:
+    """Run a data-parallel step that starts a layer's all-reduce as soon as its gradient is there.
+
+    Parameters
+    ----------
+    net, network : str
+        Names of ``NETS`` and ``CLUSTERS``.
+    batch : int
+        Of all workers together.
+    workers : int, default: 4
+        How many.
+
+    Returns
+    -------
+    float
+        Seconds of virtual time, by the scheme ``layerwise`` of lecture 06.
+    """
+    return one_step(
+        layerwise, NETS[net], workers=workers, batch=batch, network=CLUSTERS[network]
+    ).seconds
 
 
 def degrees_table(batch: int = 512, workers: int = 8) -> Table:
