@@ -30,7 +30,7 @@ class AverageEvery(Task):
     def cases(self, secret: int) -> Iterator[Case]:
         """Begin where the last step is no turn; then where it is one."""
         for label, n_rows, every in (
-            ("5 steps, averages after the third and after the last", 5, 3),
+            ("7 steps, averages after every third and after the last", 7, 3),
             ("6 steps, averages after every third", 6, 3),
             ("2 steps, averages after each", 2, 1),
             ("3 steps, one average", 3, 10),
