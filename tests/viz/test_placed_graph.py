@@ -48,6 +48,9 @@ def test_what_crosses_is_thick_unbroken_and_has_its_bytes_once_for_each_worker()
     assert sorted(kinds) == [(0.9, False)] * 2 + [(1.8, True)] * 4
     written = [text.get_text() for text in axes.texts]
     assert sorted(text for text in written if text.endswith("B")) == ["2 KB", "30 KB", "500 B"]
+    (untold,) = draw_placed_graph(INPUTS, PLACED, {}, ["worker 0", "worker 1"]).axes
+    assert len(arrows(untold)) == len(arrows(axes))
+    assert not any(text.get_text().endswith("B") for text in untold.texts)
     on_one = drawn(dict.fromkeys(INPUTS, 0), ["worker 0"])
     assert {arrow.get_linewidth() for arrow in arrows(on_one)} == {0.9}
     assert not any(text.get_text().endswith("B") for text in on_one.texts)

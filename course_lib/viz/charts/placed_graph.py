@@ -46,7 +46,7 @@ def draw_placed_graph(
     placement : mapping of str to int
         The worker of each node.
     sizes : mapping of str to int
-        The bytes of each node's result.
+        The bytes of each node's result; empty where they are not to be told.
     lanes : sequence of str
         What stands at the beginning of each worker's lane.
     title : str, default: ""
@@ -159,7 +159,7 @@ def _draw_edges(
                     shrinkB=1, **style,
                 )
             )  # fmt: skip
-            if crosses and (other, placement[name]) not in told:
+            if crosses and sizes and (other, placement[name]) not in told:
                 told.add((other, placement[name]))
                 axes.text(*halfway, in_bytes(sizes[other]), fontsize=6.5, color=SOFT, ha="center",
                           va="center", zorder=5,
