@@ -173,7 +173,8 @@ def to_and_fro(comm):
     for turn in range(4):
         if turn % 2 == comm.rank:
             with comm.compute(f"turn {turn}", flops=1e8):
-                comm.send(np.zeros(9), dst=1 - comm.rank)
+                w = np.zeros(9)
+            comm.send(w, dst=1 - comm.rank)
         else:
             comm.recv(src=1 - comm.rank)
 
