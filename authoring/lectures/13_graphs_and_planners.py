@@ -7,10 +7,11 @@
 # - place a graph better than a planner does, and say why the best placement depends on the network
 # - say what a planner needs to be right, and which choices TensorFlow leaves to you
 #
-# 25 minutes; plan twice that if you try everything. Needs: 2 processes, no GPU. You should know
-# pipelines and hybrids, from [lecture 08](08_split_weights.ipynb). Before: [lecture
-# 11](11_sync_or_async.ipynb). Then: the [exercises](../exercises/13_graphs_and_planners.ipynb), and
-# [lecture 14](14_search_and_inference.ipynb).
+# 27 minutes; plan twice that if you try everything. Needs: 2 processes, no GPU. You should know
+# pipelines ([lecture 07](07_model_parallelism.ipynb)) and, for the last section, hybrids ([lecture
+# 08](08_split_weights.ipynb)). Before: [lecture 11](11_sync_or_async.ipynb). Then: the
+# [exercises](../exercises/13_graphs_and_planners.ipynb), and [lecture
+# 14](14_search_and_inference.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports; what is drawn at random has seed 13
@@ -28,10 +29,11 @@ torch.set_num_threads(1)  # small images: more threads only get into each other'
 module = inception(batch=8)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: the whole lecture in 25 minutes</summary>
+# <details><summary>For lecturers: the whole lecture in 27 minutes</summary>
 #
-# Run all cells before class (half a minute). Nobody writes a send 6, which node where 7, a planner
-# 4, what it believes 4, who chooses the strategy 6. To be shorter, leave out the grids at the end.
+# Run all cells before class (a minute). Nobody writes a send 6, which node where 7, a planner 4,
+# what it believes 4, who chooses the strategy 6; the three questions are homework. To be shorter,
+# leave out the grids at the end.
 #
 # Before anything runs: draw the module on the board (four branches between "x" and "join") and hand
 # two colours of chalk to two students. Each node gets a colour. Then ask what crosses.
@@ -63,24 +65,24 @@ module = inception(batch=8)
 # </details>
 
 # %%
+placement, network = STARTS["b and d on worker 1"], NETWORKS["100 Gbit/s"]
+placed = cut(module, placement, workers=2, network=network)
+placed.plot(title="b and d on worker 1")
+
+# %%
 guess_messages = predict("How many messages does this placement need?", "messages")
 guess_messages
 
 # %%
-placement = STARTS["b and d on worker 1"]
-placed = cut(module, placement, workers=2, network=NETWORKS["100 Gbit/s"])
 guess_messages.compare(len(placed.crossing))
 
-# %%
-placed.plot()
-
 # %% [markdown]
-# Four edges are cut, and three messages are enough: "x" is sent once to worker 1, though two nodes
-# there use it. Where an edge is cut, the executor puts a *send* behind the one node and a *receive*
-# before the other. See it run, on two workers of 10 Tflop/s:
+# Four edges are cut, and three messages are enough: "x" (7.1 MB) is sent once to worker 1, though
+# two nodes there use it. Where an edge is cut, the executor puts a *send* behind the one node and
+# a *receive* before the other. See it run, on two workers of 10 Tflop/s:
 
 # %%
-trace = run_placed(module, placement, NETWORKS["100 Gbit/s"])
+trace = run_placed(module, placement, network)
 player(lecture_13.by_node(module, trace), **stage(module, placement),
        title="b and d on worker 1, 100 Gbit/s")  # fmt: skip
 
@@ -199,9 +201,9 @@ assert min(us["none", "10 Gbit/s"], us["c1", "10 Gbit/s"]) > 990
 # <details><summary>For lecturers: a planner, 4 minutes</summary>
 #
 # On 10 Gbit/s the best of 4,096 is to do nothing. On 100 Gbit/s ask whether anybody in the room was
-# faster than the planner that goes node by node (840 against 922 µs): most pairs were. Why? It puts
-# c1 where it is done first, then c2, and cannot know that the way back costs once only if join
-# moves too.
+# faster than the planner that goes node by node (840 against 922 µs): most pairs were. Why? It
+# moves a only. c2 alone would pay for a message there and one back, and c2 to c5 together it never
+# tries.
 # </details>
 
 # %%
@@ -210,7 +212,8 @@ explore(lecture_13.placements_chart, network=knob(list(NETWORKS), start="100 Gbi
 # %% [markdown]
 # On 100 Gbit/s only 21 of 4,096 placements beat one worker, and the list scheduler finds the ninth:
 # 922 µs. *You* found 840. The best has 806: "join" moves to worker 1 as well. A list scheduler
-# decides node by node, and a node alone never wants to move where its neighbours are not.
+# decides node by node: "a" gains a little on worker 1, but c2 to c5 would have to go there
+# together, and c2 alone loses.
 #
 # And more workers? On NVLink the makespan is 545 µs with two workers, with four and with eight: the
 # longest path is all there is. No planner adds parallelism that the graph does not have.
@@ -223,6 +226,10 @@ greedy_s, best_s = (plan("100 Gbit/s").makespan_s
                     for plan in (lecture_13.list_plan, lecture_13.best_plan))  # fmt: skip
 assert [round(1e6 * s) for s in (greedy_s, best_s)] == [922, 806]
 assert sum(s < greedy_s * (1 - 1e-9) for s in ordered) == 8
+listed = lecture_13.list_plan("100 Gbit/s").placement
+assert {name for name in listed if listed[name] != listed["x"]} == {"a"}
+moved = lecture_13.moved("all on worker 0", "c2")
+assert lecture_13.makespan_s(moved, "100 Gbit/s") > alone_s
 where = lecture_13.best_plan("100 Gbit/s").placement
 assert {name for name in where if where[name] != where["x"]} == {"c2", "c3", "c4", "c5", "join"}
 assert lecture_13.best_plan("10 Gbit/s").makespan_s == alone_s
@@ -323,7 +330,8 @@ explore(
 # 16 layers on 100 Gbit/s it takes 6.9 times as long as the pipeline.
 #
 # The ways can be combined: replicas × parts of a layer × stages. Eight workers can be arranged in
-# ten grids, 34 with the number of micro-batches; the planner prices all of them:
+# ten grids, with the number of micro-batches in 34. The planner prices all of them for the net of
+# 16 layers, 512 examples a step:
 
 # %%
 lecture_13.degrees_table()
