@@ -196,6 +196,7 @@ table({
 #
 # Each replica is a pipeline of `n_stages` workers. A stage takes `stage_us` microseconds for a
 # request; a message to the next stage takes `message_us`, and travels while both stages compute.
+# Messages do not hold up each other.
 # All requests are there at the beginning, on the first stages: request k goes to replica k mod
 # `n_replicas`.
 #

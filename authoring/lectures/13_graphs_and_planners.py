@@ -7,10 +7,11 @@
 # - place a graph better than a planner does, and say why the best placement depends on the network
 # - say what a planner needs to be right, and which choices TensorFlow leaves to you
 #
-# 25 minutes; plan twice that if you try everything. Needs: 2 processes, no GPU. You should know
-# pipelines and hybrids, from [lecture 08](08_split_weights.ipynb). Before: [lecture
-# 11](11_sync_or_async.ipynb). Then: the [exercises](../exercises/13_graphs_and_planners.ipynb), and
-# [lecture 14](14_search_and_inference.ipynb).
+# 27 minutes; plan twice that if you try everything. Needs: 2 processes, no GPU. You should know
+# pipelines ([lecture 07](07_model_parallelism.ipynb)) and, for the last section, hybrids ([lecture
+# 08](08_split_weights.ipynb)). Before: [lecture 11](11_sync_or_async.ipynb). Then: the
+# [exercises](../exercises/13_graphs_and_planners.ipynb), and [lecture
+# 14](14_search_and_inference.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports; what is drawn at random has seed 13
@@ -28,10 +29,11 @@ torch.set_num_threads(1)  # small images: more threads only get into each other'
 module = inception(batch=8)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: the whole lecture in 25 minutes</summary>
+# <details><summary>For lecturers: the whole lecture in 27 minutes</summary>
 #
-# Run all cells before class (half a minute). Nobody writes a send 6, which node where 7, a planner
-# 4, what it believes 4, who chooses the strategy 6. To be shorter, leave out the grids at the end.
+# Run all cells before class (a minute). Nobody writes a send 6, which node where 7, a planner 4,
+# what it believes 4, who chooses the strategy 6; the three questions are homework. To be shorter,
+# leave out the grids at the end.
 #
 # Before anything runs: draw the module on the board (four branches between "x" and "join") and hand
 # two colours of chalk to two students. Each node gets a colour. Then ask what crosses.
@@ -63,24 +65,24 @@ module = inception(batch=8)
 # </details>
 
 # %%
+placement, network = STARTS["b and d on worker 1"], NETWORKS["100 Gbit/s"]
+placed = cut(module, placement, workers=2, network=network)
+placed.plot(title="b and d on worker 1")
+
+# %%
 guess_messages = predict("How many messages does this placement need?", "messages")
 guess_messages
 
 # %%
-placement = STARTS["b and d on worker 1"]
-placed = cut(module, placement, workers=2, network=NETWORKS["100 Gbit/s"])
 guess_messages.compare(len(placed.crossing))
 
-# %%
-placed.plot()
-
 # %% [markdown]
-# Four edges are cut, and three messages are enough: "x" is sent once to worker 1, though two nodes
-# there use it. Where an edge is cut, the executor puts a *send* behind the one node and a *receive*
-# before the other. See it run, on two workers of 10 Tflop/s:
+# Four edges are cut, and three messages are enough: "x" (7.1 MB) is sent once to worker 1, though
+# two nodes there use it. Where an edge is cut, the executor puts a *send* behind the one node and
+# a *receive* before the other. See it run, on two workers of 10 Tflop/s:
 
 # %%
-trace = run_placed(module, placement, NETWORKS["100 Gbit/s"])
+trace = run_placed(module, placement, network)
 player(lecture_13.by_node(module, trace), **stage(module, placement),
        title="b and d on worker 1, 100 Gbit/s")  # fmt: skip
 

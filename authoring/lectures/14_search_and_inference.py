@@ -127,7 +127,8 @@ guess_epochs.compare(sum(rung.n_trials * rung.resource for rung in rungs(9, 1, 9
 # %% [markdown]
 # A third. Now four workers, and rank 0 that hands out jobs to whoever is free, in virtual time: an
 # epoch of a net of mean size takes a second, larger nets take longer. *3 @ 9* is trial 3, trained
-# for nine epochs. Before you look: what do workers do at the end of a rung?
+# for nine epochs; where it has no room, *3* is left of it. Before you look: what do workers do at
+# the end of a rung?
 
 # %%
 timeline({name: searched(name).trace for name in STRATEGIES}, roles={0: "hands out"},

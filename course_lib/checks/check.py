@@ -25,10 +25,12 @@ from course_lib.checks.cells import cell_of, newer_cell, with_cells
 from course_lib.checks.cost import measured_price
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
 from course_lib.checks.habits import explained
+from course_lib.checks.plain import plain
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
 from course_lib.checks.right_runs import first_other_step
 from course_lib.checks.room import Limits, read_book, sit
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
+from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Hint, Task
 from course_lib.checks.verdict import judge
 from course_lib.comm.errors import LaunchTimeout, RunError
@@ -40,6 +42,7 @@ __all__ = ["check"]
 LIMITS = Limits(case_s=CASE_LIMIT_S, begin_s=5.0, end_s=8.5)
 """A solution takes a third of a second for all cases of a task, or less."""
 
+_MOST_GIVEN = 500  # letters
 _WHERE = re.compile(r"^  rank 0 is running, at (.*)$", re.MULTILINE)
 
 
@@ -180,6 +183,8 @@ def _failed(
     n_cases: int = 0,
 ) -> Report:  # fmt: skip
     report = Report(task.name, task.title, FAILED, n_cases, str(case or ""), fault)
+    if case is not None and task.shows_arguments:
+        report = replace(report, given=_given(task, case))
     if case is None or seen is None:
         return report
     other = None
@@ -195,6 +200,14 @@ def _failed(
         layout=task.layout,
         roles=task.roles,
     )
+
+
+def _given(task: Task, case: Case) -> str:
+    """Write the arguments of a case, if that is short: who is to work it out by hand needs them."""
+    values = task.arguments(case, 0, 0)
+    told = ", ".join(f"{name}={show(plain(value))}"
+                     for name, value in zip(task.takes, values, strict=True))  # fmt: skip
+    return told if len(told) <= _MOST_GIVEN else ""
 
 
 def _prices(task: Task, case: Case, seen: Observation) -> tuple[Any, ...]:

@@ -59,6 +59,8 @@ class Report:
         How many cases were run.
     case : str
         The first failing case, in words.
+    given : str
+        Its arguments, where they are shown.
     fault : Diagnosis or None
         What is wrong with it.
     prices : tuple of PriceRow
@@ -96,6 +98,7 @@ class Report:
     roles: Mapping[int, str] = field(default_factory=dict)
     cell: int | None = None
     newer_cell: int | None = None
+    given: str = ""
 
     @property
     def passed(self) -> bool:
@@ -130,7 +133,8 @@ class Report:
         if self.fault is not None:
             fault = self.fault
             rank = "" if fault.rank is None else str(fault.rank)
-            facts += [("case", _ONE.sub(r"1 \1", self.case)), ("when", fault.step), ("rank", rank)]
+            facts += [("case", _ONE.sub(r"1 \1", self.case)), ("given", self.given)]
+            facts += [("when", fault.step), ("rank", rank)]
             facts += [("expected", fault.expected), ("got", fault.got)]
             if self.other and self.trace and self.trace.messages:
                 facts += [("differs", f"{self.other.says} (the picture begins there)")]

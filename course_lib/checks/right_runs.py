@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.sandbox import Observation, observe
-from course_lib.checks.steps import Step, first_other_message
+from course_lib.checks.steps import Step, first_other_message, n_first_alike
 from course_lib.checks.task import Case, Task
 from course_lib.collectives import (
     allreduce_butterfly,
@@ -27,7 +27,7 @@ from course_lib.trace.events import Collective
 from course_lib.trace.trace import Trace
 from course_lib.words.split import split_evenly
 
-__all__ = ["RIGHT", "first_other_step", "right_run"]
+__all__ = ["OTHER_WAYS", "RIGHT", "first_other_step", "right_runs"]
 
 
 def first_other_step(task: Task, case: Case, seen: Observation) -> Step | None:
@@ -50,7 +50,7 @@ def first_other_step(task: Task, case: Case, seen: Observation) -> Step | None:
     """
     if task.name not in RIGHT or case.alone or seen.trace is None:
         return None
-    right = right_run(task, case)
+    right = max(right_runs(task, case), key=lambda run: _alike(seen, run))
     if right.trace is None:
         return None
     if task.may_use_collectives:
@@ -66,8 +66,8 @@ def first_other_step(task: Task, case: Case, seen: Observation) -> Step | None:
     return first_other_message(seen.trace, seen.weights, right.trace, right.weights)
 
 
-def right_run(task: Task, case: Case) -> Observation:
-    """Run what is right over one case.
+def right_runs(task: Task, case: Case) -> list[Observation]:
+    """Run what is right over one case, in each of the ways that are as good.
 
     Parameters
     ----------
@@ -78,10 +78,21 @@ def right_run(task: Task, case: Case) -> Observation:
 
     Returns
     -------
-    Observation
-        What was seen.
+    list of Observation
+        What was seen; first of the way that most take.
     """
-    return observe(pack_call(RIGHT[task.name], ()), task, case, limit_s=1.0)
+    ways = (RIGHT[task.name], *OTHER_WAYS.get(task.name, ()))
+    return [observe(pack_call(way, ()), task, case, limit_s=1.0) for way in ways]
+
+
+def _alike(seen: Observation, right: Observation) -> tuple[int, int]:
+    """Count the first messages of each pair of ranks that are as long, and then that weigh alike.
+
+    Where the order of two collectives is free, a run is compared with the right one of its order.
+    """
+    if seen.trace is None or right.trace is None:
+        return (-1, -1)
+    return n_first_alike(seen.trace, seen.weights, right.trace, right.weights)
 
 
 def _chosen(trace: Trace) -> list[Collective]:
@@ -128,6 +139,18 @@ def _weighted_mean(comm: Communicator, grad: Any, n_examples: int) -> Any:
     """Add up the counts, then the gradients by their counts."""
     total = allreduce_ring(comm, np.array([float(n_examples)]))
     return allreduce_ring(comm, n_examples * grad) / total
+
+
+def _weighted_mean_gradients_first(comm: Communicator, grad: Any, n_examples: int) -> Any:
+    """Add up the gradients by their counts, then the counts."""
+    total = allreduce_ring(comm, n_examples * grad)
+    return total / allreduce_ring(comm, np.array([float(n_examples)]))
+
+
+def _weighted_mean_at_once(comm: Communicator, grad: Any, n_examples: int) -> Any:
+    """Add up gradients and counts in one array."""
+    total = allreduce_ring(comm, np.append(n_examples * grad, float(n_examples)))
+    return total[:-1] / total[-1]
 
 
 def _data_parallel(
@@ -244,3 +267,8 @@ RIGHT: dict[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 """By the name of the task."""
+
+OTHER_WAYS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "weighted_mean": (_weighted_mean_gradients_first, _weighted_mean_at_once),
+}
+"""Right runs that send other messages: in another order, or fewer."""

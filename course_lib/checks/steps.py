@@ -6,7 +6,7 @@ carries is compared by two sums over its numbers, which rounding hardly changes.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from course_lib.trace.events import Message
 from course_lib.trace.table import column
 from course_lib.trace.trace import Trace
 
-__all__ = ["Step", "Weights", "excerpt", "first_other_message", "weigh"]
+__all__ = ["Step", "Weights", "excerpt", "first_other_message", "n_first_alike", "weigh"]
 
 Pair = tuple[str, int, int]
 """A communicator's name, a sender, a receiver."""
@@ -84,6 +84,34 @@ def first_other_message(
         return None
     first = min(steps)
     return first._replace(time_s=min(first.time_s, trace.end_s))
+
+
+def n_first_alike(
+    trace: Trace, weights: Weights, right: Trace, right_weights: Weights
+) -> tuple[int, int]:
+    """Count the messages before the first other one, between all pairs of ranks together.
+
+    Parameters
+    ----------
+    trace, right : Trace
+        The run, and a right run.
+    weights, right_weights : dict
+        What their messages carried.
+
+    Returns
+    -------
+    as_long, as_heavy : int
+        How many are as long, and how many of these also weigh the same.
+    """
+    ours, theirs = _by_pair(trace), _by_pair(right)
+    as_long = as_heavy = 0
+    for pair in ours.keys() & theirs.keys():
+        lengths = [[n_bytes for _, n_bytes in sent[pair]] for sent in (ours, theirs)]
+        same = list(takewhile(lambda both: both[0] == both[1], zip(*lengths, strict=False)))
+        carried = zip(weights.get(pair, []), right_weights.get(pair, []), strict=False)
+        as_long += len(same)
+        as_heavy += sum(1 for _ in takewhile(lambda both: _same(*both), islice(carried, len(same))))
+    return as_long, as_heavy
 
 
 def _by_pair(trace: Trace) -> dict[Pair, list[tuple[float, int]]]:

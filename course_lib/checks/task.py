@@ -157,6 +157,8 @@ class Task(ABC):
         How many rounded operations lie on the way to one number of the result.
     empty_results : bool
         Whether a right result may have no elements.
+    shows_arguments : bool
+        Whether a report of a failing case has its arguments, if they are short.
     layout : {"ring", "star", "line"}
         Where the workers stand when a failing run is played.
     roles : mapping of int to str
@@ -184,6 +186,7 @@ class Task(ABC):
     price_hints: ClassVar[Mapping[str, str]] = {}
     rounding_terms: ClassVar[int] = 8
     empty_results: ClassVar[bool] = False
+    shows_arguments: ClassVar[bool] = False
     layout: ClassVar[str] = "ring"
     roles: ClassVar[Mapping[int, str]] = {}
 

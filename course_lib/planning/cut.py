@@ -81,8 +81,13 @@ class Cut:
         edges = as_html(_EDGES, self._edge_rows(), self._title)
         return edges + as_html(_WORKERS, self._worker_rows(), self._idle_title)
 
-    def plot(self) -> Any:
+    def plot(self, title: str = "") -> Any:
         """Draw the graph, a lane for each worker; edges that cross are thick, with their bytes.
+
+        Parameters
+        ----------
+        title : str, default: ""
+            What stands above it in place of the messages and their bytes; edges have none then.
 
         Returns
         -------
@@ -103,7 +108,9 @@ class Cut:
             else f"worker {rank}"
             for rank, idle_s in enumerate(self.idle_s)
         ]  # fmt: skip
-        return draw_placed_graph(inputs, self.placement, sizes, lanes, title=self._title)
+        return draw_placed_graph(
+            inputs, self.placement, {} if title else sizes, lanes, title=title or self._title
+        )
 
     @property
     def _title(self) -> str:

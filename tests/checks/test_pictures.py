@@ -13,9 +13,10 @@ from course_lib import checks
 from course_lib.checks.check import LIMITS
 from course_lib.checks.diagnosis import Diagnosis
 from course_lib.checks.report import Report, _price_lines, few, price_rows
-from course_lib.checks.right_runs import RIGHT, first_other_step, right_run
+from course_lib.checks.right_runs import RIGHT, first_other_step, right_runs
 from course_lib.checks.steps import excerpt, first_other_message, weigh
 from course_lib.checks.task import Hint, Price
+from course_lib.collectives import allreduce_ring
 from course_lib.trace.events import Message
 from course_lib.trace.trace import Trace
 from course_lib.viz import Player
@@ -45,7 +46,7 @@ def test_no_step_of_a_solution_is_other_than_in_the_right_run(name: str) -> None
     solutions = handed_in(name, solved=True)
     for task in map(task_of, sorted(RIGHT.keys() & set(checks.SETS[name]))):
         case = next(iter(task.cases(5)))
-        assert right_run(task, case).mishap is None
+        assert all(run.mishap is None for run in right_runs(task, case))
         (solved,), _ = checks.check._examined(task, solutions[task.name], [case], LIMITS)
         assert solved.trace is not None
         assert solved.trace.n_messages > 0
@@ -76,6 +77,30 @@ def test_picture_begins_where_a_message_carries_what_it_should_not() -> None:
     wrong = report.trace.between(2, 3)[0]
     assert player is not None
     assert player.time_s == wrong.posted_s > 0
+
+
+def gradients_first(comm: Any, grad: Any, n_examples: int) -> Any:
+    total = allreduce_ring(comm, grad)  # not weighed
+    return total / allreduce_ring(comm, np.array([float(n_examples)]))
+
+
+def counts_first(comm: Any, grad: Any, n_examples: int) -> Any:
+    total = allreduce_ring(comm, np.array([float(n_examples)]))
+    return allreduce_ring(comm, grad) / total  # not weighed
+
+
+@pytest.mark.parametrize(
+    ("answer", "differs"),
+    [
+        (gradients_first, "message 1 from rank 1 to rank 2 carries other numbers"),
+        (counts_first, "message 7 from rank 3 to rank 0 carries other numbers"),
+    ],
+)
+def test_a_run_is_compared_with_a_right_one_of_its_own_order(answer: Any, differs: str) -> None:
+    """Which of two all-reduces comes first is free: their lengths are not what is wrong."""
+    report = checks.weighted_mean(answer)
+    assert report.hint_id == "not-weighed"
+    assert f"differs   {differs}" in repr(report)
 
 
 def test_picture_begins_at_the_first_message_that_goes_the_wrong_way() -> None:

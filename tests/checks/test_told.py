@@ -8,6 +8,9 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from course_lib import checks
+from course_lib.checks.check import _given
+from course_lib.checks.lecture_13.message_faults import TASK
+from course_lib.checks.task import Case
 from course_lib.viz import Player
 from tests.checks.test_harness import hint_of
 
@@ -59,6 +62,16 @@ def test_refusal_says_what_is_enough_for_this_task() -> None:
     assert report.fault is not None
     assert "without numpy.array_split: whole-number arithmetic is" in report.fault.says
     assert len(np.array_split(np.arange(3), 3)) == 3, "it works again outside"
+
+
+def test_short_arguments_of_a_case_that_is_to_be_worked_out_by_hand_are_shown() -> None:
+    report = checks.message_faults(lambda inputs, ranks, sent: {"missing": [], "needless": []})
+    given = "inputs=((), (0,), (0,), (1, 2)), ranks=(0, 0, 1, 0), sent=[(0, 0, 1)]"
+    assert report.given == given
+    assert f"  case      one is missing\n  given     {given}\n" in repr(report)
+    assert "<b>given:</b> inputs=((), (0,)" in report._html()
+    long = Case(1, "", alone=True, settings={"graph": (((),) * 200, (0,) * 200, ())})
+    assert _given(TASK, long) == ""
 
 
 def test_changed_argument_is_named() -> None:

@@ -1,7 +1,10 @@
 """A placed graph: every node in its worker's lane, behind what it uses; what crosses stands out."""
 
+import numpy as np
+import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.path import Path
 
 from course_lib.viz import draw_placed_graph
 from course_lib.viz.colours import OKABE_ITO
@@ -45,9 +48,39 @@ def test_what_crosses_is_thick_unbroken_and_has_its_bytes_once_for_each_worker()
     assert sorted(kinds) == [(0.9, False)] * 2 + [(1.8, True)] * 4
     written = [text.get_text() for text in axes.texts]
     assert sorted(text for text in written if text.endswith("B")) == ["2 KB", "30 KB", "500 B"]
+    (untold,) = draw_placed_graph(INPUTS, PLACED, {}, ["worker 0", "worker 1"]).axes
+    assert len(arrows(untold)) == len(arrows(axes))
+    assert not any(text.get_text().endswith("B") for text in untold.texts)
     on_one = drawn(dict.fromkeys(INPUTS, 0), ["worker 0"])
     assert {arrow.get_linewidth() for arrow in arrows(on_one)} == {0.9}
     assert not any(text.get_text().endswith("B") for text in on_one.texts)
+
+
+def behind(axes, arrow):
+    """List the boxes that an arrow passes without ending there."""
+    drawn = axes.transData.transform_path(arrow.get_path()).to_polygons(closed_only=False)
+    dense = np.vstack([Path(lines).interpolated(50).vertices for lines in drawn])
+    points = axes.transData.inverted().transform(dense)
+    found = []
+    for box in boxes(axes):
+        x, y, width, height = box.get_bbox().bounds
+        inside = (abs(points - [x + width / 2, y + height / 2]) < [width / 2, height / 2]).all(1)
+        if inside.any() and box not in (arrow.patchA, arrow.patchB):
+            found.append(box)
+    return found
+
+
+MODULE = {"x": (), "c1": ("x",), "c2": ("c1",), "b1": ("x",), "b2": ("b1",), "pool": ("x",),
+          "d": ("pool",), "a": ("x",), "join": ("c2", "b2", "d", "a")}  # fmt: skip
+
+
+@pytest.mark.parametrize("away", [(), ("b1", "b2", "pool", "d"), ("c1", "c2"), ("d", "join")])
+def test_no_edge_goes_behind_a_box_that_is_not_its_end(away):
+    """An edge from x to pool that goes behind b1 looks like one from b1 to pool."""
+    placement = {name: int(name in away) for name in MODULE}
+    axes = draw_placed_graph(MODULE, placement, dict.fromkeys(MODULE, 8), ["0", "1"]).axes[0]
+    assert len(arrows(axes)) == 11
+    assert [behind(axes, arrow) for arrow in arrows(axes)] == [[]] * 11
 
 
 def test_a_worker_without_nodes_has_a_lane_and_a_long_name_is_broken_or_cut():

@@ -21,8 +21,18 @@ from course_lib.viz import (
 )
 from course_lib.viz.charts.chart_still import chart_still
 from course_lib.viz.colours import OKABE_ITO
+from course_lib.viz.stills.parts import last_word
 from course_lib.viz.stills.stills import timeline_still
 from tests.viz.traces import accident, map_reduce, pipelined, ring
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "left"),
+    [("forward 0F3", 20, "forward 0F3"), ("forward 0F3", 5, "0F3"), ("trial 12", 3, "12"),
+     ("3 @ 9", 3, "3"), ("F0 stage 1", 4, "F0"), ("", 3, "")],
+)  # fmt: skip
+def test_of_a_name_without_room_what_cannot_be_taken_for_another_number_stays(text, room, left):
+    assert last_word(text, room) == left
 
 
 def test_importing_viz_loads_neither_matplotlib_nor_a_widget_library():

@@ -1,7 +1,11 @@
 """The timeline in a real browser: one page with two runs of different lengths."""
 
+import re
+
+import numpy as np
 import pytest
 
+from course_lib import run
 from course_lib.trace.events import Compute
 from course_lib.trace.trace import Trace
 from course_lib.viz import gantt, timeline
@@ -150,6 +154,46 @@ def test_a_run_that_computes_names_its_marks(browser, tmp_path):
     ]  # fmt: skip
     assert "not to scale" in page.locator(".lm-aside").inner_text()
     page.close()
+
+
+def test_of_a_name_without_room_what_cannot_be_taken_for_another_number_stays(browser, tmp_path):
+    spans = [Compute(0, "trial 12", 0, 0.0, 0.05), Compute(0, "3 @ 9", 0, 0.06, 0.09),
+             Compute(0, "3 @ 9", 0, 0.1, 1.0)]  # fmt: skip
+    trace = Trace("simulated", "virtual", 2, computes=spans)
+    path = timeline(trace, critical_path=True).save(tmp_path / "names.html")
+    page = browser.new_page(viewport={"width": 600, "height": 600})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".lm-timelines")
+    assert page.locator(".lm-name").all_text_contents() == ["12", "3", "3 @ 9"]
+    page.close()
+
+
+def to_and_fro(comm):
+    """Compute in turn, so that all of it is on the critical path."""
+    for turn in range(4):
+        if turn % 2 == comm.rank:
+            with comm.compute(f"turn {turn}", flops=1e8):
+                w = np.zeros(9)
+            comm.send(w, dst=1 - comm.rank)
+        else:
+            comm.recv(src=1 - comm.rank)
+
+
+def test_the_critical_path_strikes_out_no_names(browser, tmp_path):
+    trace = run(to_and_fro, workers=2, backend="simulated").trace
+    path = timeline(trace, critical_path=True).save(tmp_path / "critical.html")
+    page = browser.new_page(viewport={"width": 1100, "height": 600})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".lm-timelines")
+    way = page.locator(".lm-critical").get_attribute("d")
+    heights = {float(y) for y in re.findall(r"(?: |V)([\d.]+)(?=[LVH]|$)", way)}
+    names = page.eval_on_selector_all(
+        ".lm-name", "(all) => all.map((name) => +name.getAttribute('y'))"
+    )
+    page.close()
+    assert len(heights) >= 2
+    assert len(names) == 4
+    assert min(abs(height - name) for height in heights for name in names) > 5
 
 
 def test_a_gantt_chart_is_named_by_its_time_and_shows_whole_words_only(browser, tmp_path):

@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from course_lib.checks.comparator import Difference, differing_bits
+from course_lib.checks.lecture_02.routes import all_to_all
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace import fingerprint
+from course_lib.trace.trace import Trace
 
 
 class Combine(Task):
@@ -138,6 +140,10 @@ class Combine(Task):
             return None  # some ranks have another model: that says more than the sum
         told = fingerprint.describe(found, right, "partial sums")
         return Hint("wrong-sum", f"on every rank {told}")
+
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Notice partial sums that go to everybody."""
+        return all_to_all(case.workers, case.calls, trace)
 
 
 TASK = Combine()

@@ -7,11 +7,18 @@ import numpy as np
 
 from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.lecture_02.data import gradient_sum, random_examples
+from course_lib.checks.lecture_02.routes import all_to_all
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
+from course_lib.trace.trace import Trace
 from course_lib.training.shards import split_evenly
 
 Gradient = Callable[[Any, Any, Any], Any]
 """A gradient of w, X and y, right or wrong."""
+
+_BY_ALL_ROWS = (
+    "divided by the rows of one part, so that the step is about P times too long: divide by all "
+    "rows, learning_rate / len(y) with the whole y"
+)
 
 
 class MapReduce(Task):
@@ -94,9 +101,9 @@ class MapReduce(Task):
         if "told" in case.settings:
             return
         if steps > 1:
-            yield Mistake("stale", "each step sends the sums that were computed with the first w: "
-                          "compute them in the loop, with the new one",
-                          [_descend(X, y, steps * rate, 1)] * size)  # fmt: skip
+            yield Mistake("stale", "the gradient is that of the first w in every step, as if it "
+                          "were computed once, before the loop: compute it in the loop, with the "
+                          "new w", [_descend(X, y, steps * rate, 1)] * size)  # fmt: skip
         if steps > 0:
             yield Mistake("no-step", "these are the zeros of the start: does the loop run range("
                           "steps) times, and is what combine returns kept, w = combine(...)?",
@@ -107,8 +114,17 @@ class MapReduce(Task):
             ("one-step-more", "one step too many: range(steps)", steps + 1),
             ("one-step-less", "one step is missing: range(steps)", steps - 1),
             ("fixed-steps", "this is 100 steps: take as many as steps says", 100),
+            (
+                "stuck",
+                "this is the model after one step, whatever steps is: each step has to go on "
+                "from the new w, w = combine(...), and return stands after the loop",
+                1,
+            ),
         ):
             yield Mistake(hint_id, text, [_descend(X, y, rate, n_steps)] * size)
+        for lengths in _lengths(len(y), size):
+            yield Mistake("divides-by-shard", _BY_ALL_ROWS,
+                          _each_by_its_own(X, y, rate, steps, lengths))  # fmt: skip
         yield Mistake("other-start", "start with zeros: the model after no step is zeros, and one "
                       "that starts elsewhere ends elsewhere", [_descend(
                           X, y, rate, steps, start=1.0)] * size)  # fmt: skip
@@ -117,6 +133,10 @@ class MapReduce(Task):
             "every rank trains a model of its own: nothing is combined",
             [_descend(X[part], y[part], rate, steps) for part in _held(y, size)],
         )
+
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Notice partial sums that go to everybody."""
+        return all_to_all(case.workers, case.calls * case.settings["steps"], trace)
 
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
@@ -159,6 +179,24 @@ def _descend(
     for _ in range(steps):
         w = w - rate * gradient(w, X, y)
     return w
+
+
+def _lengths(n_rows: int, size: int) -> list[list[int]]:
+    """List how many rows the parts have, where the first ones are longer, and where any are."""
+    first = [part.stop - part.start for part in split_evenly(n_rows, size)]
+    spread = [(rank + 1) * n_rows // size - rank * n_rows // size for rank in range(size)]
+    return [first, spread] if min(first) else []
+
+
+def _each_by_its_own(X: Any, y: Any, rate: float, steps: int, lengths: list[int]) -> list[Any]:
+    """Let each rank step along the sum of all, divided by the number of its own rows."""
+    ends = np.cumsum(lengths)
+    models = [np.zeros(X.shape[1] + 1) for _ in lengths]
+    for _ in range(steps):
+        total = sum(gradient_sum(w, X[end - n : end], y[end - n : end])
+                    for w, end, n in zip(models, ends, lengths, strict=True))  # fmt: skip
+        models = [w - rate / n * total for w, n in zip(models, lengths, strict=True)]
+    return models
 
 
 def _is_model(value: Any, shape: tuple[int, ...]) -> bool:
@@ -213,10 +251,16 @@ def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
         "the means of the parts were added up: send sums, and divide once by all rows",
         lambda w, X, y: size * mean_of_means(w, X, y),
     )
+    yield (
+        "divided-twice",
+        "divided twice, by the rows of each part and by all rows: send sums, and divide once by "
+        "all rows",
+        lambda w, X, y: size * mean_of_means(w, X, y) / n_rows,
+    )
     yield "not-divided", "learning rate times the mean: divide by all rows", divided_by(1)
     yield "divides-by-ranks", "divide by the number of rows, not of ranks", divided_by(size)
     for n in {parts[0].stop - parts[0].start, max(1, n_rows // size)}:
-        yield "divides-by-shard", "divide by all rows, not by those of one part", divided_by(n)
+        yield "divides-by-shard", _BY_ALL_ROWS, divided_by(n)
     yield (
         "all-rows-on-each",
         "every rank sums over all rows, so each row counts P times: take this rank's rows only",

@@ -9,6 +9,7 @@ from course_lib.checks.comparator import Difference, differing_bits
 from course_lib.checks.lecture_03.data import left_out, most, random_examples, reference
 from course_lib.checks.task import ALL_SIZES, Case, Given, Hint, Mistake, Price, Task
 from course_lib.models.linear_regression import LinearRegression
+from course_lib.trace.trace import Trace
 from course_lib.training.shards import split_evenly
 
 
@@ -22,16 +23,16 @@ class AverageEvery(Task):
     forbidden = ("course_lib.schemes",)
     rounding_terms = 512
     price_hints: ClassVar[Mapping[str, str]] = {
-        "too-many-messages": "one all-reduce for each average: none after other steps, and the "
-        "last step is averaged once, also where `every` divides the number of rows",
+        "too-many-messages": "one all-reduce for each average that is due: is there one before the "
+        "first step, or one more after the loop?",
     }
 
     def cases(self, secret: int) -> Iterator[Case]:
-        """Begin where the last step is a turn; then where it is none."""
+        """Begin where the last step is no turn; then where it is one."""
         for label, n_rows, every in (
+            ("7 steps, averages after every third and after the last", 7, 3),
             ("6 steps, averages after every third", 6, 3),
             ("2 steps, averages after each", 2, 1),
-            ("5 steps, averages after every second and after the last", 5, 2),
             ("3 steps, one average", 3, 10),
         ):
             yield Case(4, label, calls=1, settings={"n_rows": n_rows, "every": every})
@@ -117,6 +118,19 @@ class AverageEvery(Task):
             ("one-step", "all rows in one step: one step for each row", _in_one_step(arguments)),
         ):  # fmt: skip
             yield Mistake(hint_id, text, values)
+
+    def wrong_route(self, case: Case, trace: Trace) -> tuple[str, Hint] | None:
+        """Notice a last step that is averaged twice; other needless averages show before."""
+        last, due = case.settings["n_rows"], len(_lengths(case)) * case.calls
+        made = {(event.comm, event.number) for event in trace.collectives if event.rank == 0}
+        if last not in _turns(case) or len(made) != due + case.calls:
+            return None
+        return (
+            f"the result is right, but {len(made)} averages were made where {due} are due",
+            Hint("averaged-twice", f"step {last} is the last one, and it is averaged twice: by the "
+                 "`if` for every `every` steps, and again because it is the last; one `if` with an "
+                 "`or` averages it once"),
+        )  # fmt: skip
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
         """Notice a row that is no table of one row."""

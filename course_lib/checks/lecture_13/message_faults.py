@@ -24,6 +24,7 @@ class MessageFaults(LocalTask):
     title = "Find the messages that are missing, and those that are needless."
     takes = ("inputs", "ranks", "sent")
     forbidden = (*LocalTask.forbidden, "course_lib.lectures", "course_lib.planning")
+    shows_arguments = True
     enough = "comparing two lists is enough"
     empty_results = True
 
@@ -67,6 +68,10 @@ class MessageFaults(LocalTask):
              {**right, "needless": [m for m in sent if m not in due or sent.count(m) > 1]}),
             ("swapped", "missing is what is due and was not sent; needless the other way round",
              {"missing": right["needless"], "needless": right["missing"]}),
+            ("what-is-used", "a message carries the node that is used, not the one that uses it",
+             _faults(_by_user(inputs, ranks), sent)),
+            ("each-copy", "each copy that is one too many is needless, also a third one",
+             {**right, "needless": list(dict.fromkeys(right["needless"]))}),
             ("the-way", "a message goes from the worker of the node to the worker of its user",
              _faults([(node, dst, src) for node, src, dst in due], sent)),
             ("from-where", "a copy from a worker that did not compute the node is not the message "
@@ -108,6 +113,12 @@ def _due(inputs: Inputs, ranks: Sequence[int]) -> list[Sent]:
 def _staying(inputs: Inputs, ranks: Sequence[int]) -> list[Sent]:
     return [(u, ranks[u], ranks[k]) for k, before in enumerate(inputs) for u in before
             if ranks[u] == ranks[k]]  # fmt: skip
+
+
+def _by_user(inputs: Inputs, ranks: Sequence[int]) -> list[Sent]:
+    """List what crosses, with the node that uses it."""
+    return [(k, ranks[u], ranks[k]) for k, before in enumerate(inputs) for u in before
+            if ranks[u] != ranks[k]]  # fmt: skip
 
 
 def _faults(due: Sequence[Sent], sent: Sequence[Sent], *, each: bool = False) -> _Found:
@@ -157,6 +168,8 @@ _FIXED: tuple[tuple[str, Inputs, tuple[int, ...], tuple[Sent, ...]], ...] = (
     ("one is needless", _DIAMOND, (0, 0, 1, 0), ((0, 0, 1), (1, 0, 1), (2, 1, 0))),
     ("all is well", _DIAMOND, (0, 0, 1, 0), ((0, 0, 1), (2, 1, 0))),
     ("one is sent twice", _DIAMOND, (0, 0, 1, 0), ((0, 0, 1), (2, 1, 0), (0, 0, 1))),
+    ("one is sent three times", _DIAMOND, (0, 0, 1, 0),
+     ((0, 0, 1), (2, 1, 0), (0, 0, 1), (0, 0, 1))),
     ("two users on one worker", _FAN, (0, 1, 1, 0, 0),
      ((0, 0, 1), (0, 0, 1), (1, 1, 0), (2, 1, 0))),
     ("two workers need it", _FAN, (0, 1, 2, 0, 0), ((0, 0, 1), (1, 1, 0), (2, 2, 0))),
@@ -166,6 +179,7 @@ _FIXED: tuple[tuple[str, Inputs, tuple[int, ...], tuple[Sent, ...]], ...] = (
     ("nothing was sent", _FAN, (1, 0, 2, 1, 0), ()),
     ("in another order, with two that nobody needs", _FAN, (0, 1, 2, 0, 0),
      ((3, 0, 2), (2, 2, 0), (0, 0, 2), (1, 1, 2), (0, 0, 1), (1, 1, 0))),
+    ("node 1 is used before node 0", ((), (), (1,), (0,)), (0, 0, 1, 2), ()),
     ("one worker", _DIAMOND, (0, 0, 0, 0), ()),
 )  # fmt: skip
 

@@ -24,6 +24,7 @@ class PlaceNodes(LocalTask):
     title = "Place the nodes of a graph on workers so that the makespan is the least there is."
     takes = ("inputs", "us", "n_workers", "message_us")
     forbidden = (*LocalTask.forbidden, "course_lib.lectures", "course_lib.planning")
+    shows_arguments = True
     enough = "a loop over placements, and your makespan of each, are enough"
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -100,11 +101,17 @@ def _suspicions(
            is_best(lambda r: _makespan(inputs, us, r, 0)))  # fmt: skip
     yield ("wait-for-inputs", "the work is divided evenly, but workers wait: a node needs its "
            "inputs", is_best(lambda r: _busiest(us, r, n_workers)))  # fmt: skip
-    yield ("node-by-node", "node by node, each where it is done earliest: a node does not know "
-           "what comes after it. Try whole placements",
+    few = " (or with the fewest messages)" * (_n_crossing(inputs, ranks) == 0)
+    yield ("node-by-node", f"so one gets it node by node, each where it is done earliest{few}: "
+           "that does not know what comes after. Try whole placements, and compare their makespans",
            list(ranks) == _greedy(inputs, us, n_workers, message_us))  # fmt: skip
     yield ("single-moves", "no single move helps, and still there is a better one: two nodes have "
            "to move together", _is_stuck(inputs, us, ranks, n_workers, message_us))  # fmt: skip
+
+
+def _n_crossing(inputs: Inputs, ranks: Ranks) -> int:
+    return len({(u, ranks[k]) for k, before in enumerate(inputs) for u in before
+                if ranks[u] != ranks[k]})  # fmt: skip
 
 
 def _greedy(inputs: Inputs, us: Sequence[int], n_workers: int, message_us: int) -> list[int]:

@@ -110,6 +110,10 @@ def _of_the_makespan(
          max(finished_us(inputs, us, ranks, message_us, everywhere=True))),
         ("travels-alone", "the sender goes on while a message travels",
          max(_sender_waits(inputs, us, ranks, message_us))),
+        *(("none-is-added", "messages travel at the same time, and while the receiver still "
+           "computes: a node begins at the latest of all these times, none of them is added to "
+           "another", max(_received_in_turn(inputs, us, ranks, message_us, each)))
+          for each in (False, True)),
         ("wait-for-inputs", "a node waits for its inputs: the busiest worker may have to wait",
          max(_busy_us(us, ranks, n_workers))),
         ("side-by-side", "workers compute at the same time", sum(us)),
@@ -172,6 +176,25 @@ def _sender_waits(inputs: Inputs, us: Any, ranks: Any, message_us: int) -> list[
         for dst in sorted({ranks[other] for other in users} - {ranks[k]}):
             free[ranks[k]] += message_us
             comes[k, dst] = free[ranks[k]]
+    return done
+
+
+def _received_in_turn(
+    inputs: Inputs, us: Any, ranks: Any, message_us: int, each: bool
+) -> list[int]:
+    """Say when each node is done if its worker first computes, and only then receives.
+
+    With ``each`` the messages of its inputs come one after the other.
+    """
+    free, done = dict[int, int](), list[int]()
+    for k, before in enumerate(inputs):
+        begins, crosses = free.get(ranks[k], 0), False
+        for used in before:
+            crosses = ranks[used] != ranks[k] or (crosses and not each)
+            begins = max(begins, done[used]) + message_us * (crosses and each)
+        begins += message_us * (crosses and not each)
+        free[ranks[k]] = begins + us[k]
+        done.append(free[ranks[k]])
     return done
 
 

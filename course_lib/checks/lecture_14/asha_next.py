@@ -21,6 +21,7 @@ class AshaNext(LocalTask):
     title = "Say which trial ASHA hands out next, and on which rung."
     takes = ("done", "promoted", "n_begun", "n", "eta")
     forbidden = ("course_lib.search", "course_lib.lectures", "course_lib.schemes")
+    shows_arguments = True
     enough = "sorting the losses of a rung is enough"
     empty_results = True
 
@@ -69,6 +70,13 @@ class AshaNext(LocalTask):
             yield Mistake("begin-another", "nobody can go on, but not all trials are begun: begin "
                           "the next", [()])  # fmt: skip
 
+    def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
+        """Notice a promotion from the last rung."""
+        if "list index out of range" in text:
+            return Hint("last-rung", "promoted has no list for the last rung, from which nobody "
+                        "goes on: leave it out, with range(len(done) - 1)")  # fmt: skip
+        return None
+
     def explain(
         self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
     ) -> Hint | None:
@@ -100,11 +108,14 @@ def _next(
     pick: Callable[[list[int]], int] = lambda found: found[0],
     again: bool = False,
     top_only: bool = False,
+    first: int = 0,
+    counts: Callable[[float], bool] = lambda _: True,
 ) -> tuple[int, ...]:  # fmt: skip
     """Follow the rule, or with another argument one that is nearly it."""
-    levels = range(len(done) - last)
+    levels = range(first, len(done) - last)
     for level in levels if low_first else reversed(levels):
-        ranked = [trial for trial, _ in sorted(done[level].items(), key=order)]
+        there = {trial: loss for trial, loss in done[level].items() if counts(loss)}
+        ranked = [trial for trial, _ in sorted(there.items(), key=order)]
         before = promoted[level] if level < len(promoted) else ()
         n_best = quota(len(ranked), n // eta**level, eta)
         if top_only:
@@ -132,6 +143,17 @@ def _by_left(done: Done, promoted: Sequence[Sequence[int]], n_begun: int, n: int
     for level in reversed(range(len(done) - 1)):
         left = [(x, t) for t, x in done[level].items() if t not in promoted[level]]
         if len(left) >= eta:
+            return min(left)[1], level + 1
+    return (n_begun, 0) if n_begun < n else ()
+
+
+def _by_places(
+    done: Done, promoted: Sequence[Sequence[int]], n_begun: int, n: int, eta: int
+) -> Any:
+    """Promote as many as may go on, whoever has gone on already."""
+    for level in reversed(range(len(done) - 1)):
+        left = [(x, t) for t, x in done[level].items() if t not in promoted[level]]
+        if left and len(done[level]) // eta > len(promoted[level]):
             return min(left)[1], level + 1
     return (n_begun, 0) if n_begun < n else ()
 
@@ -173,6 +195,8 @@ _WRONG: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("best-first", "if several may go on, the best of them is first", _with(pick=min)),
     ("best-first", "if several may go on, the best of them is first",
      _with(pick=lambda found: found[-1])),
+    ("no-places", "whoever was promoted too early takes nobody's place: each of the best len("
+     "done[rung]) // eta that has not gone on goes on", _by_places),
     ("all-of-the-best", "the best of the rung has gone on, but others are in the best part, too",
      _with(top_only=True)),
     ("highest-first", "the highest rung first: who has come far goes on before the others",
@@ -184,6 +208,10 @@ _WRONG: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("do-not-wait", "not all of a rung need be in: whoever is in the best part of those that are "
      "there goes on, that is ASHA",
      _with(quota=lambda n_in, n_all, eta: n_in // eta * (n_in == n_all))),
+    ("infinite-counts", "an infinite loss is in as well: it counts in len(done[rung])",
+     _with(counts=math.isfinite)),
+    ("rung-0", "from rung 0 trials go on, too: range(..., 0, -1) ends before it",
+     _with(first=1)),
 )  # fmt: skip
 
 
@@ -220,6 +248,7 @@ _SIX = {0: 0.5, 1: 0.2, 2: 0.9, 3: 0.7, 4: 0.1, 5: 0.8}
 _FIXED: tuple[tuple[Any, ...], ...] = (
     ("nobody is in", [_E, _E, _E], [[], []], 0, 9, 3),
     ("all are begun, and under way", [_E, _E, _E], [[], []], 9, 9, 3),
+    ("all three are in", [_THREE, _E], [[]], 3, 3, 3),
     ("three are in, all are begun", [_THREE, _E, _E], [[], []], 9, 9, 3),
     ("the best of three has gone on", [_THREE, _E, _E], [[1], []], 3, 9, 3),
     ("two are in", [{0: 0.5, 1: 0.3}, _E, _E], [[], []], 2, 9, 3),
@@ -227,6 +256,7 @@ _FIXED: tuple[tuple[Any, ...], ...] = (
     ("three equal ones", [{2: 0.3, 0: 0.8, 1: 0.3}, _E, _E], [[], []], 9, 9, 3),
     ("six are in", [_SIX, _E, _E], [[], []], 9, 9, 3),
     ("of six the best has gone on", [_SIX, _E, _E], [[4], []], 9, 9, 3),
+    ("of six the best has gone on, and another", [_SIX, _E, _E], [[0, 4], []], 9, 9, 3),
     ("three are in, more can begin", [{3: 0.9, 1: 0.3, 2: 0.5}, _E, _E], [[], []], 4, 9, 3),
     ("all are through", [{0: 0.9, 1: 0.3, 2: 0.5}, {1: 0.2}], [[1]], 3, 3, 3),
     ("three on the last rung", [

@@ -1,12 +1,13 @@
 """Which trials a search has lost, or counted twice, in the history of a run with deaths."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from course_lib.checks.comparator import Difference
 from course_lib.checks.lecture_09.history_task import HistoryTask
-from course_lib.checks.task import Case, Given, Mistake
+from course_lib.checks.task import Case, Given, Hint, Mistake
 from course_lib.lectures.lecture_14.coordinators import COORDINATORS, History, history_of, played
 
 __all__ = ["TASK"]
@@ -24,6 +25,7 @@ class LostOrTwice(HistoryTask):
     name = "lost_or_twice"
     title = "Find the bug: the trials that the search has lost, or counted twice."
     forbidden = ("course_lib.search", "course_lib.lectures", "course_lib.schemes")
+    shows_arguments = True
     pair = '(trial, "lost") or (trial, "twice")'
 
     def cases(self, secret: int) -> Iterator[Case]:
@@ -34,6 +36,7 @@ class LostOrTwice(HistoryTask):
             for deaths in (_AFTER, _TWO):
                 yield _case(name, _history(name, deaths))
         yield _case("three losses of one trial, by hand", _THREE)
+        yield _case("a worker that was only slow, by hand", _LATE)
         rng = Case(1, "", seed=secret).rng(0, 0)
         for name in COORDINATORS:
             died = [round(float(t), 2) + 0.003 for t in rng.uniform(0.5, 3, size=2)]
@@ -46,6 +49,19 @@ class LostOrTwice(HistoryTask):
     def expected(self, case: Case, arguments: Given) -> list[Any]:
         """Count the losses of each trial that was given out."""
         return [_wrong(arguments[0][0])]
+
+    def explain(
+        self, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+    ) -> Hint | None:
+        """Notice trials in the list with which all is well."""
+        hint = super().explain(case, arguments, got, wrong)
+        if hint is not None:
+            return hint
+        found = {tuple(pair) for pair in got[0]}
+        right, losses = set(_wrong(arguments[0][0])), _losses(arguments[0][0])
+        if found > right and all(losses[trial] == 1 for trial, _ in found - right):
+            return Hint("fine", "a trial with one loss is as it should be: leave it out")
+        return None
 
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
@@ -78,6 +94,12 @@ class LostOrTwice(HistoryTask):
             ("order", "sort by the trial", _as_they_come(history)),
             ("losses-not-workers", "count the losses of a trial, not of a worker", sorted(
                 lost + [(w, "twice") for w, n in _by_worker(history).items() if n > 1])),
+            ("count-all", "a trial that is given out again keeps the losses that it has: do not "
+             "begin again with 0", _since_given(history)),
+            ("same-record", "two equal records are two losses, and a set has each only once",
+             sorted(lost + [(k, "twice") for k in _from_several(history)])),
+            ("late-loss", "a loss counts whoever sends it, also a worker that was taken for dead",
+             _without_the_dead(history)),
             ("fine", "a trial with one loss is as it should be",
              sorted(lost + [(k, "twice") for k in losses])),
         ):  # fmt: skip
@@ -141,6 +163,36 @@ def _same_worker(history: History) -> list[int]:
     return sorted({trial for (_, trial), n in by_both.items() if n > 1})
 
 
+def _since_given(history: History) -> list[Pair]:
+    """Count from when a trial was given out last."""
+    losses = dict[int, int]()
+    for what, _, trial in history:
+        if what == "given":
+            losses[trial] = 0
+        elif what == "loss":
+            losses[trial] += 1
+    return [(k, "twice" if n else "lost") for k, n in sorted(losses.items()) if n != 1]
+
+
+def _from_several(history: History) -> list[int]:
+    """Return the trials of which more than one worker has sent a loss."""
+    by_both = {(worker, trial) for what, worker, trial in history if what == "loss"}
+    return sorted(trial for trial, n in Counter(k for _, k in by_both).items() if n > 1)
+
+
+def _without_the_dead(history: History) -> list[Pair]:
+    """Leave out losses of workers that have died, and were given nothing since."""
+    dead, kept = set[int](), []
+    for what, worker, trial in history:
+        if what == "died":
+            dead.add(worker)
+        elif what == "given":
+            dead.discard(worker)
+        if what != "loss" or worker not in dead:
+            kept.append((what, worker, trial))
+    return _wrong(kept)
+
+
 def _by_worker(history: History) -> Counter[int]:
     return Counter(worker for what, worker, _ in history if what == "loss")
 
@@ -148,12 +200,17 @@ def _by_worker(history: History) -> Counter[int]:
 _WHOSE: History = [
     ("given", 1, 0), ("given", 2, 1), ("loss", 1, 0), ("given", 1, 0), ("given", 3, 1),
     ("loss", 2, 1), ("loss", 1, 0), ("given", 2, 2), ("loss", 3, 1), ("loss", 2, 2),
+    ("given", 1, 3), ("loss", 1, 3), ("given", 2, 3), ("loss", 2, 3),
 ]  # fmt: skip
 _THREE: History = [
     ("given", 1, 4), ("given", 2, 1), ("given", 3, 2), ("died", 1, -1), ("loss", 3, 2),
     ("given", 3, 4), ("loss", 2, 1), ("given", 2, 4), ("loss", 3, 4), ("loss", 2, 4),
     ("given", 1, 4), ("given", 3, 3), ("died", 3, -1), ("loss", 1, 4), ("given", 2, 0),
     ("given", 1, 0), ("loss", 1, 0), ("loss", 2, 0),
+]  # fmt: skip
+_LATE: History = [
+    ("given", 1, 0), ("given", 2, 1), ("died", 1, -1), ("loss", 2, 1), ("given", 2, 0),
+    ("loss", 1, 0), ("loss", 2, 0), ("given", 1, 2), ("died", 1, -1), ("loss", 1, 2),
 ]  # fmt: skip
 
 TASK = LostOrTwice()

@@ -28,7 +28,7 @@ class PredictServing(PredictTask):
         """Begin with the lecture's numbers, then one worker, and a number that leaves a rest."""
         return (
             (1, 4, 1000, 100, 8), (4, 1, 4000, 100, 8), (2, 2, 700, 50, 7), (1, 1, 300, 20, 3),
-            (3, 2, 250, 250, 10), (2, 3, 90, 0, 1),
+            (3, 2, 250, 250, 10), (2, 3, 90, 0, 1), (1, 3, 100, 400, 5),
         )  # fmt: skip
 
     def measure(self, *numbers: int) -> dict[str, Any]:
@@ -77,6 +77,12 @@ class PredictServing(PredictTask):
                  "messages", k * s + (k - 1) * m - m),
                 ("until-it-comes", "before the last of k stages there are k - 1 stages and as many "
                  "messages", (k - 1) * m),
+                ("last-stage", "what is asked for is the last stage's of replica 0, not that of "
+                 "all its stages", k * (first + (rounds - 1) * s - rounds * s)),
+                ("its-requests", "replica 0 answers its share of the requests, not all",
+                 first + (rounds - 1) * s - n * s),
+                ("no-more-gaps", "it is idle at the beginning only: of its replica it is the last "
+                 "to be done", 2 * (k - 1) * (s + m)),
                 ("no-more-gaps", "after the first request it is never idle: the next one is there",
                  (k - 1) * (s + m) + (rounds - 1) * m),
             ],
@@ -99,6 +105,8 @@ def _of_all(replicas: int, k: int, s: int, m: int, n: int) -> list[Alternative]:
          first + rounds * s),
         ("hidden-messages", "the messages travel while the stages compute: after the "
          "first answer there is one each stage_us", first + (rounds - 1) * (s + m)),
+        ("messages-overlap", "messages do not hold up each other: also where one takes longer than "
+         "a stage, an answer comes each stage_us", first + (rounds - 1) * max(s, m)),
         ("messages-too", "the way of the first request has messages",
          k * s + (rounds - 1) * s),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ dashed, so that no colour is needed to tell them apart.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def draw_placed_graph(
     placement : mapping of str to int
         The worker of each node.
     sizes : mapping of str to int
-        The bytes of each node's result.
+        The bytes of each node's result; empty where they are not to be told.
     lanes : sequence of str
         What stands at the beginning of each worker's lane.
     title : str, default: ""
@@ -86,18 +87,22 @@ def draw_placed_graph(
 def _places(
     inputs: Mapping[str, Sequence[str]], placement: Mapping[str, int], n_lanes: int
 ) -> tuple[dict[str, tuple[int, float]], list[float]]:
-    """Give each node a column and a height, and say where lanes begin and end."""
+    """Give each node a column and a height, and say where lanes begin and end.
+
+    A node stands in the row of the first node of its lane that it uses, where that is free.
+    """
     column: dict[str, int] = {}
-    taken: dict[tuple[int, int], int] = {}  # how many stand in a lane's column already
     row: dict[str, int] = {}
+    taken: set[tuple[int, int, int]] = set()  # lane, column and row
     for name, used in inputs.items():
+        lane = placement[name]
         column[name] = max((column[other] + 1 for other in used), default=0)
-        place = (placement[name], column[name])
-        row[name] = taken.get(place, 0)
-        taken[place] = row[name] + 1
+        wished = [row[other] for other in used if placement[other] == lane][:1]
+        row[name] = next(r for r in chain(wished, count()) if (lane, column[name], r) not in taken)
+        taken.add((lane, column[name], row[name]))
     borders = [0.0]
     for lane in range(n_lanes):
-        rows = max((count for (rank, _), count in taken.items() if rank == lane), default=1)
+        rows = max((r + 1 for where, _, r in taken if where == lane), default=1)
         borders.append(borders[-1] + rows * _ROW + _LANE_GAP)
     at = {
         name: (column[name], borders[placement[name]] + _LANE_GAP / 2 + _ROW * (row[name] + 0.5))
@@ -145,18 +150,57 @@ def _draw_edges(
                 if crosses
                 else {"color": _PALE, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 1}
             )
-            (x, y), (to_x, to_y) = middle[other], middle[name]
-            far = abs(to_y - y) < 0.01 and to_x - x > 1.5 * _COLUMN
-            bend = -0.6 / (to_x - x) if far else 0  # above the boxes between
+            others = [at for node, at in middle.items() if node not in (name, other)]
+            way, halfway = _clear_way(middle[other], middle[name], others)
             axes.add_patch(
                 FancyArrowPatch(
-                    (x, y), (to_x, to_y), arrowstyle="-|>", mutation_scale=9,
-                    connectionstyle=f"arc3,rad={bend}", patchA=boxes[other],
-                    patchB=boxes[name], shrinkA=0, shrinkB=1, **style,
+                    middle[other], middle[name], arrowstyle="-|>", mutation_scale=9,
+                    connectionstyle=way, patchA=boxes[other], patchB=boxes[name], shrinkA=0,
+                    shrinkB=1, **style,
                 )
             )  # fmt: skip
-            if crosses and (other, placement[name]) not in told:
+            if crosses and sizes and (other, placement[name]) not in told:
                 told.add((other, placement[name]))
-                axes.text(x + 0.35 * (to_x - x), y + 0.5 * (to_y - y), in_bytes(sizes[other]),
-                          fontsize=6.5, color=SOFT, ha="center", va="center", zorder=5,
+                axes.text(*halfway, in_bytes(sizes[other]), fontsize=6.5, color=SOFT, ha="center",
+                          va="center", zorder=5,
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
+
+
+def _clear_way(start: Point, end: Point, others: Sequence[Point]) -> tuple[str, Point]:
+    """Choose between a straight line and bows: the one behind the fewest boxes.
+
+    Returns
+    -------
+    way : str
+        For Matplotlib.
+    halfway : tuple of float
+        A point of it.
+    """
+    (x, y), (to_x, to_y) = start, end
+    if abs(to_y - y) < 0.01:
+        bend = -0.6 / (to_x - x) if to_x - x > 1.5 * _COLUMN else 0  # above the boxes between
+        return f"arc3,rad={bend}", ((x + to_x) / 2, y)
+    bows = {
+        "arc3,rad=0": ((x + to_x) / 2, (y + to_y) / 2),
+        "angle3,angleA=90,angleB=0": (x, to_y),  # up or down first
+        "angle3,angleA=0,angleB=90": (to_x, y),
+    }
+    way = min(bows, key=lambda one: _n_behind(start, bows[one], end, others))
+    return way, _point(start, bows[way], end, 0.5)
+
+
+def _n_behind(start: Point, corner: Point, end: Point, others: Sequence[Point]) -> int:
+    """Count the boxes that a bow goes behind."""
+    points = [_point(start, corner, end, step / 40) for step in range(41)]
+    half, high = _BOX[0] / 2 + 0.04, _BOX[1] / 2 + 0.04
+    return sum(any(abs(x - at_x) < half and abs(y - at_y) < high for x, y in points)
+               for at_x, at_y in others)  # fmt: skip
+
+
+def _point(start: Point, corner: Point, end: Point, part: float) -> Point:
+    """Go along a quadratic Bézier curve."""
+    x, y = (
+        (1 - part) ** 2 * a + 2 * part * (1 - part) * b + part**2 * c
+        for a, b, c in zip(start, corner, end, strict=True)
+    )
+    return x, y

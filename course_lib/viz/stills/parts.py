@@ -24,6 +24,7 @@ __all__ = ["INK", "LINE", "SOFT", "WORK", "Still", "cut", "draw_critical_path", 
 INK, SOFT, LINE, WORK = BLACK_INK, "#57606a", "#c3c8ce", "#40566b"
 _DPI = 100
 _DASHES = ("-", "--", ":")
+_HALF_BAR = 0.31  # of a lane
 _PASS_NAMES = ("forward", "backward", "input gradient", "weight gradient", "all-reduce")
 
 
@@ -160,7 +161,7 @@ def _lanes(axes: Axes, scene: Scene, scale: float, whole: float, *, named: bool)
     for span in scene.spans:
         doing = scene.doings[span.doing]
         start, end = span.start * scale, span.end * scale
-        low, high = span.rank - 0.31, span.rank + 0.31
+        low, high = span.rank - _HALF_BAR, span.rank + _HALF_BAR
         corners = waits if doing.kind == "wait" else computes[doing.fill]
         corners.append([(start, low), (end, low), (end, high), (start, high)])
         room = (end - start) / whole * inches / 0.075
@@ -236,6 +237,8 @@ def _marks(axes: Axes, scene: Scene, scale: float, whole: float) -> None:
 def draw_critical_path(axes: Axes, scene: Scene, unit_s: float) -> None:
     """Mark the chain of messages that the run had to wait for, and the rank's time between them.
 
+    It runs along the lower edge of the lanes, so that it strikes out no names.
+
     Parameters
     ----------
     axes : matplotlib.axes.Axes
@@ -248,7 +251,8 @@ def draw_critical_path(axes: Axes, scene: Scene, unit_s: float) -> None:
     scale = scene.tick_s / unit_s
     path: list[tuple[float, float]] = []
     for src, dst, start, received, held_by in scene.critical:
-        path += [(start * scale, held_by), (start * scale, src), (received * scale, dst)]
+        hop = (start * scale, held_by), (start * scale, src), (received * scale, dst)
+        path += [(time, rank + _HALF_BAR) for time, rank in hop]
     if path:
         path = [(0.0, path[0][1]), *path]
         axes.plot(*zip(*path, strict=True), color=INK, linewidth=2.2, zorder=4)
@@ -277,8 +281,14 @@ def draw_curves(axes: Axes, curves: dict[str, list[tuple[float, float]]]) -> Non
 
 
 def last_word(text: str, room: float) -> str:
-    """Shorten a text to its last word where it is too long: ``"forward 0F3"`` to ``"0F3"``."""
-    return text if len(text) <= room else cut(text.split()[-1] if text.split() else "", room)
+    """Shorten a text to its last word where it is too long: ``"forward 0F3"`` to ``"0F3"``.
+
+    Of ``"3 @ 9"`` it is the first: the last number alone would be taken for it.
+    """
+    words = text.split() or [""]
+    if words[-1].isdecimal() and any(letter.isdecimal() for word in words[:-1] for letter in word):
+        words = words[:1]
+    return text if len(text) <= room else cut(words[-1], room)
 
 
 def cut(text: str, room: float) -> str:

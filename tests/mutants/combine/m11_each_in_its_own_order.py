@@ -1,5 +1,5 @@
 # class: B13
-# hint: too-many-messages
+# hint: all-to-all
 
 
 def combine(comm, grad_partial, w, step_size):

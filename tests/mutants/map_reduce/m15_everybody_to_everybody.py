@@ -1,5 +1,5 @@
 # class: B15
-# hint: too-many-messages
+# hint: all-to-all
 import numpy as np
 
 

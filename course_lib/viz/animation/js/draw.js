@@ -27,7 +27,12 @@ const fit = (text, width, letter) => {
   return text.length <= most ? text : most < 3 ? "" : text.slice(0, most - 1) + "…";
 };
 // What does not fit is cut to its last word, "forward 0F3" to "0F3"; a part of a word says nothing.
-const lastWord = (text, width, letter) => [text, text.split(" ").at(-1), ""].find((words) => words.length * letter <= width);
+// Of "3 @ 9" it is the first word: the last number alone would be taken for it.
+function shortWord(text) {
+  const words = text.split(" "), last = words.at(-1);
+  return /^\d+$/.test(last) && words.slice(0, -1).some((word) => /\d/.test(word)) ? words[0] : last;
+}
+const lastWord = (text, width, letter) => [text, shortWord(text), ""].find((words) => words.length * letter <= width);
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 // Shift, Ctrl or Alt with Enter run a cell wherever the focus is: in a picture, too, they are the

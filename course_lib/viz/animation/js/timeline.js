@@ -62,7 +62,7 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
   const arm = Math.min(bar / 2, 7 * k), cross = (at, mid) => `M${at - arm} ${mid - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`;
   const failed = scene.faults.filter(([, , kind]) => kind !== "Restart");
   draw("path", { class: "lm-fault", d: failed.map(([rank, tick]) => cross(x(tick), y(rank))).join("") }, svg);
-  if (critical) drawCritical(svg, scene, x, y);
+  if (critical) drawCritical(svg, scene, x, (rank) => y(rank) + bar / 2);
   const every = Math.ceil(scene.bounds.length / 8);
   const times = even ? scene.bounds.filter((_, i) => i % every === 0).map((t) => t * scene.tick / scene.unit[0]) : niceTimes(scene, whole);
   for (const time of times) {
@@ -118,7 +118,8 @@ function drawMarks(svg, scene, x, y, bar, k, right) {
   }
 }
 
-// The chain of messages that the run had to wait for, and the rank's time between two of them.
+// The chain of messages that the run had to wait for, and the rank's time between two of them; along
+// the lower edge of the lanes, so that it strikes out no names.
 function drawCritical(svg, scene, x, y) {
   const way = scene.critical.map(([src, dst, start, received, by], i) =>
     `${i ? "L" : `M${x(0)} ${y(by)}L`}${x(start).toFixed(1)} ${y(by)}V${y(src)}L${x(received).toFixed(1)} ${y(dst)}`);
