@@ -1,4 +1,7 @@
-"""``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN]``."""
+"""``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN]``.
+
+``new NN name`` begins a lecture, ``missing [NN ...]`` says what it lacks: docs/own_lecture.md.
+"""
 
 import argparse
 import sys
@@ -6,15 +9,20 @@ import time
 
 from authoring.build import ROOT, Target, build, check, targets
 from authoring.form import form_of, report
+from authoring.new import begin, missing, numbers
 from authoring.scripts import AuthoringError
 
 
 def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "check", "form"])
+    parser.add_argument("command", choices=["build", "check", "form", "new", "missing"])
     parser.add_argument("numbers", nargs="*", metavar="NN", help="only these, for example: 00 02")
     options = parser.parse_args()
+    if options.command == "new":
+        return _begin(options.numbers)
+    if options.command == "missing":
+        return _say_what_is_missing(options.numbers or numbers())
     try:
         wanted = list(targets(ROOT, options.numbers))
         if not wanted:
@@ -38,6 +46,31 @@ def main() -> int:
     for problem in stale:
         print(problem, file=sys.stderr)
     return 1 if stale else 0
+
+
+def _begin(words: list[str]) -> int:
+    """Write a new lecture's files and say what comes next."""
+    if len(words) != 2:
+        print("new takes a number and a name: python -m authoring new 20 my_topic", file=sys.stderr)
+        return 2
+    try:
+        written = begin(*words)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for file in written:
+        print(file.relative_to(ROOT).as_posix())
+    print(
+        f"next: python -m authoring build {words[0]}, then: python -m authoring missing {words[0]}"
+    )
+    return 0
+
+
+def _say_what_is_missing(wanted: list[str]) -> int:
+    lines = [line for number in wanted for line in missing(number)]
+    for line in lines:
+        print(line)
+    return 1 if lines else 0
 
 
 def _is_lecture(target: Target) -> bool:

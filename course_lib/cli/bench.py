@@ -4,27 +4,14 @@ import argparse
 import json
 import platform
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
-from course_lib.cli.sizes import read_size
+from course_lib.cli.bench_arguments import read_options
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import RunError
 from course_lib.comm.rates import Rates, keep_rates
-from course_lib.comm.simulated import networks
-from course_lib.console.files import are_one_file, check_file, write
-from course_lib.console.options import (
-    NETWORKS,
-    Parser,
-    backend_named,
-    check_run,
-    is_first_program,
-    network_named,
-    usual_workers,
-    whole,
-)
+from course_lib.console.files import write
+from course_lib.console.options import is_first_program
 from course_lib.console.outputs import say, tell
 from course_lib.console.progress import Progress
 from course_lib.costs.bounds import AtMost
@@ -32,9 +19,7 @@ from course_lib.costs.catalogue import predicted_s
 from course_lib.costs.fit import Line, fit_line
 from course_lib.measure.allreduce import (
     ITEM_BYTES,
-    TIME_LIMIT_S,
     Measurement,
-    batch_bytes,
     measure_allreduce,
     predicted_in_seconds,
 )
@@ -48,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 SCHEMA_VERSION = 1
-_USUAL_REPEATS = 5
-_MOST_REPEATS = 1_000_000
 _HEAD = ("algorithm", "workers", "size", "median", "bus bandwidth", "predicted")
 
 
@@ -66,7 +49,7 @@ def main(words: list[str]) -> int:
     int
         The exit status: 0, or 1 if a worker failed, or 130 after Ctrl-C.
     """
-    chosen = _options(words)
+    chosen = read_options(words)
     is_shown = is_first_program()
     try:
         with Progress(is_shown) as progress:
@@ -84,95 +67,19 @@ def main(words: list[str]) -> int:
     return status if rates is None else status | _keep(rates, chosen.backend)
 
 
-def _options(words: list[str]) -> argparse.Namespace:
-    """Read the words; what is wrong is told before anything is started, with what is allowed."""
-    parser = Parser(
-        prog="python -m course_lib bench",
-        description="Time all-reduces; every sum is checked. On the simulator, time is virtual.",
-    )
-    parser.add_argument("what", metavar="allreduce", help="what to measure")
-    parser.add_argument(
-        "--algorithms", default=",".join(ALLREDUCES), metavar="NAMES",
-        help=f"some, with commas, of {', '.join(ALLREDUCES)}; all of them if left out",
-    )  # fmt: skip
-    parser.add_argument(
-        "--sizes",
-        default="1KB,64KB,1MB",
-        help="bytes of each rank's array; KB and MB are powers of 1000, KiB and MiB of 1024",
-    )
-    parser.add_argument("--workers", help="how many ranks, such as 2,4; 4 if left out")
-    parser.add_argument(
-        "--backend", metavar="NAME",
-        help="processes, simulated or torch; processes if left out, torch under torchrun",
-    )  # fmt: skip
-    parser.add_argument(
-        "--network", metavar="NAME",
-        help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",
-    )  # fmt: skip
-    parser.add_argument("--repeats", metavar="N",
-        help=f"how often each is measured: {_USUAL_REPEATS} if left out, once on the simulator",
-    )  # fmt: skip
-    parser.add_argument(
-        "--keep", action="store_true",
-        help="measure messages, and have allreduce and train --allreduce auto choose by them",
-    )  # fmt: skip
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time by size")
-    parser.add_argument("--json", type=Path, metavar="FILE.json", help="write all repeats")
-    chosen = parser.parse_args(words)
-    try:
-        _check(chosen)
-    except (TypeError, ValueError) as error:
-        parser.error(str(error))
-    return chosen
-
-
-def _check(chosen: argparse.Namespace) -> None:
-    """Turn words into what they mean, or raise a sentence."""
-    if chosen.what != "allreduce":
-        raise ValueError(f"bench measures allreduce, not {chosen.what!r}")
-    chosen.algorithms = chosen.algorithms.split(",")
-    if unknown := [name for name in chosen.algorithms if name not in ALLREDUCES]:
-        raise ValueError(f"--algorithms knows {', '.join(ALLREDUCES)}; not {unknown[0]!r}")
-    chosen.sizes = [read_size(text, ITEM_BYTES) for text in chosen.sizes.split(",")]
-    chosen.backend = backend_named(chosen.backend)
-    most = 1 if chosen.backend == "simulated" else _MOST_REPEATS
-    chosen.repeats = whole("--repeats", chosen.repeats or str(min(_USUAL_REPEATS, most)), 1, most)
-    words = usual_workers(chosen.backend) if chosen.workers is None else chosen.workers
-    chosen.workers = [whole("--workers", text) for text in words.split(",")]
-    for workers in chosen.workers:
-        check_run(workers, chosen.backend, TIME_LIMIT_S)
-    chosen.network = network_named(chosen.network, chosen.backend)
-    if chosen.keep and (chosen.backend == "simulated" or max(chosen.workers) < 2):
-        raise ValueError("--keep is for real processes that send messages, so for 2 or more")
-    check_file("--plot", chosen.plot, ".png")
-    check_file("--json", chosen.json, ".json")
-    if chosen.plot and chosen.json and are_one_file(chosen.plot, chosen.json):
-        raise ValueError(f"--plot {chosen.plot} and --json {chosen.json} are one file: name two")
-    _check_memory(max(chosen.sizes), max(chosen.workers), chosen.backend == "simulated")
-
-
-def _check_memory(n_bytes: int, workers: int, is_virtual: bool) -> None:
-    needed = batch_bytes(n_bytes, is_virtual) * workers
-    free = psutil.virtual_memory().available
-    if needed > free:
-        raise ValueError(
-            f"{workers} workers with {in_bytes(n_bytes)} each need about {in_bytes(needed)} of "
-            f"memory, and {in_bytes(free)} are free: take smaller --sizes or fewer --workers"
-        )
-
-
 def _measure(
     chosen: argparse.Namespace, progress: Progress
 ) -> tuple[list[Measurement], dict[int, Line | None]]:
     """Measure messages for each number of workers, then every algorithm with it."""
-    n_steps = len(chosen.workers) * (len(chosen.algorithms) + (chosen.network is None))
+    measured_ones = {name: name for name in chosen.algorithms} | chosen.own
+    n_steps = len(chosen.workers) * (len(measured_ones) + (chosen.network is None))
     progress.expect(n_steps + chosen.keep)
     found, lines = [], {}
     for workers in chosen.workers:
         line = _line_of(chosen.network) if chosen.network else _fitted(chosen, workers, progress)
         lines[workers] = line
-        for algorithm in chosen.algorithms:
-            progress.step(f"{algorithm}, {workers} workers")
+        for name, algorithm in measured_ones.items():
+            progress.step(f"{name}, {workers} workers")
             measured = measure_allreduce(
                 algorithm, chosen.sizes, workers=workers, backend=chosen.backend,
                 network=chosen.network, repeats=chosen.repeats,
@@ -221,7 +128,7 @@ def _keep(rates: Rates, backend: str) -> int:
 
 
 def _with_prediction(found: Measurement, line: Line | None) -> Measurement:
-    if line is None:
+    if line is None or found.algorithm not in ALLREDUCES:  # the price of one's own is not ours
         return found
     seconds = predicted_s(
         f"allreduce_{found.algorithm}", found.workers, found.n_bytes, line.alpha_s,

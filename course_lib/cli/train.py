@@ -69,7 +69,8 @@ def _train(asked: Arguments, words: list[str]) -> int:
         with shown(in_words, table.line, is_first) as progress:
             result = run(
                 work, replace(task, progress=progress), workers=asked.workers,
-                backend=asked.backend, network=asked.network, trace=asked.trace is not None,
+                backend=asked.backend, network=asked.network,
+                trace=asked.trace is not None or asked.perfetto is not None,
                 time_limit_s=asked.time_limit_s, seed=task.plan.seed,
             )  # fmt: skip
     except (KeyboardInterrupt, RunError) as error:  # told to every rank
@@ -92,9 +93,12 @@ def _keep(asked: Arguments, result: Result) -> int:
         if not SCHEMES[asked.task.scheme].settles:
             told += ": the server's state, without what was on its way to it"
         say(told)
-    if asked.trace is None:
-        return 0
-    return write("the trace", "trace written to", asked.trace, result.trace.to_json().encode())
+    status, told = 0, ("the trace", "trace written to")
+    if asked.trace is not None:
+        status |= write(*told, asked.trace, result.trace.to_json().encode())
+    if asked.perfetto is not None:
+        status |= write(*told, asked.perfetto, result.trace.to_perfetto_json().encode())
+    return status
 
 
 def _title(asked: Arguments) -> str:

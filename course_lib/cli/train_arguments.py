@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.cli.own_allreduce import try_allreduce
 from course_lib.cli.train_model import MODEL, check_model, named, read_what
+from course_lib.cli.train_options import check_servers, own_options
 from course_lib.cli.train_plan import (
     add_plan,
     numbers_of,
@@ -16,13 +18,14 @@ from course_lib.cli.train_plan import (
 )
 from course_lib.comm.rates import Rates, kept_rates
 from course_lib.comm.simulated import networks
-from course_lib.console.files import check_file
+from course_lib.console.files import are_one_file, check_file
 from course_lib.console.options import (
     NETWORKS,
     Parser,
     as_option,
     backend_named,
     check_run,
+    is_first_program,
     network_named,
     number,
     usual_workers,
@@ -39,7 +42,7 @@ from course_lib.train.logbook import Keeping
 from course_lib.train.problems import MODELS
 from course_lib.train.row import Row
 from course_lib.train.splitting import check_split
-from course_lib.train.worker import TrainingTask
+from course_lib.train.worker import TrainingTask, added_up
 from course_lib.training import check_plan
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ you trust):
 a problem of your own is a function in a file that returns model, data and plan (docs/own_model.md).
 The file is run as code, with all that you may do; a checkpoint keeps its name and never runs it:
   python -m course_lib train --problem my_file.py:problem --optimizer adamw --decay cosine
+and so is an all-reduce of your own, f(comm, array) (docs/own_collective.md):
+  python -m course_lib train --allreduce torus.py:allreduce_torus
 
 a trace plays in a browser as a page, which two lines of Python make, and in a notebook as
 player(trace):
@@ -75,8 +80,8 @@ class Arguments:
         What every rank does.
     workers, backend, network, time_limit_s
         What ``run`` takes.
-    trace : Path or None
-        Where to write the trace.
+    trace, perfetto : Path or None
+        Where to write the trace, as it is and for other viewers.
     rates : Rates
         What messages cost, for an all-reduce that is left to us.
     item_bytes : int
@@ -93,6 +98,7 @@ class Arguments:
     network: "Network | None"
     time_limit_s: float
     trace: Path | None
+    perfetto: Path | None
     rates: Rates
     item_bytes: int
     claim: Claim | None = None
@@ -174,6 +180,9 @@ def _parser() -> Parser:
     add("--trace", type=Path, metavar="FILE.json",
         help="write every message and computation; a file of that name is overwritten",
     )  # fmt: skip
+    add("--perfetto", type=Path, metavar="FILE.json",
+        help="write the same for ui.perfetto.dev or chrome://tracing",
+    )  # fmt: skip
     parser.add_argument("--time-limit", default="3600", metavar="S",
                         help="wall seconds after which it is ended; 3600 if left out")  # fmt: skip
     return parser
@@ -186,9 +195,14 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     backend = backend_named(chosen.backend)
     workers, time_limit_s = _size_and_limit(chosen, scheme, backend)
     network = network_named(chosen.network, backend)
-    options = _own_options(chosen)
-    _check_servers(options.get("servers", scheme.servers), workers, options.get("backups", 0))
+    options, own = own_options(chosen)
+    check_servers(options.get("servers", scheme.servers), workers, options.get("backups", 0))
     check_file("--trace", chosen.trace, ".json")
+    check_file("--perfetto", chosen.perfetto, ".json")
+    if chosen.trace and chosen.perfetto and are_one_file(chosen.trace, chosen.perfetto):
+        raise ValueError(
+            f"--trace {chosen.trace} and --perfetto {chosen.perfetto} are one file: name two"
+        )
 
     what = read_what(chosen)
     usual = take_usual(chosen, scheme, what.kind.usual)
@@ -199,6 +213,8 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     model = what.kind.make(what.examples)
     if scheme.fits is not None:
         options = scheme.fits(model, workers, **options)
+    if own is not None and is_first_program():
+        try_allreduce(own, added_up(chosen.scheme, model), model.initial().dtype, workers)
     made_with = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
     made_with |= numbers_of(plan, optimizer)
     n_examples = what.examples.y_train.shape[0]
@@ -210,12 +226,22 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     if claim is not None:
         keeping = replace(keeping, token=claim.token)
     ways = chosen.scheme, what.model, shipped, plan, options, keeping
-    task = TrainingTask(*ways, optimizer=optimizer)
+    task = TrainingTask(*ways, optimizer=optimizer, allreduce=own)
     rates = _rates(checkpoint, backend, network or networks.DEFAULT)
     rows = () if checkpoint is None else checkpoint.rows
     item_bytes = model.initial().itemsize if is_auto(options) else 0
     return Arguments(
-        task, workers, backend, network, time_limit_s, chosen.trace, rates, item_bytes, claim, rows
+        task,
+        workers,
+        backend,
+        network,
+        time_limit_s,
+        chosen.trace,
+        chosen.perfetto,
+        rates,
+        item_bytes,
+        claim,
+        rows,
     )
 
 
@@ -240,43 +266,6 @@ def _rates(checkpoint: Checkpoint | None, backend: str, network: "Network") -> R
     return rates if checkpoint is None else kept(checkpoint.made_with, rates)
 
 
-def _own_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Read the options that only some schemes take."""
-    scheme = SCHEMES[chosen.scheme]
-    taken = scheme.options
-    for name in OPTIONS:
-        if getattr(chosen, name) is not None and name not in taken:
-            takers = [scheme for scheme, one in SCHEMES.items() if name in one.options]
-            raise ValueError(
-                f"{as_option(name)} is for --scheme {' or '.join(takers)}, not {chosen.scheme}"
-            )
-    read: dict[str, Any] = {}
-    for name in taken:
-        option, given = OPTIONS[name], getattr(chosen, name)
-        if option.only_with and (other := read[option.only_with[0]]) != option.only_with[1]:
-            if given is not None:
-                needed = " ".join((as_option(option.only_with[0]), option.only_with[1]))
-                raise ValueError(f"{as_option(name)} is for {needed}, not {other}")
-            continue
-        text = scheme.usual.get(name) if given is None else given
-        read[name] = option.read(as_option(name), text)
-    return read
-
-
-def _check_servers(servers: int, workers: int, backups: int) -> None:
-    if 0 < servers >= workers:
-        what = "1 server" if servers == 1 else f"{servers} servers"
-        raise ValueError(
-            f"--workers counts all ranks: with {what} there must be {servers + 1} or more, "
-            f"got {workers}"
-        )
-    if backups >= workers - servers:
-        raise ValueError(
-            f"--backups must be less than the {workers - servers} that work of --workers "
-            f"{workers}, got {backups}"
-        )
-
-
 def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: bool) -> Keeping:
     """Read the options of checkpoints."""
     for name in ("checkpoint_every", "resume"):
@@ -289,11 +278,12 @@ def _keeping(chosen: argparse.Namespace, made_with: dict[str, Any], is_virtual: 
         )
     every = whole("--checkpoint-every", chosen.checkpoint_every or "1")
     folder = None if chosen.checkpoint is None else Path(chosen.checkpoint)
-    if folder and chosen.trace and is_of_checkpoint(chosen.trace, folder):
-        raise ValueError(
-            f"--trace {chosen.trace} would overwrite a file that --checkpoint {folder} keeps: "
-            "give the trace another name"
-        )
+    for name, file in (("--trace", chosen.trace), ("--perfetto", chosen.perfetto)):
+        if folder and file and is_of_checkpoint(file, folder):
+            raise ValueError(
+                f"{name} {file} would overwrite a file that --checkpoint {folder} keeps: "
+                "give the trace another name"
+            )
     if folder:
         check_options(made_with)
     return Keeping(folder, every, chosen.resume, made_with, is_virtual=is_virtual)

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ __all__ = [
     "batch_bytes",
     "measure_allreduce",
     "predicted_in_seconds",
+    "weight",
 ]
 
 ITEM_BYTES = 4
@@ -93,7 +94,7 @@ def predicted_in_seconds(seconds: float | None) -> str:
 
 
 def measure_allreduce(
-    algorithm: str,
+    algorithm: str | Callable[..., Any],
     sizes: list[int],
     *,
     workers: int,
@@ -108,8 +109,9 @@ def measure_allreduce(
 
     Parameters
     ----------
-    algorithm : str
-        A name in ``course_lib.collectives.ALLREDUCES``, ``"ring"`` for one.
+    algorithm : str or callable
+        A name in ``course_lib.collectives.ALLREDUCES``, ``"ring"`` for one, or a function that is
+        called as they are, ``fn(comm, array, out=array)``.
     sizes : list of int
         Bytes of each rank's array, multiples of 4.
     workers : int
@@ -141,7 +143,7 @@ def measure_allreduce(
     >>> round(found.bus_bandwidth_bytes_per_s / networks.ethernet_10g.bandwidth_bytes_per_s, 1)
     0.9
     """
-    if algorithm not in ALLREDUCES:
+    if isinstance(algorithm, str) and algorithm not in ALLREDUCES:
         raise ValueError(f"algorithm must be one of {', '.join(ALLREDUCES)}, got {algorithm!r}")
     for n_bytes in sizes:
         if n_bytes < ITEM_BYTES or n_bytes % ITEM_BYTES:
@@ -154,7 +156,7 @@ def measure_allreduce(
     if None in ranks:  # a program that torchrun has started knows its own times only
         return []
     return [
-        Measurement(algorithm, len(ranks), n_bytes, backend, tuple(slowest(by_rank)))
+        Measurement(_name(algorithm), len(ranks), n_bytes, backend, tuple(slowest(by_rank)))
         for n_bytes, by_rank in zip(sizes, zip(*ranks, strict=True), strict=True)
     ]
 
@@ -164,12 +166,20 @@ def batch_bytes(n_bytes: int, is_virtual: bool = False) -> int:
     return (_calls(n_bytes, is_virtual) + 3) * n_bytes
 
 
+def _name(algorithm: str | Callable[..., Any]) -> str:
+    return algorithm if isinstance(algorithm, str) else algorithm.__name__
+
+
 def _calls(n_bytes: int, is_virtual: bool) -> int:
     return 1 if is_virtual else calls_a_round(n_bytes)
 
 
 def _time_sizes(
-    comm: Communicator, algorithm: str, sizes: list[int], repeats: int, is_virtual: bool
+    comm: Communicator,
+    algorithm: str | Callable[..., Any],
+    sizes: list[int],
+    repeats: int,
+    is_virtual: bool,
 ) -> list[list[float]]:
     """Return this rank's seconds a call: for each size, one for each repeat."""
     return [
@@ -179,14 +189,19 @@ def _time_sizes(
 
 
 def _time_size(
-    comm: Communicator, algorithm: str, n_bytes: int, repeats: int, n_calls: int
+    comm: Communicator,
+    algorithm: str | Callable[..., Any],
+    n_bytes: int,
+    repeats: int,
+    n_calls: int,
 ) -> list[float]:
-    allreduce = ALLREDUCES[algorithm]
+    allreduce = ALLREDUCES[algorithm] if isinstance(algorithm, str) else algorithm
+    name = f"allreduce_{algorithm}" if isinstance(algorithm, str) else _name(algorithm)
     numbers = _numbers(n_bytes // ITEM_BYTES)
-    expected = numbers * sum(map(_weight, range(comm.size)))
+    expected = numbers * sum(map(weight, range(comm.size)))
 
     def begin() -> Callable[[], list[NDArray[np.float32]]]:
-        arrays = [numbers * _weight(comm.rank) for _ in range(n_calls)]
+        arrays = [numbers * weight(comm.rank) for _ in range(n_calls)]
         comm.barrier()
 
         def sum_up() -> list[NDArray[np.float32]]:
@@ -198,7 +213,7 @@ def _time_size(
 
     def check(sums: list[NDArray[np.float32]]) -> None:
         for found in sums:
-            _check(comm, algorithm, found, expected)
+            _check(comm, name, found, expected)
 
     return time_rounds(begin, repeats, calls=n_calls, check=check, clock=comm.clock)
 
@@ -208,21 +223,29 @@ def _numbers(length: int) -> NDArray[np.float32]:
     return np.resize(np.arange(1, 98, dtype=np.float32), length)
 
 
-def _weight(rank: int) -> np.float32:
+def weight(rank: int) -> np.float32:
     """Return what a rank multiplies the numbers by; small, so that float32 adds without rounding.
 
-    10,000 ranks add up to 39,997 times a number up to 97, which is below 2 ** 24.
+    Parameters
+    ----------
+    rank : int
+        Which.
+
+    Returns
+    -------
+    numpy.float32
+        1 to 7. 10,000 ranks add up to 39,997 times a number up to 97, which is below 2 ** 24.
     """
     return np.float32(rank % 7 + 1)
 
 
 def _check(
-    comm: Communicator, algorithm: str, found: NDArray[np.float32], expected: NDArray[np.float32]
+    comm: Communicator, name: str, found: NDArray[np.float32], expected: NDArray[np.float32]
 ) -> None:
     if np.array_equal(found, expected):
         return
     place = int(np.flatnonzero(found != expected)[0])
     raise ValueError(
-        f"allreduce_{algorithm}, rank {comm.rank} of {comm.size}, {expected.nbytes:,} bytes: "
+        f"{name}, rank {comm.rank} of {comm.size}, {expected.nbytes:,} bytes: "
         f"place {place} holds {found[place]}, expected {expected[place]}"
     )

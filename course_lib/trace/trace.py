@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course_lib.trace import perfetto
 from course_lib.trace import text as as_text
 from course_lib.trace.events import NO_RECORD, Collective, Compute, Fault, Message, Note, Wait
 from course_lib.trace.shift import later
@@ -260,6 +261,30 @@ class Trace:
             The file; it is overwritten.
         """
         Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def to_perfetto_json(self) -> str:
+        """Write the trace as JSON text in Chrome's Trace Event Format.
+
+        Returns
+        -------
+        str
+            What ``to_perfetto`` writes to a file.
+        """
+        return "".join(perfetto.text(self))
+
+    def to_perfetto(self, path: str | Path) -> None:
+        """Write the trace for ui.perfetto.dev or chrome://tracing: slices, arrows and counters.
+
+        ``course_lib.trace.perfetto`` says what becomes of what. Seconds of the trace's clock, the
+        virtual one too, become microseconds.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is overwritten.
+        """
+        with Path(path).open("w", encoding="utf-8") as file:
+            file.writelines(perfetto.text(self))
 
     @classmethod
     def load(cls, path: str | Path) -> "Trace":

@@ -88,7 +88,8 @@ OPTIONS = {
     "allreduce": Option(
         "ring",
         f"how gradients or models are added up: {', '.join(ALLREDUCES)}, or auto, which takes "
-        "what is predicted to be the fastest",
+        "what is predicted to be the fastest, or one of your own, FILE.py:FUNCTION or "
+        "MODULE:FUNCTION",
         {**ALLREDUCES, AUTO: allreduce},
     ),
     "bucket_bytes": Option(

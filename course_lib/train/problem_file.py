@@ -4,18 +4,12 @@ The file is code, and it is run. A checkpoint keeps its name, so that a training
 same one, and never runs it: only what ``--problem`` names on the command line is run.
 """
 
-import random
-import sys
-import traceback
 import zlib
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 
+from course_lib.console.own_file import call_seeded, load_function, name_of
 from course_lib.models.model import Model
 from course_lib.train.problems import Data, Kind
 from course_lib.training import SGD, Optimizer, Plan, check_training
@@ -23,7 +17,7 @@ from course_lib.training import SGD, Optimizer, Plan, check_training
 __all__ = ["Problem", "load_problem", "name_of_problem"]
 
 _SCORES = ("test loss", "test accuracy")
-_MODULE = "course_lib_problem_"
+_OPTION = "--problem"
 
 
 @dataclass(frozen=True)
@@ -85,8 +79,7 @@ class Problem:
 
 def name_of_problem(text: str) -> str:
     """Return what a checkpoint keeps of ``FILE.py:FUNCTION``: the names, without folders."""
-    file, function = _cut(text)
-    return f"{file.name}:{function}"
+    return name_of(_OPTION, text)
 
 
 def load_problem(text: str) -> Problem:
@@ -110,73 +103,11 @@ def load_problem(text: str) -> Problem:
     ValueError
         If there is no such file or function, one of them fails, or something else is returned.
     """
-    file, function = _cut(text)
-    if not file.is_file():
-        raise ValueError(f"--problem {text}: there is no file {file}")
-    path = str(file.resolve().parent)
-    if path not in sys.path:  # as for a script: what lies beside it can be imported
-        sys.path.insert(0, path)
-    module = _run_file(file, text)
-    make = getattr(module, function, None)
-    if not callable(make):
-        names = [name for name, thing in vars(module).items() if _is_own(thing, module)]
-        raise ValueError(
-            f"--problem {text}: {file} has no function {function!r}; "
-            f"it has {', '.join(sorted(names)) or 'none'}"
-        )
-    _seed()
-    try:
-        found = make()
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"--problem {text}: {_told(error, file)}") from error
+    make = load_function(_OPTION, text)
+    found = call_seeded(make, _OPTION, text)
     if not isinstance(found, Problem):
         raise ValueError(
-            f"--problem {text}: {function}() must return a Problem of course_lib.train, "
-            f"got {type(found).__name__}"
+            f"{_OPTION} {text}: {text.rpartition(':')[2]}() must return a Problem of "
+            f"course_lib.train, got {type(found).__name__}"
         )
     return found
-
-
-def _cut(text: str) -> tuple[Path, str]:
-    file, colon, function = text.rpartition(":")
-    if not colon or not file.endswith(".py") or not function.isidentifier():
-        raise ValueError(f"--problem takes FILE.py:FUNCTION, got {text!r}")
-    return Path(file), function
-
-
-def _run_file(file: Path, text: str) -> ModuleType:
-    """Import the file under a name that no worker can import: what is in it travels by value."""
-    name = _MODULE + file.stem
-    spec = spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there while the file runs
-    _seed()
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"--problem {text}: {_told(error, file)}") from error
-    finally:
-        del sys.modules[name]
-    return module
-
-
-def _seed() -> None:
-    random.seed(0)
-    np.random.seed(0)  # noqa: NPY002 - for whoever uses it in the file
-    if (torch := sys.modules.get("torch")) is not None:
-        torch.manual_seed(0)
-
-
-def _told(error: BaseException, file: Path) -> str:
-    """Say what went wrong, and in which line of the file."""
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if
-           Path(frame.filename).name == file.name]  # fmt: skip
-    line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else None
-    where = f", line {line}" if line else ""
-    return f"{file}{where}: {type(error).__name__}: {error}"
-
-
-def _is_own(thing: Any, module: ModuleType) -> bool:
-    return callable(thing) and getattr(thing, "__module__", None) == module.__name__

@@ -8,7 +8,7 @@ from typing import Any
 
 from course_lib.collectives import allreduce
 from course_lib.comm.communicator import Communicator
-from course_lib.models.model import Array
+from course_lib.models.model import Array, Model
 from course_lib.train.auto import is_auto
 from course_lib.train.beacon import Beacon
 from course_lib.train.catalogue import OPTIONS, SCHEMES
@@ -20,7 +20,9 @@ from course_lib.train.row import Row
 from course_lib.training import SGD, Optimizer, Plan
 from course_lib.training.divergence import past_edge
 
-__all__ = ["TrainingTask", "past_edge_of", "work"]
+__all__ = ["TrainingTask", "added_up", "past_edge_of", "work"]
+
+_BY_LAYER = ("layerwise", "layerwise_bucketed", "priority")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class TrainingTask:
         Where rank 0 writes how far it is.
     optimizer : callable
         What takes the steps.
+    allreduce : callable or None
+        One that is not of the library; then ``options`` has its name.
     """
 
     scheme: str
@@ -55,6 +59,7 @@ class TrainingTask:
     keeping: Keeping = field(default_factory=Keeping)
     progress: Path | None = None
     optimizer: Optimizer = SGD
+    allreduce: Callable[..., Array] | None = None
 
     @property
     def kind(self) -> Kind:
@@ -92,6 +97,25 @@ def past_edge_of(task: TrainingTask, workers: int) -> str:
     return past_edge(model, examples.X_train, task.plan, workers - scheme.servers, edge)
 
 
+def added_up(scheme: str, model: Model) -> list[int]:
+    """List how many numbers an all-reduce is given at once: those of the model, or of its layers.
+
+    Parameters
+    ----------
+    scheme : str
+        A name in ``SCHEMES``.
+    model : Model
+        What is trained.
+
+    Returns
+    -------
+    list of int
+        The lengths; buckets have those of several layers.
+    """
+    layers = [layer.n_parameters for layer in model.layers] if scheme in _BY_LAYER else []
+    return [model.n_parameters, *layers]
+
+
 def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     """Train, as one of the ranks.
 
@@ -110,7 +134,9 @@ def work(comm: Communicator, task: TrainingTask) -> list[Row]:
     scheme, kind = SCHEMES[task.scheme], task.kind
     examples = task.examples
     model = kind.make(examples)
-    options = {name: OPTIONS[name].meaning(value) for name, value in task.options.items()}
+    own = {} if task.allreduce is None else {"allreduce": task.allreduce}
+    known = {name: value for name, value in task.options.items() if name not in own}
+    options = {name: OPTIONS[name].meaning(value) for name, value in known.items()} | own
     if scheme.whole is not None:
         scheme = replace(scheme, whole=partial(scheme.whole, model=model, **options))
     answer = scheme.outputs and scheme.outputs(comm, model, **options)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +14,10 @@ from numpy.typing import NDArray
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.comm.result import Result
-from course_lib.trace.contributions import Contributions, Counts, Fill
+from course_lib.comm.simulated.topologies import Torus
+from course_lib.trace.contributions import Contributions, Counts
 from course_lib.trace.trace import Trace
+from course_lib.watch.fills import follow
 from course_lib.watch.listener import Sent, keeper, listen
 from course_lib.watch.reading import Piece, marks, read
 from course_lib.words.split import split_evenly
@@ -43,11 +44,14 @@ class Watched:
         What happened, in virtual time.
     contributions : Contributions
         Whose numbers were where.
+    columns : int or None
+        How many ranks stand in a row of the torus that it ran on; then pictures show that grid.
     """
 
     name: str
     trace: Trace
     contributions: Contributions
+    columns: int | None = None
 
     def player(self, layout: str | None = None, **options: Any) -> "Player":
         """Play it.
@@ -66,7 +70,7 @@ class Watched:
         """
         from course_lib.viz import player
 
-        options.setdefault("title", self.name)
+        options = self._titled(layout, options)
         return player(self.trace, layout, contributions=self.contributions, **options)
 
     def filmstrip(self, layout: str | None = None, moments: int = 6, **options: Any) -> "Still":
@@ -88,8 +92,15 @@ class Watched:
         """
         from course_lib.viz import filmstrip
 
-        options.setdefault("title", self.name)
+        options = self._titled(layout, options)
         return filmstrip(self.trace, layout, moments, contributions=self.contributions, **options)
+
+    def _titled(self, layout: str | None, options: dict[str, Any]) -> dict[str, Any]:
+        """Add the title, and the columns where ranks stand on a grid that nobody has described."""
+        is_free = layout is None and not options.keys() & {"hosts", "places"}
+        if self.columns is not None and (layout == "grid" or is_free):
+            options = {"columns": self.columns} | options
+        return {"title": self.name} | options
 
     def __repr__(self) -> str:
         """Summarise in one line that is the same for every run of a deterministic algorithm."""
@@ -177,7 +188,9 @@ def watch_collective(
     ]  # fmt: skip
     name = getattr(fn, "__name__", type(fn).__name__)
     trace = results[0].trace
-    return Watched(name, trace, _tell(results, trace, places, n))
+    topology = None if network is None else network.topology
+    columns = topology.columns if isinstance(topology, Torus) else None
+    return Watched(name, trace, _tell(results, trace, places, n), columns)
 
 
 def _places(brings: str, rank: int, workers: int, n: int) -> NDArray[np.int64] | None:
@@ -224,7 +237,7 @@ def _tell(
         goals=[sum(own) for own in owners],
         held=held,
         carried=by_message,
-        fills=_fills(trace, held, by_message, [in_chunks(pieces) for pieces in returned]),
+        fills=follow(trace, held, by_message, [in_chunks(pieces) for pieces in returned]),
     )
 
 
@@ -256,42 +269,3 @@ def _in_chunks(pieces: list[Piece], bounds: list[int]) -> dict[int, Counts]:
         for chunk in range(bisect_left(bounds, piece.start), bisect_left(bounds, piece.stop)):
             chunks[chunk] = piece.counts
     return chunks
-
-
-def _fills(
-    trace: Trace,
-    held: list[list[Counts]],
-    carried: list[dict[int, Counts]],
-    returned: list[dict[int, Counts]],
-) -> list[Fill]:
-    """Follow every rank's chunks: what it receives and sends is there, what it returns is final."""
-    seen = []
-    last_s = [0.0] * trace.size
-    for m, chunks in zip(trace.messages, carried, strict=True):
-        seen.append((m.posted_s, m.src, chunks))
-        last_s[m.src] = max(last_s[m.src], m.sent_s)
-        if m.received_s is not None:
-            seen.append((m.received_s, m.dst, chunks))
-            last_s[m.dst] = max(last_s[m.dst], m.received_s)
-    now = [list(chunks) for chunks in held]
-    fills = []
-    for time_s, rank, chunks in sorted(seen, key=itemgetter(0)):
-        for chunk, counts in chunks.items():
-            together = _together(now[rank][chunk], counts)
-            if together != now[rank][chunk]:
-                now[rank][chunk] = together
-                fills.append(Fill(rank, chunk, together, time_s))
-    for rank, chunks in enumerate(returned):
-        fills += [
-            Fill(rank, chunk, counts, last_s[rank])
-            for chunk, counts in chunks.items()
-            if counts != now[rank][chunk]
-        ]
-    return sorted(fills, key=attrgetter("time_s"))
-
-
-def _together(one: Counts, other: Counts) -> Counts:
-    """Add up what is known; what cannot be read, a message of sizes for one, adds nothing."""
-    if one is None or other is None:
-        return one or other
-    return tuple(map(max, one, other))

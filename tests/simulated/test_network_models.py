@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import networks, run
 from course_lib.comm.simulated.networks import Network
-from course_lib.comm.simulated.topologies import Ring, SlowLink, SlowNic, Straggler, TwoLevel
+from course_lib.comm.simulated.topologies import Ring, SlowLink, SlowNic, Straggler, Torus, TwoLevel
 
 GOOD = {"name": "n", "latency_s": 1e-5, "bandwidth_bytes_per_s": 1e9, "flops_per_s": 1e9}
 
@@ -84,6 +84,10 @@ RING = networks.ring(HAND)
             "inside must be a network in which",
         ),
         (lambda: networks.two_level(HAND, RING, 2), ValueError, "between must be a network in whi"),
+        (lambda: networks.torus(HAND, 0, 4), ValueError, "rows must be an int of 1 or more"),
+        (lambda: networks.torus(HAND, 4, 2.0), TypeError, "columns must be an int"),
+        (lambda: networks.torus(RING, 2, 2), ValueError, "link must be a network in which"),
+        (lambda: Torus(True, 2), TypeError, "rows must be an int"),
         (lambda: networks.ring(RING), ValueError, "link must be a network in which"),
         (lambda: TwoLevel(2, math.nan, 1.0), ValueError, "latency_s must be 0 or more"),
         (lambda: TwoLevel(2, 1.0, 0.0), ValueError, "bandwidth_bytes_per_s must be above 0"),

@@ -1,4 +1,4 @@
-"""Rings, hosts with uplinks, slow NICs and links: hand-computed cases, and wrong models.
+"""Rings, tori, hosts with uplinks, slow NICs and links: hand-computed cases, and wrong models.
 
 The hand-computed cases use a latency of 10 s and 1 s a byte, so that every time is a small integer.
 """
@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import networks, run
-from course_lib.collectives import allreduce_ring
+from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatter_ring
+from course_lib.comm.simulated import routes
 from course_lib.comm.simulated.network import Network
 from course_lib.comm.simulated.routes import Hop, Link, Route, Routes
 from course_lib.comm.simulated.topologies import SlowNic
@@ -23,6 +24,7 @@ from tests.simulated.test_random_programs import follow, programs
 HAND = Network("hand", latency_s=10.0, bandwidth_bytes_per_s=1.0, flops_per_s=1.0)
 FAR = Network("far", latency_s=100.0, bandwidth_bytes_per_s=0.5, flops_per_s=1.0)
 RING = networks.ring(HAND)
+TORUS = networks.torus(HAND, 4, 5)  # ranks 0 to 4 stand in the first row
 
 
 def hosts_of(ranks, between=HAND, inside=HAND):
@@ -58,6 +60,18 @@ CASES = {
     "room on a link before it is used": (RING, 8, [(0, 3, 5), (1, 2, 5, 5.0)], [35, 20]),
     "a link on the way is shared": (RING, 8, [(0, 3, 5), (1, 2, 5, 7.0)], [35, 30]),
     "a ring's directions are not shared": (RING, 6, [(0, 2, 5), (3, 1, 5)], [25, 25]),
+    "a torus's neighbours": (TORUS, 20, [(6, 7, 5), (6, 5, 5)], [15, 20]),
+    "a torus's rows and columns are rings": (TORUS, 20, [(4, 0, 5), (18, 3, 5)], [15, 15]),
+    "from row to row": (TORUS, 20, [(4, 5, 5)], [25]),
+    "the shorter way along both": (TORUS, 20, [(0, 18, 5)], [10 * 3 + 5]),
+    "half way round a column goes down": (TORUS, 20, [(3, 13, 5), (8, 18, 5, 10.0)], [25, 40]),
+    "the row first": (TORUS, 20, [(0, 11, 5), (1, 6, 5, 7.0)], [35, 30]),
+    "the column is not the first": (TORUS, 20, [(0, 11, 5), (5, 10, 5, 7.0)], [35, 22]),
+    "a torus's directions are not shared": (TORUS, 20, [(0, 2, 5), (3, 1, 5)], [25, 25]),
+    "rows share no links": (TORUS, 20, [(0, 2, 5), (6, 7, 5, 7.0)], [25, 22]),
+    "one row is a ring": (networks.torus(HAND, 1, 6), 6, [(0, 4, 5)], [25]),
+    "one column is a ring": (networks.torus(HAND, 6, 1), 6, [(0, 4, 5)], [25]),
+    "a slow link of a torus": (TORUS.with_slow_link(0, 6, 3.0), 20, [(0, 6, 5)], [75]),
     "inside a host": (hosts_of(2, FAR), 4, [(0, 1, 5)], [15]),
     "between hosts": (hosts_of(2, FAR), 4, [(0, 2, 5)], [110]),
     "two share an uplink": (hosts_of(2), 4, [(0, 2, 5), (1, 3, 5)], [15, 20]),
@@ -134,6 +148,59 @@ WRONG_ROUTES = {
     ),
 }
 CARRY = Route.carry
+
+
+def through(*places):
+    return [
+        place for place, before in zip(places, (None, *places), strict=False) if place != before
+    ]
+
+
+def straight(a, b):
+    return range(a, b + 1) if a <= b else range(a, b - 1, -1)
+
+
+WRONG_WAYS = {
+    "a mesh, whose ends are not joined": lambda src, dst, torus: through(
+        *straight(src, src // torus.columns * torus.columns + dst % torus.columns),
+        *(y * torus.columns + dst % torus.columns
+          for y in straight(src // torus.columns, dst // torus.columns)),
+    ),
+    "the column first": lambda src, dst, torus: WAY(dst, src, torus)[::-1],
+    "column by column": lambda src, dst, torus: [
+        place % torus.columns * torus.rows + place // torus.columns
+        for place in WAY(
+            *(rank % torus.rows * torus.columns + rank // torus.rows for rank in (src, dst)), torus
+        )
+    ],
+    "a ring of all": lambda src, dst, torus: routes._round(src, dst, torus.size),
+    "straight there": lambda src, dst, torus: [src, dst],
+}  # fmt: skip
+WAY = routes._row_then_column
+
+
+@pytest.mark.parametrize("name", WRONG_WAYS)
+def test_another_way_through_a_torus_would_be_seen(monkeypatch, name):
+    monkeypatch.setattr(routes, "_row_then_column", WRONG_WAYS[name])
+    cases = [case for case in CASES.values() if case[0] is TORUS]
+    wrong = [
+        arrivals(network, workers, *messages)
+        for network, workers, messages, expected in cases
+        if arrivals(network, workers, *messages) != expected
+    ]
+    assert wrong
+
+
+def test_a_torus_is_for_as_many_ranks_as_stand_on_it():
+    assert run(len_of, workers=20, backend="simulated", network=TORUS).values == [20] * 20
+    for workers in (19, 21):
+        said = rf"'4 x 5 torus of hand' is for 4 x 5 = 20 ranks, but workers={workers}"
+        with pytest.raises(ValueError, match=said):
+            run(len_of, workers=workers, backend="simulated", network=TORUS)
+
+
+def len_of(comm):
+    return comm.size
 
 
 @pytest.mark.parametrize("name", [*WRONG_BOOKINGS, *WRONG_ROUTES])
@@ -247,6 +314,46 @@ def test_a_ring_of_messages_is_as_fast_on_links_as_on_a_star(link, workers, leng
         for network in (link, networks.ring(link))
     )
     assert math.isclose(star_s, ring_s, rel_tol=1e-9)
+
+
+def along_rows_and_columns(comm, array, columns):
+    """Reduce-scatter in each row, all-reduce in each column, all-gather in each row."""
+    row = comm.split(color=comm.rank // columns, key=comm.rank)
+    column = comm.split(color=comm.rank % columns, key=comm.rank)
+    return allgather_ring(row, allreduce_ring(column, reduce_scatter_ring(row, array)))
+
+
+def whole_in_rows_and_columns(comm, array, columns):
+    """The likely mistake: all of the array goes round the column, too."""
+    row = comm.split(color=comm.rank // columns, key=comm.rank)
+    column = comm.split(color=comm.rank % columns, key=comm.rank)
+    return allreduce_ring(column, allreduce_ring(row, array))
+
+
+@given(networks_of_any_kind, st.integers(2, 4), st.integers(2, 5), st.integers(1, 300))
+@settings(max_examples=15, deadline=None)
+def test_an_all_reduce_along_a_torus_costs_what_its_formula_says(link, rows, columns, length):
+    size = rows * columns
+    array = np.ones(length * size)
+    alpha, beta, n = link.latency_s, link.beta_s_per_byte, array.nbytes
+    formula_s = 2 * (columns - 1) * (alpha + n / columns * beta)
+    formula_s += 2 * (rows - 1) * (alpha + n / size * beta)
+    turns = -(-2 * (size - 1) // columns)  # from row to row are two links
+    ring_s = 2 * (size - 1) * (alpha + n / size * beta) + turns * alpha
+    network = networks.torus(link, rows, columns)
+
+    def seconds(collective, *args):
+        result = run(
+            lambda comm: collective(comm, array, *args),
+            workers=size, backend="simulated", network=network,
+        )  # fmt: skip
+        assert all((value == size).all() for value in result.values)
+        return result.elapsed_s
+
+    assert math.isclose(seconds(along_rows_and_columns, columns), formula_s, rel_tol=1e-9)
+    assert math.isclose(seconds(allreduce_ring), ring_s, rel_tol=1e-9)
+    wrong_s = seconds(whole_in_rows_and_columns, columns)
+    assert abs(wrong_s - formula_s) > 1e-8 * formula_s
 
 
 @given(networks_of_any_kind, st.integers(1, 4), st.integers(1, 4), st.integers(1, 2000))

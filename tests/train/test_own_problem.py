@@ -186,7 +186,7 @@ def test_a_file_that_is_not_there_or_does_not_run_is_named(mine, tmp_path, capsy
     ):
         (tmp_path / "mine.py").write_text(text)
         assert told in refused(capsys, "--problem", mine)
-    assert not [name for name in sys.modules if name.startswith("course_lib_problem_")]
+    assert not [name for name in sys.modules if name.startswith("course_lib_own_")]
 
 
 def test_a_file_is_called_with_seeded_generators(mine):

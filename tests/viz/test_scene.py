@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from course_lib import run
+from course_lib.collectives import allreduce_ring
 from course_lib.trace.events import Message, Wait
 from course_lib.trace.trace import Trace
 from course_lib.viz.animation.build_scene import make_scene
+from course_lib.viz.animation.choosing import find_columns
 from course_lib.viz.animation.edges import along, edge_bend
 from course_lib.viz.animation.layouts import LAYOUTS, places
 from course_lib.viz.animation.scene import Flight
@@ -59,6 +61,37 @@ def test_the_columns_of_a_grid_can_be_given_so_that_a_torus_looks_like_one():
     ]
     assert make_scene(ring(16), columns=4).layout == "grid"
     assert len({y for _, y in places("grid", 16)}) == 3, "without them it is as wide as a stage"
+
+
+def exchange(comm, columns, down=True):
+    row = comm.split(color=comm.rank // columns, key=comm.rank)
+    allreduce_ring(row, np.ones(columns))
+    if down:
+        comm.sendrecv(
+            np.ones(1), dst=(comm.rank + columns) % comm.size, src=(comm.rank - columns) % comm.size
+        )
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4, 6])
+def test_a_grid_has_the_columns_of_the_torus_that_the_messages_run_along(columns):
+    trace = run(exchange, columns, workers=12, backend="simulated").trace
+    scene = make_scene(trace, "grid")
+    assert scene.places == places("grid", 12, columns=columns)
+    assert make_scene(trace, "grid", columns=12).places == places("grid", 12, columns=12)
+    assert make_scene(trace).layout == "hosts", "nobody has asked for a grid"
+
+
+def test_of_several_tori_a_grid_shows_the_one_nearest_to_a_square():
+    pairs = run(exchange, 2, False, workers=12, backend="simulated").trace
+    assert find_columns(pairs) == 4
+    assert find_columns(run(exchange, 3, False, workers=12, backend="simulated").trace) == 3
+
+
+@pytest.mark.parametrize("size", [2, 4, 6, 7, 12])
+def test_messages_that_run_along_no_torus_leave_the_grid_as_it_is(size):
+    assert find_columns(ring(size)) is None
+    assert make_scene(ring(size), "grid").places == places("grid", size)
+    assert find_columns(Trace("simulated", "virtual", size)) is None
 
 
 def test_ranks_stand_where_they_are_told_to_in_any_unit():

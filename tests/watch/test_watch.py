@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib import run
+from course_lib import networks, run
 from course_lib.collectives import (
     ALLREDUCES,
     allgather_ring,
@@ -13,6 +13,7 @@ from course_lib.collectives import (
     broadcast_tree,
     reduce_scatter_ring,
 )
+from course_lib.viz.animation.build_scene import make_scene
 from course_lib.watch import watch_collective
 
 
@@ -172,6 +173,21 @@ def test_rendezvous_and_any_length_can_be_watched():
 def test_a_way_to_bring_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match=r"brings must be one of .* got 'nothing'"):
         watch_collective(allreduce_ring, brings="nothing")
+
+
+def test_what_ran_on_a_torus_stands_on_its_grid():
+    network = networks.torus(networks.ethernet_10g, rows=3, columns=3)
+    watched = watch_collective(allreduce_ring, workers=9, length=9, network=network)
+    on_grid = make_scene(watched.trace, columns=3).places
+    assert watched.player().scene["places"] == watched.player("grid").scene["places"]
+    assert watched.player().scene["layout"] == "grid"
+    assert watched.player().scene["places"] == [list(spot) for spot in on_grid]
+    assert watched.player("grid", columns=9).scene["places"] != watched.player().scene["places"]
+    assert watched.player("ring").scene["layout"] == "ring"
+    assert watched.player(hosts=[range(4), range(4, 9)]).scene["layout"] == "hosts"
+    assert watched.filmstrip().axes
+    elsewhere = watch_collective(allreduce_ring, workers=9, length=9)
+    assert elsewhere.player().scene["layout"] == "ring"
 
 
 def test_a_watched_run_shows_itself():

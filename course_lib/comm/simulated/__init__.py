@@ -22,10 +22,11 @@ NIC is done. Up to ``EAGER_BYTES`` a message starts when it is sent; a larger on
 nothing: all leave when the last one enters. For an algorithm that goes in rounds this gives
 ``T = rounds*alpha + beta * (sum over rounds of the bytes on the busiest NIC)``.
 
-**Links.** On a ring, or between hosts that share uplinks, a message occupies every link on its way,
-the NICs included, each for ``n*beta`` of that link, cut through: alone it takes the sum of the
-latencies plus n times the largest beta, and where messages share a link they queue. What waits in
-the middle waits there: ``send`` returns when the sender's own NIC is free, however slow the rest.
+**Links.** On a ring, on a torus, or between hosts that share uplinks, a message occupies every link
+on its way, the NICs included, each for ``n*beta`` of that link, cut through: alone it takes the sum
+of the latencies plus n times the largest beta, and where messages share a link they queue. What
+waits in the middle waits there: ``send`` returns when the sender's own NIC is free, however slow
+the rest.
 A slow NIC or a slow link is one with other numbers. ``routes`` has this; a plain star without
 faults does without it, and gives the same times to the last bit.
 

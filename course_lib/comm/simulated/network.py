@@ -12,6 +12,7 @@ from course_lib.comm.simulated.topologies import (
     SlowLink,
     SlowNic,
     Straggler,
+    Torus,
     TwoLevel,
     duration,
     number,
@@ -41,8 +42,8 @@ class Network:
     flops_per_s : float or tuple of float
         How many floating-point operations a rank does in a second: one number for all, or one for
         each rank (a straggler has a smaller one).
-    topology : Ring or TwoLevel or None, default: None
-        How ranks are connected if not any two alike; see ``ring`` and ``two_level``.
+    topology : Ring, Torus, TwoLevel or None, default: None
+        How ranks are connected if not any two alike; see ``ring``, ``torus`` and ``two_level``.
     slow : tuple of Straggler, SlowNic or SlowLink, default: ()
         What is slower than the rest; see the methods.
     service : ExponentialService, ServiceTimes or None, default: None
@@ -64,7 +65,7 @@ class Network:
     latency_s: float
     bandwidth_bytes_per_s: float
     flops_per_s: float | tuple[float, ...]
-    topology: Ring | TwoLevel | None = None
+    topology: Ring | Torus | TwoLevel | None = None
     slow: tuple[Straggler | SlowNic | SlowLink, ...] = ()
     service: ExponentialService | ServiceTimes | None = None
 
@@ -74,8 +75,10 @@ class Network:
             raise TypeError(f"name must be a str, got {self.name!r} ({type(self.name).__name__})")
         duration("latency_s", self.latency_s)
         positive("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s)
-        if not isinstance(self.topology, Ring | TwoLevel | None):
-            raise TypeError(f"topology must be a Ring, a TwoLevel or None, got {self.topology!r}")
+        if not isinstance(self.topology, Ring | Torus | TwoLevel | None):
+            raise TypeError(
+                f"topology must be a Ring, a Torus, a TwoLevel or None, got {self.topology!r}"
+            )
         if not isinstance(self.slow, tuple) or not all(
             isinstance(part, Straggler | SlowNic | SlowLink) for part in self.slow
         ):
@@ -231,9 +234,15 @@ class Network:
         Raises
         ------
         ValueError
-            If ``flops_per_s`` is a tuple of another length, or what is slow, or timed, names other
-            ranks.
+            If ``flops_per_s`` is a tuple of another length, a torus is for another number of ranks,
+            or what is slow, or timed, names other ranks.
         """
+        torus = self.topology
+        if isinstance(torus, Torus) and torus.size != workers:
+            raise ValueError(
+                f"network {self.name!r} is for {torus.rows} x {torus.columns} = {torus.size} ranks,"
+                f" but workers={workers}"
+            )
         for part in self.slow:
             ranks = (part.src, part.dst) if isinstance(part, SlowLink) else (part.rank,)
             if max(ranks) >= workers:

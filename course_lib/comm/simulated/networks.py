@@ -43,7 +43,7 @@ References
 from dataclasses import replace
 
 from course_lib.comm.simulated.network import Network
-from course_lib.comm.simulated.topologies import Ring, TwoLevel
+from course_lib.comm.simulated.topologies import Ring, Torus, TwoLevel
 
 __all__ = [
     "DEFAULT",
@@ -57,6 +57,7 @@ __all__ = [
     "pcie_gen4",
     "pcie_gen5",
     "ring",
+    "torus",
     "two_level",
     "wan",
 ]
@@ -87,6 +88,40 @@ def ring(link: Network) -> Network:
     """
     _refuse_topology("link", link)
     return replace(link, name=f"ring of {link.name}", topology=Ring())
+
+
+def torus(link: Network, rows: int, columns: int) -> Network:
+    """Connect neighbours of a grid, and the ends of each row and column with each other.
+
+    Parameters
+    ----------
+    link : Network
+        Latency and bandwidth of every link, and of the NICs; how fast ranks compute. A rank has
+        four links in each direction and one NIC: it sends one message at a time, while others pass.
+    rows, columns : int
+        How many ranks stand below and beside each other; rank r in row r // columns. A run on it
+        takes rows * columns workers.
+
+    Returns
+    -------
+    Network
+        A message that has d links to go takes ``d * latency_s + n * beta`` when it is alone. It
+        goes along its row first, then along the column, each the shorter way round.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``rows`` or ``columns`` is no whole number of 1 or more, or ``link`` has a topology
+        already.
+
+    Examples
+    --------
+    >>> torus(infiniband_hdr, rows=4, columns=8).name
+    '4 x 8 torus of infiniband_hdr'
+    """
+    _refuse_topology("link", link)
+    shape = Torus(rows, columns)
+    return replace(link, name=f"{rows} x {columns} torus of {link.name}", topology=shape)
 
 
 def two_level(inside: Network, between: Network, ranks_per_host: int) -> Network:

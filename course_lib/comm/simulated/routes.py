@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from course_lib.comm.simulated.network import Network
-from course_lib.comm.simulated.topologies import Ring, SlowLink, SlowNic, TwoLevel
+from course_lib.comm.simulated.topologies import Ring, SlowLink, SlowNic, Torus, TwoLevel
 
 __all__ = ["Hop", "Link", "Route", "Routes"]
 
@@ -190,10 +190,9 @@ class Routes:
         network = self._network
         topology = network.topology
         if isinstance(topology, Ring):
-            beta, latency_s = network.beta_s_per_byte, network.latency_s
-            ranks = self._round(src, dst)
-            links = [self._link(f"link to {to}", rank, beta) for rank, to in pairwise(ranks)]
-            return [Hop(link, latency_s) for link in links], 0.0
+            return self._from_neighbour_to_neighbour(_round(src, dst, self._workers))
+        if isinstance(topology, Torus):
+            return self._from_neighbour_to_neighbour(_row_then_column(src, dst, topology))
         if isinstance(topology, TwoLevel):
             here, there = src // topology.ranks_per_host, dst // topology.ranks_per_host
             if here != there:
@@ -205,12 +204,10 @@ class Routes:
                 return [Hop(up, 0.0), Hop(down, topology.latency_s)], 0.0
         return [], network.latency_s
 
-    def _round(self, src: int, dst: int) -> list[int]:
-        """List the ranks on the shorter way round, to the right where both are equally long."""
-        size = self._workers
-        right = (dst - src) % size
-        steps, towards = (right, 1) if right <= size - right else (size - right, -1)
-        return [(src + towards * step) % size for step in range(steps + 1)]
+    def _from_neighbour_to_neighbour(self, ranks: list[int]) -> tuple[list[Hop], float]:
+        beta, latency_s = self._network.beta_s_per_byte, self._network.latency_s
+        links = [self._link(f"link to {to}", rank, beta) for rank, to in pairwise(ranks)]
+        return [Hop(link, latency_s) for link in links], 0.0
 
     def _nic(self, side: str, rank: int) -> Hop:
         """Return one side of a rank's NIC, and what it adds to the latency."""
@@ -221,3 +218,18 @@ class Routes:
 
     def _link(self, what: str, number: int, beta_s_per_byte: float) -> Link:
         return self._links.setdefault((what, number), Link(beta_s_per_byte))
+
+
+def _round(src: int, dst: int, size: int) -> list[int]:
+    """List the places on the shorter way round, to the right where both are equally long."""
+    right = (dst - src) % size
+    steps, towards = (right, 1) if right <= size - right else (size - right, -1)
+    return [(src + towards * step) % size for step in range(steps + 1)]
+
+
+def _row_then_column(src: int, dst: int, torus: Torus) -> list[int]:
+    """List the ranks on the way: along the row of ``src``, then along the column of ``dst``."""
+    (row, column), (to_row, to_column) = divmod(src, torus.columns), divmod(dst, torus.columns)
+    along_row = [row * torus.columns + x for x in _round(column, to_column, torus.columns)]
+    along_column = [y * torus.columns + to_column for y in _round(row, to_row, torus.rows)]
+    return along_row + along_column[1:]

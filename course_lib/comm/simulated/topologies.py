@@ -1,4 +1,4 @@
-"""How ranks are connected when not all alike: a ring, hosts with uplinks, and parts that are slow.
+"""How ranks are connected when not all alike: a ring, a torus, hosts, and parts that are slow.
 
 These are descriptions, made once and never changed; ``routes`` builds the links that they describe.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from course_lib.words.whole import whole
 
-__all__ = ["Ring", "SlowLink", "SlowNic", "Straggler", "TwoLevel"]
+__all__ = ["Ring", "SlowLink", "SlowNic", "Straggler", "Torus", "TwoLevel"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,39 @@ class Ring:
     A message to a rank farther away travels the shorter way round, to the right where both are
     equally long, and occupies every link on its way.
     """
+
+
+@dataclass(frozen=True)
+class Torus:
+    """A grid whose rows and columns are rings; rank r stands in row r // columns.
+
+    A message goes along its row first, then along the column, each the shorter way round (to the
+    right, or down, where both are equally long), and occupies every link on its way.
+
+    Attributes
+    ----------
+    rows, columns : int
+        How many ranks stand below and beside each other. Where it is 2, the two have one link in
+        each direction, not two.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of them is no whole number of 1 or more, naming it.
+    """
+
+    rows: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        """Check every number once."""
+        whole("rows", self.rows, least=1)
+        whole("columns", self.columns, least=1)
+
+    @property
+    def size(self) -> int:
+        """How many ranks it is for."""
+        return self.rows * self.columns
 
 
 @dataclass(frozen=True)

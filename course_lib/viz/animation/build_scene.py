@@ -9,10 +9,9 @@ from course_lib.trace.critical_path import hops
 from course_lib.trace.events import NO_RECORD
 from course_lib.viz.animation.buffers import make_strips
 from course_lib.viz.animation.captions import are_names
-from course_lib.viz.animation.choosing import choose_layout, find_parents
+from course_lib.viz.animation.choosing import stand
 from course_lib.viz.animation.edges import BENDS
-from course_lib.viz.animation.layouts import Point, check_hosts, given_places
-from course_lib.viz.animation.layouts import places as places_of
+from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.marks import ages_of, make_marks
 from course_lib.viz.animation.scene import Doing, Flight, Label, Scene, Span
 from course_lib.viz.animation.subsample import MAX_EVENTS, pick, thin
@@ -62,7 +61,8 @@ def make_scene(
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``; they are drawn differently.
     columns : int or None, default: None
-        How many ranks stand in a row of a grid, ``layout="grid"``.
+        How many ranks stand in a row of a grid, ``layout="grid"``. None: as many as in a torus
+        along whose links all messages run, or as fill the stage where there is none.
     places : sequence of (float, float), default: ()
         Where each rank stands, by rank, in any unit, downwards; in place of ``layout``.
     contributions : Contributions or None, default: None
@@ -87,7 +87,7 @@ def make_scene(
     for rank in roles or {}:
         if not 0 <= rank < trace.size:
             raise ValueError(f"roles must name ranks from 0 to {trace.size - 1}, got {rank!r}")
-    layout, spot, on_hosts = _stand(trace, layout, center, hosts, columns, places)
+    layout, spot, on_hosts = stand(trace, layout, center, hosts, columns, places)
     tick_s = _tick(trace.end_s)
     sizes = _sizes(trace)
     about, buffers = _about(trace, contributions, tick_s)
@@ -124,32 +124,6 @@ def make_scene(
         thinned=thinned,
         **buffers,
     )
-
-
-def _stand(
-    trace: "Trace",
-    layout: str | None,
-    center: int,
-    hosts: Sequence[Sequence[int]],
-    columns: int | None,
-    places: Sequence[Point],
-) -> tuple[str, list[Point], list[list[int]]]:
-    """Say which layout it is, where every rank stands, and which ranks are on which host."""
-    if len(places):
-        if layout is not None:
-            raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
-        framed = check_hosts(hosts, trace.size) if hosts else []
-        return "grid", given_places(places, trace.size), framed
-    if layout is None and columns is not None:
-        layout = "grid"
-    if layout is None and hosts:
-        layout = "hosts"
-    if layout is None or (layout == "hosts" and not hosts):
-        choice = choose_layout(trace)
-        layout, center, hosts = layout or choice.layout, center or choice.center, choice.hosts
-    on_hosts = check_hosts(hosts, trace.size) if layout == "hosts" else []
-    parents = find_parents(trace, center) if layout == "tree" and 0 <= center < trace.size else []
-    return layout, places_of(layout, trace.size, center, on_hosts, parents, columns), on_hosts
 
 
 def _about(

@@ -1,12 +1,15 @@
 """Which layout suits a run: read off from who sends to whom."""
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+
+from course_lib.viz.animation.layouts import Point, check_hosts, given_places, places
 
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
 
-__all__ = ["Choice", "choose_layout", "find_parents"]
+__all__ = ["Choice", "choose_layout", "find_columns", "find_parents", "stand"]
 
 
 class Choice(NamedTuple):
@@ -74,6 +77,93 @@ def find_parents(trace: "Trace", root: int) -> list[int]:
                 parents[other] = rank
                 order.append(other)
     return parents if len(pairs) == trace.size - 1 and len(order) == trace.size else []
+
+
+def find_columns(trace: "Trace") -> int | None:
+    """Find the torus along whose links all messages run, rank by rank and row by row.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+
+    Returns
+    -------
+    int or None
+        How many ranks stand in a row: of several tori that with the most nearly as many rows, and
+        the wider of two alike. None where there is none of two rows and two columns or more.
+    """
+    pairs, size = _pairs(trace), trace.size
+    widths = [width for width in range(2, size // 2 + 1) if size % width == 0]
+    for width in sorted(widths, key=lambda width: (abs(width - size // width), -width)):
+        if pairs and all(_are_linked(pair, width, size // width) for pair in pairs):
+            return width
+    return None
+
+
+def _are_linked(pair: tuple[int, int], width: int, height: int) -> bool:
+    (row, column), (other_row, other_column) = (divmod(rank, width) for rank in pair)
+    if row == other_row:
+        return (other_column - column) % width in (1, width - 1)
+    return column == other_column and (other_row - row) % height in (1, height - 1)
+
+
+def stand(
+    trace: "Trace",
+    layout: str | None,
+    center: int,
+    hosts: Sequence[Sequence[int]],
+    columns: int | None,
+    points: Sequence[Point],
+) -> tuple[str, list[Point], list[list[int]]]:
+    """Say which layout it is, where every rank stands, and which ranks are on which host.
+
+    Parameters
+    ----------
+    trace : Trace
+        What happened.
+    layout : str or None
+        As of ``places``; None is chosen.
+    center : int
+        The rank in the middle of a star.
+    hosts : sequence of sequence of int
+        The ranks of each host; none: they are chosen.
+    columns : int or None
+        As of ``places``; None takes those of a torus where the messages run along one.
+    points : sequence of (float, float)
+        Where each rank stands, in any unit; in place of a layout.
+
+    Returns
+    -------
+    layout : str
+        Its name.
+    spots : list of (float, float)
+        The middle of each rank's box, by rank.
+    on_hosts : list of list of int
+        The ranks of each host; empty where there are none.
+
+    Raises
+    ------
+    ValueError
+        If something does not fit.
+    """
+    if len(points):
+        if layout is not None:
+            raise ValueError(f"places must come without a layout, got layout={layout!r}, too")
+        framed = check_hosts(hosts, trace.size) if hosts else []
+        return "grid", given_places(points, trace.size), framed
+    if layout is None and columns is not None:
+        layout = "grid"
+    if layout is None and hosts:
+        layout = "hosts"
+    if layout is None or (layout == "hosts" and not hosts):
+        choice = choose_layout(trace)
+        layout, center, hosts = layout or choice.layout, center or choice.center, choice.hosts
+    if layout == "grid" and columns is None:
+        columns = find_columns(trace)
+    on_hosts = check_hosts(hosts, trace.size) if layout == "hosts" else []
+    parents = find_parents(trace, center) if layout == "tree" and 0 <= center < trace.size else []
+    return layout, places(layout, trace.size, center, on_hosts, parents, columns), on_hosts
 
 
 def _pairs(trace: "Trace") -> set[tuple[int, int]]:

@@ -126,7 +126,8 @@ def filmstrip(
     roles : dict of int to str or None, default: None
         What some ranks are besides workers, ``{0: "combiner"}``.
     columns : int or None, default: None
-        How many ranks stand in a row of a grid, ``layout="grid"``.
+        How many ranks stand in a row of a grid, ``layout="grid"``. None: as many as in a torus
+        along whose links all messages run, or as fill the stage where there is none.
     places : sequence of (float, float), default: ()
         Where each rank stands, by rank, in any unit, downwards; in place of ``layout``.
     contributions : Contributions or None, default: None
