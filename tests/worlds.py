@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from course_lib import run
+from tests import mpi_ranks
 
 REAL = ("processes", "torch")
 """The backends with a process for each rank."""
@@ -19,6 +20,8 @@ class World:
 
     def __call__(self, fn: Callable[..., Any], *args: Any, workers: int = 2, **options: Any) -> Any:
         options.setdefault("time_limit_s", 60.0)
+        if self.backend == "mpi":  # a pool of ranks that stays, for torch takes seconds to load
+            return mpi_ranks.ranks(workers).call(fn, args, options)
         return run(fn, *args, workers=workers, backend=self.backend, **options)
 
 

@@ -37,7 +37,8 @@ USUAL_WORKERS = _Usual(4)
 """How many ranks there are where nobody says how many; under torchrun, all that it has started."""
 
 _START_METHODS = (None, "forkserver", "spawn")
-_BACKENDS = ("processes", "simulated", "torch")
+_BACKENDS = ("processes", "simulated", "torch", "mpi")
+_WITHOUT_LOSSES = {"torch": "torch.distributed", "mpi": "MPI"}
 _MOST_PROCESSES = 61 if sys.platform == "win32" else 64
 MOST_RESTARTS = 100
 """How often a rank may be started again."""
@@ -98,6 +99,8 @@ def check_job(
     """
     if backend not in _BACKENDS:
         raise ValueError(f"backend must be one of {_BACKENDS}, got {backend!r}")
+    if backend == "mpi" and start_method is not None:
+        raise ValueError('start_method is only for backend="processes" and "torch"')
     check_function(fn, args)
     job = Job(
         fn=fn,
@@ -166,6 +169,8 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
                 "the same text runs with any number of them"
             )
         return size
+    if backend == "mpi":
+        return _check_mpi_workers(workers, max_workers)
     most = MOST_WORKERS[backend]
     if max_workers is not None:
         most = _check_most(max_workers, backend)
@@ -184,6 +189,20 @@ def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:
         ) from None
 
 
+def _check_mpi_workers(workers: Any, max_workers: Any) -> int:
+    from course_lib.comm.mpi_backend.start import mpi_size
+
+    if max_workers is not None:
+        raise ValueError('max_workers is only for backend="processes" and "torch"')
+    size = mpi_size()
+    if workers is not USUAL_WORKERS and workers != size:
+        raise ValueError(
+            f"mpiexec has started {size} ranks, got workers={workers!r}: leave it out, then "
+            "the same text runs with any number of them"
+        )
+    return size
+
+
 def _check_most(max_workers: Any, backend: str) -> int:
     if backend == "simulated":
         raise ValueError('max_workers is only for backend="processes" and "torch"')
@@ -199,10 +218,10 @@ def _check_flag(name: str, value: Any) -> bool:
 
 
 def _check_survive(survive: Any, backend: str) -> bool:
-    if _check_flag("survive", survive) and backend == "torch":
+    if _check_flag("survive", survive) and backend in _WITHOUT_LOSSES:
         raise ValueError(
             'survive=True is only for backend="processes" and "simulated": a group of '
-            "torch.distributed cannot go on without one of its ranks"
+            f"{_WITHOUT_LOSSES[backend]} cannot go on without one of its ranks"
         )
     return bool(survive)
 

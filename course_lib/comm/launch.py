@@ -51,12 +51,13 @@ def run(
         Further arguments, the same for every rank.
     workers : int, default: 4
         How many ranks: 1 to 64 processes (61 on Windows), 1 to 10,000 simulated. Under torchrun
-        leave it out: they are all that it has started.
-    backend : {"processes", "simulated", "torch"}, default: "processes"
+        and mpiexec leave it out: they are all that those have started.
+    backend : {"processes", "simulated", "torch", "mpi"}, default: "processes"
         Real processes on this computer, or the simulator in virtual time, or real processes that
         talk through ``torch.distributed``: on this computer, or, under ``torchrun``, on all that
         it runs on. There each rank is a program that calls ``run``; rank 0 gets the whole result,
-        another its own value (None for the others) and its own events.
+        another its own value (None for the others) and its own events. ``"mpi"`` is the same under
+        ``mpiexec``, by MPI, and needs mpi4py.
     network : Network or None, default: None
         The simulator's network, ``networks.ethernet_10g`` for one; only for ``"simulated"``.
     rendezvous : bool, default: False
@@ -83,7 +84,8 @@ def run(
     max_events : int or None, default: None
         How many events a simulated run may have, if it is to be other than ten million.
     survive : bool, default: False
-        Whether the others go on when a rank is lost, as ``Notes`` say. Not for ``"torch"``.
+        Whether the others go on when a rank is lost, as ``Notes`` say. Not for ``"torch"``, nor
+        for ``"mpi"``.
     restart : int, default: 0
         How often, at most 100 times, each rank is started again when it is lost. A simulated
         ``Crash`` may say itself when that is (``restart_at_s``), and then needs no ``restart``.
@@ -221,6 +223,13 @@ def _launcher(
         from course_lib.comm.simulated import launcher as simulated
 
         return partial(simulated.launch, job, network, faults, max_events)
+    if backend == "mpi":
+        from course_lib.comm.mpi_backend.start import started_by_mpiexec
+        from course_lib.comm.torch_backend import torchrun
+
+        here = started_by_mpiexec()
+        here.meet(job.time_limit_s)
+        return partial(torchrun.take_part, job, here)
     from course_lib.comm.processes.launcher import launcher as processes
 
     if backend == "processes":

@@ -49,6 +49,7 @@ class Rates:
 USUAL: Mapping[str, Rates] = {
     "processes": Rates(1e-5, 3e-10, 2e-10, "usual for processes on one computer"),
     "torch": Rates(1e-4, 1e-9, 2e-10, "usual for torch.distributed on one computer"),
+    "mpi": Rates(1e-4, 1e-9, 2e-10, "usual for MPI on one computer"),
 }
 """By backend: medians of computers with 2 to 8 cores, to one digit."""
 
@@ -58,7 +59,7 @@ def kept_rates(backend: str) -> Rates:
 
     Parameters
     ----------
-    backend : {"processes", "torch"}
+    backend : {"processes", "torch", "mpi"}
         The world whose messages they are of.
 
     Returns
@@ -90,11 +91,11 @@ def kept_rates(backend: str) -> Rates:
 
 
 def keep_rates(backend: str, rates: Rates) -> Path:
-    """Write rates where ``kept_rates`` finds them, beside those of the other backend.
+    """Write rates where ``kept_rates`` finds them, beside those of the other backends.
 
     Parameters
     ----------
-    backend : {"processes", "torch"}
+    backend : {"processes", "torch", "mpi"}
         The world whose messages they are of.
     rates : Rates
         What was measured.

@@ -1,5 +1,35 @@
-"""Each backend in turn: the fixtures of ``tests.worlds``."""
+"""Each backend in turn: the fixtures of ``tests.worlds``; with ``-m soak`` under mpiexec, too."""
 
-from tests.worlds import both_worlds, launching_world, world
+import pytest
+
+from tests.contract.under_mpiexec import REASONS
+from tests.mpi_ranks import WHY_NOT
+from tests.worlds import REAL, World, launching_world
 
 __all__ = ["both_worlds", "launching_world", "world"]
+
+MPI = pytest.param("mpi", marks=[pytest.mark.soak, pytest.mark.mpiexec])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot run under mpiexec, or cannot hold there."""
+    for item in items:
+        if item.get_closest_marker("mpiexec") is not None:
+            name = getattr(item, "originalname", item.name)
+            if reason := WHY_NOT or REASONS.get(item.path.name) or REASONS.get(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(
+    params=["simulated", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL), MPI]
+)
+def world(request: pytest.FixtureRequest) -> World:
+    """Give a test each backend in turn."""
+    return World(request.param)
+
+
+@pytest.fixture(params=["usual", MPI])
+def both_worlds(request: pytest.FixtureRequest) -> list[World]:
+    """Give a test all backends at once, to compare them."""
+    real = ("mpi",) if request.param == "mpi" else REAL
+    return [World(name) for name in ("simulated", *real)]

@@ -32,11 +32,23 @@ _NEVER_SENT = 2**30 + 1
 _MOST_ON_THE_WAY = 64
 
 
-def own_device() -> str:
-    """Return where this rank's tensors live: on a GPU if there is one, which ranks may share."""
+def own_device(local_rank: int | None = None) -> str:
+    """Return where this rank's tensors live: on a GPU if there is one, which ranks may share.
+
+    Parameters
+    ----------
+    local_rank : int or None, default: None
+        Which of this computer's ranks it is; None asks the environment.
+
+    Returns
+    -------
+    str
+        As torch calls it.
+    """
     if not torch.cuda.is_available():
         return "cpu"
-    return f"cuda:{int(os.environ['LOCAL_RANK']) % torch.cuda.device_count()}"
+    number = int(os.environ["LOCAL_RANK"]) if local_rank is None else local_rank
+    return f"cuda:{number % torch.cuda.device_count()}"
 
 
 def _has_own_gpu() -> bool:

@@ -11,7 +11,7 @@ from course_lib.comm.processes.memory.mailbox import ANYONE, Mailbox
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Flow
 from course_lib.comm.processes.rank.flows import Flows
-from course_lib.comm.torch_backend.groups import Groups
+from course_lib.comm.torch_backend.joining import Wires, WiresClosed
 from course_lib.comm.torch_backend.packets import LONGEST, Packet, PacketKind, unpack
 from course_lib.comm.torch_backend.transfers import Sending
 
@@ -32,11 +32,11 @@ class Incoming(Flows):
 
     Attributes
     ----------
-    wires : Groups
+    wires : Wires
         The connections, once there are any.
     """
 
-    wires: Groups
+    wires: Wires
 
     def __init__(
         self, rank: int, size: int, board: WaitBoard, mailboxes: Sequence[Mailbox]
@@ -125,7 +125,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _tells_of_connection(error: BaseException) -> bool:
-    if issubclass(type(error), torch.distributed.DistError):
+    if issubclass(type(error), (torch.distributed.DistError, WiresClosed)):
         return True
     # Only torch's own text is looked at: that of a learner's exception may not even be made.
     text = error.args[0] if type(error) is RuntimeError and error.args else None

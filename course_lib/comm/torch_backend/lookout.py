@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +19,7 @@ _EXPLAINED = {
     "ended": (
         WorkerKilled,
         "rank {} has ended before its function had returned: its process was killed (by the system "
-        "if memory was short), or has left by os._exit; torchrun prints its exit code",
+        "if memory was short), or has left by os._exit; torchrun or mpiexec prints its exit code",
     ),
     "broken": (
         WorkerKilled,
@@ -47,20 +46,22 @@ class Lookout:
     ----------
     rank : int
         Whose it is.
+    host : str
+        Where rank 0's witness listens.
 
     Notes
     -----
-    Where no process can be started the run goes without: torchrun still notices what ends on its
-    own machine, and time limits hold.
+    Where no process can be started the run goes without: torchrun and mpiexec still notice what
+    ends on their own machine, and time limits hold.
     """
 
-    def __init__(self, rank: int) -> None:
+    def __init__(self, rank: int, host: str) -> None:
         self._rank = rank
         self._token = secrets.token_hex(16)
         self._process: subprocess.Popen[str] | None = None
         command = [sys.executable, "-I", str(Path(witness.__file__)), str(rank), str(os.getpid())]
         if rank == 0:
-            command.append(os.environ["MASTER_ADDR"])
+            command.append(host)
         with suppress(OSError):
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -69,12 +70,23 @@ class Lookout:
         if rank == 0:
             self._tell(self._token)
 
-    def address(self) -> str:
-        """Return where the witness of rank 0 listens, and the word that admits to it."""
+    def address(self, host: str) -> str:
+        """Return where the witness of rank 0 listens, and the word that admits to it.
+
+        Parameters
+        ----------
+        host : str
+            The address under which other machines reach this one.
+
+        Returns
+        -------
+        str
+            For ``watch``; empty where there is no witness.
+        """
         if self._process is None or self._process.stdout is None:
             return ""
         words = self._process.stdout.readline().split()
-        return f"{_own_address()} {words[1]} {self._token}" if words[:1] == ["port"] else ""
+        return f"{host} {words[1]} {self._token}" if words[:1] == ["port"] else ""
 
     def watch(self, address: str, lose: Callable[[int, RunError], None]) -> None:
         """Connect the witness, and hear of losses from now on.
@@ -119,16 +131,3 @@ class Lookout:
                 _, rank, how = line.split()
                 kind, text = _EXPLAINED[how]
                 lose(int(rank), kind(text.format(rank), rank=int(rank)))
-
-
-def _own_address() -> str:
-    """Return the address under which other machines reach this one."""
-    master = os.environ["MASTER_ADDR"]
-    with (
-        suppress(OSError),
-        socket.create_connection((master, int(os.environ["MASTER_PORT"])), timeout=5) as way,
-    ):
-        address = str(way.getsockname()[0])
-        if not address.startswith(("127.", "::1")):
-            return address
-    return master

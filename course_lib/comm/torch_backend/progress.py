@@ -20,8 +20,8 @@ from course_lib.comm.processes.memory.mailbox import NOBODY, Mailbox
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import in_vain
-from course_lib.comm.torch_backend.groups import Groups
 from course_lib.comm.torch_backend.incoming import Incoming
+from course_lib.comm.torch_backend.joining import Wires
 from course_lib.comm.torch_backend.packets import Packet, PacketKind, note
 from course_lib.comm.torch_backend.transfers import Receiving, Sending
 
@@ -53,7 +53,7 @@ class TorchProgress(Incoming):
 
     def __init__(
         self, rank: int, size: int, board: WaitBoard, mailboxes: Sequence[Mailbox],
-        meet: Callable[[], Groups],
+        meet: Callable[[], Wires],
     ) -> None:  # fmt: skip
         super().__init__(rank, size, board, mailboxes)
         self.numbers = count(1)

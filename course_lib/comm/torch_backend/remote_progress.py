@@ -1,4 +1,4 @@
-"""A rank's end of all connections where no launcher sees to it: under torchrun.
+"""A rank's end of all connections where no launcher sees to it: under torchrun, or mpiexec.
 
 Ranks tell each other of their failures, look at the clock themselves, and hear of ranks that
 cannot tell anything any more (``lookout``).
@@ -13,7 +13,7 @@ from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import owner
-from course_lib.comm.torch_backend.groups import Groups
+from course_lib.comm.torch_backend.joining import Wires
 from course_lib.comm.torch_backend.packets import Packet, PacketKind, note
 from course_lib.comm.torch_backend.progress import REPORTS, TorchProgress, told
 
@@ -34,7 +34,7 @@ class RemoteProgress(TorchProgress):
         Whose they are, of how many.
     board : WaitBoard
         Where is written what its flows wait for; nobody else reads it.
-    wires : Groups
+    wires : Wires
         The connections.
     time_limit_s : float
         How long its flows may wait in all, from now on.
@@ -48,7 +48,7 @@ class RemoteProgress(TorchProgress):
     """
 
     def __init__(
-        self, rank: int, size: int, board: WaitBoard, wires: Groups, time_limit_s: float
+        self, rank: int, size: int, board: WaitBoard, wires: Wires, time_limit_s: float
     ) -> None:  # fmt: skip
         super().__init__(rank, size, board, (), lambda: wires)
         self.wires = wires

@@ -1,4 +1,4 @@
-"""What ``run(..., backend="torch")`` does under torchrun: join the ranks that there are.
+"""What ``run`` does under torchrun, and under mpiexec: join the ranks that there are.
 
 There is no launcher then: each rank is a program of its own, which torchrun has started and ends
 if another fails. So the ranks tell each other what a launcher would hear: what each has returned,
@@ -6,7 +6,6 @@ to rank 0, and that one has failed, to all. What a rank cannot tell, its witness
 """
 
 import json
-import os
 import pickle
 import time
 from collections.abc import Callable
@@ -32,7 +31,7 @@ from course_lib.comm.rates import Rates
 from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
-from course_lib.comm.torch_backend.groups import Groups, join
+from course_lib.comm.torch_backend.joining import Started, Torchrun, Wires
 from course_lib.comm.torch_backend.lookout import Lookout
 from course_lib.comm.torch_backend.progress import REPORTS
 from course_lib.comm.torch_backend.remote_progress import RemoteProgress
@@ -47,13 +46,15 @@ _OTHER_HALF_S = 1.0
 _ADDRESS_BYTES = 512
 
 
-def take_part(job: Job) -> Result:
+def take_part(job: Job, started: Started | None = None) -> Result:
     """Be this program's rank of a run.
 
     Parameters
     ----------
     job : Job
         The checked call of ``run``, the same in all programs.
+    started : Started or None, default: None
+        What has started the ranks; None is torchrun.
 
     Returns
     -------
@@ -65,12 +66,13 @@ def take_part(job: Job) -> Result:
     RunError
         If this rank fails, or another has: then on every rank.
     """
-    rank, size = int(os.environ["RANK"]), job.workers
+    started = started or Torchrun()
+    rank, size = started.rank, job.workers
     board = WaitBoard(memoryview(bytearray(8 * WaitBoard.WORDS * size)).cast("q"), None)
-    lookout = Lookout(rank)
-    wires = join()
+    lookout = Lookout(rank, started.host)
+    wires = started.join(job.time_limit_s)
     progress = RemoteProgress(rank, size, board, wires, job.time_limit_s)
-    address = lookout.address() if rank == 0 else ""
+    address = lookout.address(started.address()) if rank == 0 else ""
     lookout.watch(_of_rank_0(address, wires, rank, size), progress.lose)
     origin_s = _common_origin_s(wires, rank, size)
     numbers = json.loads(_of_rank_0(json.dumps(job.settings.rates.numbers), wires, rank, size))
@@ -95,7 +97,7 @@ def take_part(job: Job) -> Result:
     finally:
         timer.cancel()
         lookout.end()
-    return _result(job, reports)
+    return _result(job, reports, started.backend)
 
 
 def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -> list[Done | None]:
@@ -123,7 +125,7 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], context: RankContext) -
     return reports
 
 
-def _of_rank_0(text: str, wires: Groups, rank: int, size: int) -> str:
+def _of_rank_0(text: str, wires: Wires, rank: int, size: int) -> str:
     """Return a short text of rank 0's on every rank."""
     payload = torch.zeros(_ADDRESS_BYTES, dtype=torch.uint8)
     if rank != 0:
@@ -138,7 +140,7 @@ def _of_rank_0(text: str, wires: Groups, rank: int, size: int) -> str:
     return text
 
 
-def _common_origin_s(wires: Groups, rank: int, size: int) -> float:
+def _common_origin_s(wires: Wires, rank: int, size: int) -> float:
     """Return the run's time 0, a moment of rank 0, on this rank's clock.
 
     Each rank asks rank 0 for its time, as often as it takes for one answer to be fast.
@@ -162,12 +164,12 @@ def _common_origin_s(wires: Groups, rank: int, size: int) -> float:
     return _hear(wires, 0) + min(answers)[1]
 
 
-def _say(wires: Groups, dst: int, time_s: float) -> None:
+def _say(wires: Wires, dst: int, time_s: float) -> None:
     payload = torch.tensor([time_s], dtype=torch.float64)
     wires.send(payload, dst, 0, on_device=False).wait()
 
 
-def _hear(wires: Groups, src: int) -> float:
+def _hear(wires: Wires, src: int) -> float:
     room = torch.empty(1, dtype=torch.float64)
     wires.receive(room, src, 0, on_device=False).wait()
     return float(room)
@@ -243,7 +245,7 @@ def _of_both(
     return both
 
 
-def _result(job: Job, reports: list[Done | None]) -> Result:
+def _result(job: Job, reports: list[Done | None], backend: str) -> Result:
     known = {rank: report for rank, report in enumerate(reports) if report is not None}
     values = [
         None if report is None else load_value(report.value, rank)
@@ -256,8 +258,8 @@ def _result(job: Job, reports: list[Done | None]) -> Result:
             Recorder(rank) if report is None else report.recorder
             for rank, report in enumerate(reports)
         ]
-        trace = assemble(recorders, backend="torch", clock="measured")
-    result = Result(values, elapsed_s, "torch", trace)
+        trace = assemble(recorders, backend=backend, clock="measured")
+    result = Result(values, elapsed_s, backend, trace)
     if len(known) == len(reports):
         warn_unreceived(unreceived(result, known), out_of_step(known))
     return result

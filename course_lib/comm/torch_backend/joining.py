@@ -1,0 +1,107 @@
+"""Where ranks are programs of their own: how one finds the others, and who has started it."""
+
+import os
+import socket
+from contextlib import suppress
+from typing import Any, ClassVar, Protocol
+
+import torch
+
+from course_lib.comm.torch_backend.groups import join
+
+__all__ = ["Started", "Torchrun", "Wires", "WiresClosed"]
+
+
+class WiresClosed(ConnectionAbortedError):
+    """A rank's connections have been broken, by itself or by another."""
+
+
+class Wires(Protocol):
+    """A rank's ends of all connections; ``groups`` has them over gloo and says what they do."""
+
+    device: str
+    between_gpus: bool
+
+    def post(self, packet: bytearray, dst: int) -> None:
+        """Send a packet."""
+
+    def next_packet(self, buffer: torch.Tensor) -> None:
+        """Wait for a packet from anybody."""
+
+    def flush(self, limit_s: float | None = None) -> None:
+        """Wait until all packets have been taken, for ``limit_s`` at most."""
+
+    def abort(self) -> None:
+        """Let everything that waits for a connection fail, whatever thread it is in."""
+
+    def close(self) -> None:
+        """Close what belongs to this run, in a program that goes on."""
+
+    def send(self, payload: torch.Tensor, dst: int, number: int, *, on_device: bool) -> Any:
+        """Begin to send what has been asked for; return something that has ``wait()``."""
+
+    def receive(self, room: torch.Tensor, src: int, number: int, *, on_device: bool) -> Any:
+        """Begin to receive what has been asked for; return something that has ``wait()``."""
+
+
+class Started(Protocol):
+    """What has started the ranks, as each of them sees it.
+
+    Attributes
+    ----------
+    backend : str
+        As ``run`` calls it.
+    rank : int
+        Which of the ranks this program is.
+    host : str
+        Where rank 0's witness listens.
+    """
+
+    @property
+    def backend(self) -> str:
+        """As ``run`` calls it."""
+
+    @property
+    def rank(self) -> int:
+        """Which of the ranks this program is."""
+
+    @property
+    def host(self) -> str:
+        """Where rank 0's witness listens."""
+
+    def address(self) -> str:
+        """Return the address under which other machines reach this one."""
+
+    def join(self, limit_s: float) -> Wires:
+        """Meet the other ranks, in ``limit_s`` seconds."""
+
+
+class Torchrun:
+    """torchrun, which tells a rank all in environment variables."""
+
+    backend: ClassVar[str] = "torch"
+
+    @property
+    def rank(self) -> int:
+        """Which of the ranks this program is."""
+        return int(os.environ["RANK"])
+
+    @property
+    def host(self) -> str:
+        """Where the ranks have found each other, which is where rank 0 is."""
+        return os.environ["MASTER_ADDR"]
+
+    def address(self) -> str:
+        """Return the address under which other machines reach this one."""
+        with (
+            suppress(OSError),
+            socket.create_connection((self.host, int(os.environ["MASTER_PORT"])), 5) as way,
+        ):
+            address = str(way.getsockname()[0])
+            if not address.startswith(("127.", "::1")):
+                return address
+        return self.host
+
+    def join(self, limit_s: float) -> Wires:  # noqa: ARG002
+        """Join the group; torch has time limits of its own for that."""
+        return join()

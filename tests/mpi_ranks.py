@@ -1,0 +1,146 @@
+"""Ranks that one ``mpiexec`` has started, and that run one call after another for the tests.
+
+``mpiexec -n P python -m tests.mpi_ranks FOLDER`` are the ranks. They start once, for torch takes
+seconds to load; what they are to run, and what has come out, are files in the folder.
+"""
+
+import atexit
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+MPIEXEC = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
+"""The environment's, not that of another MPI."""
+
+WHY_NOT = (
+    "mpi4py is not installed: pip install mpi4py mpich" if find_spec("mpi4py") is None
+    else "there is no mpiexec beside python: pip install mpich" if MPIEXEC is None
+    else ""
+)  # fmt: skip
+"""Why no ranks can be started here; "" if they can."""
+
+_REPOSITORY = Path(__file__).parents[1]
+_ANSWER_S = 120.0
+
+
+class Ranks:
+    """Ranks under one mpiexec."""
+
+    def __init__(self, size: int) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="mpi_ranks_"))
+        self.printed = self.folder / "printed"
+        self._n_calls = 0
+        words = [MPIEXEC, "-n", str(size), sys.executable, "-m", "tests.mpi_ranks", self.folder]
+        with self.printed.open("wb") as printed:
+            self.process = subprocess.Popen(
+                [str(word) for word in words], cwd=_REPOSITORY, stdin=subprocess.DEVNULL,
+                stdout=printed, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        atexit.register(self.end)
+
+    def call(self, fn: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Have all ranks call ``run``; return or raise what it returns or raises on rank 0."""
+        self._n_calls += 1
+        _write(self.folder / f"call{self._n_calls}", cloudpickle.dumps((fn, args, options)))
+        outcome = self.folder / f"outcome{self._n_calls}"
+        until_s = time.monotonic() + _ANSWER_S
+        while not outcome.exists():
+            if self.process.poll() is not None or time.monotonic() > until_s:
+                text = self.printed.read_text(errors="replace")
+                self.end()
+                raise AssertionError(f"the ranks do not answer any more:\n{text[-3000:]}")
+            time.sleep(0.002)
+        result, error, warned = pickle.loads(outcome.read_bytes())
+        for warning in warned:
+            warnings.warn(warning, stacklevel=3)
+        if error is not None:
+            raise error
+        return result
+
+    @property
+    def are_there(self) -> bool:
+        return self.process.poll() is None
+
+    def end(self) -> None:
+        """End mpiexec, which ends the ranks."""
+        atexit.unregister(self.end)
+        (self.folder / "end").touch()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(20)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_pools: dict[int, Ranks] = {}
+
+
+def ranks(size: int) -> Ranks:
+    """Return ranks that have been started, or start some; one group of them stays at a time."""
+    for other in [n for n in _pools if n != size or not _pools[n].are_there]:
+        _pools.pop(other).end()
+    if size not in _pools:
+        _pools[size] = Ranks(size)
+    return _pools[size]
+
+
+def _write(file: Path, data: bytes) -> None:
+    beside = file.with_suffix(".new")
+    beside.write_bytes(data)
+    beside.replace(file)
+
+
+@cache
+def _rank() -> int:
+    return int(os.environ["PMI_RANK"])
+
+
+def _outcome(call: bytes) -> bytes:
+    from course_lib import run
+
+    result, error = None, None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            fn, args, options = pickle.loads(call)
+            result = run(fn, *args, backend="mpi", **options)
+        except BaseException as raised:
+            error = raised
+    messages = [warning.message for warning in warned]
+    try:
+        return cloudpickle.dumps((result, error, messages))
+    except Exception as refused:
+        return cloudpickle.dumps((None, refused, messages))
+
+
+def main(folder: Path) -> None:
+    number = 0
+    while True:
+        number += 1
+        call = folder / f"call{number}"
+        while not call.exists():
+            if (folder / "end").exists() or not folder.exists():
+                return
+            time.sleep(0.005)
+        outcome = _outcome(call.read_bytes())
+        if _rank() == 0:
+            _write(folder / f"outcome{number}", outcome)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
