@@ -151,7 +151,13 @@ class Logbook:
         if self._keeping.resume:
             state = self._kept_of(len(self._steppers), w)
             w[...] = state.w
-            stepper.load(state.kept)
+            try:
+                stepper.load(state.kept)
+            except ValueError as error:
+                raise CheckpointError(
+                    f"the checkpoint in {self._keeping.folder} is damaged, in part "
+                    f"{len(self._steppers)} of rank {self._comm.rank}: {error}"
+                ) from error
             stepper.n_steps = state.n_steps
         self._steppers.append(stepper)
         return stepper

@@ -65,7 +65,7 @@ class Adagrad(Stepper):
 
     def load(self, state: Mapping[str, Array]) -> None:
         """Take over sums of squares."""
-        only(state, ("squares",), "Adagrad")
+        only(state, ("squares",), "Adagrad", self.w)
         if state:
             self.squares = copied(state["squares"], self.w)
 

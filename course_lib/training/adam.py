@@ -68,7 +68,7 @@ class Adam(Stepper):
 
     def load(self, state: Mapping[str, Array]) -> None:
         """Take over two means."""
-        only(state, ("mean", "square"), "Adam")
+        only(state, ("mean", "square"), "Adam", self.w)
         if state:
             self.mean, self.square = copied(state["mean"], self.w), copied(state["square"], self.w)
 

@@ -80,8 +80,8 @@ def copied(array: Array, like: Array) -> Array:
     return namespace(like).asarray(array, copy=True)
 
 
-def only(state: Mapping[str, Array], names: tuple[str, ...], of: str) -> None:
-    """Refuse a state of another optimizer.
+def only(state: Mapping[str, Array], names: tuple[str, ...], of: str, w: Array) -> None:
+    """Refuse a state of another optimizer, or of other parameters.
 
     Parameters
     ----------
@@ -91,14 +91,19 @@ def only(state: Mapping[str, Array], names: tuple[str, ...], of: str) -> None:
         What this one keeps; none of it before the first step.
     of : str
         The optimizer's name, for the error.
+    w : array, shape (n,)
+        What it steps.
 
     Raises
     ------
     ValueError
-        If it has other names.
+        If it has other names, or an array that is not as long as ``w``.
     """
     if set(state) not in (set(), set(names)):
         raise ValueError(f"state must be one of {of}, with {names}, got {sorted(state)}")
+    for name, array in state.items():
+        if array.shape != w.shape:
+            raise ValueError(f"state must be of shape {w.shape}, but {name} is {array.shape}")
 
 
 Optimizer: TypeAlias = Callable[[Array, Plan], Stepper]

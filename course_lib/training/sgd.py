@@ -36,7 +36,7 @@ class SGD(Stepper):
 
     def load(self, state: Mapping[str, Array]) -> None:
         """Take over a velocity, or none."""
-        only(state, ("velocity",), "SGD")
+        only(state, ("velocity",), "SGD", self.w)
         self.velocity = copied(state["velocity"], self.w) if state else None
 
     def _go(self, grad: Array, rate: float) -> None:

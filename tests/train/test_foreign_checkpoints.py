@@ -158,6 +158,30 @@ def test_states_that_the_model_cannot_be_made_of_are_refused(folder):
     assert refusal_of(folder) is None  # a rank that only serves, or only works, steps nothing
 
 
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        (lambda velocity: {"mean": velocity}, "state must be one of SGD, with ('velocity',)"),
+        (lambda velocity: {"velocity": velocity[0]}, "but velocity is ()"),
+    ],
+)
+def test_a_state_that_is_no_optimizers_is_refused_in_a_sentence(tmp_path, capsys, kept, told):
+    words = f"--backend simulated --workers 2 --checkpoint {tmp_path} {SMALL}".split()
+    assert main([*words, "--epochs", "1"]) == 0
+    made = load(tmp_path)
+    states = [
+        [state._replace(kept=kept(state.kept["velocity"])) for state in own] for own in made.states
+    ]
+    forge(tmp_path, pack_states(states, w=made.w, rows=np.array(made.rows, dtype=float)))
+    assert load(tmp_path).made_with == made.made_with  # nothing is wrong with the file itself
+    capsys.readouterr()
+    assert main([*words, "--epochs", "2", "--resume"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"the checkpoint in {tmp_path} is damaged, in part 0 of rank 0: ")
+    assert told in said
+    assert "Traceback" not in said
+
+
 def single(kept):
     return {name: array.astype("f4") for name, array in kept.items()}
 
