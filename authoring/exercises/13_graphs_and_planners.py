@@ -111,10 +111,10 @@ timeline(lecture_13.run_ranks(inputs, us, ranks, 2, 30), critical_path=True)
 #
 # <details><summary>Answer</summary>
 #
-# By 0 if the node is not on the critical path, or if a path around it is as long. By 10 if it is, and
-# no path around it is within 10 µs; between, if one is. Not by more: every path through the node
-# becomes shorter by 10, and all others stay. (With a network on which messages queue, or where the
-# order can change, all of this can fail.)
+# By 0 if the node is not on the critical path, or if a path around it is as long. By 10 if it is,
+# and no path around it is within 10 µs; between, if one is. Not by more: every path through the
+# node becomes shorter by 10, and all others stay. (With a network on which messages queue, or where
+# the order can change, all of this can fail.)
 # </details>
 
 # %% [markdown]

@@ -98,8 +98,8 @@ mine.player("Your ASHA: nine trials, four workers", moments=4, even_steps=True)
 # Halving promotes nine. ASHA can promote more: whoever is among the best third of the first six is
 # promoted, and may be tenth in the end. Then the nine best still go on as well, when all are in.
 # Each that was promoted too early is one more. At most 25: if losses come in from the worst to the
-# best, each from the third on is the best so far, and goes on at once. (The two worst never do: they
-# are never in the best third of three or more.)
+# best, each from the third on is the best so far, and goes on at once. (The two worst never do:
+# they are never in the best third of three or more.)
 # </details>
 
 # %% [markdown]

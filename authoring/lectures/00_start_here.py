@@ -328,8 +328,8 @@ lecture_00.line_over_points(points, alpha_s, bytes_per_s, title=said)
 # %% [markdown]
 # With α and β we can say what any message costs, also where we cannot measure: the other networks
 # are what standards and makers say (`wan` is from New York to Paris). 8 bytes are a number, 19 kB a
-# small model, 102 MB ResNet-50 with 4 bytes a number, 350 GB GPT-3 with 2. ▸ marks where the latency
-# is more than half.
+# small model, 102 MB ResNet-50 with 4 bytes a number, 350 GB GPT-3 with 2. ▸ marks where the
+# latency is more than half.
 
 # %% tags=["nbval-ignore-output"]
 known = networks.ethernet_1g, networks.ethernet_10g, networks.infiniband_ndr

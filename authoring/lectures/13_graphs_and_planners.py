@@ -165,9 +165,9 @@ explore(show, start=knob(list(STARTS), start="branch c on worker 1"), move=["non
 # %% [markdown]
 # The cut of branch c at "x" costs 7.1 MB: 768 channels. Behind c1 there are 192 channels left, a
 # quarter of the bytes. So with c1 on worker 0 the same branch on worker 1 is done after 840 instead
-# of 1,270 µs. *Cut where little crosses.* On NVLink bytes hardly count: the same move saves 12 µs of
-# 569. The batch changes nearly nothing: computing and bytes both grow with it, and only the latency
-# does not. (On a real GPU a batch of one would keep few of its units busy.)
+# of 1,270 µs. *Cut where little crosses.* On NVLink bytes hardly count: the same move saves 12 µs
+# of 569. The batch changes nearly nothing: computing and bytes both grow with it, and only the
+# latency does not. (On a real GPU a batch of one would keep few of its units busy.)
 
 # %%
 claim("4.10")
@@ -200,9 +200,9 @@ assert min(us["none", "10 Gbit/s"], us["c1", "10 Gbit/s"]) > 990
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: a planner, 4 minutes</summary>
 #
-# On 10 Gbit/s the best of 4,096 is to leave all on one worker. On 100 Gbit/s ask who in the room was
-# faster than the planner that goes node by node (840 against 922 µs). Why can they be? It puts c1 to
-# c5 first, each where it is done first, and cannot know what this worker has to do besides.
+# On 10 Gbit/s the best of 4,096 is to leave all on one worker. On 100 Gbit/s ask who in the room
+# was faster than the planner that goes node by node (840 against 922 µs). Why can they be? It puts
+# c1 to c5 first, each where it is done first, and cannot know what this worker has to do besides.
 # </details>
 
 # %%
@@ -211,12 +211,12 @@ explore(lecture_13.placements_chart, network=knob(list(NETWORKS), start="100 Gbi
 # %% [markdown]
 # On 100 Gbit/s only 21 of 4,096 placements beat one worker, and the list scheduler finds the ninth:
 # 922 µs. *You* found 840. The best has 806: "join" moves to worker 1 as well. The list scheduler
-# decides node by node. Branch c is the most urgent, and each of its nodes is done earliest where its
-# input is, on worker 0. That this worker has b and d to do as well, it sees too late: only "a"
+# decides node by node. Branch c is the most urgent, and each of its nodes is done earliest where
+# its input is, on worker 0. That this worker has b and d to do as well, it sees too late: only "a"
 # moves. ("c5" in its place: 871.)
 #
-# And more workers? On NVLink the makespan is 545 µs with two, four or eight: the longest path is all
-# there is. No planner adds parallelism that the graph does not have.
+# And more workers? On NVLink the makespan is 545 µs with two, four or eight: the longest path is
+# all there is. No planner adds parallelism that the graph does not have.
 
 # %% tags=["how-we-know"]
 # How we know: places on the curve, and what planners have chosen
@@ -275,10 +275,10 @@ lecture_13.belief_table()
 
 # %% [markdown]
 # Each column has its best on the diagonal. Who believed in a faster network than there is loses
-# most: up to ten times what one worker takes. Who believed in a slower one has not used all that was
-# there: with two workers less than twice. *A planner is as good as its cost model.* Ours is exact in
-# virtual time, because it knows what the simulator knows. On real machines kernels reach a part of
-# the peak, and NICs are shared; so planners that people use measure first.
+# most: up to ten times what one worker takes. Who believed in a slower one has not used all that
+# was there: with two workers less than twice. *A planner is as good as its cost model.* Ours is
+# exact in virtual time, because it knows what the simulator knows. On real machines kernels reach a
+# part of the peak, and NICs are shared; so planners that people use measure first.
 
 # %% tags=["how-we-know"]
 # How we know: predictions are what runs take, believed or not; losses of the text
@@ -397,8 +397,8 @@ assert np.allclose(list(hiding.values()), [55.7, 10.6, 136.6], atol=0.05)
 # <details><summary>Answer</summary>
 #
 # In the first case nothing: what the last node waited for takes as long as before. In the second
-# the makespan falls, by at most what was saved, or not at all if another path is as long. With three
-# workers both can fail: a message that leaves earlier takes a NIC from one that matters more.
+# the makespan falls, by at most what was saved, or not at all if another path is as long. With
+# three workers both can fail: a message that leaves earlier takes a NIC from one that matters more.
 # </details>
 
 # %% [markdown]

@@ -191,8 +191,8 @@ race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=Tru
 
 # %% [markdown]
 # An *update* on the first axis is a loss that came in: by those, random search is ahead, for each
-# of its trainings is long. By *time* it is last for five seconds, then first: trial 3 happened to be
-# among the four that were begun at once. That nothing better will come it knows after 40 s only,
+# of its trainings is long. By *time* it is last for five seconds, then first: trial 3 happened to
+# be among the four that were begun at once. That nothing better will come it knows after 40 s only,
 # ASHA after 12.5. Now move workers, trials and $\eta$, and make a worker slow. Find a setting in
 # which halving is as early as ASHA, and one in which both miss the best trial.
 
@@ -271,9 +271,9 @@ for outcome in here:
 # <details><summary>For lecturers: a worker dies, 3 minutes</summary>
 #
 # On the board, a row a second, how many are done: 4, 3, 4, 1. Then the two bugs that people write:
-# the job of the dead is never given out again (eleven losses, and a rung that waits for ever), or it is
-# given out again while the "dead" one was only slow, and two losses come. Exercise 2 finds them.
-# And rank 0? Its death ends the search: it alone knows.
+# the job of the dead is never given out again (eleven losses, and a rung that waits for ever), or
+# it is given out again while the "dead" one was only slow, and two losses come. Exercise 2 finds
+# them. And rank 0? Its death ends the search: it alone knows.
 # </details>
 
 # %%
@@ -354,8 +354,8 @@ lecture_14.latency_table()
 
 # %% [markdown]
 # Split layers answer nearly four times as fast where messages take microseconds. They are useless
-# between sites: four all-reduces for each request are waited for. This is why language models are split
-# inside a machine.
+# between sites: four all-reduces for each request are waited for. This is why language models are
+# split inside a machine.
 
 # %%
 claim("2.9")
@@ -405,11 +405,10 @@ explore(lecture_14.rate_chart, replicas=knob([1, 2, 4], start=1),
 
 # %% [markdown]
 # At 80 % of what it can do, one worker takes 11.5 ms in the mean of these 2,000 requests (12 in the
-# long run), and one request of 20 more than 31 ms: what one sees is the queue. Four replicas: 4.0 ms.
-# Four stages: 4.4 ms, though each answer takes longer than before. A service is judged by its
-# slowest answers, so one leaves it room.
-# (Services of language models also put requests that wait together into one batch: more
-# throughput, and a longer wait for who came first.)
+# long run), and one request of 20 more than 31 ms: what one sees is the queue. Four replicas: 4.0
+# ms. Four stages: 4.4 ms, though each answer takes longer than before. A service is judged by its
+# slowest answers, so one leaves it room. (Services of language models also put requests that wait
+# together into one batch: more throughput, and a longer wait for who came first.)
 
 # %% tags=["how-we-know"]
 # How we know: the formula for one worker; what the explorer's text says; a run without gaps
