@@ -15,6 +15,7 @@ from course_lib.training.shards import split_evenly
 Gradient = Callable[[Any, Any, Any], Any]
 """A gradient of w, X and y, right or wrong."""
 
+_TWICE = "divided twice, by each part's rows and by all rows: send sums, divide by all rows once"
 _BY_ALL_ROWS = (
     "divided by the rows of one part, so that the step is about P times too long: divide by all "
     "rows, learning_rate / len(y) with the whole y"
@@ -251,12 +252,7 @@ def _wrong_gradients(y: Any, size: int) -> Iterator[tuple[str, str, Gradient]]:
         "the means of the parts were added up: send sums, and divide once by all rows",
         lambda w, X, y: size * mean_of_means(w, X, y),
     )
-    yield (
-        "divided-twice",
-        "divided twice, by the rows of each part and by all rows: send sums, and divide once by "
-        "all rows",
-        lambda w, X, y: size * mean_of_means(w, X, y) / n_rows,
-    )
+    yield "divided-twice", _TWICE, lambda w, X, y: size * mean_of_means(w, X, y) / n_rows
     yield "not-divided", "learning rate times the mean: divide by all rows", divided_by(1)
     yield "divides-by-ranks", "divide by the number of rows, not of ranks", divided_by(size)
     for n in {parts[0].stop - parts[0].start, max(1, n_rows // size)}:

@@ -104,10 +104,14 @@ class LostOrTwice(HistoryTask):
              sorted(lost + [(k, "twice") for k in losses])),
         ):  # fmt: skip
             yield Mistake(hint_id, text, [values])
-        yield Mistake("pairs", "which, and why: pairs", [[k for k, _ in right]])
-        yield Mistake("pairs", "the trial first", [[(why, k) for k, why in right]])
-        yield Mistake("pairs", 'the word, not how many: "lost" or "twice"', [
-            [(k, losses.get(k, 0)) for k, _ in right]])  # fmt: skip
+        yield from _no_pairs(right, losses)
+
+
+def _no_pairs(right: list[Pair], losses: Counter[int]) -> Iterator[Mistake]:
+    yield Mistake("pairs", "which, and why: pairs", [[k for k, _ in right]])
+    yield Mistake("pairs", "the trial first", [[(why, k) for k, why in right]])
+    yield Mistake("pairs", 'the word, not how many: "lost" or "twice"', [
+        [(k, losses.get(k, 0)) for k, _ in right]])  # fmt: skip
 
 
 def _case(label: str, history: History) -> Case:

@@ -67,25 +67,7 @@ class PredictServing(PredictTask):
                 ("all-requests", "one worker answers all of them", rounds * k * s),
                 ("all-requests", "one worker answers all of them", k * s),
             ],
-            "idle_us": [
-                ("last-stage", "what is asked for is the last stage's: it has nothing to do until "
-                 "the first request has come to it", 0),
-                ("until-it-comes", "messages are waited for, too", (k - 1) * s),
-                ("until-it-comes", "the last stage is idle until the first request comes, not "
-                 "until it is answered", first),
-                ("until-it-comes", "before the last of k stages there are k - 1 stages and as many "
-                 "messages", k * s + (k - 1) * m - m),
-                ("until-it-comes", "before the last of k stages there are k - 1 stages and as many "
-                 "messages", (k - 1) * m),
-                ("last-stage", "what is asked for is the last stage's of replica 0, not that of "
-                 "all its stages", k * (first + (rounds - 1) * s - rounds * s)),
-                ("its-requests", "replica 0 answers its share of the requests, not all",
-                 first + (rounds - 1) * s - n * s),
-                ("no-more-gaps", "it is idle at the beginning only: of its replica it is the last "
-                 "to be done", 2 * (k - 1) * (s + m)),
-                ("no-more-gaps", "after the first request it is never idle: the next one is there",
-                 (k - 1) * (s + m) + (rounds - 1) * m),
-            ],
+            "idle_us": _of_idle(*numbers),
         }  # fmt: skip
 
 
@@ -109,6 +91,29 @@ def _of_all(replicas: int, k: int, s: int, m: int, n: int) -> list[Alternative]:
          "a stage, an answer comes each stage_us", first + (rounds - 1) * max(s, m)),
         ("messages-too", "the way of the first request has messages",
          k * s + (rounds - 1) * s),
+    ]  # fmt: skip
+
+
+def _of_idle(replicas: int, k: int, s: int, m: int, n: int) -> list[Alternative]:
+    first, rounds = k * s + (k - 1) * m, -(-n // replicas)
+    return [
+        ("last-stage", "what is asked for is the last stage's: it has nothing to do until "
+         "the first request has come to it", 0),
+        ("until-it-comes", "messages are waited for, too", (k - 1) * s),
+        ("until-it-comes", "the last stage is idle until the first request comes, not "
+         "until it is answered", first),
+        ("until-it-comes", "before the last of k stages there are k - 1 stages and as many "
+         "messages", k * s + (k - 1) * m - m),
+        ("until-it-comes", "before the last of k stages there are k - 1 stages and as many "
+         "messages", (k - 1) * m),
+        ("last-stage", "what is asked for is the last stage's of replica 0, not that of "
+         "all its stages", k * (first + (rounds - 1) * s - rounds * s)),
+        ("its-requests", "replica 0 answers its share of the requests, not all",
+         first + (rounds - 1) * s - n * s),
+        ("no-more-gaps", "it is idle at the beginning only: of its replica it is the last "
+         "to be done", 2 * (k - 1) * (s + m)),
+        ("no-more-gaps", "after the first request it is never idle: the next one is there",
+         (k - 1) * (s + m) + (rounds - 1) * m),
     ]  # fmt: skip
 
 
