@@ -34,6 +34,7 @@ from course_lib.comm.shipping import load_call, load_value, pack_call, pack_valu
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
 from course_lib.comm.torch_backend.groups import Groups, join
 from course_lib.comm.torch_backend.lookout import Lookout
+from course_lib.comm.torch_backend.once_a_host import write_once
 from course_lib.comm.torch_backend.progress import REPORTS
 from course_lib.comm.torch_backend.remote_progress import RemoteProgress
 from course_lib.comm.unreceived import warn_unreceived
@@ -91,7 +92,9 @@ def take_part(job: Job) -> Result:
         progress.finish()
         progress.close()
     except BaseException as error:
-        raise _told(error, progress, time.perf_counter() - origin_s, sites) from None
+        told = _told(error, progress, time.perf_counter() - origin_s, sites)
+        write_once(told)
+        raise told from None
     finally:
         timer.cancel()
         lookout.end()
@@ -257,7 +260,7 @@ def _result(job: Job, reports: list[Done | None]) -> Result:
             for rank, report in enumerate(reports)
         ]
         trace = assemble(recorders, backend="torch", clock="measured")
-    result = Result(values, elapsed_s, "torch", trace)
-    if len(known) == len(reports):
+    result = Result(values, elapsed_s, "torch", trace, is_whole=len(known) == len(reports))
+    if result.is_whole:
         warn_unreceived(unreceived(result, known), out_of_step(known))
     return result
