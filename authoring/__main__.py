@@ -54,7 +54,7 @@ def _begin(words: list[str]) -> int:
         print("new takes a number and a name: python -m authoring new 20 my_topic", file=sys.stderr)
         return 2
     try:
-        written = begin(*words)
+        written = begin(words[0], words[1])
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

@@ -93,11 +93,11 @@ def _keep(asked: Arguments, result: Result) -> int:
         if not SCHEMES[asked.task.scheme].settles:
             told += ": the server's state, without what was on its way to it"
         say(told)
-    status, told = 0, ("the trace", "trace written to")
+    status, what, where = 0, "the trace", "trace written to"
     if asked.trace is not None:
-        status |= write(*told, asked.trace, result.trace.to_json().encode())
+        status |= write(what, where, asked.trace, result.trace.to_json().encode())
     if asked.perfetto is not None:
-        status |= write(*told, asked.perfetto, result.trace.to_perfetto_json().encode())
+        status |= write(what, where, asked.perfetto, result.trace.to_perfetto_json().encode())
     return status
 
 

@@ -197,12 +197,7 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     network = network_named(chosen.network, backend)
     options, own = own_options(chosen)
     check_servers(options.get("servers", scheme.servers), workers, options.get("backups", 0))
-    check_file("--trace", chosen.trace, ".json")
-    check_file("--perfetto", chosen.perfetto, ".json")
-    if chosen.trace and chosen.perfetto and are_one_file(chosen.trace, chosen.perfetto):
-        raise ValueError(
-            f"--trace {chosen.trace} and --perfetto {chosen.perfetto} are one file: name two"
-        )
+    files = _files(chosen)
 
     what = read_what(chosen)
     usual = take_usual(chosen, scheme, what.kind.usual)
@@ -215,8 +210,8 @@ def _check(chosen: argparse.Namespace) -> Arguments:
         options = scheme.fits(model, workers, **options)
     if own is not None and is_first_program():
         try_allreduce(own, added_up(chosen.scheme, model), model.initial().dtype, workers)
-    made_with = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
-    made_with |= numbers_of(plan, optimizer)
+    names = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
+    made_with = names | numbers_of(plan, optimizer)
     n_examples = what.examples.y_train.shape[0]
     check_split(chosen.scheme, chosen.model, model, workers, plan, options, n_examples)
     made_with["parameters"] = model.n_parameters  # perhaps more than fit into one process
@@ -231,18 +226,19 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     rows = () if checkpoint is None else checkpoint.rows
     item_bytes = model.initial().itemsize if is_auto(options) else 0
     return Arguments(
-        task,
-        workers,
-        backend,
-        network,
-        time_limit_s,
-        chosen.trace,
-        chosen.perfetto,
-        rates,
-        item_bytes,
-        claim,
-        rows,
-    )
+        task, workers, backend, network, time_limit_s, *files, rates, item_bytes, claim, rows
+    )  # fmt: skip
+
+
+def _files(chosen: argparse.Namespace) -> tuple[Path | None, Path | None]:
+    """Return where the trace is to be written, or refuse what cannot be."""
+    check_file("--trace", chosen.trace, ".json")
+    check_file("--perfetto", chosen.perfetto, ".json")
+    if chosen.trace and chosen.perfetto and are_one_file(chosen.trace, chosen.perfetto):
+        raise ValueError(
+            f"--trace {chosen.trace} and --perfetto {chosen.perfetto} are one file: name two"
+        )
+    return chosen.trace, chosen.perfetto
 
 
 def _size_and_limit(chosen: argparse.Namespace, scheme: Scheme, backend: str) -> tuple[int, float]:

@@ -59,12 +59,16 @@ class Result:
         The world it ran in.
     recorded : Trace or None
         The trace, or None where the run was made with ``trace=False``.
+    is_whole : bool, default: True
+        Whether all ranks' values and events are in it. Of the programs that torchrun has started
+        the first has them; each other one has its own, and None for the rest.
     """
 
     values: list[Any]
     elapsed_s: float
     backend: str
     recorded: Trace | None
+    is_whole: bool = True
 
     @property
     def trace(self) -> Trace:

@@ -33,6 +33,7 @@ from course_lib.comm.shipping import load_call, load_value, pack_call, pack_valu
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
 from course_lib.comm.torch_backend.joining import Started, Torchrun, Wires
 from course_lib.comm.torch_backend.lookout import Lookout
+from course_lib.comm.torch_backend.once_a_host import write_once
 from course_lib.comm.torch_backend.progress import REPORTS
 from course_lib.comm.torch_backend.remote_progress import RemoteProgress
 from course_lib.comm.unreceived import warn_unreceived
@@ -93,7 +94,9 @@ def take_part(job: Job, started: Started | None = None) -> Result:
         progress.finish()
         progress.close()
     except BaseException as error:
-        raise _told(error, progress, time.perf_counter() - origin_s, sites) from None
+        told = _told(error, progress, time.perf_counter() - origin_s, sites)
+        write_once(told)
+        raise told from None
     finally:
         timer.cancel()
         lookout.end()
@@ -259,7 +262,7 @@ def _result(job: Job, reports: list[Done | None], backend: str) -> Result:
             for rank, report in enumerate(reports)
         ]
         trace = assemble(recorders, backend=backend, clock="measured")
-    result = Result(values, elapsed_s, backend, trace)
-    if len(known) == len(reports):
+    result = Result(values, elapsed_s, backend, trace, is_whole=len(known) == len(reports))
+    if result.is_whole:
         warn_unreceived(unreceived(result, known), out_of_step(known))
     return result

@@ -1,0 +1,64 @@
+"""An error that all of torchrun's programs raise is written in full by one of each computer.
+
+Each of them knows it, and if nobody catches it, each would write the same fifty lines. So the first
+of a computer writes it, without our own lines between the script's and the function's, and every
+other one a line. Torchrun ends all programs of a computer as soon as one ends; so the others wait
+a little. Who is not ended meanwhile is one whose first program is gone, or goes on: it writes all.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+__all__ = ["write_once"]
+
+_FIRST_WRITES_S = 10.0
+_MARK = "_all_ranks_raise_it"
+_OURS = str(Path(__file__).resolve().parents[2]) + os.sep
+
+_before: Any = None
+
+
+def write_once(error: BaseException) -> None:
+    """Have an error that every rank raises written in full once a computer, if nobody catches it.
+
+    Parameters
+    ----------
+    error : BaseException
+        What this rank is about to raise; Ctrl-C is left alone.
+    """
+    global _before
+    if isinstance(error, Exception):
+        setattr(error, _MARK, True)
+        if sys.excepthook is not _tell:
+            _before, sys.excepthook = sys.excepthook, _tell
+
+
+def _tell(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
+    """Stand in for Python's ``sys.excepthook``."""
+    if not hasattr(error, _MARK):
+        _before(kind, error, tb)
+        return
+    if os.environ.get("LOCAL_RANK", "0") != "0":
+        first, *more = str(error).splitlines() or [""]
+        told = f"[rank{os.environ['RANK']}]: {kind.__name__}: {first}"
+        told += " (in full from the first rank of this computer)" if more else ""
+        sys.stderr.write(f"{told}\n")
+        sys.stderr.flush()
+        time.sleep(_FIRST_WRITES_S)
+    _before(kind, error, _without_ours(tb))
+
+
+def _without_ours(tb: TracebackType | None) -> TracebackType | None:
+    """Cut off what comes after the last line that is not the library's, if there is one."""
+    last, at = None, tb
+    while at is not None:
+        if not os.path.realpath(at.tb_frame.f_code.co_filename).startswith(_OURS):
+            last = at
+        at = at.tb_next
+    if last is not None:
+        last.tb_next = None
+    return tb
