@@ -93,14 +93,18 @@ def n_first_alike(
 
     Parameters
     ----------
-    trace, right : Trace
-        The run, and a right run.
-    weights, right_weights : dict
-        What their messages carried.
+    trace : Trace
+        The run.
+    weights : dict
+        What its messages carried.
+    right : Trace
+        A right run.
+    right_weights : dict
+        What the messages of that carried.
 
     Returns
     -------
-    as_long, as_heavy : int
+    tuple of int
         How many are as long, and how many of these also weigh the same.
     """
     ours, theirs = _by_pair(trace), _by_pair(right)

@@ -57,9 +57,11 @@ class LostOrTwice(HistoryTask):
         hint = super().explain(case, arguments, got, wrong)
         if hint is not None:
             return hint
-        found = {tuple(pair) for pair in got[0]}
-        right, losses = set(_wrong(arguments[0][0])), _losses(arguments[0][0])
-        if found > right and all(losses[trial] == 1 for trial, _ in found - right):
+        found, right = [tuple(pair) for pair in got[0]], _wrong(arguments[0][0])
+        # Lists, not sets: whatever may stand in an answer, it is compared.
+        once = [trial for trial, n_losses in _losses(arguments[0][0]).items() if n_losses == 1]
+        too_many = [trial for trial, *_ in (pair for pair in found if pair not in right)]
+        if too_many and all(pair in found for pair in right) and all(t in once for t in too_many):
             return Hint("fine", "a trial with one loss is as it should be: leave it out")
         return None
 

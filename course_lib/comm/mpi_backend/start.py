@@ -22,7 +22,8 @@ _OTHERS_START_S = 60
 
 def mpi_size() -> int:
     """Return how many ranks mpiexec has started, of which this program is one."""
-    return started_by_mpiexec().size
+    size: int = started_by_mpiexec().size
+    return size
 
 
 @cache
