@@ -17,7 +17,7 @@ from tests.train.tasks import bits_in
 
 MINE = """
 import numpy as np
-from beside import RIGHT
+from neighbours import RIGHT
 
 from course_lib.collectives import allreduce_ring
 from course_lib.words.split import split_evenly
@@ -104,7 +104,7 @@ def tree(comm, array):
 def mine(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "beside.py").write_text("RIGHT = 1\n")
+    (tmp_path / "neighbours.py").write_text("RIGHT = 1\n")
     return f"{tmp_path / 'mine.py'}:"
 
 

@@ -28,7 +28,8 @@ def write_once(error: BaseException) -> None:
     Parameters
     ----------
     error : BaseException
-        What this rank is about to raise; Ctrl-C is left alone.
+        What this rank is about to raise; Ctrl-C is left alone. Python's ``sys.excepthook`` is
+        replaced, and does with other errors what it did before.
     """
     global _before
     if isinstance(error, Exception):
