@@ -124,6 +124,11 @@ def _check_parameters(module: nn.Module) -> None:
     for name, parameter in module.named_parameters():
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise ValueError(f"{name!r} has no shape yet: call the module once on an example")
+        if parameter.is_meta:
+            raise ValueError(
+                f"{name!r} is on the device meta and has no numbers: module.to_empty(device='cpu') "
+                "gives it room, and its layers' reset_parameters() draw them"
+            )
         if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
             raise ValueError(
                 f"{name!r} has a hook of its own, which torch does not call where other numbers "

@@ -18,6 +18,10 @@ from course_lib.models.module_state import Slot, changed, is_forgotten, state_of
 __all__ = ["Look", "drawing", "look_at"]
 
 _MOST_EXAMPLES = 4
+_NONE = (
+    "returns has none: is it computed under torch.no_grad(), or with detach(), argmax() or other "
+    "whole numbers, or without the parameters?"
+)
 
 
 class Look(NamedTuple):
@@ -69,7 +73,8 @@ def look_at(
         If the loss is no single number.
     ValueError
         If the module cannot take one example, something in it other than running statistics changes
-        in training, or the loss is no mean over the examples, or cannot be computed.
+        in training, or the loss is no mean over the examples, cannot be computed, or has no
+        gradient.
     """
     x, y = x[:_MOST_EXAMPLES], y[:_MOST_EXAMPLES]
     left_out = check_options(loss, y)
@@ -95,6 +100,7 @@ def look_at(
             _check_state(what, found, lambda training: _told(copies, loss, x, y, training))
         if not is_random[0]:
             check_mean(loss, lambda x: _forward(copies, x, False), x, y)
+        _check_slope(layers, copies, loss, x, y)
         if left_out is None:
             left_out = left_out_by(loss, _forward(copies, x[:1], False), y[:1])
     return Look(any(is_random), flops, left_out)
@@ -124,8 +130,31 @@ def _forward(layers: Sequence[nn.Module], x: Any, training: bool) -> Any:
 def _draws(layers: Sequence[nn.Module], x: torch.Tensor, training: bool) -> bool:
     """Say whether a forward pass draws random numbers."""
     before = torch.get_rng_state()
-    _forward(layers, x, training)
+    try:
+        _forward(layers, x, training)
+    except RuntimeError as error:
+        raise ValueError(
+            f"module must compute with {len(x)} examples under torch.no_grad(), as it is evaluated "
+            f"(a derivative in its forward needs torch.enable_grad()): it ended in {error}"
+        ) from error
     return not torch.equal(before, torch.get_rng_state())
+
+
+def _check_slope(
+    layers: Sequence[tuple[str, nn.Module]], copies: Sequence[nn.Module], loss: Callable[..., Any],
+    x: Any, y: torch.Tensor,
+) -> None:  # fmt: skip
+    """Refuse what torch finds no gradient of."""
+    x = x.clone()
+    with torch.enable_grad():
+        for (name, _), layer in zip(layers, copies, strict=True):
+            x = layer.train()(x)
+            if trained(layer) and isinstance(x, torch.Tensor) and not x.requires_grad:
+                what = f"its layer {name!r}" if len(copies) > 1 else "it"
+                raise ValueError(f"module must have a gradient, but what {what} {_NONE}")
+        told = loss_of(loss, x, y)
+    if isinstance(told, torch.Tensor) and not told.requires_grad:
+        raise ValueError(f"loss must have a gradient, but what it {_NONE}")
 
 
 def _flops(layers: Sequence[nn.Module], x: Any) -> list[float]:

@@ -498,6 +498,7 @@ class Bare(nn.Module):
             "'1' has track_running_stats=False",
         ),
         (nn.LazyLinear(2), {}, "'weight' has no shape yet: call the module once"),
+        (nn.Linear(3, 2, device="meta"), {}, "'weight' is on the device meta and has no numbers"),
         (nn.ReLU(), {}, "must have a parameter with requires_grad=True"),
         (nn.Linear(3, 2).half(), {}, r"not float16: module\.float\(\) makes them float32"),
         (
@@ -512,6 +513,43 @@ class Bare(nn.Module):
 def test_what_is_not_supported_is_refused_by_name(module, options, told):
     with pytest.raises((TypeError, ValueError), match=told):
         from_module(module, **options)
+
+
+class Unfollowed(nn.Linear):
+    def forward(self, x):
+        with torch.no_grad():
+            return super().forward(x)
+
+
+class Deriving(nn.Module):
+    """Its output is the slope of a layer, as a force is of an energy."""
+
+    def __init__(self):
+        super().__init__()
+        self.energy, self.last = nn.Linear(3, 1), nn.Linear(3, 2)
+
+    def forward(self, x):
+        x = x.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(self.energy(x.tanh()).sum(), x, create_graph=True)
+        return self.last(slope)
+
+
+class DerivingAlways(Deriving):
+    def forward(self, x):
+        with torch.enable_grad():
+            return super().forward(x)
+
+
+def test_a_module_may_take_a_derivative_inside():
+    module = seeded(DerivingAlways)
+    model = from_module(module, F.mse_loss)
+    loss, grad = model.gradient(model.initial(), (ROWS, VALUES))
+    theirs = F.mse_loss(module(torch.as_tensor(ROWS)), torch.as_tensor(VALUES))
+    own = list(module.parameters())  # the first bias has no slope
+    slopes = torch.autograd.grad(theirs, own, materialize_grads=True)
+    assert loss == pytest.approx(theirs.item(), rel=1e-6)
+    np.testing.assert_allclose(grad, torch.cat([s.ravel() for s in slopes]), rtol=1e-5, atol=1e-7)
+    assert np.abs(grad[:3]).max() > 0  # of the weights that are differentiated twice
 
 
 @pytest.mark.parametrize(
@@ -531,6 +569,14 @@ def test_what_is_not_supported_is_refused_by_name(module, options, told):
         (chain, lambda z, y: (z - y) ** 2, r"of shape \(\), got \(4, 2\)"),
         (chain, lambda z, y: float(((z - y) ** 2).mean()), "of one number.*got float"),
         (lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2)), F.mse_loss, "changes"),
+        (lambda: Unfollowed(3, 2), F.mse_loss, "module must have a gradient, but what it returns"),
+        (
+            lambda: nn.Sequential(Unfollowed(3, 3), nn.Linear(3, 2)),
+            F.mse_loss,
+            "module must have a gradient, but what its layer '0' returns has none: is it computed",
+        ),
+        (chain, lambda z, y: F.mse_loss(z.detach(), y), "loss must have a gradient, but what it"),
+        (Deriving, F.mse_loss, r"with 4 examples under torch.no_grad\(\).*torch.enable_grad\(\)"),
     ],
 )
 @pytest.mark.parametrize("known", [False, True])
