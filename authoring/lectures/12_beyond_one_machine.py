@@ -342,10 +342,10 @@ explore(lecture_12.roofline_chart, device=knob(list(lecture_12.DEVICES), start="
                    start=1024))  # fmt: skip
 
 # %% [markdown]
-# Try: an H100 with 64 examples waits for its *memory*, whatever the network. With 1,024 it would be
-# at its peak, were it alone; over 100 Gbit/s it is at 2 % of it. The laptop on the same network is
-# at its peak. So many examples a worker needs until the network is not what bounds it, without
-# overlap:
+# Try: an H100 with 64 examples is at a fifth of its peak even alone: its *memory* delivers no more.
+# With 1,024 it would be at its peak, were it alone; over 100 Gbit/s it is at 2 % of it. The laptop
+# on the same network is at its peak. So many examples a worker needs until the network is not what
+# bounds it, without overlap:
 
 # %%
 lecture_12.ridge_table()

@@ -1,5 +1,6 @@
 """Exercises 12: what the checks measure, and that each case tells something apart."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -67,13 +68,13 @@ def test_a_training_that_dies_takes_every_step_and_ends() -> None:
         n_steps, every, deaths = case.settings["numbers"]
         assert set(steps) == set(range(1, n_steps + 1))
         assert len(steps) <= n_steps + sum(deaths)
-        for before, after in zip(steps, steps[1:], strict=False):
+        for before, after in pairwise(steps):
             assert after == before + 1 or (after - 1) % every == 0
 
 
 def test_each_label_of_the_faults_is_what_it_says() -> None:
     found = {case.label: FAULTS.expected(case, [FAULTS.arguments(case, 0, 0)])[0]
-             for case in FAULTS.cases(0) if len(case.settings["faults"]) == 1}  # fmt: skip
+             for case in FAULTS.cases(0) if len(case.settings["faults"]) <= 1}  # fmt: skip
     assert found.pop("all is well") == []
     assert all(len(names) == 1 for names in found.values())
     assert found["one that nobody saved"] == ["generator"]

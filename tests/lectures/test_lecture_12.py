@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import psutil
@@ -44,7 +45,7 @@ def test_what_is_lost_is_what_a_simulation_of_failures_loses(interval_s, save_s)
         took += interval_s + save_s
     told = lecture_12.lost_factor(interval_s, save_s, mean_s)
     assert took / (20_000 * interval_s) == pytest.approx(told, rel=0.01)
-    assert abs((interval_s + save_s) / interval_s - told) > 0.01, "without what is done again"
+    assert abs((interval_s + save_s) / interval_s - told) > 0.005, "without what is done again"
 
 
 def test_the_first_of_many_fails_as_much_sooner():
@@ -73,23 +74,24 @@ def test_the_least_batch_is_where_the_roofs_are_even():
 
 
 def test_the_roofline_says_what_bounds():
-    said = {batch: lecture_12.roofline_chart("H100", "NVLink", batch).chart["said"]
-            for batch in (64, 1024, 4096)}  # fmt: skip
-    assert "memory" in said[64]
-    assert "network" in said[1024]
-    assert "Arithmetic" in said[4096]
+    said = [
+        lecture_12.roofline_chart(*at).chart["said"]
+        for at in (("laptop CPU", "NVLink", 1), ("H100", "NVLink", 1024), ("H100", "NVLink", 4096))
+    ]
+    for words, bound in zip(said, ("memory", "network", "Arithmetic"), strict=True):
+        assert bound in words
 
 
 def test_local_losses_of_the_menu_are_those_of_the_scheme():
-    way = lecture_12.Way("local", 4, 64, 8)
-    plan = Plan(0.5, batch_size=64, epochs=1)
-    made = run(local_sgd, lecture_12.model, lecture_12.X, lecture_12.y, plan, every=8, workers=4,
+    way, plan = lecture_12.Way("local", 4, 64, 11), Plan(0.5, batch_size=64, epochs=1)
+    scheme = partial(local_sgd, every=11)
+    made = run(scheme, lecture_12.model, lecture_12.X, lecture_12.y, plan, workers=4,
                backend="simulated")  # fmt: skip
-    steps = plan.steps_per_epoch(len(lecture_12.y)) // 8 * 8
-    losses = lecture_12.digits_losses(way)
-    batch = lecture_12.X, lecture_12.y
+    losses, batch = lecture_12.digits_losses(way), (lecture_12.X, lecture_12.y)
     end = float(lecture_12.model.loss(made.values[0].w, batch))
-    assert abs(losses[steps] - end) < abs(losses[steps] - losses[0]) / 5
+    assert plan.steps_per_epoch(len(lecture_12.y)) == 22
+    assert losses[22] == pytest.approx(end, rel=1e-9)
+    assert abs(losses[11] - end) > 1e-3, "a round less"
     assert losses[1] == losses[0], "before an average each has a model of its own"
 
 

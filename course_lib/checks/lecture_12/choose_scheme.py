@@ -109,7 +109,7 @@ def _by_run(way: Way, given: Drawn, network: tuple[int, int]) -> float:
 
 def _priced(
     way: Way, given: Drawn, network: tuple[int, int], *, latency: float = 1, rate: float = 1,
-    whole: bool = False, batch: bool = True, server: float = 1, halves: int = 2,
+    whole: bool = False, batch: bool = True, server: bool = True, halves: int = 2,
     each_update: bool = False,
 ) -> float:  # fmt: skip
     """Price a round by formula; every option is a mistake."""
@@ -119,7 +119,8 @@ def _priced(
     if way.scheme == "serial":
         return compute
     if way.scheme == "server":
-        return compute + 2 * alpha + 2 * (P - 1) ** server * n_bytes * beta
+        others = P - 1 if server else 1
+        return compute + 2 * alpha + 2 * others * n_bytes * beta
     exchange = halves * (P - 1) * (alpha + (n_bytes if whole else n_bytes / P) * beta)
     return compute + exchange * (way.every if each_update else 1)
 
@@ -135,7 +136,7 @@ _SLIPS = (
     ("chunks", "in a ring each message is one chunk, n / P parameters", _with(whole=True)),
     ("own-part", "a worker computes its part of the batch, batch / workers", _with(batch=False)),
     ("one-nic", "the server's NIC carries what all others send, and all that they get",
-     _with(server=0)),
+     _with(server=False)),
     ("both-halves", "a ring has 2 (P - 1) steps", _with(halves=1)),
     ("once-a-round", "local exchanges once in a round, not in every update",
      _with(each_update=True)),

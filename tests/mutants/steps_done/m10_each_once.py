@@ -1,5 +1,5 @@
 # class: B21
-# hint: done-again-too
+# hint: since-the-last-save
 
 
 def steps_done(n_steps, every, deaths):
