@@ -35,6 +35,8 @@ WHY_NOT = (
 
 _REPOSITORY = Path(__file__).parents[1]
 _ANSWER_S = 120.0
+_MOST_POOLS = 3
+_IDLE_S = 2.0
 
 
 class Ranks:
@@ -91,11 +93,14 @@ _pools: dict[int, Ranks] = {}
 
 
 def ranks(size: int) -> Ranks:
-    """Return ranks that have been started, or start some; one group of them stays at a time."""
-    for other in [n for n in _pools if n != size or not _pools[n].are_there]:
-        _pools.pop(other).end()
-    if size not in _pools:
-        _pools[size] = Ranks(size)
+    """Return ranks that have been started, or start some; three groups of them stay at a time."""
+    found = _pools.pop(size, None)
+    if found is not None and not found.are_there:
+        found.end()
+        found = None
+    while len(_pools) >= _MOST_POOLS:
+        _pools.pop(next(iter(_pools))).end()  # the one that was not asked for longest
+    _pools[size] = found or Ranks(size)
     return _pools[size]
 
 
@@ -132,11 +137,11 @@ def main(folder: Path) -> None:
     number = 0
     while True:
         number += 1
-        call = folder / f"call{number}"
+        call, since_s = folder / f"call{number}", time.monotonic()
         while not call.exists():
             if (folder / "end").exists() or not folder.exists():
                 return
-            time.sleep(0.005)
+            time.sleep(0.005 if time.monotonic() - since_s < _IDLE_S else 0.05)
         outcome = _outcome(call.read_bytes())
         if _rank() == 0:
             _write(folder / f"outcome{number}", outcome)

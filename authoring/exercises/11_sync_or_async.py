@@ -10,7 +10,7 @@
 # Five tasks, about an hour and a quarter. Tasks 3 and 5 are arithmetic.
 #
 # Before: [lecture 11](../notebooks/11_sync_or_async.ipynb). Then: [lecture
-# 13](../notebooks/13_graphs_and_planners.ipynb); lecture 12 is not written yet.
+# 12](../notebooks/12_beyond_one_machine.ipynb).
 
 # %%
 import numpy as np
@@ -459,7 +459,7 @@ table({
 # %% [markdown]
 # ## What comes next
 #
-# [Lecture 13](../notebooks/13_graphs_and_planners.ipynb); lecture 12 is not written yet. Before:
+# [Lecture 12](../notebooks/12_beyond_one_machine.ipynb), on several machines. Before:
 # [lecture 11](../notebooks/11_sync_or_async.ipynb). Which tasks you have solved, here and in the
 # other sets, `checks.progress()` shows in a new cell, and `python -m course_lib progress` in a
 # terminal.

@@ -11,7 +11,7 @@
 # Part 1 takes 12 minutes, part 2 takes 16; plan twice that if you try everything. Needs: one
 # process, no GPU. You should know the schemes of [lecture 09](09_asynchronous_sgd.ipynb). Before:
 # [lecture 10](10_hogwild.ipynb), without locks. Then: the
-# [exercises](../exercises/11_sync_or_async.ipynb), and [lecture 13](13_graphs_and_planners.ipynb).
+# [exercises](../exercises/11_sync_or_async.ipynb), and [lecture 12](12_beyond_one_machine.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports; seeds are part of the kept results: 0 to tune, 1 to 5 to race
@@ -546,6 +546,6 @@ table({
 #   additional steps do not eat it up.
 #
 # Next: the [exercises](../exercises/11_sync_or_async.ipynb), and [lecture
-# 13](13_graphs_and_planners.ipynb) (12 is not written yet). Before: [lecture
+# 12](12_beyond_one_machine.ipynb), on several machines. Before: [lecture
 # 09](09_asynchronous_sgd.ipynb) on what old gradients do, [lecture
 # 10](10_hogwild.ipynb) on what happens without locks.

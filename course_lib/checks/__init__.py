@@ -52,6 +52,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "lecture_11": (
         "who_is_first", "pareto_front", "steps_between", "what_is_unfair", "predict_winner",
     ),
+    "lecture_12": ("predict_bound", "steps_done", "resume_faults", "choose_scheme"),
     "lecture_13": ("predict_makespan", "place_nodes", "message_faults"),
     "lecture_14": ("asha_next", "lost_or_twice", "predict_serving"),
 }  # fmt: skip

@@ -22,6 +22,7 @@ SECOND_EDITION = (
     "09_asynchronous_sgd",
     "10_hogwild",
     "11_sync_or_async",
+    "12_beyond_one_machine",
     "13_graphs_and_planners",
     "14_search_and_inference",
 )

@@ -1,0 +1,177 @@
+"""Two "hosts" that are this computer: torchrun's agents, each with a rank of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from course_lib.trace.trace import Trace
+
+__all__ = ["IMPORTS", "Hosts", "on_two_hosts", "words_of"]
+
+IMPORTS = """
+import torch
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+
+from course_lib import run
+from course_lib.lectures.lecture_12 import X, kept, model, plan, y
+from course_lib.schemes import data_parallel
+
+
+def torch_mlp(w):
+    layers = torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)
+    net = torch.nn.Sequential(*layers).double()
+    torch.nn.utils.vector_to_parameters(torch.tensor(w), net.parameters())
+    return net
+
+"""
+"""How the lecture's script begins."""
+
+_LIMIT_S = 240.0
+
+
+def words_of(node: int, port: int, *program: str, nodes: int = 2, each: int = 1) -> list[str]:
+    """Write the command that one host is given.
+
+    Parameters
+    ----------
+    node, port : int
+        Which host it is, and where on the first one they meet.
+    *program : str
+        The script and its arguments.
+    nodes, each : int
+        How many hosts, and ranks on each.
+
+    Returns
+    -------
+    list of str
+        Words of a command line.
+    """
+    return [
+        "torchrun", f"--nnodes={nodes}", f"--nproc-per-node={each}", f"--node-rank={node}",
+        "--master-addr=127.0.0.1", f"--master-port={port}", *program,
+    ]  # fmt: skip
+
+
+class Hosts:
+    """Two programs that torchrun has started; a ``with`` block ends them, whatever happens.
+
+    Parameters
+    ----------
+    *program : str
+        What each host starts.
+    folder : Path
+        Where it runs.
+
+    Attributes
+    ----------
+    commands : list of str
+        What would be typed on each host.
+    """
+
+    def __init__(self, *program: str, folder: Path) -> None:
+        port = _free_port()
+        self.commands = [" ".join(words_of(node, port, *program)) for node in (0, 1)]
+        self._folder = folder
+        self._hosts = [self._start(node, words_of(node, port, *program)) for node in (0, 1)]
+
+    def _start(self, node: int, words: Sequence[str]) -> "subprocess.Popen[bytes]":
+        # A rank writes nothing but text, and one thread is what a rank of two has.
+        where = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+        with (self._folder / f"host{node}.txt").open("wb") as printed:
+            return subprocess.Popen(
+                [sys.executable, "-m", "torch.distributed.run", *words[1:]], cwd=self._folder,
+                env=os.environ | where, stdin=subprocess.DEVNULL, stdout=printed,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    def __enter__(self) -> "Hosts":
+        """Have the hosts until the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End them."""
+        for node in (0, 1):
+            self.kill(node)
+
+    def kill(self, node: int) -> None:
+        """Let a host fail: its agent and its rank are gone at once, and say nothing."""
+        host = self._hosts[node]
+        with suppress(ProcessLookupError, PermissionError):
+            for child in _below(host.pid):
+                os.kill(child, signal.SIGKILL)
+            os.kill(host.pid, signal.SIGKILL)
+        host.wait()
+
+    def wait(self, node: int) -> int:
+        """Wait until a host has ended, and return its exit code."""
+        return self._hosts[node].wait(_LIMIT_S)
+
+    def printed(self, node: int) -> str:
+        """Return what a host has printed so far."""
+        return (self._folder / f"host{node}.txt").read_text(errors="replace")
+
+    def until(self, file: Path, text: str) -> None:
+        """Wait until a file holds a text, or the hosts have ended."""
+        end_s = time.monotonic() + _LIMIT_S
+        while not (file.is_file() and text in file.read_text(errors="replace")):
+            if time.monotonic() > end_s or self._hosts[0].poll() is not None:
+                raise RuntimeError(f"{file} never held {text!r}; host 0 said:\n{self.printed(0)}")
+            time.sleep(0.01)
+
+
+def on_two_hosts(script: str, names: Sequence[str]) -> dict[str, Trace]:
+    """Start a script on two hosts that are this computer; return the traces that it has kept.
+
+    Parameters
+    ----------
+    script : str
+        Its text; it saves each trace in the current folder, as ``NAME.json``.
+    names : sequence of str
+        Theirs.
+
+    Returns
+    -------
+    dict of str to Trace
+        By name.
+
+    Raises
+    ------
+    RuntimeError
+        If a host ends with an error; the text has what it printed.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "script.py").write_text(script, encoding="utf-8")
+        with Hosts("script.py", folder=folder) as hosts:
+            codes = [hosts.wait(node) for node in (0, 1)]
+            if any(codes):
+                raise RuntimeError(f"{hosts.commands[0]}\n{hosts.printed(0)}\n{hosts.printed(1)}")
+        return {name: Trace.load(folder / f"{name}.json") for name in names}
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _below(pid: int) -> list[int]:
+    import psutil
+
+    with suppress(psutil.Error):
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    return []

@@ -1,0 +1,126 @@
+"""What lecture 12 runs: hosts that are this computer, what crosses, checkpoints, and two roofs."""
+
+import math
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import psutil
+import pytest
+
+from course_lib import run
+from course_lib.lectures import lecture_12
+from course_lib.lectures.lecture_12.hosts import Hosts
+from course_lib.schemes import local_sgd
+from course_lib.training import Plan
+
+
+@pytest.mark.parametrize("way", lecture_12.WAYS)
+def test_what_crosses_is_what_the_messages_between_hosts_hold(way):
+    sent = lecture_12.between_hosts(way).trace.messages
+    whole = sum(m.n_bytes for m in sent) / 65_536
+    crossed = sum(lecture_12.crossing_bytes(way, host) for host in (0, 1))
+    inside = sum(m.n_bytes for m in sent if m.src // 2 == m.dst // 2) / 65_536
+    assert crossed + inside == pytest.approx(whole)
+    assert inside > 0, "the likely mistake is to count all"
+
+
+@pytest.mark.parametrize(("every", "again", "end_s"), [(2, 0, 16.5), (4, 3, 18.0), (12, 8, 21.5)])
+def test_steps_since_the_last_checkpoint_are_done_again(every, again, end_s):
+    trace = lecture_12.saved_training(every)
+    steps = [span.label for span in trace.computes if span.label != "save"]
+    assert len(steps) == 12 + again
+    assert trace.end_s == pytest.approx(end_s, abs=1e-3)
+    assert len(set(steps)) == 12, "nothing is left out"
+
+
+@pytest.mark.parametrize(("interval_s", "save_s"), [(600.0, 60.0), (60.0, 1.0)])
+def test_what_is_lost_is_what_a_simulation_of_failures_loses(interval_s, save_s):
+    mean_s, rng = 3600.0, np.random.default_rng(12)
+    took = 0.0
+    for _ in range(20_000):  # intervals, each tried until none fails in it
+        while (fails := rng.exponential(mean_s)) < interval_s + save_s:
+            took += fails
+        took += interval_s + save_s
+    told = lecture_12.lost_factor(interval_s, save_s, mean_s)
+    assert took / (20_000 * interval_s) == pytest.approx(told, rel=0.01)
+    assert abs((interval_s + save_s) / interval_s - told) > 0.005, "without what is done again"
+
+
+def test_the_first_of_many_fails_as_much_sooner():
+    assert lecture_12.until_first_s(16_384) == pytest.approx(54 * 86_400 / 419, rel=1e-9)
+    assert lecture_12.until_first_s(8) == 2048 * lecture_12.until_first_s(16_384)
+
+
+def test_young_is_near_the_best_interval():
+    for save_s, mean_s in ((1.0, 1e4), (60.0, 11_000.0)):
+        young_s = lecture_12.best_interval_s(save_s, mean_s)
+        tried = [
+            lecture_12.lost_factor(young_s * x, save_s, mean_s) for x in np.geomspace(0.2, 5, 81)
+        ]
+        assert lecture_12.lost_factor(young_s, save_s, mean_s) - 1 < 1.02 * (min(tried) - 1)
+        wrong_s = math.sqrt(save_s * mean_s)  # the factor of 2 forgotten
+        assert lecture_12.lost_factor(wrong_s, save_s, mean_s) - 1 > 1.04 * (min(tried) - 1)
+
+
+def test_the_least_batch_is_where_the_roofs_are_even():
+    for device, nic in (("H100", "NVLink"), ("A100", "10 Gbit/s"), ("laptop CPU", "1 Gbit/s")):
+        least = lecture_12.least_batch(device, nic)
+        peak, rate = lecture_12.DEVICES[device].flops_per_s, lecture_12.NICS[nic]
+        on_network = [lecture_12.flops_a_byte(b)[1] for b in (least, least - 1)]
+        enough, too_few = (lecture_12.reached(flops, peak, rate) for flops in on_network)
+        assert enough == peak > too_few
+
+
+def test_the_roofline_says_what_bounds():
+    said = [
+        lecture_12.roofline_chart(*at).chart["said"]
+        for at in (("laptop CPU", "NVLink", 1), ("H100", "NVLink", 1024), ("H100", "NVLink", 4096))
+    ]
+    for words, bound in zip(said, ("memory", "network", "Arithmetic"), strict=True):
+        assert bound in words
+
+
+def test_local_losses_of_the_menu_are_those_of_the_scheme():
+    way, plan = lecture_12.Way("local", 4, 64, 11), Plan(0.5, batch_size=64, epochs=1)
+    scheme = partial(local_sgd, every=11)
+    made = run(scheme, lecture_12.model, lecture_12.X, lecture_12.y, plan, workers=4,
+               backend="simulated")  # fmt: skip
+    losses, batch = lecture_12.digits_losses(way), (lecture_12.X, lecture_12.y)
+    end = float(lecture_12.model.loss(made.values[0].w, batch))
+    assert plan.steps_per_epoch(len(lecture_12.y)) == 22
+    assert losses[22] == pytest.approx(end, rel=1e-9)
+    assert abs(losses[11] - end) > 1e-3, "a round less"
+    assert losses[1] == losses[0], "before an average each has a model of its own"
+
+
+def test_every_way_of_the_menu_is_the_best_or_worst_somewhere_else():
+    best = []
+    for network in lecture_12.NETWORKS_US:
+        reached = [lecture_12.reached_by(way, lecture_12.digits_losses(way), lecture_12.N_DIGITS,
+                                         lecture_12.EXAMPLE_US, network, lecture_12.BUDGET_US)
+                   for way in lecture_12.MENU]  # fmt: skip
+        best.append(int(np.argmin(reached)))
+    assert best[0] != best[1], "else the network would not matter"
+    marked = [row for row in lecture_12.menu_table(best).rows if any("←" in cell for cell in row)]
+    assert len(marked) == 2
+
+
+@pytest.mark.slow
+def test_a_host_that_is_killed_is_gone_with_its_ranks(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import time\nopen('here', 'w').write('x')\ntime.sleep(600)\n"
+    )
+    with Hosts("script.py", folder=tmp_path) as hosts:
+        hosts.until(tmp_path / "here", "x")
+        hosts.kill(1)
+    left = [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(tmp_path)]
+    assert left == []
+    assert "--node-rank=1" in hosts.commands[1]
+
+
+def test_the_script_begins_as_a_program_of_its_own():
+    code = f"import ast; ast.parse({lecture_12.IMPORTS!r})"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert "from course_lib.schemes import data_parallel" in lecture_12.IMPORTS

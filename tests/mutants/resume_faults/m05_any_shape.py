@@ -1,0 +1,11 @@
+# class: C2
+# hint: shape
+
+
+def resume_faults(saved, restored):
+    found = set(saved) ^ set(restored)
+    for name in set(saved) & set(restored):
+        before, after = saved[name], restored[name]
+        if before.dtype != after.dtype or before.tobytes() != after.tobytes():
+            found.add(name)
+    return sorted(found)
