@@ -7,7 +7,7 @@
 # - say how often to save, and go on after a machine has died as if nothing had happened
 # - say whether arithmetic, memory or the network bounds a worker, and what a GPU changes
 #
-# Part 1 takes 9 minutes, part 2 takes 12; plan twice that if you try everything. Needs: 2
+# Part 1 takes 9 minutes, part 2 takes 13; plan twice that if you try everything. Needs: 2
 # processes, no GPU, no second machine. You should know data parallelism
 # ([03](03_data_parallelism.ipynb)) and the ring ([05](05_allreduce.ipynb)). Before: [lecture
 # 11](11_sync_or_async.ipynb), to wait or not to wait. Then: the
@@ -26,7 +26,7 @@ from course_lib.viz import claim, explore, knob, predict, race, table, timeline
 # <details><summary>For lecturers: the whole lecture in 25 minutes</summary>
 #
 # Run all cells before class: half a minute, for torch is loaded eight times. Part 1 is 9 minutes,
-# part 2 is 12. To be shorter, leave out the table of what crosses.
+# part 2 is 13. To be shorter, leave out the table of what crosses.
 #
 # Common misconceptions: "for several machines I need another program" (another command); "a
 # checkpoint is the parameters" (and the optimizer's state, and the place in the data); "a GPU makes

@@ -77,7 +77,7 @@ class Started(Protocol):
 
 
 class Torchrun:
-    """Torchrun, which tells a rank all in environment variables."""
+    """The launcher torchrun, which tells a rank all in environment variables."""
 
     backend: ClassVar[str] = "torch"
 
