@@ -9,7 +9,7 @@
 #
 # 27 minutes; plan twice that if you try everything. Needs: 2 processes, no GPU. You should know
 # pipelines ([lecture 07](07_model_parallelism.ipynb)) and, for the last section, hybrids ([lecture
-# 08](08_split_weights.ipynb)). Before: [lecture 11](11_sync_or_async.ipynb). Then: the
+# 08](08_split_weights.ipynb)). Before: [lecture 12](12_beyond_one_machine.ipynb). Then: the
 # [exercises](../exercises/13_graphs_and_planners.ipynb), and [lecture
 # 14](14_search_and_inference.ipynb).
 
@@ -435,4 +435,4 @@ assert np.allclose(list(hiding.values()), [55.7, 10.6, 136.6], atol=0.05)
 #
 # Next: the [exercises](../exercises/13_graphs_and_planners.ipynb), and [lecture
 # 14](14_search_and_inference.ipynb): many small runs, and one that answers. Before: [lecture
-# 11](11_sync_or_async.ipynb).
+# 12](12_beyond_one_machine.ipynb).
