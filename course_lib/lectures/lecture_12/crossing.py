@@ -65,7 +65,7 @@ def crossing_bytes(way: str, src_host: int) -> float:
 
 
 def crossing_table() -> Table:
-    """List what crosses, each way, and how long 1 MB takes on the link.
+    """List what crosses, each way, and how long 64 KB take.
 
     Returns
     -------

@@ -95,7 +95,7 @@ def interval_chart(gpus: int, save: float) -> Chart:
     Returns
     -------
     Chart
-        A curve, its least point, and what Young's formula says.
+        A curve, and on it the interval of Young's formula.
     """
     mean_s = until_first_s(gpus)
     minutes = np.geomspace(0.2, 2000, 80)

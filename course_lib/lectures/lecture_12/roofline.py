@@ -104,7 +104,7 @@ def reached(flops: float, peak: float, bytes_per_s: float) -> float:
 
 
 def least_batch(device: str, nic: str) -> int:
-    """Return how many examples a worker needs so that the network is not what bounds it.
+    """Return how many examples a worker needs so that sending takes no longer than computing.
 
     Parameters
     ----------
@@ -114,7 +114,8 @@ def least_batch(device: str, nic: str) -> int:
     Returns
     -------
     int
-        Examples of a worker in a step of data parallelism, without overlap of any kind.
+        Examples of a worker in a step of data parallelism. If both go on at the same time, the
+        step is at the device's peak; one after the other, at half of it.
     """
     ridge = DEVICES[device].flops_per_s / NICS[nic]
     per_example = flops_a_byte(1)[1]
