@@ -72,8 +72,9 @@ timeline({"in turn": in_turn, "side by side": side_by_side}, title="A step of 16
 
 # %% [markdown]
 # In turn $16 \cdot (8/4 + 6) = 128$ ms, side by side $16/4 \cdot 8 = 32$ ms, without a message.
-# Were the all-reduce free, both would be equal. Only where trials are no multiple of the workers
-# are some idle in the last round: there sharing can win. With how many trials does it?
+# Were the all-reduce free, both would be equal. These trials are equally long; so only where they
+# are no multiple of the workers are some idle in the last round: there sharing can win. With how
+# many trials does it?
 
 # %%
 explore(lecture_14.steps_chart, workers=knob([2, 4, 8, 16], start=4),
@@ -154,6 +155,9 @@ assert max((label for label in ends if label.endswith("@ 1")), key=ends.__getite
 assert min(span.start_s for span in found["halving"].trace.computes
            if span.label.endswith("@ 3")) > ends["6 @ 1"]  # fmt: skip
 assert found["ASHA"].trace.end_s < found["halving"].trace.end_s < found["random search"].trace.end_s
+eight = searched("random search", 8).trace
+work_s = sum(span.end_s - span.start_s for span in eight.computes)
+assert eight.end_s > 1.5 * work_s / 4, "two trials a worker, side by side, but of unequal length"
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## ASHA: nobody waits for the rung
@@ -288,10 +292,11 @@ guess_end.compare(round(died.trace.end_s, 2))
 died.player("Worker 3 dies, and comes back", moments=4)
 
 # %% [markdown]
-# Half a second of work was lost, for half a second nobody was there: the search ends a second
-# later, and no trial is missing or there twice. *A job is in one place*: not given out, with one
-# worker, or done. It is given out again because it is trained from the start, whoever
-# does it. (What rank 0 knows is in one place, too: if it dies, the search begins again.)
+# Half a second of work was lost, for half a second nobody was there: the last of twelve trials
+# needs a round of its own, so the search ends a second later. No trial is missing or there twice.
+# *A job is in one place*: not given out, with one worker, or done. It is given out again because it
+# is trained from the start, whoever does it. (What rank 0 knows is in one place, too: if it dies,
+# the search begins again.)
 
 # %% tags=["how-we-know"]
 # How we know: each trial once, the losses of the search in which nobody died
@@ -486,7 +491,7 @@ lecture_14.price_sheet()
 # ## What to remember
 #
 # - Many trainings need no all-reduce: side by side they are never slower than in turn, as long as
-#   no worker is without one.
+#   all workers have the same to do. A trial that is left over, or much longer, makes others idle.
 # - Halving trains few to the end and waits for the slowest of each rung; ASHA does not wait, and
 #   promotes some too early. A job that is trained from the start can be given to anybody again.
 # - Replicas and stages give throughput, split layers give latency, and near full load all that a

@@ -271,9 +271,9 @@ for network in (free, ethernet, networks.ethernet_1g):
 
 # %% [markdown]
 # **Verdict on 1.8: imprecise.** Data parallelism is faster than one worker. But where trials
-# are a multiple of the workers, whole trials side by side are never slower: equal where
-# communication is free, ahead everywhere else. Sharing a trial pays where some workers would have
-# none (the planted fault: two trials). Random search itself: Bergstra and Bengio 2012.
+# are equally long, and a multiple of the workers, whole trials side by side are never slower: equal
+# where communication is free, ahead everywhere else. Sharing a trial pays where some workers would
+# have none (the planted fault: two trials). Random search itself: Bergstra and Bengio 2012.
 
 # %% [markdown]
 # ## 1.9
