@@ -498,7 +498,7 @@ lecture_14.price_sheet()
 # ## What to remember
 #
 # - Many trainings need no all-reduce: side by side they are never slower than in turn, as long as
-#   all workers have the same to do. A trial that is left over, or much longer, makes others idle.
+#   all workers have as much to do.
 # - Halving trains few to the end and waits for the slowest of each rung; ASHA does not wait, and
 #   promotes some too early. A job that is trained from the start can be given to anybody again.
 # - Replicas and stages give throughput, split layers give latency, and near full load all that a
