@@ -5,6 +5,7 @@ def predict_bound(workers, chunk, batch, flops_per_us, bytes_per_us):
     n = np.int64(workers * chunk)
     sent = 4 * (n - chunk) * 2
     flops = 6 * batch * n
+    one = 6 * n * bytes_per_us
     return {
         "flops": int(flops),
         "sent_bytes": int(sent),
