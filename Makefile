@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: setup lab test lint types notebooks check-generated bench browser soak
+.PHONY: setup lab test lint types notebooks check-generated slides bench browser soak
 
 setup:
 	@$(PYTHON) course.py setup
@@ -26,6 +26,9 @@ notebooks: setup
 
 check-generated: setup
 	$(VENV) -m authoring check
+
+slides: setup
+	$(VENV) -m authoring slides build/slides
 
 bench: setup
 	$(VENV) -m benchmarks
