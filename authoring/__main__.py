@@ -1,21 +1,32 @@
-"""``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN]``."""
+"""``python -m authoring build [NN ...]``, ``check [NN ...]``, ``form [NN]``, ``handout DIR``."""
 
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from authoring.build import ROOT, Target, build, check, targets
 from authoring.form import form_of, report
+from authoring.handout import write
 from authoring.scripts import AuthoringError
 
 
 def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "check", "form"])
-    parser.add_argument("numbers", nargs="*", metavar="NN", help="only these, for example: 00 02")
+    parser.add_argument("command", choices=["build", "check", "form", "handout"])
+    parser.add_argument(
+        "numbers", nargs="*", metavar="NN",
+        help="only these, for example: 00 02; for a handout the new folder or zip file",
+    )  # fmt: skip
     options = parser.parse_args()
+    if options.command == "handout" and len(options.numbers) != 1:
+        parser.error("handout takes the name of a new folder, or of a new .zip")
     try:
+        if options.command == "handout":
+            files = write(Path(options.numbers[0]))
+            print(f"{options.numbers[0]}: {len(files)} files, no solutions")
+            return 0
         wanted = list(targets(ROOT, options.numbers))
         if not wanted:
             print(f"no script begins with any of {options.numbers}", file=sys.stderr)
