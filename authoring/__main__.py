@@ -1,8 +1,9 @@
-"""Notebooks from their scripts, and slides and a site from the notebooks.
+"""Notebooks from their scripts, and slides and handouts from the notebooks.
 
 ``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN ...]``;
-``python -m authoring slides DIR [NN ...]`` for decks of slides; ``new NN name`` begins a lecture,
-``missing [NN ...]`` says what it lacks: docs/own_lecture.md.
+``python -m authoring slides DIR [NN ...]`` for decks of slides, ``handout DIR`` for the course
+without its solutions; ``new NN name`` begins a lecture, ``missing [NN ...]`` says what it lacks:
+docs/own_lecture.md.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from authoring.build import ROOT, Target, build, check, targets
 from authoring.form import form_of, report
+from authoring.handout import write
 from authoring.new import begin, missing, numbers
 from authoring.scripts import AuthoringError
 
@@ -25,12 +27,16 @@ def main() -> int:
         ("check", "list notebooks that are not what their scripts give"),
         ("form", "say how far each lecture has the form of one"),
         ("slides", "write a deck of slides for each lecture"),
+        ("handout", "write the course for students, without solutions"),
         ("new", "begin a lecture, by its number and its name"),
         ("missing", "say what lectures lack"),
     ):
         command = commands.add_parser(name, help=what, description=what)
         if name == "slides":
             command.add_argument("folder", type=Path, metavar="DIR", help="where to write them")
+        if name == "handout":
+            command.add_argument("folder", type=Path, metavar="DIR", help="a new one, or a new .zip")
+            continue
         command.add_argument("numbers", nargs="*", metavar="NN", help="only these, as in: 00 02")
     options = parser.parse_args()
     if options.command == "new":
@@ -38,6 +44,10 @@ def main() -> int:
     if options.command == "missing":
         return _say_what_is_missing(options.numbers or numbers())
     try:
+        if options.command == "handout":
+            files = write(options.folder)
+            print(f"{options.folder}: {len(files)} files, no solutions")
+            return 0
         wanted = list(targets(ROOT, options.numbers))
         if not wanted:
             print(f"no script begins with any of {options.numbers}", file=sys.stderr)
