@@ -35,7 +35,7 @@ def main() -> int:
         if name == "slides":
             command.add_argument("folder", type=Path, metavar="DIR", help="where to write them")
         if name == "handout":
-            command.add_argument("folder", type=Path, metavar="DIR", help="a new one, or a new .zip")
+            command.add_argument("folder", type=Path, metavar="DIR", help="a new one, or .zip")
             continue
         command.add_argument("numbers", nargs="*", metavar="NN", help="only these, as in: 00 02")
     options = parser.parse_args()

@@ -310,8 +310,8 @@ assert "rank 1" in after.said, after.said
 # ## What a GPU changes
 #
 # A device does so many flops a second, and its memory delivers so many bytes. Work with few *flops
-# a byte* waits for memory, work with many is bound by arithmetic: the *roofline* (Williams, Waterman
-# and Patterson 2009). A NIC gives a second roof: its bytes are the gradients sent.
+# a byte* waits for memory, work with many is bound by arithmetic: the *roofline* (Williams and
+# others 2009). A NIC gives a second roof: its bytes are the gradients sent.
 #
 # A dense layer of 4,096 units. In data parallelism a worker with b examples has $6bd^2$ flops in a
 # step, and sends about $4d^2$ bytes: $\frac32 b$ flops a byte. A GPU is put in place of one that
