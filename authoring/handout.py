@@ -21,9 +21,21 @@ from authoring.solutions import FROM, holds, plain, secrets
 
 __all__ = ["Leak", "leaks", "write"]
 
-FILES = ("course.py", "requirements.lock", "environment.yml", "LICENSE", "CHANGELOG.md")
+FILES = (
+    "course.py",
+    "requirements.lock",
+    "environment.yml",
+    "LICENSE",
+    "CHANGELOG.md",
+    "SECURITY.md",
+)
 FOLDERS = ("course_setup", "course_lib", "lab_settings", "notebooks", "exercises", "docs")
-LEFT_OUT = ("course_lib/checks/right_runs.py", "docs/exam", "docs/lecturers_guide.md")
+LEFT_OUT = (
+    "course_lib/checks/right_runs.py",
+    "docs/exam",
+    "docs/lecturers_guide.md",
+    "docs/own_lecture.md",
+)
 _NOT_OURS = ("__pycache__", "*.pyc", ".*")
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _TEXTS = {".py", ".ipynb", ".md", ".json", ".txt"}
