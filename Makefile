@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: setup lab test lint types notebooks check-generated bench browser soak
+.PHONY: setup lab test lint types notebooks check-generated slides handout bench browser soak
 
 setup:
 	@$(PYTHON) course.py setup
@@ -27,6 +27,9 @@ notebooks: setup
 check-generated: setup
 	$(VENV) -m authoring check
 
+slides: setup
+	$(VENV) -m authoring slides build/slides
+
 bench: setup
 	$(VENV) -m benchmarks
 
@@ -35,3 +38,9 @@ browser: setup
 
 soak: setup
 	@$(PYTHON) course.py test tests -m soak --timeout=0 -o faulthandler_timeout=0
+
+# The course for students, without solutions: `make handout DIR=../course.zip`, or a new folder.
+DIR ?= build/handout.zip
+handout: setup
+	@mkdir -p $(dir $(DIR))
+	$(VENV) -m authoring handout $(DIR)

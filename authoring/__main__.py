@@ -1,14 +1,19 @@
-"""``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN]``.
+"""Notebooks from their scripts, and slides and handouts from the notebooks.
 
-``new NN name`` begins a lecture, ``missing [NN ...]`` says what it lacks: docs/own_lecture.md.
+``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN ...]``;
+``python -m authoring slides DIR [NN ...]`` for decks of slides, ``handout DIR`` for the course
+without its solutions; ``new NN name`` begins a lecture, ``missing [NN ...]`` says what it lacks:
+docs/own_lecture.md.
 """
 
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from authoring.build import ROOT, Target, build, check, targets
 from authoring.form import form_of, report
+from authoring.handout import write
 from authoring.new import begin, missing, numbers
 from authoring.scripts import AuthoringError
 
@@ -16,14 +21,33 @@ from authoring.scripts import AuthoringError
 def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "check", "form", "new", "missing"])
-    parser.add_argument("numbers", nargs="*", metavar="NN", help="only these, for example: 00 02")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, what in (
+        ("build", "generate notebooks, and run them"),
+        ("check", "list notebooks that are not what their scripts give"),
+        ("form", "say how far each lecture has the form of one"),
+        ("slides", "write a deck of slides for each lecture"),
+        ("handout", "write the course for students, without solutions"),
+        ("new", "begin a lecture, by its number and its name"),
+        ("missing", "say what lectures lack"),
+    ):
+        command = commands.add_parser(name, help=what, description=what)
+        if name == "slides":
+            command.add_argument("folder", type=Path, metavar="DIR", help="where to write them")
+        if name == "handout":
+            command.add_argument("folder", type=Path, metavar="DIR", help="a new one, or .zip")
+            continue
+        command.add_argument("numbers", nargs="*", metavar="NN", help="only these, as in: 00 02")
     options = parser.parse_args()
     if options.command == "new":
         return _begin(options.numbers)
     if options.command == "missing":
         return _say_what_is_missing(options.numbers or numbers())
     try:
+        if options.command == "handout":
+            files = write(options.folder)
+            print(f"{options.folder}: {len(files)} files, no solutions")
+            return 0
         wanted = list(targets(ROOT, options.numbers))
         if not wanted:
             print(f"no script begins with any of {options.numbers}", file=sys.stderr)
@@ -31,18 +55,27 @@ def main() -> int:
         if options.command == "form":
             print(report({t.script.stem: form_of(t.cells) for t in wanted if _is_lecture(t)}))
             return 0
-        stale = []
-        for target in wanted:
-            if options.command == "check":
-                stale += check(target)
-            else:
-                start = time.perf_counter()
-                build(target)
-                took = f", {time.perf_counter() - start:.0f} s" if target.runs else ""
-                print(f"{target.path.relative_to(ROOT)}: {len(target.cells)} cells{took}")
+        if options.command == "slides":
+            from authoring.slides import write_decks
+
+            write_decks(options.folder, [t.path for t in wanted if _is_lecture(t)])
+            return 0
+        return _build_or_check(wanted, options.command)
     except AuthoringError as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def _build_or_check(wanted: list[Target], command: str) -> int:
+    stale = []
+    for target in wanted:
+        if command == "check":
+            stale += check(target)
+        else:
+            start = time.perf_counter()
+            build(target)
+            took = f", {time.perf_counter() - start:.0f} s" if target.runs else ""
+            print(f"{target.path.relative_to(ROOT)}: {len(target.cells)} cells{took}")
     for problem in stale:
         print(problem, file=sys.stderr)
     return 1 if stale else 0

@@ -17,7 +17,7 @@ from pathlib import Path
 from authoring.scripts import AuthoringError, Cell
 from course_lib.checks.quiet import STUB_SAYS
 
-__all__ = ["as_exercise", "as_solution", "refuse_regions"]
+__all__ = ["FROM", "as_exercise", "as_solution", "holds", "plain", "refuse_regions", "secrets"]
 
 BEGIN, END, FROM = "# BEGIN SOLUTION", "# END SOLUTION", "# SOLUTION FROM"
 STUB = f'raise NotImplementedError("{STUB_SAYS}")'
@@ -186,38 +186,39 @@ def _innermost_function(tree: ast.Module, node: ast.AST) -> ast.FunctionDef | No
 
 
 def _refuse_survivors(path: Path, cells: list[Cell], exercise: list[Cell]) -> None:
-    visible = {cell.id: _plain(cell.source) for cell in exercise}
+    visible = {cell.id: plain(cell.source) for cell in exercise}
     for cell in cells:
-        for line, secret in _secrets(path, cell):
+        for line, secret in secrets(path, cell):
             for place, text in visible.items():
-                if secret and _holds(text, secret):
+                if secret and holds(text, secret):
                     raise AuthoringError(
                         path, line, f"the solution can still be read in cell {place!r}: {secret!r}"
                     )
 
 
-def _holds(text: str, secret: str) -> bool:
+def holds(text: str, secret: str) -> bool:
+    """Tell whether a solution can be read in a text; both as ``plain`` gives them."""
     # A short solution ("return x") may be part of an innocent line; as a line of its own it counts.
     return secret in text if len(secret) >= 20 else f"\n{secret}\n" in f"\n{text}\n"
 
 
-def _secrets(path: Path, cell: Cell) -> list[tuple[int, str]]:
-    """List what the exercise must not show, with its line in the script."""
+def secrets(path: Path, cell: Cell) -> list[tuple[int, str]]:
+    """List what an exercise must not show, as ``plain`` gives it, with its line in the script."""
     if "solution" in cell.tags:
-        return [(cell.line, _plain(cell.source))]
+        return [(cell.line, plain(cell.source))]
     lines = cell.source.splitlines()
-    secrets = []
+    found = []
     for begin, end in _regions(path, cell):
         expanded = [
             text
             for index in range(begin + 1, end)
             for text in _expanded(path, cell.line + index, lines[index])
         ]
-        secrets.append((cell.line + begin, _plain("\n".join(expanded))))
-    return secrets
+        found.append((cell.line + begin, plain("\n".join(expanded))))
+    return found
 
 
-def _plain(source: str) -> str:
+def plain(source: str) -> str:
     """Reduce a text to what matters: no comments, blank lines or indentation."""
     try:
         source = ast.unparse(ast.parse(textwrap.dedent(source)))

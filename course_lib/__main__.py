@@ -1,4 +1,4 @@
-"""The command line: `python -m course_lib doctor`, `progress`, `bench`, `train` and `search`."""
+"""The command line: `python -m course_lib` with doctor, progress, bench, train, search or grade."""
 
 from __future__ import annotations
 
@@ -80,6 +80,19 @@ def search(words: list[str]) -> int:
     return main(words)
 
 
+def grade(words: list[str]) -> int:
+    """Grade submitted exercises.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    from course_lib.cli.grade import main  # only now, as above
+
+    return main(words)
+
+
 def main(words: list[str]) -> int:
     """Carry out a command.
 
@@ -109,6 +122,10 @@ def main(words: list[str]) -> int:
         "search", help="search the numbers that train best, many trainings at once", add_help=False
     )
     command.set_defaults(carry_out=search, takes_words=True)
+    command = commands.add_parser(
+        "grade", help="grade submitted exercises, a table for a class", add_help=False
+    )
+    command.set_defaults(carry_out=grade, takes_words=True)
     arguments, rest = parser.parse_known_args(words)
     if rest and not arguments.takes_words:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

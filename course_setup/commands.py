@@ -131,6 +131,11 @@ def test(root: Path, words: list[str]) -> int:
     int
         pytest's exit status.
     """
+    if not (root / "tests").is_dir():
+        raise SetupError(
+            "this copy of the course has no tests: it was made for those who take it. The checks "
+            "below each exercise are all there."
+        )
     python = ensure(root)
     say("Running the tests; more arguments go to pytest.")
     return hand_over(

@@ -57,11 +57,9 @@ ALEXNET = {
 #
 # Run all cells before class. Part 1 is 21 minutes, part 2 is 19; the questions at the end are
 # homework. Leave out "The same with torch.distributed" (1) and "How many servers" (2), and there
-# are 3 for a game:
-#
-# One student is the server, five others hand over slips of paper. The queue forms by itself (if all
-# come at once: *incast*), and carries both parts. "large" under a picture makes it legible from the
-# last row. Run "On this computer" live.
+# are 3 for a game: one student is the server, five others hand over slips of paper. The queue forms
+# by itself (*incast*). "large" under a picture makes it legible from the last row. Run "On this
+# computer" live.
 #
 # Common misconceptions: "synchronous means at the same time" (it means waiting for all); "a server
 # is 40 % efficient" (which one?); "ten shards are ten times as fast" (until the workers' NICs are

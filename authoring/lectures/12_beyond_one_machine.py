@@ -10,9 +10,8 @@
 # Part 1 takes 9 minutes, part 2 takes 13; plan twice that if you try everything. Needs: 2
 # processes, no GPU, no second machine. You should know data parallelism
 # ([03](03_data_parallelism.ipynb)) and the ring ([05](05_allreduce.ipynb)). Before: [lecture
-# 11](11_sync_or_async.ipynb), to wait or not to wait. Then: the
-# [exercises](../exercises/12_beyond_one_machine.ipynb), and [lecture
-# 13](13_graphs_and_planners.ipynb), in which a planner decides.
+# 11](11_sync_or_async.ipynb). Then: the [exercises](../exercises/12_beyond_one_machine.ipynb), and
+# [lecture 13](13_graphs_and_planners.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports; the plan of the training has its seed, all else is computed
@@ -317,10 +316,9 @@ assert "rank 1" in after.said, after.said
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What a GPU changes
 #
-# A device does at most so many flops a second, and its memory delivers so many bytes a second. Work
-# with few *flops a byte* waits for memory, work with many is bound by arithmetic: the *roofline*
-# (Williams, Waterman and Patterson 2009). A network interface (NIC) gives a second roof: there the
-# bytes are the gradients that are sent.
+# A device does so many flops a second, and its memory delivers so many bytes. Work with few *flops
+# a byte* waits for memory, work with many is bound by arithmetic: the *roofline* (Williams and
+# others 2009). A NIC gives a second roof: its bytes are the gradients sent.
 #
 # A dense layer of 4,096 units. In data parallelism a worker with b examples has $6bd^2$ flops in a
 # step, and sends about $4d^2$ bytes: $\frac32 b$ flops a byte. A GPU is put in place of one that
@@ -457,10 +455,8 @@ table({
 # %% [markdown]
 # ## What to remember
 #
-# - The same script, started once a rank by a launcher, is a training on many machines; ranks join,
-#   nobody starts anybody.
-# - Between hosts count what crosses the link: hierarchical n, a ring 1.5 n of four ranks, a server
-#   2 n.
+# - The same script, started once a rank by a launcher, is a training on many machines. Between
+#   hosts count what crosses the link: hierarchical n, a ring 1.5 n of four ranks, a server 2 n.
 # - Something fails every few hours on thousands of machines. Save every $\sqrt{2sM}$ seconds, all
 #   that the next step depends on.
 # - A GPU shortens computing alone: flops a byte against flops a second over bytes a second say what

@@ -27,7 +27,6 @@ from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
 from course_lib.checks.habits import explained
 from course_lib.checks.plain import plain
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
-from course_lib.checks.right_runs import first_other_step
 from course_lib.checks.room import Limits, read_book, sit
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
 from course_lib.checks.shown import show
@@ -37,7 +36,7 @@ from course_lib.comm.errors import LaunchTimeout, RunError
 from course_lib.comm.launch import run
 from course_lib.comm.shipping import pack_call
 
-__all__ = ["check"]
+__all__ = ["check", "report_on"]
 
 LIMITS = Limits(case_s=CASE_LIMIT_S, begin_s=5.0, end_s=8.5)
 """A solution takes a third of a second for all cases of a task, or less."""
@@ -89,6 +88,33 @@ def _report(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None) -
         observations, end = _examined(task, fn, cases, _limits(len(seeds)))
     except RunError as error:
         return _failed(task, mishap_fault(task, None, mishap_of(error)), n_cases=len(cases))
+    return report_on(task, fn, cases, observations, end)
+
+
+def report_on(
+    task: Task, fn: Callable[..., Any], cases: Sequence[Case], observations: Sequence[Observation],
+    end: Mishap | None,
+) -> Report:  # fmt: skip
+    """Make the report on what was seen of a function; it is not run here.
+
+    Parameters
+    ----------
+    task : Task
+        What it should do.
+    fn : callable
+        The function, whose text may show why it is wrong.
+    cases : sequence of Case
+        What it was to be run over.
+    observations : sequence of Observation
+        What was seen, of as many cases as were run.
+    end : Mishap or None
+        How the run ended before its end; None if it did not.
+
+    Returns
+    -------
+    Report
+        The verdict with the first failing case.
+    """
     if observations and _is_unwritten(observations[0].mishap):
         return Report(task.name, task.title, UNWRITTEN)
     for case, seen in zip(cases, observations, strict=False):
@@ -189,6 +215,9 @@ def _failed(
         return report
     other = None
     with contextlib.suppress(Exception):  # whatever it is, the verdict stands without it
+        # Not in a handout: right runs are solutions, too.
+        from course_lib.checks.right_runs import first_other_step
+
         other = first_other_step(task, case, seen)
     return replace(
         report,

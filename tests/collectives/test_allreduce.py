@@ -150,8 +150,9 @@ def test_processes_go_by_what_was_kept_for_them(home):
     assert kept_rates("processes") == USUAL["processes"]
     file = keep_rates("processes", Rates(1.0, 2.0, 3.0, "measured"))
     keep_rates("torch", Rates(4.0, 5.0, 6.0, "measured"))
+    keep_rates("mpi", Rates(7.0, 8.0, 9.0, "measured"))
     assert file.is_relative_to(home)
-    assert [kept_rates(name).numbers for name in USUAL] == [(1, 2, 3), (4, 5, 6)]
+    assert [kept_rates(name).numbers for name in USUAL] == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
     assert run(told_rates, workers=2).values == [kept_rates("processes")] * 2
     of_network = networks.ethernet_10g.rates
     assert run(told_rates, workers=2, backend="simulated").values == [of_network] * 2

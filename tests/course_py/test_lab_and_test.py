@@ -79,6 +79,7 @@ def test_test_exits_with_pytests_status(made, tmp_path):
     # The finished environment has no pytest: what runs is a module of that name beside course.py.
     root = Path(shutil.copytree(made, tmp_path / FOLDER, symlinks=True))
     (root / "pytest.py").write_text("import sys; print(sys.argv[1:]); sys.exit(5)")
+    (root / "tests").mkdir(exist_ok=True)
     done = course_py(root, "test", "-k", "ring", env={**os.environ, "PYTHONPATH": "/wrong"})
     assert done.returncode == 5, done.stderr
     assert "'-k', 'ring'" in done.stdout

@@ -24,6 +24,8 @@ TWO_IN_ONE = {
     ("hidden_seconds", "one-by-one", "none"),  # the text is the same
     ("gradient_step", "one-for-all-features", "not-all-divided"),  # of one feature
     ("early_answers", "some-gradients", "other-moments"),  # the text has both
+    ("resume_faults", "to-the-bit", "nan-is-itself"),  # of two mistakes, one is told first
+    ("resume_faults", "dtype", "nan-is-itself"),
 }
 """Task, mistake, and the hint that is right for it as well, in a case in which it shows first."""
 

@@ -57,11 +57,13 @@ MAY_IMPORT = {
         "search", "schemes", "training", "models", "comm.communicator", "comm.errors", "words",
     ),
     "cli": (
-        "cli", "checks.solved", "search", "train", "console", "measure", "training", "collectives",
+        "cli", "checks.SETS", "checks.solved", "grading",
+        "search", "train", "console", "measure", "training", "collectives",
         "costs", "comm", "viz", "words",
     ),
     "doctor": ("doctor", "comm", "words", "run"),
     "checks": EVERYTHING,
+    "grading": ("grading", "checks", "comm", "words"),
     "lectures": EVERYTHING,
     "__main__": ("cli", "console", "doctor"),
     "": EVERYTHING,  # the package itself, which hands out names

@@ -7,18 +7,23 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.viz.animation.script import PARTS, read_esm
+
 if TYPE_CHECKING:
     from course_lib.trace.trace import Trace
     from course_lib.viz.animation.picture import Picture
 
-__all__ = ["export_page", "pack", "page_of", "to_html"]
+__all__ = ["export_page", "pack", "page_of", "script_of_slots", "slot_of", "to_html"]
 
 _LONG = 50_000
 """Characters of data above which a page packs them."""
 
-_FRAGMENT = """\
+_SLOT = """\
 <div class="lm-slot"><script type="application/json"{packed}>{traits}</script></div>
-<style>
+"""
+
+_FRAGMENT = """\
+{slot}<style>
 {css}</style>
 <script type="module">
 {{
@@ -26,23 +31,38 @@ _FRAGMENT = """\
 // The first slot that no script has taken yet is this script's: modules run in the page's order.
 const slot = document.querySelector(".lm-slot:not([data-taken])");
 slot.dataset.taken = "yes";
-const data = slot.firstElementChild;
-const traits = data.dataset.packed ? await unpacked() : JSON.parse(data.textContent);
-function unpacked() {{
-  const bytes = Uint8Array.from(atob(data.textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
-}}
-const model = {{
-  get: (name) => traits[name],
-  set: (name, value) => {{ traits[name] = value; }},
-  on() {{}},
-  off() {{}},
-  save_changes() {{}},
-}};
-widget.render({{ model, el: slot }});
+{draw_slot}
+await drawSlot(slot);
 }}
 </script>
+"""
+
+_DRAW_SLOT = """\
+async function drawSlot(slot) {
+  const data = slot.firstElementChild;
+  const text = data.textContent;
+  const traits = data.dataset.packed ? await unpacked(text) : JSON.parse(text);
+  const model = {
+    get: (name) => traits[name],
+    set: (name, value) => { traits[name] = value; },
+    on() {},
+    off() {},
+    save_changes() {},
+  };
+  return widget.render({ model, el: slot });
+}
+function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}"""
+
+_SCRIPT = """\
+(() => {{
+{esm}
+{draw_slot}
+window.coursePictures = {{ drawSlot }};
+}})();
 """
 
 _PAGE = """\
@@ -80,6 +100,41 @@ def pack(text: str) -> str:
     )
 
 
+def slot_of(picture: "Picture") -> str:
+    """Write what a picture shows as a piece of HTML, for a page that has ``script_of_slots``.
+
+    Parameters
+    ----------
+    picture : Picture
+        What ``player(trace)``, for example, made.
+
+    Returns
+    -------
+    str
+        A ``<div>`` with its data; the page's script draws in it.
+    """
+    data = json.dumps(
+        picture.traits_shown(), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    is_long = len(data) > _LONG
+    # In a script element only "<" could end it or open a comment, so no "<" is left in the data.
+    return _SLOT.format(
+        packed=' data-packed="yes"' if is_long else "",
+        traits=pack(data) if is_long else data.replace("<", "\\u003c"),
+    )
+
+
+def script_of_slots() -> str:
+    """Write the one script of a page with many pictures of all kinds.
+
+    Returns
+    -------
+    str
+        Plain JavaScript, no module: ``coursePictures.drawSlot(div)`` draws what ``slot_of`` wrote.
+    """
+    return _SCRIPT.format(esm=_as_statement(read_esm(*PARTS)), draw_slot=_DRAW_SLOT)
+
+
 def to_html(picture: "Picture") -> str:
     """Write a picture as a piece of HTML that needs nothing else.
 
@@ -93,17 +148,16 @@ def to_html(picture: "Picture") -> str:
     str
         A ``<div>`` with its style, its data and its script; may stand in a page more than once.
     """
-    data = json.dumps(
-        picture.traits_shown(), ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
-    is_long = len(data) > _LONG
-    # In a script element only "<" could end it or open a comment, so no "<" is left in the data.
     return _FRAGMENT.format(
+        slot=slot_of(picture),
         css=picture._css,
-        packed=' data-packed="yes"' if is_long else "",
-        traits=pack(data) if is_long else data.replace("<", "\\u003c"),
-        esm=str(picture._esm).replace("export default", "const widget ="),
+        esm=_as_statement(str(picture._esm)),
+        draw_slot=_DRAW_SLOT,
     )
+
+
+def _as_statement(esm: str) -> str:
+    return esm.replace("export default", "const widget =")
 
 
 def page_of(picture: "Picture", dark: bool) -> str:

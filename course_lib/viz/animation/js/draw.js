@@ -64,6 +64,9 @@ function makeRoot(el, kind, label) {
   return { root, hatch };
 }
 
+// How many times larger a slide shows what is in it than its own pixels are.
+const timesOf = (root) => root.getBoundingClientRect().width / root.offsetWidth || 1;
+
 // Calls build at first and whenever the width has changed; returns what ends that.
 function watchWidth(root, build) {
   let wide = 0;

@@ -92,7 +92,7 @@ function makeHead(over, top, low, k) {
 // Dragging on the lanes seeks, and what lies under the pointer is told. `lanes()` is the timeline as it
 // is drawn now, `seek(tick)` goes there.
 function watchLanes(root, svg, tip, scene, lanes, seek, unit) {
-  const point = (event) => { const r = svg.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
+  const point = (event) => { const r = svg.getBoundingClientRect(), k = timesOf(root); return [(event.clientX - r.left) / k, (event.clientY - r.top) / k]; };
   svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); root.focus({ preventScroll: true }); seek(lanes().tickAt(point(event)[0])); });
   svg.addEventListener("pointermove", (event) => {
     const [px, py] = point(event), { tickAt, rankAt } = lanes();
@@ -100,7 +100,7 @@ function watchLanes(root, svg, tip, scene, lanes, seek, unit) {
     const text = detail(scene, tickAt(px), rankAt(py), unit, Math.abs(tickAt(px + 3) - tickAt(px - 3)));
     tip.hidden = !text; tip.textContent = text;
     tip.style.left = `${clamp(px + 12, 0, root.clientWidth - 240)}px`;
-    tip.style.top = `${svg.getBoundingClientRect().top - root.getBoundingClientRect().top + py + 18}px`;
+    tip.style.top = `${(svg.getBoundingClientRect().top - root.getBoundingClientRect().top) / timesOf(root) + py + 18}px`;
   });
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }

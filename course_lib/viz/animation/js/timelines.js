@@ -59,7 +59,7 @@ function renderTimeline({ model, el }) {
       const like = { ...scene, unit: longest.unit, clock };
       return makeTimeline(lanes[i], like, [], width, k, own, even, hatch, critical, longest.end / ratio, i === scenes.length - 1);
     });
-    const { left, right } = drawn[0], top = lanes[0].getBoundingClientRect().top - track.getBoundingClientRect().top;
+    const { left, right } = drawn[0], top = (lanes[0].getBoundingClientRect().top - track.getBoundingClientRect().top) / timesOf(root);
     const high = track.clientHeight - top;
     Object.assign(over.style, { top: `${top}px` });
     Object.assign(future.style, { left: `${left}px`, width: `${right - left + 2}px`, top: `${top}px`, height: `${high - 22 * k}px` });

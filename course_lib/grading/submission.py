@@ -1,0 +1,156 @@
+"""A notebook as data: the text of its code cells, and which tasks are answered there."""
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from course_lib.checks import SETS
+
+__all__ = ["NOTEBOOK_BYTES", "Cell", "NotANotebookError", "read_cells", "set_of"]
+
+NOTEBOOK_BYTES = 20 * 10**6
+"""A larger file is not read: an exercise that is solved has some hundred kilobytes."""
+
+_MOST_CELLS, _MOST_CHARACTERS = 2_000, 1_000_000
+_FIRST_LINE = re.compile(r"^%%(?!time\b|timeit\b|capture\b|prun\b).*", re.DOTALL)
+_MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
+_NUMBER = re.compile(r"(?<!\d)(\d\d)_")
+
+
+class NotANotebookError(ValueError):
+    """A file that cannot be graded; the text says why, in a few words."""
+
+
+class Cell(NamedTuple):
+    """One code cell.
+
+    Attributes
+    ----------
+    number : int
+        Which code cell of the notebook, from 1.
+    source : str
+        Its text, with magics blanked.
+    is_task : bool
+        Whether it is tagged as the place for an answer.
+    tree : ast.Module or None
+        What Python reads in it; None where that is no Python.
+    """
+
+    number: int
+    source: str
+    is_task: bool
+    tree: ast.Module | None
+
+
+@dataclass(frozen=True)
+class _Raw:
+    source: str
+    tags: Sequence[str]
+
+
+def read_cells(file: Path, most_bytes: int = NOTEBOOK_BYTES) -> list[Cell]:
+    """Read the code cells of a notebook; outputs are not looked at.
+
+    Parameters
+    ----------
+    file : Path
+        The notebook, of format 4.
+    most_bytes : int, default: 20,000,000
+        A larger file is refused unread.
+
+    Returns
+    -------
+    list of Cell
+        In the order in which they stand there.
+
+    Raises
+    ------
+    NotANotebookError
+        If it is none, or too large.
+    """
+    raw = [cell for cell in _code_cells(_content(file, most_bytes)) if cell.source.strip()]
+    if len(raw) > _MOST_CELLS or sum(len(cell.source) for cell in raw) > _MOST_CHARACTERS:
+        raise NotANotebookError("far more code than an exercise has")
+    return [
+        Cell(number, source, "exercise" in cell.tags, _parsed(source))
+        for number, cell in enumerate(raw, start=1)
+        for source in (_without_magics(cell.source),)
+    ]
+
+
+def set_of(cells: Iterable[Cell], name: str) -> str | None:
+    """Tell which exercises a notebook answers.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        Its cells: what they define counts first.
+    name : str
+        The file's name, which a learner or a platform may have changed.
+
+    Returns
+    -------
+    str or None
+        The number, ``"02"``; None where nothing tells.
+    """
+    defined = {
+        node.name
+        for cell in cells
+        for node in (cell.tree.body if cell.tree else ())
+        if isinstance(node, ast.FunctionDef)
+    }
+    most, best = max((len(defined.intersection(tasks)), home) for home, tasks in SETS.items())
+    if most:
+        return best.removeprefix("lecture_")
+    numbers = [number for number in _NUMBER.findall(name) if f"lecture_{number}" in SETS]
+    return numbers[-1] if numbers else None
+
+
+def _content(file: Path, most_bytes: int) -> Any:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(most_bytes + 1)
+    except OSError as error:
+        raise NotANotebookError(f"cannot be read: {error.strerror}") from None
+    if len(data) > most_bytes:
+        raise NotANotebookError(f"larger than {most_bytes / 1e6:g} MB")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise NotANotebookError("no notebook: not JSON") from None
+
+
+def _code_cells(content: Any) -> list[_Raw]:
+    cells = content.get("cells") if isinstance(content, dict) else None
+    if not isinstance(cells, list):
+        raise NotANotebookError("no notebook of format 4: it has no cells")
+    found = []
+    for cell in cells:
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        source, metadata = cell.get("source", ""), cell.get("metadata")
+        if isinstance(source, list):
+            source = "".join(line for line in source if isinstance(line, str))
+        tags = metadata.get("tags") if isinstance(metadata, dict) else None
+        if isinstance(source, str):
+            source = source.replace("\r\n", "\n").replace("\r", "\n")
+            found.append(_Raw(source, tags if isinstance(tags, list) else []))
+    return found
+
+
+def _without_magics(source: str) -> str:
+    """Blank what only IPython understands; a cell of another language as a whole."""
+    if _FIRST_LINE.match(source):
+        return ""
+    return source if _parsed(source) else _MAGIC.sub("", source)
+
+
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,81 @@
+"""What is picked out of a notebook: what the function uses, and nothing is run for it."""
+
+import ast
+import inspect
+
+import pytest
+
+from course_lib.grading.answer import answer_in, uncalled
+from course_lib.grading.submission import Cell
+
+STUB = 'def f(x):\n    """Do."""\n    raise NotImplementedError("write this function")\n'
+
+
+def cells(*sources: str, tagged: tuple[int, ...] = ()) -> list[Cell]:
+    found = []
+    for number, source in enumerate(sources, start=1):
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:
+            tree = None
+        found.append(Cell(number, source, number in tagged, tree))
+    return found
+
+
+def text(*sources: str, tagged: tuple[int, ...] = ()) -> str:
+    return "\n".join(text for _, text in answer_in(cells(*sources, tagged=tagged), "f").cells)
+
+
+def test_imports_helpers_and_constants_come_along_and_nothing_else():
+    found = text(
+        "import numpy as np\nimport math, os\nfrom course_lib import checks, run",
+        "TAU = 3\nprint(TAU)\nOTHER = 4",
+        "def helper(x):\n    return np.sum(x) * TAU",
+        "for n in range(3):\n    print(f(n))\nn = 5",
+        "def f(x):\n    n = 2\n    return helper(x) + n",
+        "checks.f(f)\nresult = run(f, workers=4)",
+    )
+    kept = ast.unparse(ast.parse(found))
+    assert kept == ast.unparse(
+        ast.parse(
+            "import numpy as np\nTAU = 3\n"
+            "def helper(x):\n    return np.sum(x) * TAU\n"
+            "def f(x):\n    n = 2\n    return helper(x) + n"
+        )
+    )
+
+
+def test_lines_keep_their_numbers():
+    (cell,) = answer_in(cells("x = 1\n\n\ndef f():\n    return 2"), "f").cells
+    assert cell == (1, "\n\n\ndef f():\n    return 2")
+
+
+def test_two_statements_on_a_line_are_told_apart():
+    found = text("a = 1; b = open('x'); import math; c = 3\ndef f():\n    return a + math.pi")
+    assert "open" not in found
+    assert "a = 1; import math" in found
+
+
+def test_the_definition_in_the_tagged_cell_counts_or_else_the_last_that_is_none_of_a_stub():
+    first, second = "def f():\n    return 1", "def f():\n    return 2"
+    assert "return 1" in text(first, second, tagged=(1,))
+    assert "return 2" in text(first, second)
+    assert "return 2" in text(STUB, second, tagged=(1,))
+    assert "return 1" in text(first, STUB)
+
+
+def test_a_stub_and_nothing_are_not_written_and_what_is_no_python_is_told_apart():
+    assert not answer_in(cells(STUB), "f").is_written
+    assert not answer_in(cells("x = 1"), "f").is_written
+    broken = answer_in(cells(STUB, "def f(x)\n    return 1"), "f")
+    assert broken.is_written
+    assert not broken.is_python
+
+
+@pytest.mark.parametrize("source", ["f = lambda: 1 / 0", "def f(x=1 / 0):\n    return 1 / 0"])
+def test_the_function_whose_text_is_read_is_made_without_running_a_line(source):
+    with pytest.raises(ZeroDivisionError):  # what running it would do
+        exec(source + "\nf()", {})
+    function = uncalled(answer_in(cells(source), "f"))
+    if source.startswith("def"):
+        assert inspect.getsource(function).startswith("def f(x=1 / 0):")

@@ -1,0 +1,71 @@
+"""What leads outside is read off the text; no solution and no right answer looks like that."""
+
+import ast
+
+import pytest
+
+from authoring.build import ROOT
+from course_lib.checks import SETS
+from course_lib.grading.answer import answer_in
+from course_lib.grading.candidate import task_named
+from course_lib.grading.means import foreign_means
+from course_lib.grading.submission import Cell, read_cells
+from tests.exercises.answers import RIGHT_ANSWERS, name_of
+
+
+def means(source: str, name: str = "f", module: str = "") -> str:
+    return foreign_means(answer_in([Cell(1, source, True, ast.parse(source))], name), module)
+
+
+@pytest.mark.parametrize("path", RIGHT_ANSWERS, ids=name_of)
+def test_a_right_answer_has_none(path):
+    assert means(path.read_text(encoding="utf-8"), path.parent.name) == ""
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_solution_has_none(name):
+    (file,) = (ROOT / "solutions").glob(f"{name[-2:]}_*.ipynb")
+    cells = read_cells(file)
+    for task in SETS[name]:
+        answer = answer_in(cells, task)
+        assert answer.is_written
+        assert foreign_means(answer, type(task_named(task)).__module__) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import os; os._exit(0)",
+        "from os import _exit",
+        "import course_lib.checks.sandbox",
+        "from course_lib.checks.sandbox import room",
+        "from course_lib import checks",
+        "from course_lib.checks.lecture_00.hello import TASK",
+        "import course_lib\n    course_lib.checks.SETS",
+        "import numpy as np\n    np.ctypeslib",
+        "import random\n    random._os",
+        "open('x')",
+        "eval('1')",
+        "__import__('os')",
+        "getattr(x, 'o' + 's')",
+        "getattr(x, '__globals__')",
+        "().__class__.__base__.__subclasses__()",
+        "x.__globals__",
+        "x.gi_frame.f_back",
+        "__builtins__",
+        "from . import secrets",
+        "import importlib",
+    ],
+)
+def test_a_way_out_is_named_with_its_line(body):
+    source = f"def helper(x):\n    {body}\n\ndef f(x):\n    return helper(x)"
+    found = means(source)
+    assert "in cell 1, line " in found
+    assert means(source.replace("return helper(x)", "return x")) == "", "nobody uses it then"
+
+
+def test_a_program_of_the_exercise_is_no_way_out():
+    source = "from course_lib.checks.lecture_00.predict_gather import {}\ndef f():\n    return {}"
+    module = "course_lib.checks.lecture_00.predict_gather"
+    assert means(source.format("sum_at_rank_0", "sum_at_rank_0"), module=module) == ""
+    assert means(source.format("TASK", "TASK"), module=module) != ""

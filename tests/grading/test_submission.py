@@ -1,0 +1,68 @@
+"""A file is read as data, or refused in a few words."""
+
+import json
+
+import pytest
+
+from authoring.build import ROOT
+from course_lib.grading.submission import NotANotebookError, read_cells, set_of
+
+
+def notebook(*sources: str) -> str:
+    cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
+    return json.dumps({"nbformat": 4, "cells": cells})
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "not JSON"),
+        ("nope", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "no cells"),
+        ('{"worksheets": []}', "no cells"),
+        ('{"cells": 3}', "no cells"),
+        (notebook("x" * 1_100_000), "far more code"),
+        (notebook(*["x"] * 2_001), "far more code"),
+    ],
+)
+def test_what_is_no_notebook_is_refused(tmp_path, content, words):
+    file = tmp_path / "a.ipynb"
+    file.write_text(content)
+    with pytest.raises(NotANotebookError, match=words):
+        read_cells(file)
+
+
+def test_a_huge_file_is_not_read(tmp_path):
+    file = tmp_path / "a.ipynb"
+    with file.open("wb") as stream:
+        stream.truncate(50 * 2**30)  # of holes
+    with pytest.raises(NotANotebookError, match="larger than 20 MB"):
+        read_cells(file)
+
+
+def test_odd_cells_are_left_out(tmp_path):
+    odd = [None, 3, {}, {"cell_type": "code"}, {"cell_type": "code", "source": 3},
+           {"cell_type": "code", "source": ["a = 1\n", 7, "b = 2"], "metadata": None}]  # fmt: skip
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": odd}))
+    (cell,) = read_cells(tmp_path / "a.ipynb")
+    assert cell.source == "a = 1\nb = 2"
+
+
+def test_magics_are_blanked_and_lines_stay_where_they_are(tmp_path):
+    (tmp_path / "a.ipynb").write_text(
+        notebook("%matplotlib inline\n!ls\nx = 1", "%%time\ny = 2", "%%bash\nrm -rf x", "a ? b")
+    )
+    one, two, three, four = read_cells(tmp_path / "a.ipynb")
+    assert one.source == "\n\nx = 1"
+    assert two.source == "\ny = 2"
+    assert three.source == ""
+    assert four.tree is None
+
+
+def test_the_functions_tell_the_set_whatever_the_file_is_called():
+    for number in ("00", "05", "13"):
+        (file,) = (ROOT / "exercises").glob(f"{number}_*.ipynb")
+        assert set_of(read_cells(file), "final(2).ipynb") == number
+    assert set_of([], "Anna_4711_file_03_data.ipynb") == "03"
+    assert set_of([], "my notebook.ipynb") is None
