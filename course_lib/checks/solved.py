@@ -14,6 +14,7 @@ from pathlib import Path
 
 from course_lib.checks import SETS
 from course_lib.console.files import put
+from course_lib.words.plain_file import read_plain
 from course_lib.words.tables import as_html
 from course_lib.words.workbook import WORKBOOK, workbook_around
 
@@ -128,8 +129,7 @@ def find_workbook() -> Path | None:
 
 def _is_kept(workbook: Path, task: str) -> bool:
     try:
-        with _file(workbook, task).open("rb") as stream:
-            content = json.loads(stream.read(_MOST_BYTES))
+        content = json.loads(read_plain(_file(workbook, task), _MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and content.get("task") == task

@@ -1,6 +1,7 @@
 """What is solved is kept in the workbook, and read from there whatever else lies about."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,16 @@ def test_damaged_and_foreign_files_do_not_count_and_are_made_anew(
     keep_solved("pass_around")  # cannot be written there, which is no reason to fail
     assert progress().solved == {"hello"}
     assert json.loads((folder / "hello.json").read_text())["task"] == "hello"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.timeout(60)
+def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(workbook: Path) -> None:
+    (workbook / "solved").mkdir()
+    os.mkfifo(workbook / "solved" / "hello.json")
+    assert progress().solved == frozenset()
+    keep_solved("hello")
+    assert progress().solved == {"hello"}
 
 
 def test_a_file_in_the_place_of_the_folder_is_left_alone(workbook: Path) -> None:
