@@ -188,7 +188,8 @@ def _from_several(history: History) -> list[int]:
 
 def _without_the_dead(history: History) -> list[Pair]:
     """Leave out losses of workers that have died, and were given nothing since."""
-    dead, kept = set[int](), []
+    dead = set[int]()
+    kept: History = []
     for what, worker, trial in history:
         if what == "died":
             dead.add(worker)
