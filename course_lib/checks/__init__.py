@@ -11,6 +11,7 @@ from course_lib.checks.quiet import keep_stubs_quiet
 
 if TYPE_CHECKING:
     from course_lib.checks.report import Report
+    from course_lib.checks.task import Task
 
 SETS: dict[str, tuple[str, ...]] = {
     "lecture_00": ("hello", "pass_around", "shift_right", "ping_pong", "predict_gather"),
@@ -66,6 +67,23 @@ __all__ = [*_HOME, "progress"]
 keep_stubs_quiet()
 
 
+def task_named(name: str) -> "Task":
+    """Return the task of a check.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"map_reduce"``.
+
+    Returns
+    -------
+    Task
+        Its cases, right answers and hints.
+    """
+    task: Task = importlib.import_module(f"course_lib.checks.{_HOME[name]}.{name}").TASK
+    return task
+
+
 def __getattr__(name: str) -> Any:
     if name == "progress":
         from course_lib.checks.solved import progress
@@ -76,7 +94,7 @@ def __getattr__(name: str) -> Any:
     from course_lib.checks.check import check as examine
     from course_lib.checks.solved import keep_solved
 
-    task = importlib.import_module(f"course_lib.checks.{_HOME[name]}.{name}").TASK
+    task = task_named(name)
 
     def check(fn: Any) -> "Report":
         report = examine(task, fn)

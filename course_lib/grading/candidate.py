@@ -4,7 +4,6 @@ It hears on its standard input what to do, and ends when that is closed, because
 know has gone. What is seen goes into a file, and is judged elsewhere.
 """
 
-import importlib
 import io
 import os
 import pickle
@@ -14,12 +13,12 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from course_lib.checks import _HOME
+from course_lib.checks import task_named
 from course_lib.checks.room import Limits, sit
-from course_lib.checks.task import Case, Task
+from course_lib.checks.task import Case
 from course_lib.grading.house import limit, refuse_the_outside
 
-__all__ = ["DONE", "READY", "Job", "main", "task_named"]
+__all__ = ["DONE", "READY", "Job", "main"]
 
 DONE = 78
 """The exit status after all that was to be done; any other is the answer's doing."""
@@ -52,23 +51,6 @@ class Job(NamedTuple):
     cases: tuple[Case, ...]
     limits: Limits
     book: Path
-
-
-def task_named(name: str) -> Task:
-    """Return a task by its name.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``"map_reduce"``.
-
-    Returns
-    -------
-    Task
-        Its cases, right answers and hints.
-    """
-    task: Task = importlib.import_module(f"course_lib.checks.{_HOME[name]}.{name}").TASK
-    return task
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import psutil
 
-from course_lib.checks import SETS
+from course_lib.checks import SETS, task_named
 from course_lib.checks.check import report_on
 from course_lib.checks.diagnosis import Diagnosis
 from course_lib.checks.report import FAILED, UNWRITTEN, Report
@@ -31,7 +31,7 @@ from course_lib.checks.task import Case, Hint, Task
 from course_lib.comm.shipping import pack_call
 from course_lib.grading.answer import Answer, answer_in, uncalled
 from course_lib.grading.book import UnreadableError, read
-from course_lib.grading.candidate import DONE, READY, Job, task_named
+from course_lib.grading.candidate import DONE, READY, Job
 from course_lib.grading.means import foreign_means
 from course_lib.grading.submission import NotANotebookError, read_cells, set_of
 

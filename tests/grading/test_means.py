@@ -5,9 +5,8 @@ import ast
 import pytest
 
 from authoring.build import ROOT
-from course_lib.checks import SETS
+from course_lib.checks import SETS, task_named
 from course_lib.grading.answer import answer_in
-from course_lib.grading.candidate import task_named
 from course_lib.grading.means import foreign_means
 from course_lib.grading.submission import Cell, read_cells
 from tests.exercises.answers import RIGHT_ANSWERS, name_of

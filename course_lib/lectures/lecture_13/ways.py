@@ -9,7 +9,13 @@ from course_lib.measure import one_step
 from course_lib.models.published import PUBLISHED, LayerSize
 from course_lib.planning.degrees import Degrees, choose_degrees
 from course_lib.planning.sized_bytes import equal_layers
-from course_lib.planning.strategy import STRATEGIES, choose_strategy, run_strategy, trace_strategy
+from course_lib.planning.strategy import (
+    STRATEGIES,
+    Choice,
+    choose_strategy,
+    run_strategy,
+    trace_strategy,
+)
 from course_lib.schemes import layerwise
 from course_lib.trace.trace import Trace
 from course_lib.viz import Chart, Table, chart, table
@@ -106,7 +112,7 @@ def ways_chart(net: str, network: str, batch: int, workers: int) -> Chart:
         Predicted seconds; below it what is lost by always taking data parallelism.
     """
     choice = choose_strategy(NETS[net], batch, workers, CLUSTERS[network])
-    times = choice.seconds["data"] / choice.seconds[choice.name]
+    times = _lost_by_data(choice)
     said = f"Always data parallel: {times:.3g} times as long."
     return chart(
         {_NAMES[name]: choice.seconds[name] for name in STRATEGIES}, unit="s",
@@ -132,7 +138,10 @@ def lost_by_data(net: str, network: str, batch: int, workers: int = 4) -> float:
     float
         1 where it is the fastest.
     """
-    choice = choose_strategy(NETS[net], batch, workers, CLUSTERS[network])
+    return _lost_by_data(choose_strategy(NETS[net], batch, workers, CLUSTERS[network]))
+
+
+def _lost_by_data(choice: Choice) -> float:
     return choice.seconds["data"] / choice.seconds[choice.name]
 
 
