@@ -42,8 +42,8 @@ from course_lib.trace.recorder import Recorder, assemble
 __all__ = ["take_part"]
 
 _ROUNDS = 8
-_ANOTHER_FIRST_S = 3.0
-_OTHER_HALF_S = 1.0
+_ANOTHER_TELLS_S = 3.0
+"""How long another rank has for its own words on a failure; a busy one needs over a second."""
 _ADDRESS_BYTES = 512
 
 
@@ -184,7 +184,7 @@ def _told(
     """Return what to raise for an exception: if another rank has failed, that rank's failure."""
     error = progress.cause_of(error)
     if progress.is_consequence(error):
-        progress.await_word(_ANOTHER_FIRST_S)
+        progress.await_word(_ANOTHER_TELLS_S)
     if isinstance(error, CollectiveMismatchError):
         return _of_both(error, progress, time_s)
     if progress.told is not None:
@@ -230,7 +230,7 @@ def _of_both(
     if sites is None:
         progress.tell_failure(pickle.dumps(Failure.of(error, progress.rank, time_s)))
         if unknown:
-            progress.await_word(_OTHER_HALF_S)
+            progress.await_word(_ANOTHER_TELLS_S)
         failure = None if progress.told is None else to_error(pickle.loads(progress.told))
         told = failure if isinstance(failure, CollectiveMismatchError) else None
     known = {} if told is None else {(one.rank, one.number): one for one in told.entered}
