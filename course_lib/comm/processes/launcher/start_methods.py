@@ -42,9 +42,13 @@ _PRELOAD = (
     "course_lib.comm.processes.worker.tidy",
     "course_lib.comm.processes.worker.worker_main",
     "course_lib.comm.processes.worker.worker",
+    "course_lib.schemes",  # with the collectives: a worker that loads them itself takes 50 ms
+    "multiprocess.popen_forkserver",  # what each worker asks for when it is born
 )
 _ALSO = {
     "torch": ("torch",),
+    # A lecture's functions stand beside its pictures, whose widgets take each worker 0.2 s.
+    "anywidget": ("course_lib.viz.animation.picture",),
     "course_lib.checks": ("course_lib.checks.room", "course_lib.comm.simulated.launcher"),
 }
 """What workers will probably need as well, once the notebook has loaded the module."""
