@@ -32,6 +32,8 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
+# Functions of test modules that speak of it bring it along, and each of their workers would load it.
+start_methods._PRELOAD += ("pytest",)
 WITH_TORCH = ("torch", "mlp", "digits", "both_worlds")
 """Who speaks of one of these has workers that load torch."""
 
@@ -100,9 +102,10 @@ def _nothing_loaded_in_vain(request: pytest.FixtureRequest) -> Iterator[None]:
     if _needs_torch(request.node):
         yield
         return
-    preloaded = start_methods._ALSO.pop("torch")
+    of_torch = ("torch", "course_lib.models.torch_passes")
+    preloaded = {name: start_methods._ALSO.pop(name) for name in of_torch}
     yield
-    start_methods._ALSO["torch"] = preloaded
+    start_methods._ALSO.update(preloaded)
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,8 @@ def check_plain(array: Any, argument: str) -> None:
         If it is masked, a table with named rows, or of Python objects; it says what makes a
         plain one.
     """
-    if isinstance(array, np.ma.MaskedArray):
+    # A plain array is asked no more: in each new worker, to look at np.ma first loads it.
+    if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{argument} must be a plain array, got a masked array, whose mask would be lost; "
             f"take {argument}.filled(value), or {argument}.data and the mask as an array of its own"

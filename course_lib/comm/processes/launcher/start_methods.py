@@ -47,6 +47,8 @@ _PRELOAD = (
 )
 _ALSO = {
     "torch": ("torch",),
+    # What autograd asks for when it goes back from a layer's outputs; it takes each worker 0.3 s.
+    "course_lib.models.torch_passes": ("torch.fx.experimental.symbolic_shapes",),
     # A lecture's functions stand beside its pictures, whose widgets take each worker 0.2 s.
     "anywidget": ("course_lib.viz.animation.picture",),
     "course_lib.checks": ("course_lib.checks.room", "course_lib.comm.simulated.launcher"),
