@@ -32,7 +32,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 sys.modules.setdefault(SLOW_AND_NEVER_NEEDED, None)  # type: ignore[arg-type]  # nbformat loads it
 settings.register_profile("busy computer", deadline=None)
 settings.load_profile("busy computer")
-# Functions of test modules that speak of it bring it along, and each of their workers would load it.
+# A test's functions that speak of it take it along, and each of their workers would load it.
 start_methods._PRELOAD += ("pytest",)
 WITH_TORCH = ("torch", "mlp", "digits", "both_worlds")
 """Who speaks of one of these has workers that load torch."""

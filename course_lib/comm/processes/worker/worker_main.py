@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from course_lib.comm.processes.worker.setup import Setup, WorkerPipes
@@ -23,14 +24,22 @@ def enter(setup: Setup) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _redirect(setup.pipes.outputs)
     _keep_for_itself(setup.pipes)
-    os.environ.clear()
-    os.environ.update(setup.environment)
+    _take_on(setup.environment)
     from course_lib.comm.processes.worker.one_thread import limit_threads
 
     limit_threads()  # before the libraries it concerns
     from course_lib.comm.processes.worker.worker import work
 
     work(setup)
+
+
+def _take_on(environment: Mapping[str, str]) -> None:
+    """Have these variables; most of them the fork server has had, and its copy has them already."""
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(
+        {name: text for name, text in environment.items() if os.environ.get(name) != text}
+    )
 
 
 def _redirect(outputs: dict[str, Any]) -> None:
