@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import course
 from authoring.scripts import read_script
 from course_lib.checks import SETS
 
@@ -117,6 +118,16 @@ def test_what_the_guide_links_to_is_there():
     for page in sorted(GUIDE.glob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), (page.name, link)
+
+
+def test_the_commands_of_course_py_are_ones():
+    text = (GUIDE / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"python course\.py ([a-z][^#`\n]*)", text)
+    assert len(found) >= 6
+    for words in map(str.split, found):
+        assert course.parse_arguments(words).command == words[0]
+    with pytest.raises(SystemExit):
+        course.parse_arguments(["wheelhouse", "--plattform", "windows"])
 
 
 def test_a_row_of_another_length_and_a_wrong_sum_would_be_found(monkeypatch):

@@ -17,7 +17,7 @@ def test_every_block_runs_in_this_order_and_prints_what_it_says(tmp_path, monkey
     for lines, told in printed_by(BLOCKS, capsys, {"__name__": "own_scheme"}):
         assert lines == told
         n_lines += len(lines)
-    assert n_lines == 6
+    assert n_lines == 5
     assert "<html" in (tmp_path / "votes.html").read_text(encoding="utf-8")
 
 
