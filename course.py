@@ -4,6 +4,7 @@
     python course.py test        make the environment, run all tests (more words go to pytest)
     python course.py reset 02    get lecture and exercise 02 back as they were
     python course.py setup       only make the environment
+    python course.py wheelhouse  download all packages, for computers without a network
 
 This file must be read by old Pythons too, so that they can say what is wrong: the work is in
 course_setup/, which is imported after the version check.
@@ -55,7 +56,15 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     commands.add_parser("test", help="run all tests; more arguments go to pytest")
     reset = commands.add_parser("reset", help="get a lecture or exercise back as it was")
     reset.add_argument("name", metavar="NN", help="its number, or a path such as exercises/02")
-    commands.add_parser("setup", help="only make the environment")
+    setup = commands.add_parser("setup", help="only make the environment")
+    setup.add_argument("--wheelhouse", metavar="FOLDER", help="take the packages from here")
+    house = commands.add_parser("wheelhouse", help="download all packages, for computers offline")
+    house.add_argument("folder", nargs="?", help="where (default: wheelhouse/ beside course.py)")
+    for option, what in (("--platform", "linux, linux-aarch64, macos or windows"),
+                         ("--python-version", "3.11 to 3.14")):  # fmt: skip
+        house.add_argument(
+            option, action="append", metavar="NAME", help=f"{what}; may be repeated (default: this)"
+        )
     if words[:1] == ["test"]:
         return argparse.Namespace(command="test", pytest_words=words[1:])
     return parser.parse_args(words)

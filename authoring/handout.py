@@ -33,7 +33,8 @@ FOLDERS = ("course_setup", "course_lib", "lab_settings", "notebooks", "exercises
 LEFT_OUT = (
     "course_lib/checks/right_runs.py",
     "docs/exam",
-    "docs/lecturers_guide.md",
+    "docs/lecturer",
+    "docs/own_exercise.md",
     "docs/own_lecture.md",
 )
 _NOT_OURS = ("__pycache__", "*.pyc", ".*")

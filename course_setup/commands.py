@@ -1,4 +1,4 @@
-"""What `lab`, `test`, `reset` and `setup` do."""
+"""What `lab`, `test`, `reset`, `setup` and `wheelhouse` do."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
-from course_setup import workbook
+from course_setup import wheelhouse, workbook
 from course_setup.environment import ensure
 from course_setup.interpreter import clean_environ
 from course_setup.problems import SetupError
 from course_setup.saying import say
+from course_setup.targets import targets
 
 
 def perform(root: str, arguments: argparse.Namespace) -> int:
@@ -27,7 +28,12 @@ def perform(root: str, arguments: argparse.Namespace) -> int:
     if arguments.command == "reset":
         say("\n".join(workbook.reset(checkout, arguments.name)))
         return 0
-    say(f"The environment is ready: {ensure(checkout)}")
+    if arguments.command == "wheelhouse":
+        folder = Path(arguments.folder or checkout / wheelhouse.FOLDER).absolute()
+        wheelhouse.make(checkout, folder, targets(arguments.platform, arguments.python_version))
+        return 0
+    named = Path(arguments.wheelhouse).absolute() if arguments.wheelhouse else None
+    say(f"The environment is ready: {ensure(checkout, named)}")
     return 0
 
 

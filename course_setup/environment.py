@@ -21,6 +21,8 @@ from course_setup.inventory import contents, count_files, missing, refuse_incomp
 from course_setup.lock import alone
 from course_setup.problems import SetupError
 from course_setup.saying import say
+from course_setup.targets import Target, this_system
+from course_setup.wheelhouse import install_from, offered
 
 NEEDED_BYTES = 3 * 10**9
 STAMP = "course-stamp.json"
@@ -41,13 +43,15 @@ class State:
     why: str
 
 
-def ensure(root: Path) -> Path:
+def ensure(root: Path, wheelhouse: Path | None = None) -> Path:
     """Make `.venv` good if it is not; return its Python.
 
     Parameters
     ----------
     root : Path
         The checkout.
+    wheelhouse : Path or None
+        A folder to take the packages from; `wheelhouse/` in the checkout needs no naming.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def ensure(root: Path) -> Path:
         state = state_of(root)  # another run may have finished meanwhile
         if state.action != "none":
             say(state.why)
-            _mend(root, state.action, pass_fds)
+            _mend(root, state.action, wheelhouse, pass_fds)
     return venv_python(root)
 
 
@@ -110,9 +114,12 @@ def _is_elsewhere(root: Path, venv: Path) -> bool:
     return os.path.realpath(venv) != os.path.join(os.path.realpath(root), ".venv")  # noqa: PTH118
 
 
-def _mend(root: Path, action: str, pass_fds: tuple[int, ...]) -> None:
+def _mend(root: Path, action: str, named: Path | None, pass_fds: tuple[int, ...]) -> None:
     """Carry out what `state_of` asked for."""
     venv = root / ".venv"
+    version = version_inside(root) if action in ("adopt", "update") else None
+    target = Target(this_system(), "{}.{}".format(*(version or sys.version_info)))
+    wheelhouse = offered(root, named, target)
     adopted = action == "adopt" or bool((_read_stamp(venv) or {}).get("adopted"))
     if action == "move aside" or (action == "remake" and adopted):
         venv.rename(_free_name(root, _OLD))
@@ -128,7 +135,10 @@ def _mend(root: Path, action: str, pass_fds: tuple[int, ...]) -> None:
         make_venv_with(base, venv, pass_fds)
     _write_stamp(venv, {"state": "installing", "adopted": adopted})
     lock_hash = _lock_hash(root)
-    install_packages(root, clean_environ(), pass_fds)
+    if wheelhouse is None:
+        install_packages(root, clean_environ(), pass_fds)
+    else:
+        install_from(wheelhouse, root, clean_environ(), pass_fds)
     refuse_incomplete(root)
     _add_checkout_to_path(root)
     ready = {

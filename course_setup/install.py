@@ -20,7 +20,7 @@ from course_setup.saying import say
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # pip settings that do not say where packages come from; any other one means "configured".
-_HARMLESS = {
+HARMLESS = {
     "break-system-packages", "cache-dir", "config-file", "disable-pip-version-check",
     "no-cache-dir", "no-color", "no-input", "progress-bar", "quiet", "require-virtualenv",
     "root-user-action", "user", "verbose", "yes",
@@ -61,7 +61,7 @@ def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, .
     refuse_outside(root)
     settings = pip_settings(python, environ, pass_fds)
     refuse_elsewhere(settings)
-    configured = not settings <= _HARMLESS
+    configured = not settings <= HARMLESS
     uv = None if configured else shutil.which("uv")
     if uv:
         install = [uv, "pip", "install", "--python", str(python)]
@@ -75,7 +75,7 @@ def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, .
     started = time.monotonic()
     for words, what in ((torch, "PyTorch"), (["-r", str(lock)], "the other packages")):
         refuse_outside(root)  # another program may have changed .venv since
-        _run_shown([*install, *words], environ, what, pass_fds)
+        run_shown([*install, *words], environ, what, pass_fds)
     say(f"Installed in {time.monotonic() - started:.0f} s.")
 
 
@@ -140,7 +140,7 @@ def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
     return [found.group(), *(cpu_build if wants_cpu_build else ["-c", str(lock)])]
 
 
-def _run_shown(
+def run_shown(
     command: list[str], environ: dict[str, str], what: str, pass_fds: tuple[int, ...]
 ) -> None:
     """Run an installer; show how far it is, and explain a failure by its last words."""

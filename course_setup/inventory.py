@@ -83,16 +83,17 @@ def refuse_incomplete(root: Path) -> None:
     """
     lock = (root / "requirements.lock").read_text(encoding="utf-8")
     wanted = re.findall(r"^([\w.-]+)==[^;\s]+\s*$", lock, re.MULTILINE)
-    infos = {_plain(name.split("-")[0]) for name in contents(root) if name.endswith(".dist-info")}
+    infos = {plain(name.split("-")[0]) for name in contents(root) if name.endswith(".dist-info")}
     for name in wanted:
-        if _plain(name) not in infos:
+        if plain(name) not in infos:
             raise SetupError(
                 f"the installer was content, but {name} is not in .venv: see that no setting of "
                 "pip or uv sends packages elsewhere (`pip config list`), then run this again."
             )
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a package's name as all spellings of it are told alike."""
     return re.sub(r"[-_.]+", "_", name).lower()
 
 

@@ -1,4 +1,6 @@
-"""Make docs/player.png, the README's picture: a real player in a real browser, stopped mid-run.
+"""Make docs/player.png, the README's still picture: a real player in a real browser, mid-run.
+
+It stands in for the moving one (moving_picture.py) where a reader has asked for less motion.
 
 From the repository's root: ``python docs/player_picture.py chromium`` (or another Chromium's path).
 """

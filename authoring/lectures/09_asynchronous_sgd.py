@@ -54,9 +54,9 @@ digits = load_digits()
 images, classes = digits.X_train[:1408], digits.y_train[:1408]
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# <details><summary>For lecturers: the whole lecture in 35 minutes</summary>
+# <details><summary>For lecturers: the whole lecture in 47 minutes</summary>
 #
-# Run all cells before class. Part 1 is 17 minutes, part 2 is 17. To be shorter, leave out
+# Run all cells before class. Part 1 is 25 minutes, part 2 is 22. With 40 in all, leave out
 # "Asynchrony begets momentum" and the replay.
 #
 # Game: one student is the server and keeps a number on the board. Four others read it, do a sum,

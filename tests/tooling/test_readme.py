@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
@@ -38,9 +41,24 @@ def test_every_file_named_is_there():
         assert (REPOSITORY / name).exists(), name
 
 
-def test_the_text_stays_short():
-    lectures = re.findall(r"^\| \d\d \|.*$", README, re.MULTILINE)
+def test_the_text_stays_short_besides_its_tables():
     _, rest = README.split("<!-- benchmarks: begin", 1)
     measured, _ = rest.split("<!-- benchmarks: end", 1)
-    text = README.replace(measured, "")
-    assert len(text.splitlines()) - len(lectures) <= 105
+    lines = README.replace(measured, "").splitlines()
+    assert len([line for line in lines if not line.startswith("|")]) <= 120
+
+
+def test_its_picture_moves_and_is_small():
+    (name,) = re.findall(r'<img src="([^"]+)"', README)
+    (still,) = re.findall(r'srcset="([^"]+)"', README)
+    assert (REPOSITORY / still).exists()
+    assert (REPOSITORY / name).stat().st_size < 1e6
+    with Image.open(REPOSITORY / name) as picture:
+        assert picture.n_frames > 30
+        first, last = (np.asarray(_frame(picture, k)) for k in (0, picture.n_frames - 1))
+    assert (first != last).any(axis=2).mean() > 0.01, "something has moved"
+
+
+def _frame(picture: Image.Image, number: int) -> Image.Image:
+    picture.seek(number)
+    return picture.convert("RGB")
