@@ -19,7 +19,7 @@ class LibraryAnswerError(ImportError):
 @contextlib.contextmanager
 def forbidding(
     names: Sequence[str], functions: Sequence[str] = (), enough: str = Task.enough
-) -> Iterator[None]:
+) -> Iterator[set[str]]:
     """Let no code use the named modules, what lies in them, or the named functions, in the block.
 
     Parameters
@@ -33,8 +33,10 @@ def forbidding(
 
     Yields
     ------
-    None
+    set of str
+        The modules that miss something in the block, or have something else in its place.
     """
+    changed: set[str] = set()
     for name in names:  # what lies beside it in its package may be loaded only with it
         importlib.import_module(name.rpartition(".")[0])
     guard = _Guard(tuple(names), enough)
@@ -42,11 +44,12 @@ def forbidding(
     with contextlib.ExitStack() as undo:
         for name, module in hidden.items():
             undo.enter_context(_hidden(name, module))
+            changed.add(name.rpartition(".")[0])
         sys.meta_path.insert(0, guard)
         undo.callback(_remove, guard)
         for function in functions:
-            undo.enter_context(_refusing(function, enough))
-        yield
+            changed |= undo.enter_context(_refusing(function, enough))
+        yield changed
 
 
 def _refusal(name: str, enough: str) -> LibraryAnswerError:
@@ -91,7 +94,7 @@ def _hidden(name: str, module: ModuleType) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _refusing(function: str, enough: str) -> Iterator[None]:
+def _refusing(function: str, enough: str) -> Iterator[set[str]]:
     """Put a function that only refuses in the place of the named one, wherever it can be had.
 
     ``numpy.array_split`` is to be found under another name in a module of NumPy's own. There other
@@ -109,7 +112,7 @@ def _refusing(function: str, enough: str) -> Iterator[None]:
     for module, key in places:
         setattr(module, key, refuse)
     try:
-        yield
+        yield {module.__name__ for module, _ in places}
     finally:
         for module, key in places:
             setattr(module, key, original)

@@ -96,8 +96,8 @@ def sit(
     threading.excepthook = lambda _: None
     _turn_away_programs()
     _limit(limits.more_bytes)
-    with forbidding(task.forbidden, task.forbidden_functions, task.enough):
-        originals = Originals()
+    with forbidding(task.forbidden, task.forbidden_functions, task.enough) as changed:
+        originals = Originals(changed)
         began_s = monotonic()
         with contextlib.suppress(BaseException):  # what it imports does not count as its time
             load_call(packed, 0)

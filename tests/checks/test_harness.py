@@ -217,6 +217,32 @@ def test_forbidden_modules_come_back() -> None:
     assert schemes.map_reduce is module.map_reduce  # and the package hands out the function again
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork server, so nothing is noted before")
+def test_what_a_fork_server_has_noted_is_what_one_would_find_without() -> None:
+    def look(_: Any) -> tuple[int, bool, bool]:
+        from course_lib.checks import originals
+
+        def found(changed: set[str]) -> dict[str, tuple[int, dict[str, int]]]:
+            spaces = originals.Originals(changed)._spaces
+            return {
+                space.label: (id(space.owner), {key: id(it) for key, it in space.names.items()})
+                for space in spaces
+            }
+
+        n_noted = len(originals._noted)
+        hidden, refused = "course_lib.schemes.map_reduce", "course_lib.words.split.split_evenly"
+        with forbidding((hidden,), (refused,)) as changed:
+            with_all_that_changed, with_nothing = found(changed), found(set())
+            originals._noted.clear()
+            fresh = found(set())
+        return n_noted, with_all_that_changed == fresh, with_nothing == fresh
+
+    (n_noted, alike, alike_if_nothing_had_changed) = run(look, workers=1).values[0]
+    assert n_noted > 100
+    assert alike
+    assert not alike_if_nothing_had_changed
+
+
 def test_a_forbidden_module_is_not_to_be_had_from_its_package_either() -> None:
     with forbidding(("course_lib.schemes.map_reduce",)), pytest.raises(ImportError, match="withou"):
         from course_lib.schemes import map_reduce

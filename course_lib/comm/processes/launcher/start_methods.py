@@ -51,7 +51,11 @@ _ALSO = {
     "course_lib.models.torch_passes": ("torch.fx.experimental.symbolic_shapes",),
     # A lecture's functions stand beside its pictures, whose widgets take each worker 0.2 s.
     "anywidget": ("course_lib.viz.animation.picture",),
-    "course_lib.checks": ("course_lib.checks.room", "course_lib.comm.simulated.launcher"),
+    "course_lib.checks": (
+        "course_lib.checks.room",
+        "course_lib.comm.simulated.launcher",
+        "course_lib.checks.noted",  # last: it looks at all that is loaded
+    ),
 }
 """What workers will probably need as well, once the notebook has loaded the module."""
 
