@@ -8,9 +8,17 @@ from course_lib.schemes import surviving_servers
 from course_lib.schemes.replicas import Replicas
 from course_lib.schemes.sharded_parameter_server import share_out
 from course_lib.training import SGD, KeepShards, Lots, Optimizer, Plan, Training, check_training
+from course_lib.training.checking import check_shards
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite, warn_past_edge
-from course_lib.training.shards import Shard, dealer, filled, pack, shards_evenly, unpack
+from course_lib.training.shards import (
+    Shard,
+    dealer,
+    filled,
+    pack,
+    shards_evenly,
+    unpack,
+)
 from course_lib.words.whole import whole
 
 __all__ = ["downpour", "serve", "work"]
@@ -46,8 +54,10 @@ def downpour(
     J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012; with ``Adagrad``.
     """
     model = check_training(model, X, y, plan)
-    parts = shards_evenly(model.n_parameters, 1) if shards is None else filled(shards)
-    _check(comm.size, parts, n_fetch, n_push, warm_start, push_returns)
+    kept = shards_evenly(model.n_parameters, 1) if shards is None else shards
+    check_shards(kept, model.n_parameters, comm.size)
+    parts = filled(kept)
+    _check(n_fetch, n_push, warm_start, push_returns)
     lots = Lots(plan, len(y), n_push)
     surviving_servers.check_servers(comm, lots, parts, push_returns, keep)
     if comm.rank == 0 and optimizer is SGD:
@@ -174,10 +184,7 @@ def next_lot(comm: Communicator, shards: Sequence[Shard]) -> int:
     return int(comm.recv(dealer(shards), tag="lot")[0])
 
 
-def _check(
-    size: int, shards: Sequence[Shard], n_fetch: int, n_push: int, warm_start: int,
-    push_returns: bool,
-) -> None:  # fmt: skip
+def _check(n_fetch: int, n_push: int, warm_start: int, push_returns: bool) -> None:
     """Refuse what cannot be done, by name."""
     whole("n_fetch", n_fetch, least=1)
     whole("n_push", n_push, least=1)
@@ -186,9 +193,4 @@ def _check(
         raise ValueError(
             f"n_fetch must be n_push={n_push} where push_returns, as a push is a fetch then; "
             f"got {n_fetch}"
-        )
-    if not 1 <= len(shards) < size:
-        raise ValueError(
-            f"shards must be from 1 to {size - 1} of {size} ranks, so that a replica is left; "
-            f"got {len(shards)}"
         )
