@@ -8,17 +8,9 @@ from course_lib.schemes import surviving_servers
 from course_lib.schemes.replicas import Replicas
 from course_lib.schemes.sharded_parameter_server import share_out
 from course_lib.training import SGD, KeepShards, Lots, Optimizer, Plan, Training, check_training
-from course_lib.training.checking import check_shards
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite, warn_past_edge
-from course_lib.training.shards import (
-    Shard,
-    dealer,
-    filled,
-    pack,
-    shards_evenly,
-    unpack,
-)
+from course_lib.training.shards import Shard, check_shards, dealer, pack, shards_evenly, unpack
 from course_lib.words.whole import whole
 
 __all__ = ["downpour", "serve", "work"]
@@ -55,8 +47,7 @@ def downpour(
     """
     model = check_training(model, X, y, plan)
     kept = shards_evenly(model.n_parameters, 1) if shards is None else shards
-    check_shards(kept, model.n_parameters, comm.size)
-    parts = filled(kept)
+    parts = check_shards(kept, model.n_parameters, comm.size)
     _check(n_fetch, n_push, warm_start, push_returns)
     lots = Lots(plan, len(y), n_push)
     surviving_servers.check_servers(comm, lots, parts, push_returns, keep)

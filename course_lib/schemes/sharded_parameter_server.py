@@ -6,10 +6,9 @@ from functools import partial
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training
-from course_lib.training.checking import check_shards
 from course_lib.training.clipping import norm_of_all
 from course_lib.training.plan import partial_gradient
-from course_lib.training.shards import Shard, pack, unpack
+from course_lib.training.shards import Shard, check_shards, pack, unpack
 
 __all__ = ["serve", "sharded_parameter_server", "work"]
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from course_lib.models.chain import Chain
 from course_lib.split.model import n_unsplit, seat, split_by_units
 from course_lib.split.split_layer import SplitLayer
-from course_lib.training.checking import check_shards
-from course_lib.training.shards import Shard, places
+from course_lib.training.shards import Shard, check_shards, places
 from course_lib.words.split import split_evenly
 from course_lib.words.whole import whole
 

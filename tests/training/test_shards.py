@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.models.model import Layer
-from course_lib.training.checking import check_shards
 from course_lib.training.shards import (
+    check_shards,
+    length,
     shards_by_name,
     shards_by_size,
     shards_evenly,
@@ -61,5 +62,6 @@ def test_shards_that_do_not_keep_every_parameter_once_are_refused(shards, told):
 
 
 def test_shards_may_be_empty_and_in_any_order():
-    check_shards([[slice(7, 10), slice(0, 2)], [], [slice(2, 7)]], 10, size=4)
-    check_shards(shards_evenly(2, 3), 2, size=4)
+    shards = [[slice(7, 10), slice(0, 2)], [], [slice(2, 7)]]
+    assert check_shards(shards, 10, size=4) == shards
+    assert list(map(length, check_shards(shards_evenly(2, 3), 2, size=4))) == [0, 1, 1]
