@@ -18,7 +18,7 @@ LONG_FILES = {
     # Their docstrings are the contract.
     "comm/communicator.py", "trace/trace.py",
     # To be divided.
-    "comm/processes/launcher/supervisor.py",
+    "comm/processes/launcher/supervisor.py", "training/shards.py",
 }  # fmt: skip
 LONG_FUNCTIONS = {
     "checks/diagnosis.py _mishap_hint",  # a table of sentences
