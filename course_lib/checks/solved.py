@@ -13,8 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from course_lib.checks import SETS
-from course_lib.console.files import put
-from course_lib.words.plain_file import read_plain
+from course_lib.words.plain_file import put, read_plain
 from course_lib.words.tables import as_html
 from course_lib.words.workbook import WORKBOOK, workbook_around
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course_lib.words.plain_file import put, read_plain
+
 __all__ = ["USUAL", "Rates", "keep_rates", "kept_rates"]
 
 _FILE = "rates.json"
@@ -70,10 +72,8 @@ def kept_rates(backend: str) -> Rates:
     """
     try:
         file = _file()
-        if not file.is_file():  # nor is it waited for what writes into it
-            return USUAL[backend]
-        text = file.read_text(encoding="utf-8")
-    except (OSError, RuntimeError, UnicodeDecodeError):  # RuntimeError: the user has no home
+        text = read_plain(file)
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: the user has no home
         return USUAL[backend]
     try:
         found = json.loads(text)
@@ -112,15 +112,13 @@ def keep_rates(backend: str, rates: Rates) -> Path:
     """
     file = _file()
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        kept = json.loads(read_plain(file))
         kept = kept if kept["schema"] == _SCHEMA else {}
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
         kept = {}
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(".new")
     text = json.dumps(kept | {"schema": _SCHEMA, backend: rates.numbers}, indent=1) + "\n"
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)  # so that no reader sees half of it
+    put(file, text.encode())
     return file
 
 

@@ -1,18 +1,15 @@
 """Files that a command writes: refused before it begins, or whole, or kept elsewhere."""
 
 import os
-import secrets
 import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from course_lib.console.outputs import say, tell
+from course_lib.words.plain_file import put
 
-__all__ = ["CHECKPOINT", "NEW", "are_one_file", "check_file", "put", "write"]
-
-NEW = ".new"
-"""How the name of a file ends that is not whole yet."""
+__all__ = ["CHECKPOINT", "are_one_file", "check_file", "write"]
 
 CHECKPOINT = "checkpoint.json"
 """The file that a folder of checkpoints is read by."""
@@ -90,35 +87,6 @@ def _try(file: Path) -> None:
         tried.write(bytes(_TRIED_BYTES))  # no room shows only now
 
 
-def put(file: Path, content: bytes) -> None:
-    """Write a file so that its name always stands for all of it: the old one, then the new one.
-
-    Parameters
-    ----------
-    file : Path
-        Which; one that is there is replaced.
-    content : bytes
-        All of it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; one that was there is as it was.
-    """
-    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}{NEW}")
-    try:
-        with new.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(file)
-    except (OSError, KeyboardInterrupt):
-        with suppress(OSError):  # there may be room for something once this half of it is gone
-            new.unlink()
-        raise
-    _sync_folder(file.parent)
-
-
 def write(what: str, told: str, file: Path, content: bytes) -> int:
     """Write a file that cost much to make, and say so; if it cannot be there, put it elsewhere.
 
@@ -161,13 +129,3 @@ def _put_or_overwrite(file: Path, content: bytes) -> None:
         file.chmod(mode)
     else:  # the file may be ours where the folder is not
         file.write_bytes(content)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk, too; Windows opens no folders, and does it in its own time."""
-    with suppress(OSError):
-        entry = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(entry)
-        finally:
-            os.close(entry)

@@ -99,7 +99,7 @@ def serve(
 
 def work(
     comm: Communicator, row: Communicator, model: Chain, X: Array, y: Array, lots: Lots,
-    pieces: Sequence[Shard], replica: int,
+    pieces: list[Shard], replica: int,
 ) -> Training:  # fmt: skip
     """Compute a part of the gradient of one lot after the other, with the machines of the row."""
     plan, own = lots.plan, split_by_units(row, model)

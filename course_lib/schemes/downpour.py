@@ -1,7 +1,5 @@
 """Downpour SGD: replicas fetch, compute and push at their own pace; nobody waits for another."""
 
-from collections.abc import Sequence
-
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.schemes import surviving_servers
@@ -10,7 +8,8 @@ from course_lib.schemes.sharded_parameter_server import share_out
 from course_lib.training import SGD, KeepShards, Lots, Optimizer, Plan, Training, check_training
 from course_lib.training.clipping import clip
 from course_lib.training.divergence import check_finite, warn_past_edge
-from course_lib.training.shards import Shard, dealer, filled, pack, shards_evenly, unpack
+from course_lib.training.shards import Shard, dealer, pack, shards_evenly, unpack
+from course_lib.training.whole_shards import check_shards
 from course_lib.words.whole import whole
 
 __all__ = ["downpour", "serve", "work"]
@@ -18,14 +17,14 @@ __all__ = ["downpour", "serve", "work"]
 
 def downpour(
     comm: Communicator, model: Model, X: Array, y: Array, plan: Plan,
-    shards: Sequence[Shard] | None = None, n_fetch: int = 1, n_push: int = 1, warm_start: int = 0,
+    shards: list[Shard] | None = None, n_fetch: int = 1, n_push: int = 1, warm_start: int = 0,
     push_returns: bool = False, keep: KeepShards | None = None, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Train with servers that take a step as soon as any replica has pushed a gradient.
 
     Parameters
     ----------
-    shards : sequence of list of slice or None, default: None
+    shards : list of list of slice or None, default: None
         What each server keeps, from rank 0 on; None: rank 0 everything. No shard waits for another.
     n_fetch, n_push : int, default: 1
         After how many batches a replica fetches, or pushes the sum; between it steps by itself.
@@ -46,8 +45,9 @@ def downpour(
     J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012; with ``Adagrad``.
     """
     model = check_training(model, X, y, plan)
-    parts = shards_evenly(model.n_parameters, 1) if shards is None else filled(shards)
-    _check(comm.size, parts, n_fetch, n_push, warm_start, push_returns)
+    kept = shards_evenly(model.n_parameters, 1) if shards is None else shards
+    parts = check_shards(kept, model.n_parameters, comm.size)
+    _check(n_fetch, n_push, warm_start, push_returns)
     lots = Lots(plan, len(y), n_push)
     surviving_servers.check_servers(comm, lots, parts, push_returns, keep)
     if comm.rank == 0 and optimizer is SGD:
@@ -61,7 +61,7 @@ def downpour(
 
 
 def serve(
-    comm: Communicator, model: Model, lots: Lots, shards: Sequence[Shard], warm_start: int = 0,
+    comm: Communicator, model: Model, lots: Lots, shards: list[Shard], warm_start: int = 0,
     push_returns: bool = False, optimizer: Optimizer = SGD,
 ) -> Training:  # fmt: skip
     """Keep a shard: answer whoever asks for it, step with whatever comes."""
@@ -95,7 +95,7 @@ def serve(
 
 
 def work(
-    comm: Communicator, model: Model, X: Array, y: Array, lots: Lots, shards: Sequence[Shard],
+    comm: Communicator, model: Model, X: Array, y: Array, lots: Lots, shards: list[Shard],
     n_fetch: int = 1, push_returns: bool = False, warm_start: int = 0, is_numbered: bool = False,
 ) -> Training:  # fmt: skip
     """Compute one lot after the other, whichever a server deals to this replica, and push each."""
@@ -126,7 +126,7 @@ def work(
     return Training(w, losses)
 
 
-def first_lot(comm: Communicator, shards: Sequence[Shard], warm_start: int) -> int:
+def first_lot(comm: Communicator, shards: list[Shard], warm_start: int) -> int:
     """Return what a replica begins with, which it knows, or is told if it was started again."""
     if comm.incarnation:
         return surviving_servers.first_lot(comm, shards)
@@ -134,7 +134,7 @@ def first_lot(comm: Communicator, shards: Sequence[Shard], warm_start: int) -> i
     return warm_start + number if number else 0
 
 
-def fetch(comm: Communicator, shards: Sequence[Shard], w: Array, is_numbered: bool = False) -> None:
+def fetch(comm: Communicator, shards: list[Shard], w: Array, is_numbered: bool = False) -> None:
     """Ask all servers for their shards, then take them."""
     if is_numbered:
         surviving_servers.fetch(comm, shards, w)
@@ -147,7 +147,7 @@ def fetch(comm: Communicator, shards: Sequence[Shard], w: Array, is_numbered: bo
 
 
 def push(
-    comm: Communicator, shards: Sequence[Shard], grad: Array, w: Array | None,
+    comm: Communicator, shards: list[Shard], grad: Array, w: Array | None,
     number: int | None = None,
 ) -> int:  # fmt: skip
     """Send all servers their parts of a gradient; return which lot is next.
@@ -169,15 +169,12 @@ def push(
     return lot
 
 
-def next_lot(comm: Communicator, shards: Sequence[Shard]) -> int:
+def next_lot(comm: Communicator, shards: list[Shard]) -> int:
     """Receive which lot is next; a number past the last is the end."""
     return int(comm.recv(dealer(shards), tag="lot")[0])
 
 
-def _check(
-    size: int, shards: Sequence[Shard], n_fetch: int, n_push: int, warm_start: int,
-    push_returns: bool,
-) -> None:  # fmt: skip
+def _check(n_fetch: int, n_push: int, warm_start: int, push_returns: bool) -> None:
     """Refuse what cannot be done, by name."""
     whole("n_fetch", n_fetch, least=1)
     whole("n_push", n_push, least=1)
@@ -186,9 +183,4 @@ def _check(
         raise ValueError(
             f"n_fetch must be n_push={n_push} where push_returns, as a push is a fetch then; "
             f"got {n_fetch}"
-        )
-    if not 1 <= len(shards) < size:
-        raise ValueError(
-            f"shards must be from 1 to {size - 1} of {size} ranks, so that a replica is left; "
-            f"got {len(shards)}"
         )

@@ -9,6 +9,7 @@ from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, chec
 from course_lib.training.clipping import norm_of_all
 from course_lib.training.plan import partial_gradient
 from course_lib.training.shards import Shard, pack, unpack
+from course_lib.training.whole_shards import check_shards
 
 __all__ = ["serve", "sharded_parameter_server", "work"]
 
@@ -44,11 +45,7 @@ def sharded_parameter_server(
     """
     model = check_training(model, X, y, plan)
     check_plan(plan, "sharded_parameter_server", "on_epoch")  # no rank holds the model then
-    if not 1 <= len(shards) < comm.size:
-        raise ValueError(
-            f"shards must be from 1 to {comm.size - 1} of {comm.size} ranks, so that a worker is "
-            f"left; got {len(shards)}"
-        )
+    check_shards(shards, model.n_parameters, comm.size, beside="worker")
     if comm.rank < len(shards):
         return serve(comm, model, len(y), plan, shards, optimizer)
     return work(comm, model, X, y, plan, shards)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from course_lib.models.chain import Chain
 from course_lib.split.model import n_unsplit, seat, split_by_units
 from course_lib.split.split_layer import SplitLayer
-from course_lib.training.shards import Shard, length, places
+from course_lib.training.shards import Shard, places
+from course_lib.training.whole_shards import check_shards
 from course_lib.words.split import split_evenly
 from course_lib.words.whole import whole
 
@@ -155,25 +156,13 @@ def pieces_of(size: int, model: Chain, splits: int, shards: Sequence[Shard]) -> 
         If the ranks are no such grid, the model cannot be split, or the shards do not keep every
         parameter once.
     """
-    if not 1 <= len(shards) < size:
-        raise ValueError(
-            f"shards must be from 1 to {size - 1} of {size} ranks, so that a replica is left; "
-            f"got {len(shards)}"
-        )
+    parts = parts_by_units(model, whole("splits", splits, least=1))
+    check_shards(shards, model.n_parameters, size)
     n_workers = size - len(shards)
-    if n_workers % whole("splits", splits, least=1):
+    if n_workers % splits:
         raise ValueError(
             f"splits must divide the {n_workers} ranks beside {len(shards)} servers, so that "
             f"replicas x splits + servers = {size}; got {splits}"
-        )
-    parts = parts_by_units(model, splits)
-    times = np.zeros(model.n_parameters, int)
-    for part in (part for shard in shards for part in shard):
-        times[part] += 1
-    if (times != 1).any() or sum(map(length, shards)) != len(times):
-        raise ValueError(
-            f"shards must keep each of {len(times)} parameters once, got "
-            f"{int((times == 0).sum())} that none keeps and {int((times > 1).sum())} kept twice"
         )
     return [[overlap(part, shard) for shard in shards] for part in parts]
 

@@ -29,13 +29,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.console.files import NEW, are_one_file, put
+from course_lib.console.files import are_one_file
 from course_lib.train.claim import LOCK, check_claim
 from course_lib.train.errors import CheckpointError
 from course_lib.train.index import ARRAYS, HASHED, INDEX, MOST_EPOCHS, pack_index, read_index
 from course_lib.train.row import Row
 from course_lib.train.states import MOST_BESIDE, MOST_KEPT, State, pack_states, unpack_states
-from course_lib.words.plain_file import read_plain
+from course_lib.words.plain_file import NEW, put, read_plain
 
 __all__ = [
     "INDEX",

@@ -12,7 +12,6 @@ from course_lib.words.whole import whole
 __all__ = [
     "Shard",
     "dealer",
-    "filled",
     "length",
     "pack",
     "places",
@@ -172,27 +171,6 @@ def places(shard: Shard) -> list[slice]:
     """
     ends = accumulate((part.stop - part.start for part in shard), initial=0)
     return [slice(start, stop) for start, stop in pairwise(ends)]
-
-
-def filled(shards: Sequence[Shard]) -> list[Shard]:
-    """Leave empty parts out, so that a shard is empty where it has no parameters.
-
-    Parameters
-    ----------
-    shards : sequence of list of slice
-        What each server keeps; of a vector that is shorter than the servers are many, nothing.
-
-    Returns
-    -------
-    list of list of slice
-        The same, for the same servers.
-
-    Examples
-    --------
-    >>> filled(shards_evenly(1, 2))
-    [[], [slice(0, 1, None)]]
-    """
-    return [[part for part in shard if part.start < part.stop] for shard in shards]
 
 
 def dealer(shards: Sequence[Shard]) -> int:

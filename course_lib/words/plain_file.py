@@ -1,10 +1,18 @@
-"""Reading a file that may be anybody's: a plain one, whole, and no more of it than is needed."""
+"""Reading a file that may be anybody's, and writing one so that no reader sees half of it.
+
+What is read is a plain file, whole, and no more of it than is needed.
+"""
 
 import os
+import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["read_plain"]
+__all__ = ["NEW", "put", "read_plain"]
+
+NEW = ".new"
+"""How the name of a file ends that is not whole yet."""
 
 # A pipe that nobody writes to would keep its reader waiting; Windows has its own line ends, too.
 _HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -43,3 +51,42 @@ def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
                 f"it has {told.st_size:,} bytes, and at most {most_bytes:,} are needed"
             )
         return stream.read(-1 if most_bytes is None else most_bytes)
+
+
+def put(file: Path, content: bytes) -> None:
+    """Write a file so that its name always stands for all of it: the old one, then the new one.
+
+    Parameters
+    ----------
+    file : Path
+        Which; one that is there is replaced.
+    content : bytes
+        All of it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; one that was there is as it was.
+    """
+    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}{NEW}")
+    try:
+        with new.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(file)
+    except (OSError, KeyboardInterrupt):
+        with suppress(OSError):  # there may be room for something once this half of it is gone
+            new.unlink()
+        raise
+    _sync_folder(file.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk, too; Windows opens no folders, and does it in its own time."""
+    with suppress(OSError):
+        entry = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(entry)
+        finally:
+            os.close(entry)

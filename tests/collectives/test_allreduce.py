@@ -175,6 +175,19 @@ def test_a_damaged_file_is_told_and_written_anew(home, text):
     assert kept_rates("processes").numbers == (1, 2, 3)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_lies_in_the_way_of_the_file_is_neither_waited_for_nor_written_to(home):
+    file, other = home / ".course_lib" / "rates.json", home / "other"
+    file.parent.mkdir()
+    os.mkfifo(file)  # who opens it waits for ever
+    other.write_text("as it was")
+    file.with_suffix(".new").symlink_to(other)
+    assert kept_rates("processes") == USUAL["processes"]
+    keep_rates("processes", Rates(1.0, 2.0, 3.0, ""))
+    assert kept_rates("processes").numbers == (1, 2, 3)
+    assert other.read_text() == "as it was"
+
+
 SCRIPT = """
 import os, sys
 rank = int(os.environ["RANK"])

@@ -9,7 +9,8 @@ import pytest
 from course_lib.cli.bench import main as bench
 from course_lib.cli.train import main as train
 from course_lib.console import files
-from course_lib.console.files import check_file, put, write
+from course_lib.console.files import check_file, write
+from course_lib.words.plain_file import put
 
 LINKS = pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
 TRAIN = "--model linear --scheme serial --backend simulated --epochs 1"

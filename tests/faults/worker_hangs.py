@@ -10,7 +10,13 @@ import time
 import numpy as np
 import pytest
 
-from course_lib.comm.errors import LaunchError, LaunchTimeout, WorkerError, WorkerKilled
+from course_lib.comm.errors import (
+    LaunchError,
+    LaunchTimeout,
+    WorkerError,
+    WorkerKilled,
+    WorkerStartError,
+)
 from course_lib.comm.processes.launcher import fork_server
 from tests.faults.table import Case, row
 
@@ -209,6 +215,31 @@ def a_fork_server_that_does_not_answer_is_ended(case: Case) -> None:
         error = case.failing(LaunchError, lambda comm: comm.rank)
     assert "the fork server" in str(error)
     assert "had not answered for 0.2 s and was ended" in str(error)
+
+
+@row(
+    82,
+    "the fork server is killed while workers start",
+    limit_s=1.0,
+    posix=True,
+    alone=True,
+    spawned=(),
+)
+def a_fork_server_that_was_killed_is_told(case: Case) -> None:
+    _fork_server(case)
+    from multiprocess import forkserver
+
+    started = forkserver._forkserver.ensure_running
+
+    def started_and_killed() -> None:
+        started()
+        os.kill(_fork_server(case), signal.SIGKILL)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forkserver._forkserver, "ensure_running", started_and_killed)
+        error = case.failing(WorkerStartError, lambda comm: comm.rank)
+    assert "the fork server, the process that starts workers, was killed by SIGKILL" in str(error)
+    assert "ran out of memory; run again" in str(error)
 
 
 def _fork_server(case: Case) -> int:

@@ -255,6 +255,7 @@ def test_it_ends_with_one_model_in_every_world(world):
         ({"push_returns": True, "n_push": 2}, "n_fetch must be n_push=2 where push_returns"),
         ({"shards": []}, "shards must be from 1 to 1 of 2 ranks, so that a replica is left; got 0"),
         ({"shards": shards_evenly(3, 2)}, "so that a replica is left; got 2"),
+        ({"shards": [[slice(0, 1)]]}, "that none keeps and 0 kept twice"),
     ],
 )
 def test_what_cannot_be_is_named_before_anything_is_sent(options, told):

@@ -247,6 +247,13 @@ def test_what_a_scheme_cannot_do_is_refused_before_anything_is_sent(name, change
     assert len(caught.value.trace.messages) == 0
 
 
+def test_a_parameter_that_no_server_keeps_is_refused_before_anything_is_sent():
+    scheme = partial(sharded_parameter_server, shards=[[slice(1, MODEL.n_parameters)]])
+    with pytest.raises(WorkerError, match="got 1 that none keeps and 0 kept twice") as caught:
+        run(scheme, MODEL, X, Y, Plan(), workers=2, backend="simulated")
+    assert len(caught.value.trace.messages) == 0
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"momentum": 0.5}, {"weight_decay": 0.1}, {"clip": 1.0}, {"accumulate": 2}],

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from course_lib import run
 from tests.joined_ranks import (
     APART,
     BADLY,
@@ -47,6 +48,24 @@ def one_machine(tmp_path_factory):
     codes, printed = texts(folder, text, "--standalone", "--nproc-per-node=2")
     assert set(codes) == {0}, printed
     return printed
+
+
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [
+        ({"LOCAL_WORLD_SIZE": ""}, "but LOCAL_WORLD_SIZE='': start this program with torchrun"),
+        ({"MASTER_ADDR": "", "MASTER_PORT": "x"}, "but MASTER_PORT='x', MASTER_ADDR='': start"),
+    ],
+)
+def test_what_torchrun_has_not_set_is_named(lacks, told, monkeypatch):
+    whole = {
+        "TORCHELASTIC_RUN_ID": "none", "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500",
+    }  # fmt: skip
+    for name, value in (whole | lacks).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=told):
+        run(len, backend="torch")
 
 
 def test_run_joins_the_ranks_of_one_machine(one_machine):

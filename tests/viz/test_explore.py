@@ -209,6 +209,24 @@ def test_a_chart_of_nothing_is_refused(data, options, text):
         chart(data, **options)
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"loss": [0.3, 0.2]}, r"got \[0.3, 0.2\] for 'loss'"),
+        ({"ring": 1.0, "tree": [(1, 2)]}, "got 1.0 for 'ring'"),
+        ({"ring": "fast"}, "got 'fast' for 'ring'"),
+    ],
+)
+def test_what_is_neither_bars_nor_curves_is_refused_by_name(data, told):
+    with pytest.raises(TypeError, match=rf"data must hold .* list of points \(x, y\); {told}"):
+        chart(data)
+
+
+def test_what_is_no_function_is_not_explored():
+    with pytest.raises(TypeError, match="fn must be a function of the knobs, got 3"):
+        explore(3, workers=[1, 2])
+
+
 def test_a_chart_writes_seconds_and_bytes_as_people_read_them():
     assert chart({"a": 0.00025}, unit="s").chart["bars"][0][2] == "250 µs"
     bars = chart({"a": float("inf"), "b": float("nan"), "c": 1.0}).chart["bars"]

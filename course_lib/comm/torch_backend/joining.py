@@ -77,9 +77,26 @@ class Started(Protocol):
 
 
 class Torchrun:
-    """The launcher torchrun, which tells a rank all in environment variables."""
+    """The launcher torchrun, which tells a rank all in environment variables.
+
+    Raises
+    ------
+    ValueError
+        If some of them are not there, or make no sense.
+    """
 
     backend: ClassVar[str] = "torch"
+
+    def __init__(self) -> None:
+        numbers = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT")
+        wrong = [name for name in numbers if not os.environ.get(name, "").isdecimal()]
+        wrong += [name for name in ("MASTER_ADDR",) if not os.environ.get(name)]
+        if wrong:
+            told = ", ".join(f"{name}={os.environ.get(name, '')!r}" for name in wrong)
+            raise ValueError(
+                f"TORCHELASTIC_RUN_ID is set, as by torchrun, which sets more, but {told}: start "
+                "this program with torchrun, or unset TORCHELASTIC_RUN_ID"
+            )
 
     @property
     def rank(self) -> int:

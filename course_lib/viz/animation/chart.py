@@ -1,6 +1,7 @@
 """A chart as data: curves over an axis, or bars with their values; ``explore`` moves them."""
 
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -107,9 +108,9 @@ def chart(
 
     Raises
     ------
-    ValueError
-        If there is nothing to draw, ``reference`` names no curve, or a logarithmic axis would hold
-        0 or less.
+    TypeError, ValueError
+        If there is nothing to draw, a curve is no list of points, ``reference`` names no curve, or
+        a logarithmic axis would hold 0 or less.
 
     Examples
     --------
@@ -177,7 +178,13 @@ def _curves(
 
 
 def _line(name: str, points: Points, faint: bool = False) -> dict[str, Any]:
-    kept = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+    try:
+        kept = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "data must hold numbers alone, for bars, or curves alone, each a list of points "
+            f"(x, y); got {reprlib.repr(points)} for {name!r}"
+        ) from error
     return {
         "name": name,
         "faint": faint,

@@ -163,7 +163,7 @@ def explore(fn: Callable[..., Any], *, title: str = "", **knobs: Any) -> Explore
     Raises
     ------
     TypeError, ValueError
-        If a knob has no values, or ``fn`` returns nothing that can be shown.
+        If a knob has no values, or ``fn`` is no function, or returns nothing that can be shown.
 
     Examples
     --------
@@ -172,6 +172,8 @@ def explore(fn: Callable[..., Any], *, title: str = "", **knobs: Any) -> Explore
     >>> explore(cost, workers=[2, 4, 8], n_bytes=[1000, 4000])
     Explore(workers 2 to 8; n_bytes 1,000 to 4,000): Chart(bars: server, ring)
     """
+    if not callable(fn):
+        raise TypeError(f"fn must be a function of the knobs, got {fn!r}")
     if not knobs:
         raise ValueError("knobs must be named, for example workers=[2, 4, 8], got none")
     by_name = {}

@@ -1,11 +1,13 @@
 """What the launcher says when a run ends badly: one error, and a line for every other rank."""
 
+import errno
 import signal
 from collections.abc import Sequence
 
 from course_lib.comm import collective_order
 from course_lib.comm.errors import (
     CollectiveMismatchError,
+    LaunchError,
     LaunchTimeout,
     RunError,
     WorkerExited,
@@ -15,9 +17,10 @@ from course_lib.comm.errors import (
 )
 from course_lib.comm.failures import to_error
 from course_lib.comm.frames import place, render, user_frame
-from course_lib.comm.limits import no_room_for
+from course_lib.comm.limits import limit_behind, no_room_for
 from course_lib.comm.processes.launcher import describe, stalls
 from course_lib.comm.processes.launcher.account import Phase
+from course_lib.comm.processes.launcher.fork_server import see_end
 from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.worker.guards import LINE_CLOSED
@@ -28,6 +31,7 @@ __all__ = [
     "explain_loss",
     "explain_stall",
     "explain_timeout",
+    "fork_server_has_ended",
 ]
 
 _MOST_STACKS = 4
@@ -138,6 +142,28 @@ def explain_interrupt(workers: list[WorkerHandle], board: WaitBoard) -> Keyboard
     lines = ["the run was interrupted and all its workers have ended"]
     lines += [f"  rank {m.rank} {describe.state(m, board)}" for m in workers]
     return KeyboardInterrupt("\n".join(lines))
+
+
+def fork_server_has_ended(rank: int, size: int) -> RunError:
+    """Return the error for a worker that could not be started because its server was gone."""
+    kind = LaunchError if rank > 0 else WorkerStartError
+    what = (
+        f"worker {rank} of {size} could not be started: the fork server, the process that starts "
+        "workers, "
+    )
+    if (number := see_end()) is not None:
+        often = "; often: the computer ran out of memory" if number == signal.SIGKILL else ""
+        return kind(
+            f"{what}was killed by {describe.signal_name(number)}{often}; run again", rank=rank
+        )
+    refused = [OSError(number, "") for number in (errno.EMFILE, errno.EAGAIN)]
+    limits = "".join(f"; {limit}" for limit in map(limit_behind, refused) if limit)
+    return kind(
+        f"{what}has ended: the system let it open no more files or make no more processes, or it "
+        "could not load NumPy and this package, and has printed why (in Jupyter: in the server's "
+        f"terminal){limits}; close other programs, raise a limit that is low, or use fewer workers",
+        rank=rank,
+    )
 
 
 def _explain_death(worker: WorkerHandle, consequences: tuple[str, ...]) -> RunError:

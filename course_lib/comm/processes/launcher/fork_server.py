@@ -5,7 +5,6 @@ parent, and may stop it by a signal. So it is told to go on whenever a run needs
 nothing to one that runs; one that does not answer for all that is ended after a while.
 """
 
-import errno
 import os
 import signal
 import sys
@@ -15,10 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from course_lib.comm.errors import LaunchError, RunError, WorkerStartError
-from course_lib.comm.limits import limit_behind
+from course_lib.comm.errors import LaunchError
 
-__all__ = ["answering", "forget", "fork_server_has_ended", "go_on"]
+__all__ = ["answering", "forget", "go_on", "see_end"]
 
 _GO_ON_EVERY_S = 0.1
 _ANSWER_LIMIT_S = 120.0
@@ -61,7 +59,7 @@ def answering() -> Iterator[None]:
     try:
         yield
     except (ConnectionError, EOFError) as error:
-        _see_end()
+        see_end()
         if not ended.is_set():
             raise
         raise LaunchError(
@@ -97,29 +95,23 @@ def forget(server: Any) -> None:
     server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
 
 
-def fork_server_has_ended(rank: int, size: int) -> RunError:
-    """Return the error for a worker that could not be started because its server was gone."""
-    kind = LaunchError if rank > 0 else WorkerStartError
-    refused = [OSError(number, "") for number in (errno.EMFILE, errno.EAGAIN)]
-    limits = "".join(f"; {limit}" for limit in map(limit_behind, refused) if limit)
-    return kind(
-        f"worker {rank} of {size} could not be started: the fork server, the process that starts "
-        "workers, has ended: the system let it open no more files or make no more processes, or it "
-        "could not load NumPy and this package, and has printed why (in Jupyter: in the server's "
-        f"terminal){limits}; close other programs, raise a limit that is low, or use fewer workers",
-        rank=rank,
-    )
+def see_end() -> int | None:
+    """Wait until a fork server that had to give up is gone: the next run starts another.
 
-
-def _see_end() -> None:
-    """Wait until a fork server that had to give up is gone: the next run starts another."""
+    Returns
+    -------
+    int or None
+        The signal that killed it, if one did and the system tells.
+    """
     pid = _pid()
     deadline = time.monotonic() + _DEATH_S
     with suppress(ChildProcessError):  # it is gone, and this program ignores SIGCHLD
         while pid is not None and time.monotonic() < deadline:
-            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return
+            end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if end is not None:
+                return end.si_status if end.si_code in (os.CLD_KILLED, os.CLD_DUMPED) else None
             time.sleep(0.001)
+    return None
 
 
 def _pid() -> int | None:

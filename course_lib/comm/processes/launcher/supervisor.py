@@ -19,7 +19,7 @@ from course_lib.comm.job import Job
 from course_lib.comm.limits import start_thread, what_to_do
 from course_lib.comm.processes.launcher.account import Phase
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch
-from course_lib.comm.processes.launcher.fork_server import fork_server_has_ended
+from course_lib.comm.processes.launcher.explain import fork_server_has_ended
 from course_lib.comm.processes.launcher.interrupts import WakingInterrupts
 from course_lib.comm.processes.launcher.losses import Losses
 from course_lib.comm.processes.launcher.process_tree import (
