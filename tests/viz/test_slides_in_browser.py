@@ -231,7 +231,7 @@ def test_every_cell_of_a_lecture_fits_its_slides(loaded, tmp_path, name):
 @pytest.mark.every_lecture
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", LECTURES)
-def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, name):
+def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, screenshot, name):
     notebook = live_notebook(ROOT / "notebooks" / f"{name}.ipynb")
     write_assets(tmp_path / "assets")
     (tmp_path / "deck.html").write_text(deck_of(notebook, LECTURES), encoding="utf-8")
@@ -239,5 +239,7 @@ def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, na
     page.set_viewport_size({"width": 1280, "height": 720})
     for i in range(len(in_layout(page))):
         go(page, i)
+        screenshot(page, f"slides/{name}-{i:03}")
     assert page.locator(".lm-slot").count() >= 3
+    assert page.locator(".page aside.notes").count() >= 3
     assert complaints == []
