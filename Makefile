@@ -36,8 +36,10 @@ site: setup
 bench: setup
 	$(VENV) -m benchmarks
 
+# All of it takes an hour; PART=tests/viz/test_slides_in_browser.py is one of its three parts.
+PART ?= tests/viz
 browser: setup
-	@$(PYTHON) course.py test tests/viz -m every_lecture
+	@$(PYTHON) course.py test $(PART) -m every_lecture
 
 soak: setup
 	@$(PYTHON) course.py test tests -m soak --timeout=0 -o faulthandler_timeout=0
