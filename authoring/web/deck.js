@@ -46,10 +46,11 @@
     }
     const fits = () => page.offsetHeight <= HEIGHT && page.scrollWidth <= 1280;
     const isEmpty = () => page.childElementCount === page.top;
-    // What does not fit begins a slide, and takes along the line that announces it.
-    function turn() {
-      const last = page.lastElementChild;
-      const announces = last.matches("h3") || (last.matches("p") && last.textContent.trim().endsWith(":"));
+    // What does not fit begins a slide, and takes along the line that announces it, or its question.
+    function turn(block) {
+      const last = page.lastElementChild, isFirst = page.childElementCount === page.top + 1;
+      const announces = last.matches("h3") || (last.matches("p") && (block.matches("details") || last.textContent.trim().endsWith(":")));
+      if (announces && isFirst) return;
       open();
       if (announces) page.append(last);
     }
@@ -66,7 +67,7 @@
       page.append(block);
       if (fits()) return;
       block.remove();
-      if (!isEmpty()) { turn(); page.append(block); if (fits()) return; block.remove(); }
+      if (!isEmpty()) { turn(block); page.append(block); if (fits()) return; block.remove(); }
       const lines = [...block.querySelectorAll(":scope > pre > .line")];
       if (lines.length > 1) return partLines(block, lines);
       page.append(block);
@@ -80,7 +81,7 @@
       page.append(cell);
       if (fits()) return;
       cell.remove();
-      if (!isEmpty()) { turn(); page.append(cell); if (fits()) return; cell.remove(); }
+      if (!isEmpty()) { turn(cell); page.append(cell); if (fits()) return; cell.remove(); }
       parts.forEach(pour);
     }
     function partLines(block, lines) {

@@ -38,7 +38,6 @@ def test_workflows_may_only_read_and_always_end():
             checkouts = [s for s in job["steps"] if "actions/checkout" in s.get("uses", "")]
             assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
-
     assert publishing == [("site.yml", "deploy")]
 
 
