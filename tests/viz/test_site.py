@@ -119,7 +119,7 @@ def test_a_folder_with_other_files_is_not_emptied(tmp_path):
 @pytest.mark.browser
 def test_a_page_moves_offline_and_the_search_finds(site, loaded):
     page, complaints = loaded(site / "lectures" / f"{LECTURE}.html", 390)
-    assert look_at(page, complaints) == 1
+    assert look_at(page, complaints) == (1, {})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Contents").click()
     assert page.get_by_role("navigation", name="Contents").is_visible()
