@@ -55,11 +55,12 @@ def screenshot():
     """Save what a tab shows, where the environment variable COURSE_SCREENSHOTS names a folder."""
     folder = os.environ.get("COURSE_SCREENSHOTS")
 
-    def save(page, name, **options):
+    def save(page, name):
         if folder:
             path = Path(folder) / f"{name}.jpeg"
             path.parent.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=path, type="jpeg", quality=70, timeout=120_000, **options)
+            # Playwright would write the file in a thread that it leaves behind.
+            path.write_bytes(page.screenshot(type="jpeg", quality=70, timeout=120_000))
 
     return save
 

@@ -54,7 +54,7 @@ _PLAYED = """async () => {
 }"""
 _ANSWERED = """() => [...document.querySelectorAll(".lm-explore")].map((root) => {
   const before = root.innerHTML, slider = root.querySelector(".lm-knob input");
-  if (!slider) root.querySelector(".lm-knob button:last-of-type").click();
+  if (!slider) root.querySelector(".lm-knob button[aria-pressed=false]").click();
   else {
     slider.value = slider.value === slider.max ? slider.min : slider.max;
     slider.dispatchEvent(new Event("input", { bubbles: true }));

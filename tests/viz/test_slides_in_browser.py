@@ -36,7 +36,7 @@ CELLS = [
 
 # What each page shows beyond its edges, and how small its type is; the pictures have checks of
 # their own.
-_LAYOUT = """() => [...document.querySelectorAll(".reveal .page")].map((page, i) => {
+_LAYOUT = """() => [...document.querySelectorAll(".reveal section.page")].map((page, i) => {
   const was = page.style.cssText, parent = page.parentElement, above = parent.style.cssText;
   const all = ";display: block !important";
   parent.style.cssText += all; page.style.cssText += all; page.hidden = false;
@@ -47,7 +47,9 @@ _LAYOUT = """() => [...document.querySelectorAll(".reveal .page")].map((page, i)
     over: Math.max(page.scrollHeight - 720, page.scrollWidth - 1280, 0),
     tooMuch: page.dataset.tooMuch ?? "",
     code: Math.min(99, ...[...page.querySelectorAll("pre")].map(size)),
-    prose: Math.min(99, ...[...page.querySelectorAll("p:not(.again), li")].map(size)),
+    shown: Math.min(99, ...[...page.querySelectorAll("[data-kind=html]")].map(size)),
+    prose: Math.min(99, ...[...page.querySelectorAll("p:not(.again), li")]
+      .filter((one) => !one.closest("[data-kind=html]")).map(size)),
     raw: /\\$[^ ]/.test([...page.querySelectorAll("p, li")].map((p) => p.innerText).join(" ")),
   };
   page.style.cssText = was; parent.style.cssText = above;
@@ -74,6 +76,7 @@ def in_layout(page):
         assert one["over"] == 0, one
         assert not one["tooMuch"], one
         assert one["code"] >= LEAST_CODE_PX, one
+        assert one["shown"] >= LEAST_CODE_PX, one  # what a cell gave cannot be parted
         assert one["prose"] >= LEAST_TEXT_PX, one
         assert not one["raw"], one
     return found
