@@ -81,6 +81,8 @@ def write_site(
                 status=None, warningiserror=True, exception_on_warning=True,
             )  # fmt: skip
             app.build()
+    # A list of lists that are not in its items; every page of code is reached from the reference.
+    (folder / "_modules" / "index.html").unlink(missing_ok=True)
     write_assets(folder / "_static" / "assets")
     if whole:
         write_decks(folder / "slides", lectures, root)

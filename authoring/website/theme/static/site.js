@@ -27,6 +27,15 @@
   slots.forEach((slot) => near.observe(slot));
   window.addEventListener("beforeprint", () => slots.forEach(draw));
 
+  // The tables of docstrings, as all others: they move sideways in a box of their own.
+  for (const table of text.querySelectorAll("table")) {
+    if (table.closest(".wide, .lm-root")) continue;
+    const box = document.createElement("div");
+    box.className = "wide";
+    table.replaceWith(box);
+    box.append(table);
+  }
+
   // What can be moved sideways can be reached by the keys.
   function reach() {
     for (const one of text.querySelectorAll("pre, .wide, .katex-display")) {
