@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: setup lab test lint types notebooks check-generated slides handout bench browser soak
+.PHONY: setup lab test lint types notebooks check-generated slides site handout bench browser soak
 
 setup:
 	@$(PYTHON) course.py setup
@@ -30,11 +30,16 @@ check-generated: setup
 slides: setup
 	$(VENV) -m authoring slides build/slides
 
+site: setup
+	$(VENV) -m authoring site build/site
+
 bench: setup
 	$(VENV) -m benchmarks
 
+# All of it takes an hour; PART=tests/viz/test_slides_in_browser.py is one of its three parts.
+PART ?= tests/viz
 browser: setup
-	@$(PYTHON) course.py test tests/viz/test_lectures_in_lab.py -m every_lecture
+	@$(PYTHON) course.py test $(PART) -m every_lecture
 
 soak: setup
 	@$(PYTHON) course.py test tests -m soak --timeout=0 -o faulthandler_timeout=0

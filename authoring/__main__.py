@@ -1,9 +1,9 @@
-"""Notebooks from their scripts, and slides and handouts from the notebooks.
+"""Notebooks from their scripts, and slides, the site and handouts from the notebooks.
 
 ``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN ...]``;
-``python -m authoring slides DIR [NN ...]`` for decks of slides, ``handout DIR`` for the course
-without its solutions; ``new NN name`` begins a lecture, ``missing [NN ...]`` says what it lacks:
-docs/own_lecture.md.
+``slides DIR [NN ...]`` for decks of slides, ``site DIR [NN ...]`` for the whole course as pages,
+``handout DIR`` for the course without its solutions; ``new NN name`` begins a lecture, ``missing
+[NN ...]`` says what it lacks: docs/own_lecture.md.
 """
 
 import argparse
@@ -27,12 +27,13 @@ def main() -> int:
         ("check", "list notebooks that are not what their scripts give"),
         ("form", "say how far each lecture has the form of one"),
         ("slides", "write a deck of slides for each lecture"),
+        ("site", "write the course as pages that need no kernel and no network"),
         ("handout", "write the course for students, without solutions"),
         ("new", "begin a lecture, by its number and its name"),
         ("missing", "say what lectures lack"),
     ):
         command = commands.add_parser(name, help=what, description=what)
-        if name == "slides":
+        if name in ("slides", "site"):
             command.add_argument("folder", type=Path, metavar="DIR", help="where to write them")
         if name == "handout":
             command.add_argument("folder", type=Path, metavar="DIR", help="a new one, or .zip")
@@ -55,11 +56,8 @@ def main() -> int:
         if options.command == "form":
             print(report({t.script.stem: form_of(t.cells) for t in wanted if _is_lecture(t)}))
             return 0
-        if options.command == "slides":
-            from authoring.slides import write_decks
-
-            write_decks(options.folder, [t.path for t in wanted if _is_lecture(t)])
-            return 0
+        if options.command in ("slides", "site"):
+            return _write_pages(options.command, options.folder, wanted)
         return _build_or_check(wanted, options.command)
     except AuthoringError as error:
         print(error, file=sys.stderr)
@@ -79,6 +77,24 @@ def _build_or_check(wanted: list[Target], command: str) -> int:
     for problem in stale:
         print(problem, file=sys.stderr)
     return 1 if stale else 0
+
+
+def _write_pages(command: str, folder: Path, wanted: list[Target]) -> int:
+    lectures = [target.path for target in wanted if _is_lecture(target)]
+    if command == "slides":
+        from authoring.slides import write_decks
+
+        write_decks(folder, lectures)
+        return 0
+    from authoring.website.build import write_site
+
+    try:
+        write_site(folder, lectures)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"open {folder / 'index.html'}")
+    return 0
 
 
 def _begin(words: list[str]) -> int:

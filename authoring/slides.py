@@ -10,17 +10,12 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from nbconvert.filters import markdown2html_mistune
 from nbformat import NotebookNode
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
+from authoring.blocks import Link, block, listing, markdown, output_blocks
 from authoring.build import ROOT
-from authoring.live import joined_formulas, live_notebook
-from authoring.outputs import without_colours
+from authoring.live import live_notebook
 from course_lib.viz.animation.pages import script_of_slots
 from course_lib.viz.animation.script import PARTS, read_css
 
@@ -31,10 +26,7 @@ VENDOR = Path(__file__).parent / "vendor"
 _NOT_SHOWN = {"how-we-know", "set-up"}
 _ASKS = re.compile(r'class="lm-(ask|answer)"')
 _PICTURE = re.compile('data-kind="(picture|image)"')
-_ANCHOR = re.compile('<a class="anchor-link".*?</a>')
 _DETAILS = re.compile(r"\A\s*<details>\s*<summary>(.*?)</summary>(.*)</details>\s*\Z", re.DOTALL)
-_LISTING = re.compile(r"\A```python\n(.*)\n```\Z", re.DOTALL)
-_LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -47,6 +39,7 @@ _PAGE = """\
 <link rel="stylesheet" href="assets/reveal/reveal.css">
 <link rel="stylesheet" href="assets/katex/katex.min.css">
 <link rel="stylesheet" href="assets/pictures.css">
+<link rel="stylesheet" href="assets/code.css">
 <link rel="stylesheet" href="assets/deck.css">
 </head>
 <body data-jp-theme-light="true">
@@ -141,7 +134,7 @@ def write_decks(folder: Path, notebooks: Iterable[Path], root: Path = ROOT) -> l
 def write_assets(folder: Path) -> None:
     """Copy all that decks and pages load: the reveal.js and KaTeX of the tree, and our own."""
     shutil.copytree(VENDOR, folder, dirs_exist_ok=True)
-    for name in ("deck.js", "deck.css"):
+    for name in ("deck.js", "deck.css", "code.css"):
         shutil.copyfile(HERE / name, folder / name)
     (folder / "pictures.js").write_text(script_of_slots(), encoding="utf-8")
     (folder / "pictures.css").write_text(read_css(*PARTS), encoding="utf-8")
@@ -162,21 +155,21 @@ def deck_of(notebook: NotebookNode, names: Iterable[str] = ()) -> str:
     str
         The page; it loads what ``write_assets`` writes.
     """
-    known = set(names)
+    link = _between(set(names))
     sections = [_Section()]
     for cell in notebook.cells:
         kind = cell.metadata.get("slideshow", {}).get("slide_type")
         if kind == "skip" or _NOT_SHOWN & set(cell.metadata.get("tags", [])):
             continue
         if kind == "notes":
-            sections[-1].notes.append(_notes(cell.source, known))
+            sections[-1].notes.append(_notes(cell.source, link))
             continue
         if kind in ("slide", "subslide") and sections[-1].blocks:
             sections.append(_Section())
         if cell.cell_type == "markdown":
-            sections[-1].blocks.append(_block("text", _markdown(cell.source, known)))
+            sections[-1].blocks.append(block("text", markdown(cell.source, link)))
         elif cell.cell_type == "code":
-            sections[-1].blocks += _code_cell(cell, known)
+            sections[-1].blocks += _code_cell(cell, link)
     first = next((c.source for c in notebook.cells if c.cell_type == "markdown"), "Slides")
     title = html.escape(first.splitlines()[0].lstrip("# ")) if first else "Slides"
     return _PAGE.format(title=title, sections="\n".join(one.to_html() for one in sections))
@@ -187,13 +180,9 @@ def _title_of(deck: Path) -> str:
     return html.unescape(found[1]) if found else deck.stem
 
 
-def _block(kind: str, text: str) -> str:
-    return f'<div class="block" data-kind="{kind}">{text}</div>'
-
-
-def _code_cell(cell: NotebookNode, known: set[str]) -> list[str]:
+def _code_cell(cell: NotebookNode, link: Link) -> list[str]:
     """Show a cell and what it gave; a question, a claim and a picture need no line of Python."""
-    shown = [block for output in cell.outputs for block in _output(output, known)]
+    shown = [one for output in cell.outputs for one in output_blocks(output, link)]
     is_picture = any(map(_PICTURE.search, shown))
     text = cell.source.replace("  # fmt: skip", "")
     hidden = (
@@ -202,57 +191,22 @@ def _code_cell(cell: NotebookNode, known: set[str]) -> list[str]:
         or text.startswith("claim(")
         or (is_picture and "\n" not in text)
     )
-    code = [] if hidden else [_block("code", _listing(text))]
+    code = [] if hidden else [block("code", listing(text))]
     return [f'<div class="cell">{"".join([*code, *shown])}</div>']
 
 
-def _output(output: NotebookNode, known: set[str]) -> list[str]:
-    if output.output_type == "stream":
-        return [_block("out", _lines(html.escape(output.text.rstrip("\n"))))]
-    if output.output_type == "error":
-        text = without_colours(f"{output.ename}: {output.evalue}")
-        return [_block("out", _lines(html.escape(text), "error"))]
-    data: dict[str, Any] = output.data
-    if "text/html" in data:
-        kind = "picture" if 'class="lm-slot"' in data["text/html"] else "html"
-        return [_block(kind, data["text/html"])]
-    if "text/markdown" in data:
-        listing = _LISTING.match(data["text/markdown"].strip())
-        if listing:
-            return [_block("code", _listing(listing[1]))]
-        return [_block("html", _markdown(data["text/markdown"], known))]
-    if "image/png" in data:
-        said = html.escape(data.get("text/plain", ""), quote=True)
-        picture = f"data:image/png;base64,{data['image/png']}"
-        return [_block("image", f'<img alt="{said}" src="{picture}">')]
-    return [_block("out", _lines(html.escape(data.get("text/plain", ""))))]
+def _between(decks: set[str]) -> Link:
+    """Lead from deck to deck, and nowhere else."""
 
-
-def _listing(text: str) -> str:
-    coloured = highlight(text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
-    return _lines(coloured.rstrip("\n"))
-
-
-def _lines(text: str, also: str = "") -> str:
-    """Give each line an element of its own: a long listing is parted between them."""
-    lines = "".join(f"<span class='line'>{line}\n</span>" for line in text.split("\n"))
-    return f'<pre class="{also}">{lines}</pre>'
-
-
-def _markdown(text: str, known: set[str]) -> str:
-    def link(match: re.Match[str]) -> str:
-        to, words = match[1], match[2]
-        if to.startswith(("http:", "https:", "mailto:")):
-            return match[0]
+    def link(to: str) -> str | None:
         stem = Path(to.partition("#")[0]).stem
-        is_deck = stem in known and "/" not in to
-        return f'<a href="{stem}.html">{words}</a>' if is_deck else words
+        return f"{stem}.html" if stem in decks and "/" not in to else None
 
-    return _LINK.sub(link, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
+    return link
 
 
-def _notes(text: str, known: set[str]) -> str:
+def _notes(text: str, link: Link) -> str:
     folded = _DETAILS.match(text)
     if folded is None:
-        return _markdown(text, known)
-    return f"<p><b>{folded[1]}</b></p>{_markdown(folded[2].strip(), known)}"
+        return markdown(text, link)
+    return f"<p><b>{folded[1]}</b></p>{markdown(folded[2].strip(), link)}"

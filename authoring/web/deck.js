@@ -33,19 +33,32 @@
       if (child.dataset.kind === "text") blocks.push(...child.children);
       else blocks.push(child);
     }
-    const heading = blocks.length && /^H[123]$/.test(blocks[0].tagName) ? blocks.shift() : null;
-    let page = null, isClosed = true;
+    let page = null, isClosed = true, heading = null, isNew = false;
 
     function open() {
       page = make("section", { class: "page measured" }, ruler);
-      if (heading && !pages.length) page.append(heading.cloneNode(true));
+      if (isNew) page.append(heading.cloneNode(true));
       else if (heading) make("p", { class: "again" }, page).innerHTML = heading.innerHTML;
+      isNew = false;
       page.top = page.childElementCount;
       pages.push(page);
       isClosed = false;
     }
     const fits = () => page.offsetHeight <= HEIGHT && page.scrollWidth <= 1280;
     const isEmpty = () => page.childElementCount === page.top;
+    // What does not fit begins a slide, and takes along the line that announces it, or its question.
+    function turn(block) {
+      const last = page.lastElementChild, isFirst = page.childElementCount === page.top + 1;
+      const announces = last.matches("h3") || (last.matches("p") && (block.matches("details") || last.textContent.trim().endsWith(":")));
+      if (announces && isFirst) return;
+      open();
+      if (announces) page.append(last);
+    }
+    // A heading begins a slide; that of a part shares it with the first of its sections.
+    function head(block) {
+      if (isNew) { open(); page.append(block); page.top += 1; } else { isNew = true; isClosed = true; }
+      heading = block;
+    }
 
     function pour(block) {
       if (block.matches(".cell")) return pourCell(block);
@@ -54,7 +67,7 @@
       page.append(block);
       if (fits()) return;
       block.remove();
-      if (!isEmpty()) { open(); page.append(block); if (fits()) return; block.remove(); }
+      if (!isEmpty()) { turn(block); page.append(block); if (fits()) return; block.remove(); }
       const lines = [...block.querySelectorAll(":scope > pre > .line")];
       if (lines.length > 1) return partLines(block, lines);
       page.append(block);
@@ -68,7 +81,7 @@
       page.append(cell);
       if (fits()) return;
       cell.remove();
-      if (!isEmpty()) { open(); page.append(cell); if (fits()) return; cell.remove(); }
+      if (!isEmpty()) { turn(cell); page.append(cell); if (fits()) return; cell.remove(); }
       parts.forEach(pour);
     }
     function partLines(block, lines) {
@@ -97,8 +110,11 @@
       isClosed = true;
     }
     // What comes after a folded answer may give it away: it has to wait for the next slide.
-    for (const block of blocks) { pour(block); isClosed ||= block.querySelector(".lm-answer") !== null; }
-    if (!pages.length && heading) open();
+    for (const block of blocks) {
+      if (block.matches("h1, h2")) head(block); else pour(block);
+      isClosed ||= block.querySelector(".lm-answer") !== null;
+    }
+    if (isNew) open();
     for (const one of pages) {
       one.classList.remove("measured");
       if (notes) one.append(notes.cloneNode(true));

@@ -8,7 +8,7 @@ import pytest
 from course_lib import networks
 from course_lib.comm.simulated.network import Network
 
-ROW = re.compile(r"^\| (\w+) \| ([\d.,]+) us \| ([\d,]+) MB/s \| (.*) \|$", re.MULTILINE)
+ROW = re.compile(r"^(\w+) +([\d.,]+) us +([\d,]+) MB/s +(.*)$", re.MULTILINE)
 TABLE = {name: row for name, *row in ROW.findall(networks.__doc__)}
 PRESETS = {name: thing for name, thing in vars(networks).items() if isinstance(thing, Network)}
 

@@ -1,4 +1,4 @@
-"""The hosted workflow can read the code and nothing more, with actions that cannot change."""
+"""The hosted workflows can read the code, with actions that cannot change; one job may publish."""
 
 import re
 
@@ -16,15 +16,43 @@ def test_actions_are_pinned_by_commit():
         assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v[\d.]+", action), action
 
 
+PUBLISHING = {"pages": "write", "id-token": "write"}
+"""What GitHub Pages asks of the job that hands the site over; it runs no code of ours."""
+
+
 def test_workflows_may_only_read_and_always_end():
+    publishing = []
     for file in WORKFLOWS:
         workflow = yaml.safe_load(file.read_text())
         assert workflow["permissions"] == {"contents": "read"}
-        for job in workflow["jobs"].values():
-            assert "permissions" not in job
+        for name, job in workflow["jobs"].items():
+            if "permissions" in job:
+                publishing.append((file.name, name))
+                assert job["permissions"] == PUBLISHING
+                assert [step["uses"].partition("@")[0] for step in job["steps"]] == [
+                    "actions/deploy-pages"
+                ]
+                assert "github.event_name != 'pull_request'" in job["if"]
+                assert "github.ref == 'refs/heads/main'" in job["if"]
             assert job["timeout-minutes"] <= 60
             checkouts = [s for s in job["steps"] if "actions/checkout" in s.get("uses", "")]
             assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+    assert publishing == [("site.yml", "deploy")]
+
+
+def test_every_part_of_make_browser_runs_hosted_and_what_is_seen_is_kept():
+    (file,) = (file for file in WORKFLOWS if file.name == "site.yml")
+    workflow = yaml.safe_load(file.read_text())
+    job = workflow["jobs"]["browser"]
+    parts = {f"test_{part}.py" for part in job["strategy"]["matrix"]["part"]}
+    tests = (REPOSITORY / "tests" / "viz").glob("test_*.py")
+    marked = {path.name for path in tests if "mark.every_lecture" in path.read_text("utf-8")}
+    assert parts == marked
+    assert "COURSE_SCREENSHOTS" in job["env"]
+    (upload,) = (s for s in job["steps"] if "upload-artifact" in s.get("uses", ""))
+    assert upload["if"] == "always()"
+    assert workflow["jobs"]["deploy"]["needs"] == ["browser", "build"]
 
 
 def test_the_three_systems_run_the_readmes_test_command():

@@ -1,5 +1,8 @@
 """A browser for the tests that need one."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from benchmarks.browser import chromium, why_missing
@@ -45,6 +48,21 @@ def loaded(browser):
     yield load
     for page, _ in tabs.values():
         page.close()
+
+
+@pytest.fixture(scope="session")
+def screenshot():
+    """Save what a tab shows, where the environment variable COURSE_SCREENSHOTS names a folder."""
+    folder = os.environ.get("COURSE_SCREENSHOTS")
+
+    def save(page, name):
+        if folder:
+            path = Path(folder) / f"{name}.jpeg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Playwright would write the file in a thread that it leaves behind.
+            path.write_bytes(page.screenshot(type="jpeg", quality=70, timeout=120_000))
+
+    return save
 
 
 @pytest.fixture

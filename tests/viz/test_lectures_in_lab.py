@@ -105,11 +105,14 @@ def test_a_lecture_runs_in_jupyterlab_and_every_picture_moves(browser, lab, name
 
 @pytest.mark.every_lecture
 @pytest.mark.parametrize("name", LECTURES)
-def test_every_cell_runs_in_jupyterlab_and_every_picture_is_a_page_of_its_own(browser, lab, name):
+def test_every_cell_runs_in_jupyterlab_and_every_picture_is_a_page_of_its_own(
+    browser, lab, screenshot, name
+):
     home, _ = lab
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
 
     def save_pages(page):
+        screenshot(page, f"lab/{name}")
         assert page.evaluate(_EXECUTE, _SAVE_PAGES) == "ok"
 
     open_and_run(browser, lab, notebook, f"all-of-{name}", save_pages)

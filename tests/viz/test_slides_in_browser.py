@@ -36,7 +36,7 @@ CELLS = [
 
 # What each page shows beyond its edges, and how small its type is; the pictures have checks of
 # their own.
-_LAYOUT = """() => [...document.querySelectorAll(".reveal .page")].map((page, i) => {
+_LAYOUT = """() => [...document.querySelectorAll(".reveal section.page")].map((page, i) => {
   const was = page.style.cssText, parent = page.parentElement, above = parent.style.cssText;
   const all = ";display: block !important";
   parent.style.cssText += all; page.style.cssText += all; page.hidden = false;
@@ -47,7 +47,9 @@ _LAYOUT = """() => [...document.querySelectorAll(".reveal .page")].map((page, i)
     over: Math.max(page.scrollHeight - 720, page.scrollWidth - 1280, 0),
     tooMuch: page.dataset.tooMuch ?? "",
     code: Math.min(99, ...[...page.querySelectorAll("pre")].map(size)),
-    prose: Math.min(99, ...[...page.querySelectorAll("p:not(.again), li")].map(size)),
+    shown: Math.min(99, ...[...page.querySelectorAll("[data-kind=html]")].map(size)),
+    prose: Math.min(99, ...[...page.querySelectorAll("p:not(.again), li")]
+      .filter((one) => !one.closest("[data-kind=html]")).map(size)),
     raw: /\\$[^ ]/.test([...page.querySelectorAll("p, li")].map((p) => p.innerText).join(" ")),
   };
   page.style.cssText = was; parent.style.cssText = above;
@@ -74,6 +76,7 @@ def in_layout(page):
         assert one["over"] == 0, one
         assert not one["tooMuch"], one
         assert one["code"] >= LEAST_CODE_PX, one
+        assert one["shown"] >= LEAST_CODE_PX, one  # what a cell gave cannot be parted
         assert one["prose"] >= LEAST_TEXT_PX, one
         assert not one["raw"], one
     return found
@@ -231,7 +234,7 @@ def test_every_cell_of_a_lecture_fits_its_slides(loaded, tmp_path, name):
 @pytest.mark.every_lecture
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", LECTURES)
-def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, name):
+def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, screenshot, name):
     notebook = live_notebook(ROOT / "notebooks" / f"{name}.ipynb")
     write_assets(tmp_path / "assets")
     (tmp_path / "deck.html").write_text(deck_of(notebook, LECTURES), encoding="utf-8")
@@ -239,5 +242,7 @@ def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, na
     page.set_viewport_size({"width": 1280, "height": 720})
     for i in range(len(in_layout(page))):
         go(page, i)
+        screenshot(page, f"slides/{name}-{i:03}")
     assert page.locator(".lm-slot").count() >= 3
+    assert page.locator(".page aside.notes").count() >= 3
     assert complaints == []

@@ -4,14 +4,16 @@ A schedule is a list of faults, written down or drawn from a seed; the same sche
 run to the byte. ``run(..., backend="simulated", faults=Faults([Crash(rank=2, at_s=0.1)]))``. An
 error of such a run ends with what had gone wrong and the schedule, to be pasted into the next run.
 
-| fault | what happens |
-|---|---|
-| ``Crash`` | a rank ends in the middle of what it does; it may be started again later |
-| ``Drop`` | a message leaves its sender and never arrives |
-| ``Duplicate`` | a message arrives twice, the second time as soon as the links allow |
-| ``Delay`` | a message is held up on its way |
-| ``SlowLink`` | one direction between two ranks is slower, for a while or for good |
-| ``Partition`` | between one group of ranks and the others nothing passes for a while |
+=============  ========================================================================
+fault          what happens
+=============  ========================================================================
+``Crash``      a rank ends in the middle of what it does; it may be started again later
+``Drop``       a message leaves its sender and never arrives
+``Duplicate``  a message arrives twice, the second time as soon as the links allow
+``Delay``      a message is held up on its way
+``SlowLink``   one direction between two ranks is slower, for a while or for good
+``Partition``  between one group of ranks and the others nothing passes for a while
+=============  ========================================================================
 
 **Messages are never reordered.** Between two ranks they arrive first in, first out: what is held up
 holds up what comes behind it. So a scheme need not sort, but it may have to count.

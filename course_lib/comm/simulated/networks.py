@@ -3,17 +3,19 @@
 The presets are the bandwidths of standards and of makers, and latencies that somebody measured from
 one program to another, where that could be found:
 
-| preset | latency | bandwidth, each way | sources |
-|---|---|---|---|
-| ethernet_1g | 35 us | 125 MB/s | [1] [2] |
-| ethernet_10g | 20 us | 1,250 MB/s | [1] [3] |
-| ethernet_100g | 5 us | 12,500 MB/s | [1], latency assumed |
-| infiniband_hdr | 0.6 us | 25,000 MB/s | [4] |
-| infiniband_ndr | 0.6 us | 50,000 MB/s | [5], latency assumed to be that of HDR |
-| pcie_gen4 | 15 us | 31,508 MB/s | [6] [7] |
-| pcie_gen5 | 15 us | 63,015 MB/s | [6], latency assumed to be that of gen4 |
-| nvlink_4 | 1.8 us | 450,000 MB/s | [8] [7] |
-| wan | 37,500 us | 125 MB/s | [9], bandwidth assumed |
+==============  =========  ===================  =======================================
+preset          latency    bandwidth, each way  sources
+==============  =========  ===================  =======================================
+ethernet_1g     35 us      125 MB/s             [1] [2]
+ethernet_10g    20 us      1,250 MB/s           [1] [3]
+ethernet_100g   5 us       12,500 MB/s          [1], latency assumed
+infiniband_hdr  0.6 us     25,000 MB/s          [4]
+infiniband_ndr  0.6 us     50,000 MB/s          [5], latency assumed to be that of HDR
+pcie_gen4       15 us      31,508 MB/s          [6] [7]
+pcie_gen5       15 us      63,015 MB/s          [6], latency assumed to be that of gen4
+nvlink_4        1.8 us     450,000 MB/s         [8] [7]
+wan             37,500 us  125 MB/s             [9], bandwidth assumed
+==============  =========  ===================  =======================================
 
 No program gets all of the bandwidth: of NVLink's 900 GB/s, both ways together, 783 were measured
 [10]. What has to fit your computers you measure: make your own ``Network``, or vary one number of a

@@ -31,10 +31,12 @@ function renderChart({ model, el }) {
 }
 
 function drawLines(svg, chart, width) {
-  const height = 330, left = 66, right = width - 16, top = 14, low = height - 46;
+  const height = 330, right = width - 16, top = 14, low = height - 46;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const [x0, x1] = chart.x_range, [y0, y1] = chart.y_range;
+  // "1e+15" needs more room than "400": the axis' name stands left of it.
+  const left = Math.max(66, 31 + 7.8 * Math.max(...axis(y0, y1, chart.y_log).map((at) => short(at).length)));
   const x = scaleOf(x0, x1, chart.x_log, left, right), y = scaleOf(y0, y1, chart.y_log, low, top);
   const tick = (at, text, more) => draw("text", { class: "lm-tick", "font-size": 12, ...at, ...more }, svg, text);
   if (chart.band) {
@@ -116,7 +118,7 @@ function drawBars(svg, chart, width, lane) {
 
 function drawBelow(root, [head, ...rows]) {
   const made = html("table", { class: "lm-below" }, root), line = html("tr", {}, html("thead", {}, made)), body = html("tbody", {}, made);
-  for (const name of head) html("th", { scope: "col" }, line, name);
+  for (const name of head) html(name ? "th" : "td", name ? { scope: "col" } : {}, line, name);
   for (const row of rows) {
     const tr = html("tr", {}, body);
     for (const cell of row) html("td", {}, tr, cell);

@@ -1,0 +1,104 @@
+"""What a notebook holds, as blocks of HTML: for the slides, and for the pages of the site."""
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+from nbconvert.filters import markdown2html_mistune
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from authoring.live import joined_formulas
+from authoring.outputs import without_colours
+
+__all__ = ["Link", "block", "listing", "markdown", "output_blocks"]
+
+Link = Callable[[str], str | None]
+"""Says where a relative link of a notebook leads to on a page; None keeps its words alone."""
+
+_ANCHOR = re.compile('<a class="anchor-link".*?</a>')
+_LISTING = re.compile(r"\A```python\n(.*)\n```\Z", re.DOTALL)
+_LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
+_ELSEWHERE = ("http:", "https:", "mailto:")
+
+
+def block(kind: str, text: str) -> str:
+    """Wrap a piece of a page: ``kind`` says what it is, to the style and to the script."""
+    return f'<div class="block" data-kind="{kind}">{text}</div>'
+
+
+def markdown(text: str, link: Link) -> str:
+    """Write the markdown of a cell, or of a page, as HTML.
+
+    Parameters
+    ----------
+    text : str
+        Markdown; formulas stay as they are, between dollar signs.
+    link : callable
+        Where its relative links lead to.
+
+    Returns
+    -------
+    str
+        The HTML.
+    """
+
+    def linked(match: re.Match[str]) -> str:
+        to, words = match[1], match[2]
+        if to.startswith(_ELSEWHERE):
+            return match[0]
+        found = link(html.unescape(to))
+        return words if found is None else f'<a href="{html.escape(found)}">{words}</a>'
+
+    return _LINK.sub(linked, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
+
+
+def listing(text: str) -> str:
+    """Write lines of Python, coloured."""
+    coloured = highlight(text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    return _lines(coloured.rstrip("\n"))
+
+
+def output_blocks(output: NotebookNode, link: Link) -> list[str]:
+    """Write what a cell gave.
+
+    Parameters
+    ----------
+    output : nbformat.NotebookNode
+        One output of a code cell; a live picture is one that ``show_live`` wrote.
+    link : callable
+        Where its relative links lead to.
+
+    Returns
+    -------
+    list of str
+        Blocks of the kinds picture, image, html, code and out.
+    """
+    if output.output_type == "stream":
+        return [block("out", _lines(html.escape(output.text.rstrip("\n"))))]
+    if output.output_type == "error":
+        text = without_colours(f"{output.ename}: {output.evalue}")
+        return [block("out", _lines(html.escape(text), "error"))]
+    data: dict[str, Any] = output.data
+    if "text/html" in data:
+        kind = "picture" if 'class="lm-slot"' in data["text/html"] else "html"
+        return [block(kind, data["text/html"])]
+    if "text/markdown" in data:
+        found = _LISTING.match(data["text/markdown"].strip())
+        if found:
+            return [block("code", listing(found[1]))]
+        return [block("html", markdown(data["text/markdown"], link))]
+    if "image/png" in data:
+        said = html.escape(data.get("text/plain", ""), quote=True)
+        picture = f"data:image/png;base64,{data['image/png']}"
+        return [block("image", f'<img alt="{said}" src="{picture}">')]
+    return [block("out", _lines(html.escape(data.get("text/plain", ""))))]
+
+
+def _lines(text: str, also: str = "") -> str:
+    """Give each line an element of its own: a long listing is parted between them."""
+    lines = "".join(f"<span class='line'>{line}\n</span>" for line in text.split("\n"))
+    return f'<pre class="{also}">{lines}</pre>'
