@@ -55,6 +55,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         as_text(_HEAD, rows),
         "What leaves host 0 has 4.6 % of headers, and acknowledges what comes.",
     ]
+    if "parts" in found:
+        lines.append(found["parts"])
     if "training" in found:
         steps = ", ".join(f"{name} {in_seconds(s)}" for name, s in found["training"].items())
         lines.append(f"a step of data parallelism, the same losses to 1e-12: {steps}")
