@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: setup lab test lint types notebooks check-generated slides site handout bench browser soak
+.PHONY: setup lab test lint types notebooks check-generated slides site handout bench browser soak cluster
 
 setup:
 	@$(PYTHON) course.py setup
@@ -35,6 +35,10 @@ site: setup
 
 bench: setup
 	$(VENV) -m benchmarks
+
+# Hosts on a network of 100 Mbit/s, made on this computer; Linux and root, else it says what it would do.
+cluster: setup
+	$(VENV) -m cluster
 
 # All of it takes an hour; PART=tests/viz/test_slides_in_browser.py is one of its three parts.
 PART ?= tests/viz

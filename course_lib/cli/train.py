@@ -12,7 +12,7 @@ from course_lib.comm.job import torchrun_size
 from course_lib.comm.launch import run
 from course_lib.comm.result import Result
 from course_lib.console.files import write
-from course_lib.console.options import is_first_program
+from course_lib.console.options import is_first_of_computer, is_first_program
 from course_lib.console.outputs import say, tell
 from course_lib.costs.choice import choose_allreduce
 from course_lib.train.auto import is_auto
@@ -75,12 +75,13 @@ def _train(asked: Arguments, words: list[str]) -> int:
             )  # fmt: skip
     except (KeyboardInterrupt, RunError) as error:  # told to every rank
         is_stopped = isinstance(error, KeyboardInterrupt)
-        if is_first:
+        if is_first_of_computer():
             # These say what is wrong in a sentence; where in our code does not help.
             original = getattr(error, "original", None)
             is_told = isinstance(original, CheckpointError | FloatingPointError)
             why = original if is_told else error
             tell("stopped" if is_stopped else str(why))
+        if is_first:
             tell(_what_is_kept(task, words))
         return 130 if is_stopped else 1
     return _keep(asked, result) if is_first else 0

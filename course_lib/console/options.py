@@ -19,6 +19,7 @@ __all__ = [
     "as_option",
     "backend_named",
     "check_run",
+    "is_first_of_computer",
     "is_first_program",
     "network_named",
     "number",
@@ -44,6 +45,11 @@ def is_first_program() -> bool:
         return torchrun_size() is None or os.environ.get("RANK", "0") == "0"
     except ValueError:  # what is wrong with the environment has to be told by somebody
         return True
+
+
+def is_first_of_computer() -> bool:
+    """Say whether this program shall tell of a failure: one of each computer does."""
+    return is_first_program() or os.environ.get("LOCAL_RANK", "0") == "0"
 
 
 def as_option(name: str) -> str:

@@ -101,6 +101,7 @@ def measure_allreduce(
     backend: str = "processes",
     network: "Network | None" = None,
     repeats: int = 5,
+    calls: int | None = None,
 ) -> list[Measurement]:
     """Time an all-reduce of float32 for several sizes, in one launch.
 
@@ -122,6 +123,9 @@ def measure_allreduce(
         The simulator's network.
     repeats : int, default: 5
         How many batches are counted.
+    calls : int or None, default: None
+        How many a batch has; None has more of smaller arrays. In a batch a rank may begin the next
+        call while others are still in the one before.
 
     Returns
     -------
@@ -149,8 +153,9 @@ def measure_allreduce(
         if n_bytes < ITEM_BYTES or n_bytes % ITEM_BYTES:
             raise ValueError(f"sizes must be multiples of {ITEM_BYTES} bytes, got {n_bytes}")
     is_virtual = backend == "simulated"
+    batches = [_calls(n_bytes, is_virtual) if calls is None else calls for n_bytes in sizes]
     ranks = run(
-        _time_sizes, algorithm, sizes, 1 if is_virtual else repeats, is_virtual, workers=workers,
+        _time_sizes, algorithm, sizes, 1 if is_virtual else repeats, batches, workers=workers,
         backend=backend, network=network, trace=False, time_limit_s=TIME_LIMIT_S,
     ).values  # fmt: skip
     if None in ranks:  # a program that torchrun has started knows its own times only
@@ -179,12 +184,12 @@ def _time_sizes(
     algorithm: str | Callable[..., Any],
     sizes: list[int],
     repeats: int,
-    is_virtual: bool,
+    batches: list[int],
 ) -> list[list[float]]:
     """Return this rank's seconds a call: for each size, one for each repeat."""
     return [
-        _time_size(comm, algorithm, n_bytes, repeats, _calls(n_bytes, is_virtual))
-        for n_bytes in sizes
+        _time_size(comm, algorithm, n_bytes, repeats, n_calls)
+        for n_bytes, n_calls in zip(sizes, batches, strict=True)
     ]
 
 

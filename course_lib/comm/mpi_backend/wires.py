@@ -155,6 +155,10 @@ class MPIWires:
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
                 self._on_the_way.popleft().wait()
 
+    def deliver(self, packet: bytearray, dst: int) -> Work:
+        """Send a packet, and return what waits until it has left."""
+        return self._begin(self._comm.Isend, packet, dst, _PACKETS)
+
     def next_packet(self, buffer: Any) -> None:
         """Wait for a packet from anybody."""
         patience = Patience(self._stirred)

@@ -125,7 +125,7 @@ class Groups:
         groups = [dist.new_group(backend="nccl") for _ in range(2)] if self.between_gpus else []
         self._up_and_down: list[Any] = groups
         self._posting = threading.Lock()
-        self._on_the_way: deque[tuple[Any, torch.Tensor]] = deque()
+        self._on_the_way: deque[_Letter] = deque()
 
     @plainly
     def post(self, packet: bytearray, dst: int) -> None:
@@ -133,11 +133,15 @@ class Groups:
 
         If the receiver is gone, it has returned and needs no packet, or has died: others tell that.
         """
-        tensor = torch.frombuffer(packet, dtype=torch.uint8)
         with self._posting, suppress(RuntimeError):
-            self._on_the_way.append((self._own.send([tensor], dst, _LETTERS), tensor))
+            self._on_the_way.append(_Letter(self._own, packet, dst))
             if len(self._on_the_way) > _MOST_ON_THE_WAY:
-                self._on_the_way.popleft()[0].wait()
+                self._on_the_way.popleft().wait()
+
+    @plainly
+    def deliver(self, packet: bytearray, dst: int) -> "_Letter":
+        """Send a packet, and return what waits until it has left."""
+        return _Letter(self._own, packet, dst)
 
     def next_packet(self, buffer: torch.Tensor) -> None:
         """Wait for a packet from anybody."""
@@ -156,7 +160,7 @@ class Groups:
         with self._posting:
             while self._on_the_way:
                 with suppress(RuntimeError):
-                    self._on_the_way.popleft()[0].wait()
+                    self._on_the_way.popleft().wait()
 
     def abort(self) -> None:
         """Let everything that waits for a connection of ours fail, whatever thread it is in.
@@ -188,6 +192,17 @@ class Groups:
         if on_device:
             return self._up_and_down[src < self._rank].recv([room], src, 0)
         return self._own.recv([room], src, _tag(number))
+
+
+class _Letter:
+    """A packet on its way, and its memory, which gloo reads until it has left."""
+
+    def __init__(self, group: Any, packet: bytearray, dst: int) -> None:
+        self._tensor = torch.frombuffer(packet, dtype=torch.uint8)
+        self._work = group.send([self._tensor], dst, _LETTERS)
+
+    def wait(self) -> None:
+        self._work.wait()
 
 
 def _leave_default_group() -> None:

@@ -84,9 +84,7 @@ class Incoming(Flows):
                         self._wake(self._awaiting[src, packet.channel])
             elif packet.kind == PacketKind.ACCEPT:
                 going, flow = self._going.pop(packet.number)
-                going.work = self.wires.send(
-                    going.payload, going.dst, going.number, on_device=going.on_device
-                )
+                self._begin(going)
                 self._wake(flow)
             elif packet.kind in (PacketKind.ASKED, PacketKind.OVER):
                 self._hear_of_function(packet)
@@ -100,6 +98,12 @@ class Incoming(Flows):
                 self._wake_all()
                 self._word.notify_all()
             self._lie_down()
+
+    def _begin(self, going: Sending) -> None:
+        """Begin to send what has been asked for."""
+        going.work = self.wires.send(
+            going.payload, going.dst, going.number, on_device=going.on_device
+        )
 
     def _lie_down(self) -> None:
         """Say on the board that all packets have been read; who is woken says so itself."""

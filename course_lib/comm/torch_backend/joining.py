@@ -25,6 +25,9 @@ class Wires(Protocol):
     def post(self, packet: bytearray, dst: int) -> None:
         """Send a packet."""
 
+    def deliver(self, packet: bytearray, dst: int) -> Any:
+        """Send a packet; return something that has ``wait()``, until it has left."""
+
     def next_packet(self, buffer: torch.Tensor) -> None:
         """Wait for a packet from anybody."""
 

@@ -103,7 +103,16 @@ class TorchProgress(Incoming):
             self._mailboxes[dst].announce()
         self.wires.post(packet, dst)
 
-    def _ask(self, coming: Receiving, packet: Packet) -> None:
+    def _ask(
+        self,
+        coming: Receiving,
+        packet: Packet,
+        going: Sending | None,
+        call: Call,
+        flow: Flow,
+    ) -> None:
+        """Have a message sent that has been announced."""
+        del going, call, flow  # they matter where a connection is slow
         # NCCL has no tags: what is asked for first is received first.
         with self._asking[coming.src]:
             self._post(coming.src, note(PacketKind.ACCEPT, self.rank, packet.number))
@@ -119,6 +128,8 @@ class TorchProgress(Incoming):
         """Send and receive, and wait until both are done."""
         if going is not None:
             if going.waits:
+                if coming is not None and coming.src == going.dst:
+                    going.exchanged = coming
                 self._going[going.number] = going, flow
             self._post(going.dst, going.packed)
             if coming is None and not going.waits:
@@ -126,7 +137,7 @@ class TorchProgress(Incoming):
         try:
             while self._step(flow, call, going, coming):
                 if coming is not None and coming.packet is not None and coming.may_be_asked_for:
-                    self._ask(coming, coming.packet)
+                    self._ask(coming, coming.packet, going, call, flow)
         except PeerFinishedError:  # what it has begun to receive comes to its end
             self._take_back(going)
             if coming is not None and coming.packet is not None:

@@ -39,6 +39,10 @@ class Sending:
         The bytes that follow if it waits.
     work : Work or None
         Their sending, once the receiver has asked for them.
+    exchanged : Receiving or None
+        What is received from the same rank meanwhile.
+    is_held : bool
+        Whether the receiver has asked for them, and they wait until that is asked for, too.
     """
 
     @plainly
@@ -47,6 +51,8 @@ class Sending:
         self.number = packet.number
         self.waits = packet.waits
         self.work: Any = None
+        self.exchanged: Receiving | None = None
+        self.is_held = False
         self.payload = flat_bytes(data)
         self.on_device = packet.on_device and self.waits and self.payload.device.type != "cpu"
         if not self.on_device:
@@ -81,6 +87,8 @@ class Receiving:
         the same, so that the sender goes on and the next message is the next.
     work : Work or None
         The receiving of what follows.
+    has_asked : bool
+        Whether the sender knows that it is wanted; only exchanges note it.
     done : bool
         Whether all of it has arrived.
     result : numpy.ndarray or OnDevice
@@ -95,6 +103,7 @@ class Receiving:
         self.channel = wanted.channel
         self.packet: Packet | None = None
         self.work: Any = None
+        self.has_asked = False
         self.done = False
         self._comm = comm
         self._wanted = wanted

@@ -25,7 +25,7 @@ from course_lib.lectures.lecture_12.menu import (
     menu_table,
 )
 from course_lib.lectures.lecture_12.problem import X, kept, model, plan, y
-from course_lib.lectures.lecture_12.restart import Restarted, restarted
+from course_lib.lectures.lecture_12.restart import TRAINING, Restarted, restarted, undisturbed
 from course_lib.lectures.lecture_12.roofline import (
     DEVICES,
     NICS,
@@ -47,6 +47,7 @@ __all__ = [
     "NETWORKS_US",
     "NICS",
     "N_DIGITS",
+    "TRAINING",
     "WAYS",
     "Hosts",
     "Restarted",
@@ -73,6 +74,7 @@ __all__ = [
     "roofline_chart",
     "round_us",
     "saved_training",
+    "undisturbed",
     "until_first_s",
     "words_of",
     "y",

@@ -1,4 +1,4 @@
-"""Two "hosts" that are this computer: torchrun's agents, each with a rank of its own."""
+"""Hosts that are this computer: torchrun's agents, each with ranks of its own."""
 
 import os
 import signal
@@ -38,7 +38,9 @@ def torch_mlp(w):
 _LIMIT_S = 240.0
 
 
-def words_of(node: int, port: int, *program: str, nodes: int = 2, each: int = 1) -> list[str]:
+def words_of(
+    node: int, port: int, *program: str, nodes: int = 2, each: int = 1, address: str = "127.0.0.1"
+) -> list[str]:
     """Write the command that one host is given.
 
     Parameters
@@ -49,6 +51,8 @@ def words_of(node: int, port: int, *program: str, nodes: int = 2, each: int = 1)
         The script and its arguments.
     nodes, each : int
         How many hosts, and ranks on each.
+    address : str, default: "127.0.0.1"
+        The first host's.
 
     Returns
     -------
@@ -57,12 +61,12 @@ def words_of(node: int, port: int, *program: str, nodes: int = 2, each: int = 1)
     """
     return [
         "torchrun", f"--nnodes={nodes}", f"--nproc-per-node={each}", f"--node-rank={node}",
-        "--master-addr=127.0.0.1", f"--master-port={port}", *program,
+        f"--master-addr={address}", f"--master-port={port}", *program,
     ]  # fmt: skip
 
 
 class Hosts:
-    """Two programs that torchrun has started; a ``with`` block ends them, whatever happens.
+    """Programs that torchrun has started; a ``with`` block ends them, whatever happens.
 
     Parameters
     ----------
@@ -70,6 +74,12 @@ class Hosts:
         What each host starts.
     folder : Path
         Where it runs.
+    each : int, default: 1
+        How many ranks a host has.
+    address : str, default: "127.0.0.1"
+        Where the others find the first host.
+    enter : sequence of sequence of str, default: two of no words
+        For each host the words that come before the command, so that it runs there.
 
     Attributes
     ----------
@@ -77,19 +87,36 @@ class Hosts:
         What would be typed on each host.
     """
 
-    def __init__(self, *program: str, folder: Path) -> None:
+    def __init__(
+        self,
+        *program: str,
+        folder: Path,
+        each: int = 1,
+        address: str = "127.0.0.1",
+        enter: Sequence[Sequence[str]] = ((), ()),
+    ) -> None:
         port = _free_port()
-        self.commands = [" ".join(words_of(node, port, *program)) for node in (0, 1)]
+        typed = [
+            words_of(node, port, *program, nodes=len(enter), each=each, address=address)
+            for node in range(len(enter))
+        ]
+        self.commands = [" ".join(words) for words in typed]
         self._folder = folder
-        self._hosts = [self._start(node, words_of(node, port, *program)) for node in (0, 1)]
+        self._hosts: list[subprocess.Popen[bytes]] = []
+        try:
+            for before, words in zip(enter, typed, strict=True):
+                self._hosts.append(self._start(before, words))
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
 
-    def _start(self, node: int, words: Sequence[str]) -> "subprocess.Popen[bytes]":
+    def _start(self, before: Sequence[str], words: Sequence[str]) -> "subprocess.Popen[bytes]":
         # A rank writes nothing but text, and one thread is what a rank of two has.
         where = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-        with (self._folder / f"host{node}.txt").open("wb") as printed:
+        with (self._folder / f"host{len(self._hosts)}.txt").open("wb") as printed:
             return subprocess.Popen(
-                [sys.executable, "-m", "torch.distributed.run", *words[1:]], cwd=self._folder,
-                env=os.environ | where, stdin=subprocess.DEVNULL, stdout=printed,
+                [*before, sys.executable, "-m", "torch.distributed.run", *words[1:]],
+                cwd=self._folder, env=os.environ | where, stdin=subprocess.DEVNULL, stdout=printed,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
 
@@ -104,11 +131,11 @@ class Hosts:
         trace: TracebackType | None,
     ) -> None:
         """End them."""
-        for node in (0, 1):
+        for node in range(len(self._hosts)):
             self.kill(node)
 
     def kill(self, node: int) -> None:
-        """Let a host fail: its agent and its rank are gone at once, and say nothing."""
+        """Let a host fail: its agent and its ranks are gone at once, and say nothing."""
         host = self._hosts[node]
         with suppress(ProcessLookupError, PermissionError):
             for child in _below(host.pid):
@@ -116,9 +143,9 @@ class Hosts:
             os.kill(host.pid, signal.SIGKILL)
         host.wait()
 
-    def wait(self, node: int) -> int:
+    def wait(self, node: int, limit_s: float = _LIMIT_S) -> int:
         """Wait until a host has ended, and return its exit code."""
-        return self._hosts[node].wait(_LIMIT_S)
+        return self._hosts[node].wait(limit_s)
 
     def printed(self, node: int) -> str:
         """Return what a host has printed so far."""

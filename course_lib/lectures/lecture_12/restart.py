@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from course_lib.lectures.lecture_12.hosts import Hosts
 from course_lib.train.checkpoint import INDEX, load, read_index
 
-__all__ = ["Restarted", "restarted"]
+__all__ = ["TRAINING", "Restarted", "restarted", "undisturbed"]
 
-_TRAINING = ("--model", "mlp", "--data", "digits", "--batch-size", "128", "--learning-rate", "0.5")
+TRAINING = ("--model", "mlp", "--data", "digits", "--batch-size", "128", "--learning-rate", "0.5")
+"""What the command ``train`` is to train."""
 
 
 class Restarted(NamedTuple):
@@ -60,7 +61,7 @@ def restarted(epochs: int = 40, kill_at: int = 3) -> Restarted:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         program = (
-            "-m", "course_lib", "train", *_TRAINING, "--epochs", str(epochs),
+            "-m", "course_lib", "train", *TRAINING, "--epochs", str(epochs),
             "--checkpoint", str(folder / "kept"),
         )  # fmt: skip
         with Hosts(*program, folder=folder) as hosts:
@@ -74,19 +75,34 @@ def restarted(epochs: int = 40, kill_at: int = 3) -> Restarted:
             for node in (0, 1):
                 if hosts.wait(node):
                     raise RuntimeError(hosts.printed(node))
-        after, undisturbed = load(folder / "kept"), _undisturbed(folder, epochs)
+        after, expected = load(folder / "kept"), undisturbed(folder, epochs)
     return Restarted(
-        said, died_after, after.rows[-1].epoch, np.array_equal(after.w, undisturbed),
+        said, died_after, after.rows[-1].epoch, np.array_equal(after.w, expected),
         not np.array_equal(after.w, w_then),
     )  # fmt: skip
 
 
-def _undisturbed(folder: Path, epochs: int) -> NDArray[Any]:
-    """Train the same on two simulated ranks, and return the parameters."""
+def undisturbed(folder: Path, epochs: int, workers: int = 2) -> NDArray[Any]:
+    """Train the same on simulated ranks, none of which is lost.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the checkpoint goes.
+    epochs : int
+        How long to train.
+    workers : int, default: 2
+        How many ranks.
+
+    Returns
+    -------
+    numpy.ndarray
+        The parameters in the end.
+    """
     kept = folder / f"undisturbed{epochs}"
     subprocess.run(
-        [sys.executable, "-m", "course_lib", "train", *_TRAINING, "--epochs", str(epochs),
-         "--backend", "simulated", "--workers", "2", "--checkpoint", str(kept)],
+        [sys.executable, "-m", "course_lib", "train", *TRAINING, "--epochs", str(epochs),
+         "--backend", "simulated", "--workers", str(workers), "--checkpoint", str(kept)],
         check=True, capture_output=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     return load(kept).w
