@@ -130,7 +130,7 @@ class RemoteProgress(TorchProgress):
         if coming.packet is not None:
             return coming.packet.waits
         packets = self._packets.get((coming.src, coming.channel))
-        return bool(packets) and packets[0][1].waits
+        return packets[0][1].waits if packets else False
 
     def _ask(
         self, coming: Receiving, packet: Packet, going: Sending | None, call: Call, flow: Flow
