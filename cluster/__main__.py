@@ -13,10 +13,11 @@ import numpy as np
 
 from benchmarks.machine import machine
 from cluster.launches import run_on
-from cluster.losing import NotAsPromised, lose_host
+from cluster.losing import EPOCHS, NotAsPromised, lose_host
 from cluster.network import CannotBeMade, ThrottledNetwork, why_not
 from cluster.predicted import line_of, network_of, predict_all
 from cluster.report import RECORDED, far_off, lines_of, load
+from course_lib.lectures.lecture_12 import undisturbed
 
 SIZES = (1_000, 64_000, 1_000_000, 4_000_000)
 
@@ -56,10 +57,11 @@ def measured(network: ThrottledNetwork, repeats: int, folder: Path) -> dict[str,
     if np.abs(ours - ddp).max() > 1e-12:
         raise NotAsPromised(f"losses differ by {np.abs(ours - ddp).max():g}")
     found["training"] = {name: one["step_s"] for name, one in told.items()}
-    found["lost"] = []
+    found["lost"], expected = [], undisturbed(folder, EPOCHS, network.n_hosts)
     for how in ("killed", "unplugged"):
         print(f"a host is {how}", flush=True)
-        found["lost"].append(lose_host(network, network.n_hosts - 1, how, folder))
+        lost = lose_host(network, network.n_hosts - 1, how, folder, expected)
+        found["lost"].append(lost)
     return found
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cluster.launches import start_on
 from cluster.network import ThrottledNetwork
-from course_lib.lectures.lecture_12 import TRAINING, Hosts, undisturbed
+from course_lib.lectures.lecture_12 import TRAINING, Hosts
 from course_lib.train.checkpoint import INDEX, load, read_index
 
-__all__ = ["HOW", "NotAsPromised", "lose_host"]
+__all__ = ["EPOCHS", "HOW", "NotAsPromised", "lose_host"]
 
 HOW = {
     "killed": "kill -9 of all that runs on it",
@@ -20,7 +21,7 @@ HOW = {
 }
 """How a host is lost."""
 
-_EPOCHS = 40
+EPOCHS = 40
 _LOST_AT = 3
 _ALL_TOLD_S = 30.0
 _ENDED_S = 60.0
@@ -30,7 +31,9 @@ class NotAsPromised(AssertionError):
     """What is said of lost hosts does not hold; the text says what, and what was printed."""
 
 
-def lose_host(network: ThrottledNetwork, lost: int, how: str, folder: Path) -> dict[str, Any]:
+def lose_host(
+    network: ThrottledNetwork, lost: int, how: str, folder: Path, expected: NDArray[Any]
+) -> dict[str, Any]:
     """Train on all hosts, lose one, start all again with ``--resume``, and compare.
 
     Parameters
@@ -43,6 +46,8 @@ def lose_host(network: ThrottledNetwork, lost: int, how: str, folder: Path) -> d
         In ``HOW``.
     folder : Path
         Where checkpoints go; all hosts see it.
+    expected : numpy.ndarray
+        The parameters of a training that loses nobody.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def lose_host(network: ThrottledNetwork, lost: int, how: str, folder: Path) -> d
         If a host does not name the one that is lost, a process is left, or a bit differs.
     """
     kept = folder / f"{how}{lost}"
-    words = ("-m", "course_lib", "train", *TRAINING, "--epochs", str(_EPOCHS))
+    words = ("-m", "course_lib", "train", *TRAINING, "--epochs", str(EPOCHS))
     program = (*words, "--checkpoint", str(kept))
     with start_on(network, *program, folder=folder, n_hosts=network.n_hosts) as hosts:
         hosts.until(kept / INDEX, f'"epoch": {_LOST_AT}')
@@ -72,12 +77,12 @@ def lose_host(network: ThrottledNetwork, lost: int, how: str, folder: Path) -> d
         for node in range(network.n_hosts):
             if hosts.wait(node):
                 raise NotAsPromised(f"--resume failed:\n{hosts.printed(node)}")
-    after, expected = load(kept), undisturbed(folder, _EPOCHS, network.n_hosts)
-    if not at < after.rows[-1].epoch == _EPOCHS or np.array_equal(after.w, w_then):
+    after = load(kept)
+    if not at < after.rows[-1].epoch == EPOCHS or np.array_equal(after.w, w_then):
         raise NotAsPromised(f"lost after epoch {at}, went on to {after.rows[-1].epoch}")
     if not np.array_equal(after.w, expected):
         raise NotAsPromised("the parameters are not those of a training that lost nobody")
-    return {"lost": lost, "how": how, "kept_epoch": at, "epochs": _EPOCHS, "told": told}
+    return {"lost": lost, "how": how, "kept_epoch": at, "epochs": EPOCHS, "told": told}
 
 
 def _told_by_others(hosts: Hosts, n_hosts: int, lost: int) -> list[dict[str, Any]]:
