@@ -10,8 +10,16 @@ def test_what_was_measured_is_what_was_predicted():
     assert len(far_off(found)) == 1
 
 
-def test_the_run_is_told_with_its_machine_and_the_lost_host():
-    text = "\n".join(lines_of(load()))
+def test_each_host_that_is_left_has_named_the_lost_one_within_seconds():
+    found = load()
+    text = "\n".join(lines_of(found))
     assert "cores (" in text
     assert "hierarchical" in text
-    assert "rank 1" in text
+    hosts = {row["hosts"] for row in found["allreduces"] if row["each"] == 1}
+    assert [lost["how"] for lost in found["lost"]] == ["killed", "unplugged"]
+    for lost in found["lost"]:
+        assert {told["host"] for told in lost["told"]} == set(range(*hosts)) - {lost["lost"]}
+        for told in lost["told"]:
+            assert f"rank {lost['lost']} " in told["said"]
+            assert told["seconds"] < 10
+            assert told["said"] in text

@@ -63,3 +63,12 @@ def test_the_three_systems_run_the_readmes_test_command():
     assert "python course.py test" in [step.get("run") for step in job["steps"]]
     assert "python course.py test" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert "python course.py test" in (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_where_mpi_can_be_had_its_tests_run_too():
+    (file,) = (file for file in WORKFLOWS if file.name == "ci.yml")
+    last = yaml.safe_load(file.read_text())["jobs"]["test"]["steps"][-1]
+    assert last["run"].split() == [
+        *(".venv/bin/python", "-m", "pip", "install", "mpi4py", "mpich"),
+        *("python", "course.py", "test", "tests/mpi_backend"),
+    ]
