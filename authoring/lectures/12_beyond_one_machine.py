@@ -195,14 +195,16 @@ assert took["hierarchical"] < took["ring"] < took["tree"] == took["server"]
 # **Slurm** (untested). Ask for machines, start one launcher on each:
 #
 # ```sh
-# #SBATCH --nodes=4 --ntasks-per-node=1 --gpus-per-node=8
+# #SBATCH --nodes=4 --ntasks-per-node=1 --gpus-per-node=8 --cpus-per-task=64
 # HOST0=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-# srun torchrun --nnodes 4 --nproc-per-node 8 --rdzv-id $SLURM_JOB_ID \
+# srun --cpus-per-task=64 torchrun --nnodes 4 --nproc-per-node 8 --rdzv-id $SLURM_JOB_ID \
 #   --rdzv-backend c10d --rdzv-endpoint $HOST0:29500 script.py
 # ```
 #
-# `srun` starts the line once on each machine; the launchers meet at the first one. When the time is
-# up, Slurm ends the job: then the next section is what you need.
+# `srun` starts the line once on each machine; the launchers meet at the first one. Cores are asked
+# for twice: a launcher and its eight ranks may else have to share one, and since version 22.05
+# `srun` does not take their number from the job. When the time is up, Slurm ends the job: then the
+# next section is what you need.
 
 # %% [markdown]
 # **Kubernetes** (untested). With Kubeflow a job is a `TrainJob` (a `PyTorchJob` with version 1 of
