@@ -184,9 +184,10 @@ table({
 #
 # <details><summary>Answer</summary>
 #
-# A rung that counts losses waits for ever for one that is lost. One that is counted twice makes the
-# rung seem complete too early, and another trial is not looked at. The impatient one gives out
-# copies of what is late: fine (backup tasks), if it takes the first loss and ignores the second.
+# A lost one: its rung is never complete, so the next rung never begins. One that is counted twice
+# makes the rung seem complete too early, and another trial is not looked at. The impatient one
+# gives out copies of what is late: fine (backup tasks), if it takes the first loss and ignores the
+# second.
 # </details>
 
 # %% [markdown]

@@ -1,10 +1,12 @@
 """Exercises 12: what the checks measure, and that each case tells something apart."""
 
+import json
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from authoring.build import ROOT
 from course_lib.checks.lecture_12 import choose_scheme
 from course_lib.checks.lecture_12.predict_bound import TASK as BOUND
 from course_lib.checks.lecture_12.resume_faults import TASK as FAULTS
@@ -29,6 +31,20 @@ def test_a_step_that_runs_takes_what_the_formulas_say(
     exchange_us = measured["sent_bytes"] / bytes_per_us
     least = measured["least_batch"]
     assert (least - 1) * per_example_us < exchange_us <= least * per_example_us
+
+
+def test_the_batches_of_the_devices_are_seven_quarters_of_the_lectures(
+    solutions: dict[str, Any],
+) -> None:
+    book = json.loads((ROOT / "solutions/12_beyond_one_machine.ipynb").read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in book["cells"] if "rows[name][nic] =" in "".join(cell["source"])]
+    shown = "".join(cell["outputs"][0]["data"]["text/plain"])
+    for name, device in lecture_12.DEVICES.items():
+        for nic in ("1 Gbit/s", "100 Gbit/s"):
+            speeds = round(device.flops_per_s / 1e6), round(lecture_12.NICS[nic] / 1e6)
+            least = solutions["predict_bound"](8, 10**6, 1, *speeds)["least_batch"]
+            assert least == pytest.approx(7 / 4 * lecture_12.least_batch(name, nic), abs=2)
+            assert f"{least:,}" in shown
 
 
 @pytest.mark.parametrize("secret", range(6))

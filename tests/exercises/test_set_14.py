@@ -9,8 +9,10 @@ import pytest
 from course_lib.checks.lecture_14.asha_next import TASK as NEXT
 from course_lib.checks.lecture_14.lost_or_twice import TASK as LOST
 from course_lib.checks.lecture_14.predict_serving import TASK as SERVING
+from course_lib.comm.launch import run
+from course_lib.comm.simulated.faults import Crash, Faults
 from course_lib.lectures import lecture_14
-from course_lib.search import Asha, Outcome
+from course_lib.search import Asha, Outcome, SuccessiveHalving
 from tests.exercises.answers import handed_in
 
 
@@ -94,3 +96,24 @@ def test_the_first_rung_promotes_at_most_all_but_the_two_worst() -> None:
     assert promoted([27.0 - trial for trial in range(27)]) == list(range(2, 27))
     assert len(promoted([float(trial) for trial in range(27)])) == 9, "as many as halving"
     assert max(len(promoted(losses)) for losses in permutations(map(float, range(6)))) == 4
+
+
+def test_a_rung_without_a_lost_trial_is_never_complete_and_one_counted_twice_too_early() -> None:
+    """The answer in task 2: what halving makes of both."""
+
+    def searched(name: str) -> list[Outcome]:
+        return run(
+            lecture_14.coordinators._search_with, lecture_14.COORDINATORS[name],
+            SuccessiveHalving(8, 1, 2, 2), workers=4, backend="simulated", survive=True,
+            faults=Faults([Crash(2, 1.5, 2.5)]), network=lecture_14.coordinators._NETWORK,
+        ).values[0]  # fmt: skip
+
+    lost = searched("one that forgets")
+    assert {outcome.job.resource for outcome in lost} == {1}
+    assert len({outcome.job.trial for outcome in lost}) == 7
+    jobs = [tuple(outcome.job) for outcome in searched("one that gives out twice")]
+    second_rung = next(k for k, (_, resource) in enumerate(jobs) if resource == 2)
+    assert jobs.count((1, 1)) == 2
+    assert (7, 1) in jobs[second_rung:], "its loss comes in when the second rung has begun"
+    careful = searched("a careful one")
+    assert [outcome.job.resource for outcome in careful] == [1] * 8 + [2] * 4

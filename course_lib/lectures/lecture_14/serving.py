@@ -197,9 +197,8 @@ def price_sheet(workers: int = 4) -> Table:
     for name, (way, n) in ways.items():
         slow = served(way, n)
         requests = len(slow.outputs)
-        held = CHAIN.n_parameters // (1 if way == "replicas" else n)
         row: dict[str, Any] = {
-            "parameters a rank": held,
+            "parameters a rank": _parameters_a_rank(way, n),
             "messages a request": slow.trace.n_messages // requests,
             "bytes a request": f"{slow.trace.n_bytes // requests:,}",
         }
@@ -209,6 +208,16 @@ def price_sheet(workers: int = 4) -> Table:
             row[f"a second, {network}"] = round(found.per_second)
         rows[f"{n} {name}" if n > 1 else name] = row
     return table(rows)
+
+
+def _parameters_a_rank(way: str, workers: int) -> int:
+    """Count what a rank holds: split by rows, a layer has its whole bias on every rank."""
+    if way != "split layers":
+        return CHAIN.n_parameters // (workers if way == "stages" else 1)
+    held: list[int] = run(
+        lambda comm: split_in_pairs(comm, CHAIN).n_parameters, workers=workers, backend="simulated"
+    ).values
+    return max(held)
 
 
 def latency_table(workers: int = 4) -> Table:
