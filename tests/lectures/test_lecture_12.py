@@ -12,6 +12,7 @@ import pytest
 from course_lib import run
 from course_lib.lectures import lecture_12
 from course_lib.lectures.lecture_12.hosts import Hosts
+from course_lib.lectures.lecture_12.menu import SEEDS, _of_seed
 from course_lib.schemes import local_sgd
 from course_lib.training import Plan
 
@@ -83,11 +84,13 @@ def test_the_roofline_says_what_bounds():
 
 
 def test_local_losses_of_the_menu_are_those_of_the_scheme():
-    way, plan = lecture_12.Way("local", 4, 64, 11), Plan(0.5, batch_size=64, epochs=1)
+    way, plan = lecture_12.Way("local", 4, 64, 11), Plan(0.5, batch_size=64, epochs=1, seed=1)
     scheme = partial(local_sgd, every=11)
     made = run(scheme, lecture_12.model, lecture_12.X, lecture_12.y, plan, workers=4,
                backend="simulated")  # fmt: skip
-    losses, batch = lecture_12.digits_losses(way), (lecture_12.X, lecture_12.y)
+    of_seeds, batch = [_of_seed(way, 0.5, seed) for seed in SEEDS], (lecture_12.X, lecture_12.y)
+    losses = of_seeds[1]
+    assert lecture_12.digits_losses(way, 0.5) == tuple(np.median(of_seeds, axis=0))
     end = float(lecture_12.model.loss(made.values[0].w, batch))
     assert plan.steps_per_epoch(len(lecture_12.y)) == 22
     assert losses[22] == pytest.approx(end, rel=1e-9)
@@ -95,16 +98,49 @@ def test_local_losses_of_the_menu_are_those_of_the_scheme():
     assert losses[1] == losses[0], "before an average each has a model of its own"
 
 
-def test_every_way_of_the_menu_is_the_best_or_worst_somewhere_else():
-    best = []
-    for network in lecture_12.NETWORKS_US:
-        reached = [lecture_12.reached_by(way, lecture_12.digits_losses(way), lecture_12.N_DIGITS,
-                                         lecture_12.EXAMPLE_US, network, lecture_12.BUDGET_US)
-                   for way in lecture_12.MENU]  # fmt: skip
-        best.append(int(np.argmin(reached)))
+def reached(way, losses, network):
+    return lecture_12.reached_by(way, losses, lecture_12.N_DIGITS, lecture_12.EXAMPLE_US, network,
+                                 lecture_12.BUDGET_US)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_network_decides_what_is_best_and_another_rate_would_move_it():
+    best = [
+        int(np.argmin([
+            reached(way, lecture_12.digits_losses(way, rate), network)
+            for way, rate in lecture_12.MENU
+        ]))
+        for network in lecture_12.NETWORKS_US
+    ]  # fmt: skip
     assert best[0] != best[1], "else the network would not matter"
     marked = [row for row in lecture_12.menu_table(best).rows if any("←" in cell for cell in row)]
     assert len(marked) == 2
+    at_half = [k for k, (_, rate) in enumerate(lecture_12.MENU) if rate == 0.5]
+    for network, k in zip(lecture_12.NETWORKS_US, best, strict=True):
+        way = lecture_12.MENU[k][0]
+        of_half = [
+            (reached(w, lecture_12.digits_losses(w, r), network), w)
+            for w, r in (lecture_12.MENU[k] for k in at_half)
+        ]
+        assert min(of_half)[1] != way, "each at one rate would tell another story"
+        ranges = [
+            [reached(w, _of_seed(w, rate, seed), network) for seed in SEEDS]
+            for w, rate in lecture_12.MENU
+        ]
+        (first, second) = sorted(ranges, key=np.median)[:2]
+        assert max(first) > min(second), "three seeds do not decide"
+
+
+@pytest.mark.soak
+def test_no_other_rate_of_the_grid_makes_a_way_the_best():
+    ways = dict.fromkeys(way for way, _ in lecture_12.MENU)
+    for network in lecture_12.NETWORKS_US:
+        of_all = {
+            (way, rate): reached(way, lecture_12.digits_losses(way, rate), network)
+            for way in ways
+            for rate in (0.25, 0.5, 1.0, 2.0, 3.0)
+        }
+        assert min(of_all, key=of_all.__getitem__)[1] in lecture_12.RATES
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from course_lib.lectures.lecture_12.menu import (
     MENU,
     N_DIGITS,
     NETWORKS_US,
+    RATES,
     digits_losses,
     menu_table,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "NETWORKS_US",
     "NICS",
     "N_DIGITS",
+    "RATES",
     "TRAINING",
     "WAYS",
     "Hosts",
