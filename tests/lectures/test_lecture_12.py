@@ -127,7 +127,7 @@ def test_the_network_decides_what_is_best_and_another_rate_would_move_it():
             [reached(w, _of_seed(w, rate, seed), network) for seed in SEEDS]
             for w, rate in lecture_12.MENU
         ]
-        (first, second) = sorted(ranges, key=np.median)[:2]
+        first, second = sorted(ranges, key=np.median)[:2]
         assert max(first) > min(second), "three seeds do not decide"
 
 
