@@ -85,7 +85,7 @@ def _trained(alone: int, batch: int, every: int, rate: float, seed: int) -> tupl
 
 
 def menu_table(chosen: Sequence[int]) -> Table:
-    """List what each choice of the menu reaches within the budget, on the fast and the slow network.
+    """List what each choice of the menu reaches within the budget, on either network.
 
     Parameters
     ----------
