@@ -346,7 +346,8 @@ checks.choose_scheme(choose_scheme)
 # The ring: 2 (P - 1) messages one after the other, each of 4 n / P bytes. The server: all P - 1
 # vectors pass its NIC in, then P - 1 out. `int(budget / round)` rounds, `every` updates in each.
 # </details>
-#
+
+# %% [markdown]
 # Now the lecture's digits: 20 µs an example, 60 ms of virtual time, on a fast network and a slow
 # one. Each way is on the menu with two learning rates. The losses are those of real trainings:
 # the median of three seeds, with the least and the greatest. An arrow is your choice.
