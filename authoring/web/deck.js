@@ -181,6 +181,12 @@
     await frames(2);
   }
 
+  // A mouse leaves no focus behind on what it has pressed: a presenter's clicker turns pages again. Who
+  // comes by the tabulator has the keys until they leave.
+  document.addEventListener("click", ({ detail }) => {
+    const at = document.activeElement; // detail 0: pressed by a key
+    if (detail && at.closest(".lm-root, details") && !at.matches("select, input:not([type=range])")) at.blur();
+  });
   const deck = new Reveal(document.querySelector(".reveal"), {
     width: 1280, height: 720, margin: 0, minScale: 0.1, maxScale: 6, center: false, hash: true,
     navigationMode: "linear", slideNumber: "h.v", transition: "none", backgroundTransition: "none",

@@ -166,6 +166,21 @@ def test_a_player_moves_on_its_slide_and_keeps_its_keys(opened_deck):
     assert page.evaluate("deck.getSlidePastCount()") == before[1] + 1
 
 
+@pytest.mark.parametrize("key", ["PageDown", "ArrowRight"])
+def test_a_clicker_turns_the_page_wherever_the_mouse_was_last(opened_deck, key):
+    page = opened_deck
+    n = page.evaluate("deck.getSlides().findIndex((s) => s.querySelector('.lm-slot'))")
+    answer = "<details><summary>the answer</summary>4</details>"
+    for pressed in ("[aria-label=play]", "input[type=range]", ".lm-timeline", "summary"):
+        go(page, n)
+        page.evaluate(
+            "(html) => deck.getCurrentSlide().insertAdjacentHTML('beforeend', html)", answer
+        )
+        page.locator(".present").locator(pressed).first.click()
+        page.keyboard.press(key)
+        assert page.evaluate("deck.getSlidePastCount()") == n + 1, pressed
+
+
 def test_the_lanes_are_dragged_where_the_pointer_is_on_a_slide_of_another_size(opened_deck):
     page = opened_deck
     page.set_viewport_size({"width": 800, "height": 450})
