@@ -14,7 +14,15 @@ from pygments.lexers import PythonLexer
 from authoring.live import joined_formulas
 from authoring.outputs import without_colours
 
-__all__ = ["Link", "block", "listing", "markdown", "output_blocks"]
+__all__ = [
+    "Link",
+    "block",
+    "code_of",
+    "listing",
+    "markdown",
+    "output_blocks",
+    "speaks_for_itself",
+]
 
 Link = Callable[[str], str | None]
 """Says where a relative link of a notebook leads to on a page; None keeps its words alone."""
@@ -23,6 +31,7 @@ _ANCHOR = re.compile('<a class="anchor-link".*?</a>')
 _LISTING = re.compile(r"\A```python\n(.*)\n```\Z", re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _ELSEWHERE = ("http:", "https:", "mailto:")
+_ASKS = re.compile(r'class="lm-(ask|answer)"')
 
 
 def block(kind: str, text: str) -> str:
@@ -60,6 +69,17 @@ def listing(text: str) -> str:
     """Write lines of Python, coloured."""
     coloured = highlight(text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
     return _lines(coloured.rstrip("\n"))
+
+
+def code_of(cell: NotebookNode) -> str:
+    """Return the lines of a code cell, without what is meant for the formatter."""
+    return str(cell.source.replace("  # fmt: skip", ""))
+
+
+def speaks_for_itself(cell: NotebookNode, shown: str) -> bool:
+    """Tell whether a code cell is shown by its outputs alone: a question, its answer, a claim."""
+    hides = "hide-input" in cell.metadata.get("tags", [])
+    return hides or cell.source.startswith("claim(") or _ASKS.search(shown) is not None
 
 
 def output_blocks(output: NotebookNode, link: Link) -> list[str]:

@@ -13,7 +13,15 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from authoring.blocks import Link, block, listing, markdown, output_blocks
+from authoring.blocks import (
+    Link,
+    block,
+    code_of,
+    listing,
+    markdown,
+    output_blocks,
+    speaks_for_itself,
+)  # fmt: skip
 from authoring.build import ROOT
 from authoring.live import live_notebook
 from course_lib.viz.animation.pages import script_of_slots
@@ -24,7 +32,6 @@ __all__ = ["HERE", "VENDOR", "deck_of", "write_assets", "write_decks"]
 HERE = Path(__file__).parent / "web"
 VENDOR = Path(__file__).parent / "vendor"
 _NOT_SHOWN = {"how-we-know", "set-up"}
-_ASKS = re.compile(r'class="lm-(ask|answer)"')
 _PICTURE = re.compile('data-kind="(picture|image)"')
 _DETAILS = re.compile(r"\A\s*<details>\s*<summary>(.*?)</summary>(.*)</details>\s*\Z", re.DOTALL)
 
@@ -184,13 +191,8 @@ def _code_cell(cell: NotebookNode, link: Link) -> list[str]:
     """Show a cell and what it gave; a question, a claim and a picture need no line of Python."""
     shown = [one for output in cell.outputs for one in output_blocks(output, link)]
     is_picture = any(map(_PICTURE.search, shown))
-    text = cell.source.replace("  # fmt: skip", "")
-    hidden = (
-        "hide-input" in cell.metadata.get("tags", [])
-        or any(map(_ASKS.search, shown))
-        or text.startswith("claim(")
-        or (is_picture and "\n" not in text)
-    )
+    text = code_of(cell)
+    hidden = speaks_for_itself(cell, "".join(shown)) or (is_picture and "\n" not in text)
     code = [] if hidden else [block("code", listing(text))]
     return [f'<div class="cell">{"".join([*code, *shown])}</div>']
 

@@ -7,14 +7,17 @@ written as PyTorch's own tutorial does.
 import json
 import sys
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from benchmarks.lesson import SIZES, lesson
 from benchmarks.peers import run_peer
 
-__all__ = ["train_with_ddp"]
+__all__ = ["network_of", "train_with_ddp"]
 
 
 def train_with_ddp(workers: int, n_steps: int, in_buckets: bool) -> list[dict[str, Any]]:
@@ -38,13 +41,16 @@ def train(
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
+    from course_lib.models.mlp import mlp
+
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=(folder / "store").as_uri(), rank=rank, world_size=size
     )
     X, y, plan = lesson(size, n_steps)
     X, y = torch.from_numpy(X), torch.from_numpy(y)
-    model = DistributedDataParallel(_network(plan.seed), gradient_as_bucket_view=in_buckets)
+    w = mlp(*SIZES, dtype="float32").initial(plan.seed)
+    model = DistributedDataParallel(network_of(SIZES, w), gradient_as_bucket_view=in_buckets)
     optimizer = torch.optim.SGD(model.parameters(), lr=plan.learning_rate)
 
     losses, ends_s = [], []
@@ -60,19 +66,17 @@ def train(
     return {"losses": losses, "ends_s": ends_s}
 
 
-def _network(seed: int) -> Any:
-    """Make the model of ``lesson`` with torch's own layers, and the same first parameters."""
+def network_of(sizes: Sequence[int], w: NDArray[Any]) -> Any:
+    """Make an MLP with torch's own layers, from the parameters of ours."""
     import torch
     from torch import nn
 
-    from course_lib.models.mlp import mlp
-
     layers: list[nn.Module] = []
-    for n_in, n_out in pairwise(SIZES):
+    for n_in, n_out in pairwise(sizes):
         layers += [nn.Linear(n_in, n_out), nn.ReLU()]
-    network = nn.Sequential(*layers[:-1])
-    w = mlp(*SIZES, dtype="float32").initial(seed)
-    nn.utils.vector_to_parameters(torch.from_numpy(w), network.parameters())
+    given = torch.from_numpy(w)
+    network = nn.Sequential(*layers[:-1]).to(given.dtype)
+    nn.utils.vector_to_parameters(given, network.parameters())
     return network
 
 

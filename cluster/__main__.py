@@ -15,8 +15,9 @@ from benchmarks.machine import machine
 from cluster.launches import run_on
 from cluster.losing import EPOCHS, NotAsPromised, lose_host
 from cluster.network import CannotBeMade, ThrottledNetwork, why_not
-from cluster.predicted import line_of, network_of, predict_all
+from cluster.predicted import network_of, predict_all
 from cluster.report import RECORDED, far_off, lines_of, load
+from course_lib.costs.fit import fit_line
 from course_lib.lectures.lecture_12 import undisturbed
 
 SIZES = (1_000, 64_000, 1_000_000, 4_000_000)
@@ -43,7 +44,7 @@ def measured(network: ThrottledNetwork, repeats: int, folder: Path) -> dict[str,
         words = ("-m", "cluster.timing", str(file), str(each), str(repeats), *map(str, SIZES))
         run_on(network, *words, folder=folder, n_hosts=hosts, each=each)
         told = json.loads(file.read_text())
-        line = line_of(told["messages"])
+        line = fit_line(told["messages"])
         between, inside = (line, None) if each == 1 else (between, line)
         assert between is not None
         shape = network_of(rate, between, inside, each)

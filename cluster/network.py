@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from cluster.wire import FRAMING_BYTES
+from course_lib.comm.processes.memory.shared_memory import is_alive
 
 __all__ = ["CannotBeMade", "ThrottledNetwork", "why_not"]
 
@@ -195,18 +196,8 @@ def _remove_abandoned() -> None:
     """Remove the hosts of programs that have been killed before they could."""
     for namespace in _namespaces(_PREFIX):
         owner = namespace.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdecimal() and not _runs(int(owner)):
+        if owner.isdecimal() and not is_alive(int(owner)):
             _remove([namespace])
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _namespaces(prefix: str) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from cluster.timing import ways_of
 from cluster.wire import payload_bytes_per_s
 from course_lib import networks, run
-from course_lib.costs.fit import Line, fit_line
+from course_lib.costs.fit import Line
 
 __all__ = ["network_of", "predict_all"]
 
@@ -39,11 +39,6 @@ def network_of(
     bandwidth = 1 / inside.beta_s_per_byte
     memory = networks.Network("a host", inside.alpha_s, bandwidth, networks.DEFAULT.flops_per_s)
     return networks.two_level(memory, nic, ranks_per_host=each)
-
-
-def line_of(points: Sequence[Sequence[float]]) -> Line:
-    """Fit alpha and beta to what ``timing`` has measured."""
-    return fit_line([(n_bytes, seconds) for n_bytes, seconds in points])
 
 
 def predict_all(

@@ -55,12 +55,9 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         as_text(_HEAD, rows),
         "What leaves host 0 has 4.6 % of headers, and acknowledges what comes.",
     ]
-    if "parts" in found:
-        lines.append(found["parts"])
-    if "training" in found:
-        steps = ", ".join(f"{name} {in_seconds(s)}" for name, s in found["training"].items())
-        lines.append(f"a step of data parallelism, the same losses to 1e-12: {steps}")
-    for lost in found.get("lost", []):
+    steps = ", ".join(f"{name} {in_seconds(s)}" for name, s in found["training"].items())
+    lines.append(f"a step of data parallelism, the same losses to 1e-12: {steps}")
+    for lost in found["lost"]:
         lines.append(f"host {lost['lost']} lost ({HOW[lost['how']]}):")
         lines += [f"  host {o['host']}, {o['seconds']:.1f} s: {o['said']}" for o in lost["told"]]
         lines.append(

@@ -15,6 +15,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.ddp import network_of
 from cluster.timing import come_first
 from course_lib import run
 from course_lib.comm.communicator import Communicator
@@ -46,7 +47,7 @@ def train_twice() -> dict[str, Any]:
 
 
 def _with_ddp(comm: Communicator) -> None:
-    network = DistributedDataParallel(_network())
+    network = DistributedDataParallel(network_of(_WIDTHS, _MODEL.initial()))
     optimizer = torch.optim.SGD(network.parameters(), lr=_PLAN.learning_rate)
     for mine, weight in _PLAN.shares(len(y), comm.rank, comm.size):
         optimizer.zero_grad()
@@ -54,15 +55,6 @@ def _with_ddp(comm: Communicator) -> None:
         comm.note("loss_partial", float(loss.detach()) * weight)
         loss.backward()
         optimizer.step()
-
-
-def _network() -> torch.nn.Module:
-    layers: list[torch.nn.Module] = []
-    for n_in, n_out in pairwise(_WIDTHS):
-        layers += [torch.nn.Linear(n_in, n_out), torch.nn.ReLU()]
-    network = torch.nn.Sequential(*layers[:-1]).double()
-    torch.nn.utils.vector_to_parameters(torch.tensor(_MODEL.initial()), network.parameters())
-    return network
 
 
 def _told(result: Result) -> dict[str, Any]:

@@ -31,9 +31,6 @@ HERE = Path(__file__).parent
 _FIRST = ("glossary", "comm", "from_mpi_and_torch", "reliability", "own_model", "own_collective")
 """The texts that most look for; the others follow by name."""
 _ABOUT = ("CONTRIBUTING", "SECURITY", "CHANGELOG")
-_FOR_LECTURERS = "lecturer"
-"""How the names of the texts begin that stand by themselves in the contents."""
-
 Live = Callable[[Path], NotebookNode]
 
 
@@ -147,8 +144,10 @@ def pages_of(root: Path, lectures: Iterable[Path]) -> dict[str, str]:
         pages[f"notebooks/{path.name}"] = f"claims/{path.stem}"
     texts = sorted(path.stem for path in (root / "docs").glob("*.md"))
     for name in sorted(texts, key=lambda one: _FIRST.index(one) if one in _FIRST else len(_FIRST)):
-        place = "lecturers" if name.startswith(_FOR_LECTURERS) else "reading"
-        pages[f"docs/{name}.md"] = f"{place}/{name}"
+        pages[f"docs/{name}.md"] = f"reading/{name}"
+    guide = sorted(path.stem for path in (root / "docs" / "lecturer").glob("*.md"))
+    for name in sorted(guide, key=lambda one: one != "README"):  # what it is comes first
+        pages[f"docs/lecturer/{name}.md"] = f"lecturers/{name.lower()}"
     return pages | {f"{name}.md": f"reading/{name.lower()}" for name in _ABOUT}
 
 

@@ -8,7 +8,15 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from authoring.blocks import Link, block, listing, markdown, output_blocks
+from authoring.blocks import (
+    Link,
+    block,
+    code_of,
+    listing,
+    markdown,
+    output_blocks,
+    speaks_for_itself,
+)  # fmt: skip
 
 __all__ = ["links_from", "notebook_fragment", "read_notebook", "text_fragment"]
 
@@ -91,13 +99,9 @@ def notebook_fragment(
 
 def _code_cell(cell: NotebookNode, outputs: list[NotebookNode], link: Link) -> str:
     tags = set(cell.metadata.get("tags", []))
-    text = cell.source.replace("  # fmt: skip", "")
+    text = code_of(cell)
     shown = "".join(one for output in outputs for one in output_blocks(output, link))
-    is_hidden = (
-        "hide-input" in tags or text.startswith("claim(") or 'class="lm-ask"' in shown
-        or 'class="lm-answer"' in shown
-    )  # fmt: skip
-    code = "" if is_hidden else block("code", listing(text))
+    code = "" if speaks_for_itself(cell, shown) else block("code", listing(text))
     if tags & {"how-we-know", "set-up"}:
         first = text.partition("\n")[0].lstrip("# ")
         code = f"<details class='folded'><summary>{html.escape(first)}</summary>{code}</details>"

@@ -64,7 +64,7 @@ def test_texts_and_exercises_and_claims_are_there_and_the_search_knows_their_wor
     found = read(site, "searchindex.js")
     for page in (
         "exercises/00_start_here", "reading/glossary", "claims/ledger", "reading/changelog",
-        "claims/90_claims_of_source_0",
+        "claims/90_claims_of_source_0", "lecturers/readme", "lecturers/00",
     ):  # fmt: skip
         assert (site / f"{page}.html").is_file()
         assert page in found
@@ -105,6 +105,7 @@ def test_links_lead_from_page_to_page_and_other_files_are_words():
     assert link(f"../exercises/{LECTURE}.ipynb#x") == f"../exercises/{LECTURE}.html#x"
     assert link("90_claims_of_source_0.ipynb") == "../claims/90_claims_of_source_0.html"
     assert link("../docs/comm.md") == "../reading/comm.html"
+    assert link("../docs/lecturer/00.md") == "../lecturers/00.html"
     assert link("../course_lib/__init__.py") is None
     assert link("#here") == f"{LECTURE}.html#here"
 

@@ -104,12 +104,7 @@ class TorchProgress(Incoming):
         self.wires.post(packet, dst)
 
     def _ask(
-        self,
-        coming: Receiving,
-        packet: Packet,
-        going: Sending | None,
-        call: Call,
-        flow: Flow,
+        self, coming: Receiving, packet: Packet, going: Sending | None, call: Call, flow: Flow
     ) -> None:
         """Have a message sent that has been announced."""
         del going, call, flow  # they matter where a connection is slow
