@@ -48,25 +48,56 @@ class Perceptron(TorchModel):
         """
         check_not_empty(batch)
         grad = torch.empty_like(self._vector(w))
-        numbers = range(len(self.layers))
         with torch.no_grad():
-            parameters = [self._leaves(w, number) for number in numbers]
-            entered: list[torch.Tensor] = []
-            x = self._tensor(batch[0], w)
-            n_inputs = parameters[0][0].shape[1]
-            if x.ndim != 2 or x.shape[1] != n_inputs:
-                raise ValueError(
-                    f"X must have shape (examples, {n_inputs}), a column for each input of the "
-                    f"model, got {tuple(x.shape)}"
-                )
-            for layer_weight, bias in parameters:
-                entered.append(x.relu_() if entered else x)
-                x = torch.addmm(bias, entered[-1], layer_weight.T)
-            loss, upstream = loss_and_slope(x, batch[1], weight)
-            for number in reversed(numbers):
-                x, (of_weight, of_bias) = entered[number], self._leaves(grad, number)
+            parameters, of_parameters = self._views(w), self._views(grad)
+            entered, outputs = self._forward(parameters, batch[0], w)
+            loss, upstream = loss_and_slope(outputs, batch[1], weight)
+            for number in reversed(range(len(parameters))):
+                x, (of_weight, of_bias) = entered[number], of_parameters[number]
                 torch.mm(upstream.T, x, out=of_weight)
                 torch.sum(upstream, 0, out=of_bias)
                 if number > 0:
                     upstream = (upstream @ parameters[number][0]).mul_(x > 0)
         return loss, grad if isinstance(w, torch.Tensor) else grad.numpy()
+
+    def outputs(self, w: Array, X: Array) -> torch.Tensor:
+        """Compute what the last layer gives for each example.
+
+        Parameters
+        ----------
+        w : numpy.ndarray or torch.Tensor, shape (n_parameters,)
+            The parameters.
+        X : numpy.ndarray or torch.Tensor, shape (m, n_inputs)
+            The examples.
+
+        Returns
+        -------
+        torch.Tensor, shape (m, classes)
+            One number a class, before any softmax.
+        """
+        with torch.no_grad():
+            return self._forward(self._views(w), X, w)[1]
+
+    def _forward(
+        self, parameters: list[tuple[torch.Tensor, torch.Tensor]], X: Array, w: Array
+    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        """Return what enters each layer, and what the last one gives."""
+        n_inputs = parameters[0][0].shape[1]
+        x = self._tensor(X, w)
+        if x.ndim != 2 or x.shape[1] != n_inputs:
+            raise ValueError(
+                f"X must have shape (examples, {n_inputs}), a column for each input of the "
+                f"model, got {tuple(x.shape)}"
+            )
+        entered: list[torch.Tensor] = []
+        for layer_weight, bias in parameters:
+            entered.append(x.relu_() if entered else x)
+            x = torch.addmm(bias, entered[-1], layer_weight.T)
+        return entered, x
+
+    def _views(self, w: Array) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """View a flat vector as the weight and the bias of each layer."""
+        shapes = [shape for of_layer in self._shapes for shape in of_layer]
+        pieces = self._vector(w).split([shape.numel() for shape in shapes])
+        views = [piece.view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+        return list(zip(views[::2], views[1::2], strict=True))

@@ -1,6 +1,6 @@
 """A torch model's gradient in steps, so that a scheme can send between them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -66,8 +66,8 @@ class TorchPasses:
         """Return the weighted mean loss over the batch, after the last layer's ``forward``."""
         if self._upstream is None:
             outputs = self._x.detach()
-            mean = self._model.mean_loss
-            self._loss, self._upstream = loss_and_slope(outputs, self._y, self._weight, mean)
+            found = self._model.loss_and_slope(outputs, self._y, self._weight)
+            self._loss, self._upstream = found
         return self._loss
 
     def backward(self, layer: Layer) -> Array:
@@ -164,16 +164,14 @@ def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:
     TypeError, ValueError
         If ``y`` has another shape, or one of them is no class of the model.
     """
-    # Class -100 would be left out of the mean (ignore_index), and weigh otherwise in each worker.
-    numbers = class_numbers(y, *outputs.shape)
-    classes = torch.as_tensor(numbers, device=outputs.device)
-    return torch.nn.functional.cross_entropy(outputs, classes)
+    return torch.nn.functional.cross_entropy(outputs, _right_classes(outputs, y))
 
 
-def loss_and_slope(
-    outputs: Array, y: Array, weight: float = 1.0, mean: Callable[..., torch.Tensor] = mean_loss
-) -> tuple[float, Array]:
-    """Return the mean loss of outputs, and its derivative by each of them.
+def loss_and_slope(outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, Array]:
+    """Return the mean cross-entropy of outputs, and its derivative by each of them.
+
+    What a class is given, its probability after the softmax, less 1 at the right one: that is the
+    derivative by an output, times the weight of one example.
 
     Parameters
     ----------
@@ -183,18 +181,30 @@ def loss_and_slope(
         The numbers of the classes, at least one.
     weight : float, default: 1.0
         What both are multiplied by.
-    mean : callable, default: mean_loss
-        Returns the mean loss of outputs and targets; ``mean_loss`` is the cross-entropy.
 
     Returns
     -------
     loss : float
-        In nats, if it is a cross-entropy.
+        In nats.
     slope : array of the kind of ``outputs``, shape (m, classes)
         Where going back begins.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``y`` has another shape, or one of them is no class of the model.
     """
-    with torch.enable_grad():
-        leaf = torch.as_tensor(outputs).detach().requires_grad_()
-        loss = weight * mean(leaf, y)
-        (slope,) = torch.autograd.grad(loss, leaf)
+    found = torch.as_tensor(outputs).detach()
+    right = _right_classes(found, y)
+    with torch.no_grad():
+        log_probability = found.log_softmax(1)
+        loss = weight * torch.nn.functional.nll_loss(log_probability, right)
+        each = weight / len(found)
+        slope = log_probability.exp_().mul_(each)
+        slope[torch.arange(len(found)), right] -= each
     return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()
+
+
+def _right_classes(outputs: torch.Tensor, y: Array) -> torch.Tensor:
+    # Class -100 would be left out of the mean (ignore_index), and weigh otherwise in each worker.
+    return torch.as_tensor(class_numbers(y, *outputs.shape), device=outputs.device)

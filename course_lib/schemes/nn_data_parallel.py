@@ -48,7 +48,7 @@ def nn_data_parallel(
     check_training(model, X, y)
     check_plan(plan, "nn_data_parallel", "accumulate")
     from course_lib.models.torch_model import TorchModel
-    from course_lib.models.torch_passes import TorchPasses, loss_and_slope
+    from course_lib.models.torch_passes import TorchPasses
 
     if not isinstance(model, TorchModel):  # rank 0 collects the outputs of its last layer
         raise TypeError(f"model must be a TorchModel, got {type(model).__name__}")
@@ -70,7 +70,7 @@ def nn_data_parallel(
 
         loss, slope = 0.0, None
         if is_main:
-            loss, slope = loss_and_slope(outputs, y[examples], mean=model.mean_loss)
+            loss, slope = model.loss_and_slope(outputs, y[examples])
         comm.note("loss_partial", loss)
         losses.append(loss)
 
