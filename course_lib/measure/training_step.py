@@ -57,6 +57,7 @@ def one_step(
     servers: int | None = None,
     compute_s: float | None = None,
     n_bytes: float | None = None,
+    steps: tuple[int, int] = _STEPS,
     **options: Any,
 ) -> OneStep:
     """Measure a step of a scheme in virtual time, without what comes before the first one.
@@ -83,6 +84,9 @@ def one_step(
         Seconds that the fastest worker computes in a step.
     n_bytes : float, optional
         Bytes of the gradient.
+    steps : tuple of two int, default: (2, 4)
+        How many steps the shorter run has, and the longer. ``(1, 2)`` takes half of your time, and
+        is the same where each step begins when all ranks have ended the one before.
     **options
         What the scheme takes besides; ``bucket_bytes`` and ``shards`` are of the whole gradient.
 
@@ -123,17 +127,20 @@ def one_step(
     trained = _what_is_trained(model, compute_s, n_bytes, network, batch / workers)
     options = _with_shards(scheme, options, servers, trained)
 
+    first, last = (whole("steps", number, 1) for number in steps)
+    if not first < last:
+        raise ValueError(f"steps must be a number of steps and a larger one, got {steps}")
     few, more = (
-        dry_run(scheme, trained, workers, batch, network, steps, **options) for steps in _STEPS
+        dry_run(scheme, trained, workers, batch, network, n, **options) for n in (first, last)
     )
     shorter = 1.0
     if isinstance(trained, Sequence):
         shorter = shortened(trained, dedicated_servers(scheme, options) or workers).factor
     into, out = (
-        [n_bytes / shorter for n_bytes in _difference(few, more, count)]
+        [n_bytes / shorter / (last - first) for n_bytes in _difference(few, more, count)]
         for count in ("bytes_received", "bytes_sent")
     )
-    return OneStep((more.elapsed_s - few.elapsed_s) / 2, into, out)
+    return OneStep((more.elapsed_s - few.elapsed_s) / (last - first), into, out)
 
 
 def real_step_s(
@@ -214,6 +221,6 @@ def _with_shards(
 
 
 def _difference(few: Result, more: Result, count: str) -> list[float]:
-    """Give each rank half of what the longer run counts more than the shorter."""
+    """Give each rank what the longer run counts more than the shorter."""
     counts = (getattr(result.trace, count)() for result in (few, more))
-    return [(m - f) / 2 for f, m in zip(*counts, strict=True)]
+    return [m - f for f, m in zip(*counts, strict=True)]

@@ -98,6 +98,6 @@ class Perceptron(TorchModel):
     def _views(self, w: Array) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """View a flat vector as the weight and the bias of each layer."""
         shapes = [shape for of_layer in self._shapes for shape in of_layer]
-        pieces = self._vector(w).split([shape.numel() for shape in shapes])
+        pieces = torch.split(self._vector(w), [shape.numel() for shape in shapes])
         views = [piece.view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
         return list(zip(views[::2], views[1::2], strict=True))

@@ -147,7 +147,11 @@ def best_steps(
     best = (np.inf, middle)
     for factor in (1.0, 1.4, 0.7, 2.0, 0.5):
         plan = Plan(factor * middle, batch_size, epochs=1500)
-        counts = [_steps_to(model, data, replace(plan, seed=s), target, best[0]) for s in seeds]
+        counts: list[float] = []
+        for seed in seeds:
+            counts.append(_steps_to(model, data, replace(plan, seed=seed), target, best[0]))
+            if 2 * counts.count(np.inf) > len(seeds):  # so is the median
+                break
         best = min(best, (float(np.median(counts)), plan.learning_rate))
     return best
 

@@ -116,6 +116,7 @@ def times_over_bytes(workers: int, network: Network) -> Chart:
 
 
 @cache
+@cache
 def simulated_s(name: str, workers: int, n_bytes: int, network: Network = DEFAULT) -> float:
     """Return the virtual seconds of an all-reduce, by its name in ``SHOWN``.
 
