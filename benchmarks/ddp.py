@@ -20,33 +20,27 @@ from benchmarks.peers import run_peer
 __all__ = ["network_of", "train_with_ddp"]
 
 
-def train_with_ddp(workers: int, n_steps: int, in_buckets: bool) -> list[dict[str, Any]]:
-    """Start the processes, let them train, end them; return each rank's losses and its steps' ends.
+def train_with_ddp(workers: int, n_steps: int) -> list[dict[str, Any]]:
+    """Start the processes, let them train in both ways, end them.
 
-    With ``in_buckets`` gradients are views of what is exchanged, which saves a copy.
+    Returns each rank's losses and its steps' ends by the way: ``plain``, and ``in_buckets``,
+    where gradients are views of what is exchanged, which saves a copy.
     """
 
     def commands(folder: Path) -> list[list[str]]:
         module = [sys.executable, "-m", "benchmarks.ddp", str(folder)]
         return [[*module, str(rank), str(workers)] for rank in range(workers)]
 
-    return run_peer(commands, {"n_steps": n_steps, "in_buckets": in_buckets}, workers)
+    return run_peer(commands, {"n_steps": n_steps}, workers)
 
 
-def train(
-    folder: Path, rank: int, size: int, n_steps: int, in_buckets: bool
-) -> dict[str, list[float]]:
-    """Take the lesson's steps as one rank."""
+def train(rank: int, size: int, n_steps: int, in_buckets: bool) -> dict[str, list[float]]:
+    """Take the lesson's steps as one rank of the group."""
     import torch
-    import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
     from course_lib.models.mlp import mlp
 
-    torch.set_num_threads(1)
-    dist.init_process_group(
-        "gloo", init_method=(folder / "store").as_uri(), rank=rank, world_size=size
-    )
     X, y, plan = lesson(size, n_steps)
     X, y = torch.from_numpy(X), torch.from_numpy(y)
     w = mlp(*SIZES, dtype="float32").initial(plan.seed)
@@ -61,8 +55,6 @@ def train(
         optimizer.step()
         losses.append(weight * loss.item())
         ends_s.append(time.perf_counter())
-    dist.barrier()
-    dist.destroy_process_group()
     return {"losses": losses, "ends_s": ends_s}
 
 
@@ -81,8 +73,19 @@ def network_of(sizes: Sequence[int], w: NDArray[Any]) -> Any:
 
 
 def main(folder: Path, rank: int, size: int) -> None:
-    task = json.loads((folder / "task.json").read_text())
-    found = train(folder, rank, size, **task)
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    n_steps = json.loads((folder / "task.json").read_text())["n_steps"]
+    store = (folder / "store").as_uri()
+    dist.init_process_group("gloo", init_method=store, rank=rank, world_size=size)
+    found = {}
+    for way, in_buckets in (("plain", False), ("in_buckets", True)):
+        dist.barrier()
+        found[way] = train(rank, size, n_steps, in_buckets)
+    dist.barrier()
+    dist.destroy_process_group()
     (folder / f"rank{rank}.json").write_text(json.dumps(found))
 
 

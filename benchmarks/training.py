@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,27 +53,23 @@ def step_key(processes: int, engine: str) -> Key:
 
 def measure_training(plan: Plan, progress: Progress, samples: Samples) -> None:
     """Measure ours, torch's, and workers that do not talk, in turns."""
-    engines: dict[str, Callable[[int, int], Steps]] = {
-        name: lambda processes, n_steps, name=name: train_with_ours(name, processes, n_steps)
-        for name in SCHEMES
+    programs: dict[str, Callable[[int, int], dict[str, Steps]]] = {
+        **{name: partial(_with_ours, name) for name in SCHEMES},
+        DDP: _with_ddp,
+        ALONE: _alone,
     }
-    engines |= {
-        DDP: lambda processes, n_steps: _with_ddp(processes, n_steps, in_buckets=False),
-        DDP_IN_BUCKETS: lambda processes, n_steps: _with_ddp(processes, n_steps, in_buckets=True),
-        ALONE: train_alone,
-    }
-    progress.expect(plan.rounds * len(plan.processes) * len(engines))
+    progress.expect(plan.rounds * len(plan.processes) * len(programs))
     n_steps = WARM_UP_STEPS + plan.training_steps
     for _ in range(plan.rounds):
         for processes in plan.processes:
             expected: list[float] = []
-            for name, train in engines.items():
-                progress.step(f"training: {name}, {processes} processes")
-                found = train(processes, n_steps)
-                if name != ALONE:
-                    expected = expected or found.losses
-                    check_losses(name, found.losses, expected)
-                samples.add(step_key(processes, name), found.seconds)
+            for program, train in programs.items():
+                progress.step(f"training: {program}, {processes} processes")
+                for name, found in train(processes, n_steps).items():
+                    if name != ALONE:
+                        expected = expected or found.losses
+                        check_losses(name, found.losses, expected)
+                    samples.add(step_key(processes, name), found.seconds)
 
 
 def train_with_ours(scheme: str, processes: int, n_steps: int) -> Steps:
@@ -92,10 +89,22 @@ def train_alone(processes: int, n_steps: int) -> Steps:
     return Steps(result.values[0].losses, np.mean(each, axis=0).tolist())
 
 
-def _with_ddp(processes: int, n_steps: int, in_buckets: bool) -> Steps:
-    ranks = train_with_ddp(processes, n_steps, in_buckets)
-    losses = np.sum([rank["losses"] for rank in ranks], axis=0)
-    return Steps(losses.tolist(), seconds([rank["ends_s"] for rank in ranks]))
+def _with_ours(name: str, processes: int, n_steps: int) -> dict[str, Steps]:
+    return {name: train_with_ours(name, processes, n_steps)}
+
+
+def _alone(processes: int, n_steps: int) -> dict[str, Steps]:
+    return {ALONE: train_alone(processes, n_steps)}
+
+
+def _with_ddp(processes: int, n_steps: int) -> dict[str, Steps]:
+    """Train with torch's in both ways, in one start of its processes: it takes them seconds."""
+    ranks = train_with_ddp(processes, n_steps)
+    found = {}
+    for name, way in ((DDP, "plain"), (DDP_IN_BUCKETS, "in_buckets")):
+        losses = np.sum([rank[way]["losses"] for rank in ranks], axis=0)
+        found[name] = Steps(losses.tolist(), seconds([rank[way]["ends_s"] for rank in ranks]))
+    return found
 
 
 def _train(comm: Communicator, scheme: str, n_steps: int) -> Training:
