@@ -17,7 +17,8 @@ def _kernel(kernel_name: str, cwd: str, **options: Any) -> RunningKernel:
     if not (_running and _running[0].is_alive()):
         _running[:] = [RunningKernel(kernel_name, cwd=cwd, **options)]
         return _running[0]
-    source = f"%reset -f\nimport os; os.chdir({cwd!r}); del os"
+    # What the notebook before has imported stays: the garbage collector need not look at it again.
+    source = f"%reset -f\nimport gc, os; os.chdir({cwd!r}); gc.collect(); gc.freeze(); del gc, os"
     sent = _running[0].execute_cell_input(source, allow_stdin=False)
     _running[0].await_reply(sent, timeout=60)
     _running[0].await_idle(sent, timeout=60)
