@@ -15,7 +15,7 @@ import copy
 import time
 from collections import Counter
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import combinations, product
 
 import numpy as np
@@ -84,7 +84,8 @@ def distance(w, other):
 # seeds.
 
 
-# %% name="claim-2-2"
+# %%
+@cache
 def accuracy(net, n_images, seed):
     """Train for 1,200 steps on the first images; return the accuracy on the test images."""
     how = Plan(0.2, batch_size=50, epochs=60_000 // n_images, seed=seed)
@@ -93,6 +94,8 @@ def accuracy(net, n_images, seed):
 
 
 nets = {"no hidden units": mlp(64, 10), "8": mlp(64, 8, 10), "64": mlp(64, 64, 10)}
+
+# %% name="claim-2-2"
 sizes = (100, 1408)
 found = {
     name: [np.median([accuracy(net, n, seed) for seed in range(3)]) for n in sizes]

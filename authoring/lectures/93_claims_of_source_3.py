@@ -14,7 +14,7 @@
 # %%
 import math
 import warnings
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -511,6 +511,7 @@ assert abs(29 * 8 / 256 - facebook.efficiency) < 0.02  # 29 hours on 8 GPUs, 1 h
 
 
 # %%
+@cache
 def accuracies(size, rate, epochs):
     """Of three seeds, in percent."""
     plans = [Plan(rate, size, epochs=epochs, seed=seed) for seed in range(3)]
@@ -541,11 +542,13 @@ table({
 # With 1,024 nodes and a batch of one each, communication is the bottleneck and there is too little
 # to compute; with 16 nodes and 64 each, most communication hides behind computing.
 
-# %% name="claim-3-20"
+# %%
 resnet = PUBLISHED["ResNet-50"]
 halving = partial(data_parallel, allreduce=ALLREDUCES["halving_doubling"])
 one_layer = [LayerSize("all", *parameters_and_flops(resnet))]
 crowd = efficiency(halving, one_layer, workers=1024, each=1, network=cluster)
+
+# %% name="claim-3-20"
 group = efficiency(layerwise, resnet, workers=16, each=64, network=cluster)
 assert crowd < 0.04
 assert group > 0.99
@@ -861,6 +864,7 @@ slower, tiny = networks.DEFAULT.with_exponential_service(seed=1), mlp(64, 16, 10
 settings = [*product((0.1, 0.2, 0.4, 0.8), (0.0,)), *product((0.0125, 0.025, 0.05, 0.1), (0.9,))]
 
 
+@cache
 def loss_after(scheme, workers, setting, epochs):
     """The loss on the test images, the median of three seeds."""
     losses = []

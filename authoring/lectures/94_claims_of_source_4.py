@@ -14,7 +14,7 @@
 
 # %%
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -351,6 +351,10 @@ for name, place in grids.items():
 
 
 # %%
+pushing = partial(downpour, push_returns=True)
+
+
+@cache
 def ms_to_loss(scheme, rates, batch_size, workers, network, target=0.6):
     """Virtual milliseconds to a mean loss over an epoch, at the better of two rates."""
     took = []
@@ -364,7 +368,6 @@ def ms_to_loss(scheme, rates, batch_size, workers, network, target=0.6):
 
 
 # %% name="claim-4-11"
-pushing = partial(downpour, push_returns=True)
 ms = {}
 for name, network in (("even", free), ("a straggler", free.with_straggler(2, factor=10))):
     sync = ms_to_loss(data_parallel, (0.4, 0.8), 16 * W, W, network)
