@@ -17,8 +17,10 @@
 # Set-up: imports; the plan of the training has its seed, all else is computed
 import numpy as np
 
-from course_lib.lectures import lecture_12
+from course_lib import networks
+from course_lib.lectures import lecture_06, lecture_12
 from course_lib.lectures.lecture_12 import between_hosts, on_two_hosts, restarted, saved_training
+from course_lib.models.published import LayerSize
 from course_lib.viz import claim, explore, knob, predict, race, table, timeline
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -333,8 +335,9 @@ assert "rank 1" in after.said, after.said
 #
 # Let the class find the ridge, where the slope meets the flat roof, and read its flops a byte: 295
 # for an H100's memory, 79,000 for 100 Gbit/s. Then ask what may be done instead of a larger batch:
-# fewer bytes (compression, local steps: 11), a faster network inside (NVLink). Overlap (06) is in
-# the roof already: with it a step takes the longer of two times, without it their sum.
+# fewer bytes (compression, local steps: 11), a faster network inside (NVLink). The roof takes all
+# sending for hidden: the longer of two times. Without overlap a step takes their sum; with that of
+# lecture 06 it takes at least the forward pass and all sending, which cannot begin before.
 # </details>
 
 # %%
@@ -351,10 +354,12 @@ explore(lecture_12.roofline_chart, device=knob(list(lecture_12.DEVICES), start="
                    start=1024))  # fmt: skip
 
 # %% [markdown]
-# Try: an H100 with 64 examples is at a fifth of its peak even alone: its *memory* delivers no more.
-# With 1,024 it would be at its peak, were it alone; over 100 Gbit/s it is at 2 % of it. The laptop
-# on the same network is at its peak. So many examples a worker needs until sending takes no longer
-# than computing (the column NVLink is as an H100 has it):
+# Try: an H100 with 64 examples reaches a fifth of its peak at most, even alone: its *memory*
+# delivers no more. With 1,024 nothing but its arithmetic would bound it, were it alone; over 100
+# Gbit/s it reaches 2 % of its peak at most. The laptop on the same network is bound by arithmetic.
+# (Of a roof nobody gets all, and the optimizer reads and writes the weights once more.) So many
+# examples a worker needs until sending takes no longer than computing (the column NVLink is as an
+# H100 has it):
 
 # %%
 lecture_12.ridge_table()
@@ -364,8 +369,9 @@ lecture_12.ridge_table()
 # a machine an H100 needs about fifteen hundred examples, over NVLink, and between machines tens of
 # thousands. (In a language model each token is an example of the layer, so these are not unusual.)
 #
-# A roof is reached where both go on at the same time (overlap, lecture 06). One after the other, a
-# step with so many examples is at half of its peak.
+# A roof takes all sending for hidden behind computing. The overlap of lecture 06 begins with the
+# backward pass, after a third of the flops: with so many examples and 32 such layers a step is at
+# 74 % of the roof, with half as many again at 98 %. One after the other, it is at half.
 
 # %%
 claim("4.13")
@@ -388,6 +394,12 @@ assert 0.015 < lecture_12.reached(on_network, H100.flops_per_s, nic) / H100.flop
 least = lecture_12.least_batch("H100", "100 Gbit/s")
 computing_s, sending_s = 6 * least * d**2 / H100.flops_per_s, 4 * d**2 / nic
 assert 1 <= computing_s / sending_s < 1.001, "at the ridge; their sum is twice as long"
+layers = [LayerSize(f"layer {k}", n_parameters=d * d, flops=6 * d * d) for k in range(32)]
+there = networks.Network("100 Gbit/s", 0.0, nic, flops_per_s=H100.flops_per_s)
+for times, bucket_bytes, part in ((1, np.inf, 0.5), (1, 0, 0.74), (1.5, 0, 0.98)):
+    each = round(times * 2 * least)  # lecture 06 sends four bytes a number: twice the examples
+    step_s = lecture_06.step_s(layers, 1024, each, there, bucket_bytes)
+    assert np.isclose(32 * 6 * each * d**2 / H100.flops_per_s / step_s, part, atol=0.005)
 laptop = lecture_12.DEVICES["laptop CPU"]
 assert lecture_12.reached(on_network, laptop.flops_per_s, nic) == laptop.flops_per_s
 assert 1400 < lecture_12.least_batch("H100", "NVLink") < 1600
