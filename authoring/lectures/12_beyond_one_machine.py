@@ -223,9 +223,10 @@ claim("2.15")
 #
 # ## How long until the first one fails
 #
-# One GPU is stopped by something every 5.8 years, in the mean: on 16,384 of them 54 days of
-# training were interrupted 419 times, unexpectedly (Llama 3, 2024). Data parallelism waits for all.
-# So how long do 16,384 train until one of them fails?
+# On 16,384 GPUs 54 days of training were interrupted 419 times, unexpectedly (Llama 3, 2024): by
+# the GPUs in three cases of five, else by network, host or software. Say of a GPU "it fails" for
+# each of these: then one fails every 5.8 years, in the mean. Data parallelism waits for all. So how
+# long do 16,384 train until one of them fails?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the first failure, 3 minutes</summary>
@@ -311,7 +312,8 @@ after = restarted()
 # To the bit, although the sums of two machines were interrupted and begun again. A checkpoint holds
 # more than parameters: the optimizer's state, and which examples come next. And it is written
 # beside the old one, then put in its place at once, so that a death while saving leaves the old one
-# whole. Host 0 did not hang: it was told within seconds that rank 1 is lost, and ended.
+# whole. Host 0 did not hang: the connection broke, so it was told that rank 1 is lost, and ended. (A
+# host whose power fails breaks none: the library also takes a long silence for a loss.)
 
 # %% tags=["how-we-know"]
 # How we know: it died on the way, and the parameters were others then; the survivor said who it was
@@ -486,7 +488,7 @@ for way, most in (("server", 3), ("ring", 1.5), ("hierarchical", 2)):
 #
 # - The same script, started once a rank by a launcher, is a training on many machines. Between
 #   hosts count what crosses the link: hierarchical n, a ring 1.5 n of four ranks, a server 2 n.
-# - Something fails every few hours on thousands of machines. Save every $\sqrt{2sM}$ seconds, all
+# - On 16,384 GPUs something fails every three hours. Save about every $\sqrt{2sM}$ seconds, all
 #   that the next step depends on.
 # - A GPU shortens computing alone: flops a byte against flops a second over bytes a second say what
 #   bounds it.
