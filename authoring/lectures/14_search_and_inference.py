@@ -139,10 +139,11 @@ timeline({name: searched(name).trace for name in STRATEGIES}, roles={0: "hands o
 table({name: searched(name).row() for name in STRATEGIES})
 
 # %% [markdown]
-# All three find trial 3. Halving trains a third of the epochs, but takes nearly half of the time:
-# it begins a rung when the *last* of the one before is in. That is the large net, 6 @ 1, and three
-# workers wait for it. A straggler, again, and a barrier. (Two of the best three are certain by
-# then, whatever the last one comes to; the third is not.)
+# All three find trial 3. Halving trains a third of the epochs, but takes 43 % of the time. It begins
+# a rung when the *last* of the one before is in: three workers wait for the large net, 6 @ 1, then
+# for 4 @ 3. A straggler, again, and a barrier: 30 % of the workers' time. Another 34 % is lost
+# because a rung of three trials, or of one, has no work for four. (When 6 @ 1 is awaited, two of the
+# best three are certain, whatever it comes to; the third is not.)
 
 # %% tags=["how-we-know"]
 # How we know: what the rungs say is what was trained; the same trial; who waited for whom
@@ -156,6 +157,20 @@ assert max((label for label in ends if label.endswith("@ 1")), key=ends.__getite
 assert min(span.start_s for span in found["halving"].trace.computes
            if span.label.endswith("@ 3")) > ends["6 @ 1"]  # fmt: skip
 assert found["ASHA"].trace.end_s < found["halving"].trace.end_s < found["random search"].trace.end_s
+assert round(100 * found["halving"].trace.end_s / found["random search"].trace.end_s) == 43
+waited_s, jobless_s, begun_s = 0.0, 0.0, 0.0
+for epochs in (1, 3, 9):
+    rung = [s for s in found["halving"].trace.computes if s.label.endswith(f"@ {epochs}")]
+    done_s = max(span.end_s for span in rung)
+    for worker in range(1, 5):
+        trained_s = sum(span.end_s - span.start_s for span in rung if span.rank == worker)
+        waited_s += (done_s - begun_s - trained_s) * (trained_s > 0)
+        jobless_s += (done_s - begun_s) * (trained_s == 0)
+    begun_s = done_s
+parts = [100 * idle_s / (4 * begun_s) for idle_s in (waited_s, jobless_s)]
+assert np.allclose(parts, [30, 34], atol=0.5)
+last_of_three = max(found["halving"].trace.computes, key=lambda s: s.end_s * s.label.endswith("@ 3"))
+assert last_of_three.label == "4 @ 3"
 eight_in = [(outcome.loss, outcome.job.trial) for outcome in found["halving"].outcomes[:8]]
 best_three = [{trial for _, trial in sorted([*eight_in, (last, 6)])[:3]} for last in (0.0, 9.0)]
 assert best_three[0] & best_three[1] == {3, 8}
@@ -192,7 +207,8 @@ searched("ASHA").player("ASHA: nine trials, four workers", moments=4, even_steps
 # %% [markdown]
 # After three losses it promotes the best of them, trial 1. When all nine are in, trial 1 is fourth:
 # halving would not have gone on with it. ASHA now and then trains one too many, here three epochs
-# of 30, and in return is done earlier. Whose best loss falls first?
+# of 30. It is done earlier all the same: its 3 @ 9 begins when halving's first rung is not yet over.
+# Whose best loss falls first?
 
 # %%
 race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=True,
@@ -201,9 +217,10 @@ race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=Tru
 # %% [markdown]
 # An *update* on the first axis is a loss that came in: by those, random search is ahead, for each
 # of its trainings is long. By *time* it is last for five seconds, then first: trial 3 happened to
-# be among the four that were begun at once. That nothing better will come it knows after 40 s only,
-# ASHA after 12.5. Now move workers, trials and $\eta$, and make a worker slow. Find a setting in
-# which halving is as early as ASHA, and one in which both miss the best trial.
+# be among the four that were begun at once. That none of the nine is better it knows after 40 s
+# only. ASHA ends after 12.5, and never knows: whom it dropped might have become better. Now move
+# workers, trials and $\eta$, and make a worker slow. Find a setting in which halving is as early as
+# ASHA, and one in which both miss the best trial.
 
 # %%
 explore(lecture_14.search_chart, workers=knob([1, 2, 4, 8], start=4),
@@ -238,6 +255,8 @@ goes_on_s = next(note.time_s for note in found["ASHA"].trace.notes_named("trains
 assert third_s <= goes_on_s < fourth_s, "after three losses"
 assert [round(found[name].trace.end_s, 1) for name in ("random search", "ASHA")] == [40.4, 12.5]
 begun = [note.value[0] for note in found["ASHA"].trace.notes_named("trains")]
+longest = next(s for s in found["ASHA"].trace.computes if s.label == "3 @ 9")
+assert longest.start_s < ends["6 @ 1"]
 assert begun.index(1, 2) < begun.index(6), "trial 1 goes on where trial 6 would have begun"
 assert (1, 3) not in [tuple(outcome.job) for outcome in found["halving"].outcomes]
 long = {name: searched(name, 27, 4, 27) for name in STRATEGIES}
