@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from course_lib import run
+from course_lib.costs import predicted_s
 from course_lib.lectures import lecture_14
 from course_lib.lectures.lecture_14 import STRATEGIES, searched, served
 from course_lib.search import Asha, SuccessiveHalving, best_of, rungs, search
@@ -399,7 +400,8 @@ lecture_14.latency_table()
 # %% [markdown]
 # Split layers answer nearly four times as fast where messages take microseconds. They are useless
 # between sites: four all-reduces for each request are waited for. This is why language models are
-# split inside a machine.
+# split inside a machine. (A ring adds up here, six latencies each. A butterfly, lecture 05, has two:
+# 1.8 ms on 1 Gbit/s, 302 between sites.)
 
 # %%
 claim("2.9")
@@ -424,6 +426,11 @@ assert np.isclose(sent.arrived_s - sent.posted_s, 1e-4, rtol=0.01)
 by_split = {name: served("split layers", 4, name).service.latency_s for name in lecture_14.NETWORKS}
 assert by_split["NVLink"] < 4e-3 / 3.8
 assert by_split["between sites"] > 100 * 4e-3
+for way, ms in (("ring", (2.23, 901)), ("butterfly", (1.80, 302))):
+    for name, expected in zip(("1 Gbit/s", "between sites"), ms, strict=True):
+        net = lecture_14.network_of(name)
+        cost = "allreduce_" + way, 4, 8192, net.latency_s, net.beta_s_per_byte
+        assert np.isclose(1 + 4e3 * predicted_s(*cost), expected, rtol=0.005)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The queue
@@ -473,8 +480,8 @@ assert np.allclose(waited, [0.2, 0.5], rtol=0.1)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The price sheet, and three questions
 #
-# What an answer costs, eight requests that are all there. (Split layers are a quarter of the
-# weights, but the bias of each second layer is on all ranks.)
+# What an answer costs, eight requests that are all there. (Split layers add up in a ring. They
+# are a quarter of the weights, but the bias of each second layer is on all ranks.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet and questions, 2 minutes</summary>
