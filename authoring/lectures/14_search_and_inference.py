@@ -437,15 +437,17 @@ for way, ms in (("ring", (2.23, 901)), ("butterfly", (1.80, 302))):
 #
 # So far all requests were there. In truth they come when they come: the same number a second in the
 # mean, but sometimes three at once. One worker answers 250 a second; let 200 come. Each takes 4 ms.
-# Most people expect that it takes a little more than 4 ms until one is answered. Set *replicas* and
-# *stages* to 1, and look. Then spend three more workers.
+# Does it take a little more than 4 ms until one is answered? Set *replicas* and *stages* to 1, and
+# look. Then spend three more workers.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the queue, 3 minutes</summary>
 #
-# For one worker queueing theory has a formula: with a part ρ of the time busy, the mean wait is
-# ρ / (2 (1 − ρ)) of a request: 8 ms at 80 %. Ask why stages now *do* shorten the latency that a
-# user sees: not of the answer, of the queue. And why nobody runs a service at 95 %.
+# For one worker, requests that come independently of each other and all take equally long (M/D/1),
+# queueing theory has a formula: with a part ρ of the time busy, the mean wait is ρ / (2 (1 − ρ)) of
+# a request: 8 ms at 80 %. Ask why stages now *do* shorten the latency that a user sees: not of the
+# answer, of the queue. And what one worker does at 95 %: 38 ms of waiting. With 64 that share one
+# queue 95 % is no trouble, 0.4 ms: some worker is nearly always about to be free.
 # </details>
 
 # %%
@@ -458,7 +460,8 @@ explore(lecture_14.rate_chart, replicas=knob([1, 2, 4], start=1),
 # At 80 % of what it can do, one worker takes 11.5 ms in the mean of these 2,000 requests (12 in the
 # long run), and one request of 20 more than 31 ms: what one sees is the queue. Four replicas: 4.0
 # ms. Four stages: 4.4 ms, though each answer takes longer than before. A service is judged by its
-# slowest answers, so one leaves it room. (Services of language models also put requests that wait
+# slowest answers, so one leaves it room: a few workers need much of it, many that share a queue
+# little. (Services of language models also put requests that wait
 # together into one batch: more throughput, and a longer wait for who came first.)
 
 # %% tags=["how-we-know"]
@@ -472,6 +475,9 @@ ms = {grid: 1e3 * lecture_14.latencies(lecture_14.arrivals(200), grid[0],
       lecture_14.service_of(grid[1], "1 Gbit/s")) for grid in ((1, 1), (4, 1), (1, 4))}  # fmt: skip
 assert [round(float(found.mean()), 1) for found in ms.values()] == [11.5, 4.0, 4.4]
 assert 31 < np.quantile(ms[1, 1], 0.95) < 32
+assert np.isclose(4 * 0.95 / (2 * 0.05), 38), "one worker, 95 % busy"
+crowd = lecture_14.latencies(lecture_14.arrivals(0.95 * 64 * 250, 50_000), 64, alone)
+assert 0.2 < 1e3 * crowd.mean() - 4 < 0.6, "64 of them"
 alike = {grid: lecture_14.service_of(grid[1], "NVLink") for grid in ((4, 1), (1, 4))}  # question 3
 waited = [1e3 * (lecture_14.latencies(lecture_14.arrivals(500, 50_000), grid[0], one).mean()
                  - one.latency_s) for grid, one in alike.items()]  # fmt: skip
@@ -541,8 +547,8 @@ lecture_14.price_sheet()
 #   all workers have as much to do.
 # - Halving trains few to the end and waits for the slowest of each rung; ASHA does not wait, and
 #   promotes some too early. A job that is trained from the start can be given to anybody again.
-# - Replicas and stages give throughput, split layers give latency, and near full load all that a
-#   user sees is the queue.
+# - Replicas and stages give throughput, split layers give latency. Of one worker, or a few, near
+#   full load a user sees little but the queue.
 #
 # Next: the [exercises](../exercises/14_search_and_inference.ipynb). Before: [lecture
 # 13](13_graphs_and_planners.ipynb), in which a planner decides; [lecture
