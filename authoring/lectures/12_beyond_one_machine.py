@@ -312,8 +312,8 @@ after = restarted()
 # To the bit, although the sums of two machines were interrupted and begun again. A checkpoint holds
 # more than parameters: the optimizer's state, and which examples come next. And it is written
 # beside the old one, then put in its place at once, so that a death while saving leaves the old one
-# whole. Host 0 did not hang: the connection broke, so it was told that rank 1 is lost, and ended. (A
-# host whose power fails breaks none: the library also takes a long silence for a loss.)
+# whole. Host 0 did not hang: the connection broke, so it was told that rank 1 is lost, and ended.
+# (A host whose power fails breaks none: the library also takes a long silence for a loss.)
 
 # %% tags=["how-we-know"]
 # How we know: it died on the way, and the parameters were others then; the survivor said who it was

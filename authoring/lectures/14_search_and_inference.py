@@ -140,11 +140,11 @@ timeline({name: searched(name).trace for name in STRATEGIES}, roles={0: "hands o
 table({name: searched(name).row() for name in STRATEGIES})
 
 # %% [markdown]
-# All three find trial 3. Halving trains a third of the epochs, but takes 43 % of the time. It begins
-# a rung when the *last* of the one before is in: three workers wait for the large net, 6 @ 1, then
-# for 4 @ 3. A straggler, again, and a barrier: 30 % of the workers' time. Another 34 % is lost
-# because a rung of three trials, or of one, has no work for four. (When 6 @ 1 is awaited, two of the
-# best three are certain, whatever it comes to; the third is not.)
+# All three find trial 3. Halving trains a third of the epochs, but takes 43 % of the time. It
+# begins a rung when the *last* of the one before is in: three workers wait for the large net,
+# 6 @ 1, then two for 4 @ 3. A straggler, again, and a barrier: 30 % of the workers' time. Another
+# 34 % is lost because a rung of three trials, or of one, has no work for four. (When 6 @ 1 is
+# awaited, two of the best three are certain, whatever it comes to; the third is not.)
 
 # %% tags=["how-we-know"]
 # How we know: what the rungs say is what was trained; the same trial; who waited for whom
@@ -170,8 +170,8 @@ for epochs in (1, 3, 9):
     begun_s = done_s
 parts = [100 * idle_s / (4 * begun_s) for idle_s in (waited_s, jobless_s)]
 assert np.allclose(parts, [30, 34], atol=0.5)
-last_of_three = max(found["halving"].trace.computes, key=lambda s: s.end_s * s.label.endswith("@ 3"))
-assert last_of_three.label == "4 @ 3"
+of_three = {label: end_s for label, end_s in ends.items() if label.endswith("@ 3")}
+assert max(of_three, key=of_three.__getitem__) == "4 @ 3"
 eight_in = [(outcome.loss, outcome.job.trial) for outcome in found["halving"].outcomes[:8]]
 best_three = [{trial for _, trial in sorted([*eight_in, (last, 6)])[:3]} for last in (0.0, 9.0)]
 assert best_three[0] & best_three[1] == {3, 8}
@@ -208,8 +208,8 @@ searched("ASHA").player("ASHA: nine trials, four workers", moments=4, even_steps
 # %% [markdown]
 # After three losses it promotes the best of them, trial 1. When all nine are in, trial 1 is fourth:
 # halving would not have gone on with it. ASHA now and then trains one too many, here three epochs
-# of 30. It is done earlier all the same: its 3 @ 9 begins when halving's first rung is not yet over.
-# Whose best loss falls first?
+# of 30. It is done earlier all the same: its 3 @ 9 begins when halving's first rung is not yet
+# over. Whose best loss falls first?
 
 # %%
 race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=True,
@@ -400,8 +400,8 @@ lecture_14.latency_table()
 # %% [markdown]
 # Split layers answer nearly four times as fast where messages take microseconds. They are useless
 # between sites: four all-reduces for each request are waited for. This is why language models are
-# split inside a machine. (A ring adds up here, six latencies each. A butterfly, lecture 05, has two:
-# 1.8 ms on 1 Gbit/s, 302 between sites.)
+# split inside a machine. (A ring adds up here, six latencies each. A butterfly, lecture 05, has
+# two: 1.8 ms on 1 Gbit/s, 302 between sites.)
 
 # %%
 claim("2.9")

@@ -515,14 +515,17 @@ for ranks in product((0, 1), repeat=5):
 assert sum(made.values()) == 32
 assert max(made) == 3
 written = run(by_hand, *(node.fn for node in operations), workers=2, backend="simulated")
-assert all(np.array_equal(gradient, alone[name])
-           for gradient, name in zip(written.values, ("grad 1", "grad 2"), strict=True))
+assert all(
+    np.array_equal(gradient, alone[name])
+    for gradient, name in zip(written.values, ("grad 1", "grad 2"), strict=True)
+)
 table({f"{n} messages": {"placements": count} for n, count in sorted(made.items())})
 
 # %% [markdown]
-# **Verdict on 2.15: imprecise.** It can: nobody has written a send in the 32 placements. Each follows
-# from an edge between two workers; so TensorFlow inserts them (Abadi and others 2016). It need not:
-# two sends written by hand give the same gradients, to the bit. So programs with MPI are written.
+# **Verdict on 2.15: imprecise.** It can: nobody has written a send in the 32 placements. Each
+# follows from an edge between two workers; so TensorFlow inserts them (Abadi and others 2016). It
+# need not: two sends written by hand give the same gradients, to the bit. So programs with MPI are
+# written.
 
 # %% [markdown]
 # ## 2.16
