@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from course_lib import run
+from course_lib.costs import predicted_s
 from course_lib.lectures import lecture_14
 from course_lib.lectures.lecture_14 import STRATEGIES, searched, served
 from course_lib.search import Asha, SuccessiveHalving, best_of, rungs, search
@@ -139,10 +140,11 @@ timeline({name: searched(name).trace for name in STRATEGIES}, roles={0: "hands o
 table({name: searched(name).row() for name in STRATEGIES})
 
 # %% [markdown]
-# All three find trial 3. Halving trains a third of the epochs, but takes nearly half of the time:
-# it begins a rung when the *last* of the one before is in. That is the large net, 6 @ 1, and three
-# workers wait for it. A straggler, again, and a barrier. (Two of the best three are certain by
-# then, whatever the last one comes to; the third is not.)
+# All three find trial 3. Halving trains a third of the epochs, but takes 43 % of the time. It
+# begins a rung when the *last* of the one before is in: three workers wait for the large net,
+# 6 @ 1, then two for 4 @ 3. A straggler, again, and a barrier: 30 % of the workers' time. Another
+# 34 % is lost because a rung of three trials, or of one, has no work for four. (When 6 @ 1 is
+# awaited, two of the best three are certain, whatever it comes to; the third is not.)
 
 # %% tags=["how-we-know"]
 # How we know: what the rungs say is what was trained; the same trial; who waited for whom
@@ -156,6 +158,20 @@ assert max((label for label in ends if label.endswith("@ 1")), key=ends.__getite
 assert min(span.start_s for span in found["halving"].trace.computes
            if span.label.endswith("@ 3")) > ends["6 @ 1"]  # fmt: skip
 assert found["ASHA"].trace.end_s < found["halving"].trace.end_s < found["random search"].trace.end_s
+assert round(100 * found["halving"].trace.end_s / found["random search"].trace.end_s) == 43
+waited_s, jobless_s, begun_s = 0.0, 0.0, 0.0
+for epochs in (1, 3, 9):
+    rung = [s for s in found["halving"].trace.computes if s.label.endswith(f"@ {epochs}")]
+    done_s = max(span.end_s for span in rung)
+    for worker in range(1, 5):
+        trained_s = sum(span.end_s - span.start_s for span in rung if span.rank == worker)
+        waited_s += (done_s - begun_s - trained_s) * (trained_s > 0)
+        jobless_s += (done_s - begun_s) * (trained_s == 0)
+    begun_s = done_s
+parts = [100 * idle_s / (4 * begun_s) for idle_s in (waited_s, jobless_s)]
+assert np.allclose(parts, [30, 34], atol=0.5)
+of_three = {label: end_s for label, end_s in ends.items() if label.endswith("@ 3")}
+assert max(of_three, key=of_three.__getitem__) == "4 @ 3"
 eight_in = [(outcome.loss, outcome.job.trial) for outcome in found["halving"].outcomes[:8]]
 best_three = [{trial for _, trial in sorted([*eight_in, (last, 6)])[:3]} for last in (0.0, 9.0)]
 assert best_three[0] & best_three[1] == {3, 8}
@@ -192,7 +208,8 @@ searched("ASHA").player("ASHA: nine trials, four workers", moments=4, even_steps
 # %% [markdown]
 # After three losses it promotes the best of them, trial 1. When all nine are in, trial 1 is fourth:
 # halving would not have gone on with it. ASHA now and then trains one too many, here three epochs
-# of 30, and in return is done earlier. Whose best loss falls first?
+# of 30. It is done earlier all the same: its 3 @ 9 begins when halving's first rung is not yet
+# over. Whose best loss falls first?
 
 # %%
 race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=True,
@@ -201,9 +218,10 @@ race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=Tru
 # %% [markdown]
 # An *update* on the first axis is a loss that came in: by those, random search is ahead, for each
 # of its trainings is long. By *time* it is last for five seconds, then first: trial 3 happened to
-# be among the four that were begun at once. That nothing better will come it knows after 40 s only,
-# ASHA after 12.5. Now move workers, trials and $\eta$, and make a worker slow. Find a setting in
-# which halving is as early as ASHA, and one in which both miss the best trial.
+# be among the four that were begun at once. That none of the nine is better it knows after 40 s
+# only. ASHA ends after 12.5, and never knows: whom it dropped might have become better. Now move
+# workers, trials and $\eta$, and make a worker slow. Find a setting in which halving is as early as
+# ASHA, and one in which both miss the best trial.
 
 # %%
 explore(lecture_14.search_chart, workers=knob([1, 2, 4, 8], start=4),
@@ -238,6 +256,8 @@ goes_on_s = next(note.time_s for note in found["ASHA"].trace.notes_named("trains
 assert third_s <= goes_on_s < fourth_s, "after three losses"
 assert [round(found[name].trace.end_s, 1) for name in ("random search", "ASHA")] == [40.4, 12.5]
 begun = [note.value[0] for note in found["ASHA"].trace.notes_named("trains")]
+longest = next(s for s in found["ASHA"].trace.computes if s.label == "3 @ 9")
+assert longest.start_s < ends["6 @ 1"]
 assert begun.index(1, 2) < begun.index(6), "trial 1 goes on where trial 6 would have begun"
 assert (1, 3) not in [tuple(outcome.job) for outcome in found["halving"].outcomes]
 long = {name: searched(name, 27, 4, 27) for name in STRATEGIES}
@@ -380,7 +400,8 @@ lecture_14.latency_table()
 # %% [markdown]
 # Split layers answer nearly four times as fast where messages take microseconds. They are useless
 # between sites: four all-reduces for each request are waited for. This is why language models are
-# split inside a machine.
+# split inside a machine. (A ring adds up here, six latencies each. A butterfly, lecture 05, has
+# two: 1.8 ms on 1 Gbit/s, 302 between sites.)
 
 # %%
 claim("2.9")
@@ -405,21 +426,28 @@ assert np.isclose(sent.arrived_s - sent.posted_s, 1e-4, rtol=0.01)
 by_split = {name: served("split layers", 4, name).service.latency_s for name in lecture_14.NETWORKS}
 assert by_split["NVLink"] < 4e-3 / 3.8
 assert by_split["between sites"] > 100 * 4e-3
+for way, ms in (("ring", (2.23, 901)), ("butterfly", (1.80, 302))):
+    for name, expected in zip(("1 Gbit/s", "between sites"), ms, strict=True):
+        net = lecture_14.network_of(name)
+        cost = "allreduce_" + way, 4, 8192, net.latency_s, net.beta_s_per_byte
+        assert np.isclose(1 + 4e3 * predicted_s(*cost), expected, rtol=0.005)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The queue
 #
 # So far all requests were there. In truth they come when they come: the same number a second in the
 # mean, but sometimes three at once. One worker answers 250 a second; let 200 come. Each takes 4 ms.
-# Most people expect that it takes a little more than 4 ms until one is answered. Set *replicas* and
-# *stages* to 1, and look. Then spend three more workers.
+# Does it take a little more than 4 ms until one is answered? Set *replicas* and *stages* to 1, and
+# look. Then spend three more workers.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the queue, 3 minutes</summary>
 #
-# For one worker queueing theory has a formula: with a part ρ of the time busy, the mean wait is
-# ρ / (2 (1 − ρ)) of a request: 8 ms at 80 %. Ask why stages now *do* shorten the latency that a
-# user sees: not of the answer, of the queue. And why nobody runs a service at 95 %.
+# For one worker, requests that come independently of each other and all take equally long (M/D/1),
+# queueing theory has a formula: with a part ρ of the time busy, the mean wait is ρ / (2 (1 − ρ)) of
+# a request: 8 ms at 80 %. Ask why stages now *do* shorten the latency that a user sees: not of the
+# answer, of the queue. And what one worker does at 95 %: 38 ms of waiting. With 64 that share one
+# queue 95 % is no trouble, 0.4 ms: some worker is nearly always about to be free.
 # </details>
 
 # %%
@@ -432,7 +460,8 @@ explore(lecture_14.rate_chart, replicas=knob([1, 2, 4], start=1),
 # At 80 % of what it can do, one worker takes 11.5 ms in the mean of these 2,000 requests (12 in the
 # long run), and one request of 20 more than 31 ms: what one sees is the queue. Four replicas: 4.0
 # ms. Four stages: 4.4 ms, though each answer takes longer than before. A service is judged by its
-# slowest answers, so one leaves it room. (Services of language models also put requests that wait
+# slowest answers, so one leaves it room: a few workers need much of it, many that share a queue
+# little. (Services of language models also put requests that wait
 # together into one batch: more throughput, and a longer wait for who came first.)
 
 # %% tags=["how-we-know"]
@@ -446,6 +475,9 @@ ms = {grid: 1e3 * lecture_14.latencies(lecture_14.arrivals(200), grid[0],
       lecture_14.service_of(grid[1], "1 Gbit/s")) for grid in ((1, 1), (4, 1), (1, 4))}  # fmt: skip
 assert [round(float(found.mean()), 1) for found in ms.values()] == [11.5, 4.0, 4.4]
 assert 31 < np.quantile(ms[1, 1], 0.95) < 32
+assert np.isclose(4 * 0.95 / (2 * 0.05), 38), "one worker, 95 % busy"
+crowd = lecture_14.latencies(lecture_14.arrivals(0.95 * 64 * 250, 50_000), 64, alone)
+assert 0.2 < 1e3 * crowd.mean() - 4 < 0.6, "64 of them"
 alike = {grid: lecture_14.service_of(grid[1], "NVLink") for grid in ((4, 1), (1, 4))}  # question 3
 waited = [1e3 * (lecture_14.latencies(lecture_14.arrivals(500, 50_000), grid[0], one).mean()
                  - one.latency_s) for grid, one in alike.items()]  # fmt: skip
@@ -454,8 +486,8 @@ assert np.allclose(waited, [0.2, 0.5], rtol=0.1)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The price sheet, and three questions
 #
-# What an answer costs, eight requests that are all there. (Split layers are a quarter of the
-# weights, but the bias of each second layer is on all ranks.)
+# What an answer costs, eight requests that are all there. (Split layers add up in a ring. They
+# are a quarter of the weights, but the bias of each second layer is on all ranks.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet and questions, 2 minutes</summary>
@@ -515,8 +547,8 @@ lecture_14.price_sheet()
 #   all workers have as much to do.
 # - Halving trains few to the end and waits for the slowest of each rung; ASHA does not wait, and
 #   promotes some too early. A job that is trained from the start can be given to anybody again.
-# - Replicas and stages give throughput, split layers give latency, and near full load all that a
-#   user sees is the queue.
+# - Replicas and stages give throughput, split layers give latency. Of one worker, or a few, near
+#   full load a user sees little but the queue.
 #
 # Next: the [exercises](../exercises/14_search_and_inference.ipynb). Before: [lecture
 # 13](13_graphs_and_planners.ipynb), in which a planner decides; [lecture

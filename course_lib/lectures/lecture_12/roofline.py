@@ -114,8 +114,9 @@ def least_batch(device: str, nic: str) -> int:
     Returns
     -------
     int
-        Examples of a worker in a step of data parallelism. If both go on at the same time, the
-        step is at the device's peak; one after the other, at half of it.
+        Examples of a worker in a step of data parallelism. If all sending goes on while the worker
+        computes, the step is at the device's peak; one after the other, at half of it. Gradients
+        that are sent under the backward pass, two thirds of the flops, leave it at three quarters.
     """
     ridge = DEVICES[device].flops_per_s / NICS[nic]
     per_example = flops_a_byte(1)[1]
