@@ -101,7 +101,7 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
         says = says.splitlines()[0].partition("ForkRefusedError: ")[2] or says
     elif hint.id == "starts-workers":
         says = "run was called in the function"
-    elif mishap.kind == "DeadlockError" and "sendrecv" not in task.verbs:
+    elif mishap.kind == "DeadlockError" and not (task.tells_the_cure and "sendrecv" in task.verbs):
         says = "\n".join(line for line in says.splitlines() if "use sendrecv" not in line)
     if task.carried_out:
         says = _OUR_LINES.sub("", says)

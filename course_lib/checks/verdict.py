@@ -1,6 +1,7 @@
 """The verdict on what the examination saw: the first thing that is wrong, in a sentence."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -104,6 +105,8 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
         if wrong is None:
             continue
         hint = _wrong_library(wrong) or _known_mistake(task, case, arguments, got)
+        if hint is None and (of_one := _mistake_of_one(task, case, arguments, got, wrong)):
+            hint, wrong = of_one
         if hint is None and (fault := too_cheap(task, case, seen)):
             return fault  # what was measured is another thing
         hint = (
@@ -112,6 +115,7 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
             or _general_hint(task, case, arguments, got, wrong, call)
         )
         step = f"call {call + 1} of {case.calls} in the same run" if call else ""
+        wrong = _with_units(task, wrong)
         return Diagnosis(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
     return None
 
@@ -147,6 +151,39 @@ def _known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any])
         if same is None:
             return Hint(mistake.id, mistake.text)
     return None
+
+
+def _mistake_of_one(
+    task: Task, case: Case, arguments: Given, got: Sequence[Any], wrong: Difference
+) -> tuple[Hint, Difference] | None:
+    """Recognise a mistake by the one rank that is to return something, if others do so, too.
+
+    Then two things are wrong, and the sentence names both.
+    """
+    options: dict[str, Any] = {"n_terms": task.rounding_terms, "scale": task.scale(case, arguments)}
+    for mistake in task.mistakes(case, arguments):
+        returning = [rank for rank, value in enumerate(mistake.values) if value is not None]
+        if case.workers == 1 or returning != [wrong.rank] or len(got) != case.workers:
+            continue
+        (rank,) = returning
+        if difference(mistake.values[rank], got[rank], **options) is None:
+            others = [None if k == rank else got[k] for k in range(case.workers)]
+            second = first_difference([None] * case.workers, others)
+            says = f"{wrong.says}; {second.says}" if second else wrong.says
+            return Hint(mistake.id, mistake.text), wrong._replace(says=says)
+    return None
+
+
+def _with_units(task: Task, wrong: Difference) -> Difference:
+    """Write behind two numbers what they are measured in."""
+    unit = task.units.get(wrong.where.strip("'"), task.units.get("", ""))
+    pair = map(re.escape, (wrong.expected, wrong.got))
+    sides = re.compile(r"should be {}, got {}(?![^\s;])".format(*pair))
+    if not unit or not re.match(r"-?[\d.]", wrong.expected) or not sides.search(wrong.says):
+        return wrong
+    expected, given = f"{wrong.expected} {unit}", f"{wrong.got} {unit}"
+    says = sides.sub(lambda _: f"should be {expected}, got {given}", wrong.says)
+    return wrong._replace(says=says, expected=expected, got=given)
 
 
 def _general_hint(
