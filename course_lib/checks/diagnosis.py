@@ -9,7 +9,7 @@ from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation
 from course_lib.checks.slips import slip, who_left, who_waits
 from course_lib.checks.task import Case, Hint, Task, listed
 
-__all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault"]
+__all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault", "was_starved"]
 
 _NAME_OF_YOUR_OWN = Hint(
     "replaces-names", "all other code uses it too: give what you write a name of its own, in a def"
@@ -160,6 +160,12 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
     Diagnosis
         How long a case took, and whether in sleeping or in computing.
     """
+    if was_starved(seen):
+        says = (
+            f"undecided: {len(seen)} of {n_cases} cases were run, and are right; then time was up"
+        )
+        busy = "other programs had the processors: close them, or wait for them, and check again"
+        return Diagnosis(says, Hint("too-busy", busy))
     longest_s = max(one.wall_s for one in seen)
     idle = sum(one.idle for one in seen) > len(seen) / 2
     says = (
@@ -169,6 +175,22 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
     )
     slow = "which line takes so long? The same with fewer steps, or in operations of NumPy"
     return Diagnosis(says, Hint("too-slow", _LEAVE_OUT_SLEEP if idle else slow))
+
+
+def was_starved(seen: Sequence[Observation]) -> bool:
+    """Tell whether other programs had the processor for more than half of the time.
+
+    Parameters
+    ----------
+    seen : sequence of Observation
+        The cases that were run.
+
+    Returns
+    -------
+    bool
+        Also True if there was no time for a single one.
+    """
+    return sum(one.starved_s for one in seen) >= sum(one.wall_s for one in seen)
 
 
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:
