@@ -37,6 +37,7 @@ _LOOK_FOR_A_LOOP = (
     f"it did not end in the {CASE_LIMIT_S:g} s that a case has: is there a loop whose end never "
     "comes, or a line that does far more than is needed?"
 )
+_SLOW_S = 2.0  # for all cases; a solution takes a third of a second
 _LEAVE_OUT_SLEEP = (
     "it slept, or waited for something that did not come (time.sleep, input, a lock), for most of "
     "the time: leave that out; recv waits by itself"
@@ -178,7 +179,7 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
 
 
 def was_starved(seen: Sequence[Observation]) -> bool:
-    """Tell whether other programs had the processor for more than half of the time.
+    """Tell whether other programs had the processor for the time that a solution needs.
 
     Parameters
     ----------
@@ -188,9 +189,11 @@ def was_starved(seen: Sequence[Observation]) -> bool:
     Returns
     -------
     bool
-        Also True if there was no time for a single one.
+        Also True if there was no time for a single one. Not if the function itself took several
+        times as long as a solution.
     """
-    return sum(one.starved_s for one in seen) >= sum(one.wall_s for one in seen)
+    own_s = sum(one.wall_s for one in seen)
+    return own_s < _SLOW_S and own_s <= sum(one.starved_s for one in seen)
 
 
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:

@@ -43,15 +43,16 @@ def test_cases_that_had_no_processor_are_undecided_and_slow_ones_are_slow():
     fault = slow_fault(starved, 50)
     assert fault.hint.id == "too-busy"
     assert fault.says.startswith("undecided: 12 of 50 cases were run, and are right")
-    slow = [Observation(wall_s=0.4, starved_s=0.01)] * 12
-    assert slow_fault(slow, 50).hint.id == "too-slow"
+    for starved_s in (0.01, 0.8):
+        slow = [Observation(wall_s=0.4, starved_s=starved_s)] * 12
+        assert slow_fault(slow, 50).hint.id == "too-slow"
 
 
 def test_a_case_that_had_no_processor_is_put_off_and_one_that_loops_is_not():
     right = Observation(wall_s=0.01)
     late = Mishap("LaunchTimeout", "the function had not returned after 3 s")
     starved = Observation(mishap=late, wall_s=0.1, starved_s=3.0)
-    loops = Observation(mishap=late, wall_s=3.0, starved_s=0.1)
+    loops = Observation(mishap=late, wall_s=0.5, starved_s=2.5)
     fails = Observation(mishap=Mishap("DeadlockError", "deadlock"), wall_s=0.1, starved_s=3.0)
     assert _undisturbed([right, starved], LIMITS) == [right]
     assert _undisturbed([right, loops], LIMITS) == [right, loops]
