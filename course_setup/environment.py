@@ -77,7 +77,8 @@ def state_of(root: Path) -> State:
     """Look at `.venv` and say what has to be done (one Python start, and a look at its files)."""
     venv = root / ".venv"
     if not os.path.lexists(venv):
-        return State("make", "Making .venv with the locked packages (once, a minute or two).")
+        what = "Making .venv with the locked packages (once, one to five minutes)."
+        return State("make", what)
     state = _state_of_what_is_there(root, venv)
     if state.action != "none" and _is_elsewhere(root, venv):
         return State(

@@ -73,9 +73,10 @@ def install_packages(root: Path, environ: dict[str, str], pass_fds: tuple[int, .
     wants_cpu_build = not configured and sys.platform == "linux" and not has_nvidia_gpu()
     torch = torch_words(lock, wants_cpu_build)
     started = time.monotonic()
-    for words, what in ((torch, "PyTorch"), (["-r", str(lock)], "the other packages")):
+    total = len(re.findall(r"^[\w.-]+==", lock.read_text(encoding="utf-8"), re.MULTILINE))
+    for words, what, n in ((torch, "PyTorch", 0), (["-r", str(lock)], "the other packages", total)):
         refuse_outside(root)  # another program may have changed .venv since
-        run_shown([*install, *words], environ, what, pass_fds)
+        run_shown([*install, *words], environ, what, pass_fds, n)
     say(f"Installed in {time.monotonic() - started:.0f} s.")
 
 
@@ -141,7 +142,11 @@ def torch_words(lock: Path, wants_cpu_build: bool) -> list[str]:
 
 
 def run_shown(
-    command: list[str], environ: dict[str, str], what: str, pass_fds: tuple[int, ...]
+    command: list[str],
+    environ: dict[str, str],
+    what: str,
+    pass_fds: tuple[int, ...],
+    total: int = 0,
 ) -> None:
     """Run an installer; show how far it is, and explain a failure by its last words."""
     process = subprocess.Popen(
@@ -157,7 +162,7 @@ def run_shown(
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read_into, args=(process, lines), daemon=True).start()
     try:
-        last_words = _show(lines, what)
+        last_words = _show(lines, what, total)
         status = process.wait()
     except BaseException:
         _end(process)
@@ -178,10 +183,10 @@ def _read_into(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -
     lines.put(None)
 
 
-def _show(lines: queue.Queue[str | None], what: str) -> list[str]:
+def _show(lines: queue.Queue[str | None], what: str, total: int) -> list[str]:
     """Show what the installer does until it ends; return the last lines it printed."""
     last_words: deque[str] = deque(maxlen=40)
-    progress = Progress(what)
+    progress = Progress(what, total)
     try:
         while True:
             with contextlib.suppress(queue.Empty):

@@ -19,10 +19,15 @@ class Progress:
     ----------
     what : str
         What is being installed, such as "PyTorch".
+    total : int
+        How many packages that are, which pip names one by one; 0 where nobody knows.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, total: int = 0) -> None:
         self.what = what
+        self._total = total
+        self._named: dict[str, set[str]] = {"looking": set(), "downloading": set()}
+        self._there: set[str] = set()
         self._is_terminal = sys.stdout.isatty()
         self._started = self._told = time.monotonic()
         self._doing = "starting"
@@ -30,9 +35,13 @@ class Progress:
 
     def hear(self, line: str) -> None:
         """Take in a line that the installer printed."""
+        if line.startswith("Ignoring "):  # a package for another system
+            self._total -= 1
+        if line.startswith("Requirement already satisfied: "):
+            self._there.add(_canonical(line.split()[3]))
         doing = in_plain_words(line)
         if doing:
-            self._hear(doing)
+            self._hear(doing + self._how_far(doing))
 
     def tick(self) -> None:
         """Let time pass: bring the seconds up to date; elsewhere, break a long silence."""
@@ -57,6 +66,18 @@ class Progress:
             self._told_steps.add(step)
             self._told = time.monotonic()
             say(f"  {self.what}: {doing}")
+
+    def _how_far(self, doing: str) -> str:
+        """Count the packages that were looked up, or downloaded (or unpacked): ", 12 of 150"."""
+        found = re.match(r"(looking|downloading|unpacking)(?: up)? ([A-Za-z][\w.-]*)", doing)
+        if found is None or self._total <= 0:
+            return ""
+        step = "looking" if found[1] == "looking" else "downloading"
+        named = self._named[step] | {_canonical(found[2])}
+        self._named[step] = named
+        number = len(named | self._there) if step == "looking" else len(named)
+        total = self._total - len(self._there) * (step == "downloading")
+        return f", {min(number, total)} of {total}" if total > 0 else ""
 
     def _redraw(self, line: str) -> None:
         width = shutil.get_terminal_size().columns - 1
@@ -105,6 +126,11 @@ def shortened(line: str, width: int) -> str:
 def _package(text: str) -> str:
     """Return the name in "torch==2.13.0 (from ...)" or "torch-2.13.0-cp312-....whl"."""
     return re.split(r"-(?=\d)|[\s=<>~!;\[(]", text, maxsplit=1)[0]
+
+
+def _canonical(name: str) -> str:
+    """Return the one spelling of a package's name, whatever its file or its requirement writes."""
+    return re.sub(r"[-_.]+", "-", _package(name)).lower()
 
 
 def _packages(count: int) -> str:

@@ -163,9 +163,9 @@ checks.data_parallel(data_parallel)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# One step first, with a batch that the number of ranks divides: my part of the batch, its mean
-# gradient, weighed with my part of the batch, all-reduce, step. Then the rest: who starts where,
-# and who has no row?
+# Begin with one step, and a batch that all ranks share equally. What does a rank compute on its
+# rows, and what do all of them need? Then two questions: with whose `w` does a rank begin, and what
+# does a rank do that has no row of a small batch?
 # </details>
 #
 # <details><summary>Hint 2</summary>
@@ -357,14 +357,15 @@ checks.what_is_wrong(what_is_wrong)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `weights[:, :1]` are rank 0's parameters for every step. `weights != weights[:, :1]` says which
-# number of which rank is not rank 0's.
+# Compare each rank's parameters with rank 0's, in every step. Which steps decide the first
+# question, which the second? The third needs `rows` alone.
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `.any(axis=(1, 2))` makes one yes or no for each step: the first of them answers the first
-# question, all together the second. `np.unique(rows)` lists every example that was taken once.
+# `weights != weights[:, :1]` says which number of which rank is not rank 0's. `.any(axis=(1, 2))`
+# makes one yes or no for each step: the first of them answers the first question, all together the
+# second. `np.unique(rows)` lists each example that was taken, once.
 # </details>
 #
 # Now the four programs, on real processes:
@@ -434,8 +435,8 @@ checks.predict_rates(predict_rates)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# An epoch goes: number of steps, times the length of a step. Write both down for 2 workers and for
-# 4, in each of the four settings, with a gradient of 1 and a learning rate of 1.
+# How far an epoch goes is the number of its steps times the length of a step. Write both down for 2
+# workers and for 4, in each of the four settings, with a gradient of 1 and a learning rate of 1.
 # </details>
 #
 # <details><summary>Hint 2</summary>
@@ -549,8 +550,8 @@ checks.diagnose_curve(diagnose_curve)
 # <details><summary>Hint 2</summary>
 #
 # `losses != losses[:, :1]` compares all ranks with rank 0; `.any(axis=1)` makes one answer for each
-# step. For the last question only `losses[:2, 0]` and `alone[:2]` are needed, and `abs`: a step
-# that is far too long may climb.
+# step. For the last question only `losses[:2, 0]` and `alone[:2]` are needed, and `abs`: after a
+# step that is far too long the loss may rise.
 # </details>
 #
 # Now the five runs, on real processes:

@@ -31,8 +31,9 @@ from course_lib.viz import player
 # rank 2 to 13, and the root to 28.
 #
 # **Spec:** `sum(arrays of all ranks)` on every rank. **Budget:** 2(P − 1) messages of the size of
-# `array`, between parents and children only, in 2⌊log₂ P⌋ rounds. Of `comm`, only `send`, `recv`,
-# `recv_any` and `sendrecv`.
+# `array`, between parents and children only, in at most 2⌊log₂ P⌋ rounds: with seven workers 12
+# messages in 4 rounds. (A round is one more message in a chain in which each waits for the one
+# before.) Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-tree"
@@ -113,7 +114,8 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 #
 # **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** log₂ Q rounds, two
 # more where P > Q; Q log₂ Q + 2(P − Q) messages as long as `array`, one a rank and round at most.
-# Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# With six workers Q is 4: 4 rounds, 12 messages. Of `comm`, only `send`, `recv`, `recv_any` and
+# `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-butterfly"
@@ -204,9 +206,10 @@ for workers in (4, 6):
 # own. The chunk that has arrived is the one that leaves in the next step.
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
-# all ranks. **Budget:** P − 1 messages from each rank, to the right only; (P − 1)/P of the array's
-# bytes; 2(P − 1) rounds, half of them by `sendrecv`: with `send`, mind the order. Of
-# `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# all ranks. **Budget:** from each rank P − 1 messages, to the right only, with (P − 1)/P of the
+# array's bytes; in all at most 2(P − 1) rounds. With four workers: 3 messages, ¾ of the bytes, 6
+# rounds. (`sendrecv` takes half of these rounds, 3. With `send` and `recv`, mind who sends first.)
+# Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="reduce-scatter-ring"
@@ -245,7 +248,7 @@ checks.reduce_scatter_ring(reduce_scatter_ring)
 # <details><summary>Hint 1</summary>
 #
 # Go backwards. Chunk `r` is to be finished on rank `r` after the last step. Where was it before
-# that step, and where did it start? With four workers, chunk 2 starts on rank 3.
+# that step, and where did it start? Follow chunk 2 of four workers on paper.
 # </details>
 #
 # <details><summary>Hint 2</summary>
@@ -278,9 +281,10 @@ checks.reduce_scatter_ring(reduce_scatter_ring)
 # First half: P − 1 steps as in task 3. Second half: P − 1 steps in which the finished chunks go
 # round; a chunk that arrives replaces what is there.
 #
-# **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** 2(P − 1) messages
-# from each rank, to its right neighbour only; 2(P − 1)/P of the array's bytes; 4(P − 1) rounds. Of
-# `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** twice task 3's:
+# from each rank 2(P − 1) messages, to the right only, with 2(P − 1)/P of the array's bytes; in all
+# at most 4(P − 1) rounds. With four workers: 6 messages, 1½ times the bytes, 12 rounds (6 with
+# `sendrecv`). Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-ring"
@@ -359,26 +363,25 @@ run(of_a_million, workers=4, time_limit_s=20).values
 #
 # Tell a wrong ring from its bytes. *Difficulty 2 of 3, 15 minutes.*
 #
-# PyTorch's tutorial "Writing Distributed Applications with PyTorch" shows an all-reduce on a ring.
-# The function below sends the same messages. Its sums are right.
+# A colleague says: "Mine is a ring, too, with half of your messages." Its sums are right. (It is
+# none of the rings of the lecture.)
 
 
-# %% name="published-ring"
-def published_ring(comm, array):
-    """Add up the arrays of all ranks; each of them goes once around the ring."""
+# %% name="colleagues-ring"
+def colleagues_ring(comm, array):
+    """Add up the arrays of all ranks; what a rank knows goes on to the right."""
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    total, passing = array.copy(), array
+    known = array[np.newaxis]
     for _ in range(comm.size - 1):
-        passing = comm.sendrecv(passing, dst=right, src=left)
-        total += passing
-    return total
+        known = np.concatenate([array[np.newaxis], comm.sendrecv(known, dst=right, src=left)])
+    return known.sum(axis=0)
 
 
-published = run(published_ring, np.ones(1000), workers=4, backend="simulated")
-player(published.trace, layout="ring", title="The published ring: 4 workers, 8,000 bytes each")
+seen = run(colleagues_ring, np.ones(1000), workers=4, backend="simulated")
+player(seen.trace, layout="ring", title="A colleague's ring: 4 workers, 8,000 bytes each")
 
-# %% name="published-checked"
-checks.allreduce_ring(published_ring)
+# %% name="colleagues-ring-checked"
+checks.allreduce_ring(colleagues_ring)
 
 # %% [markdown]
 # Right values, right neighbours, half the messages: only the bytes tell. Write the function that
@@ -418,7 +421,7 @@ checks.wasted_bytes(wasted_bytes)
 # <details><summary>Hint 1</summary>
 #
 # What does a rank of your ring of task 4 send, in bytes, with 4 workers and 8,000 bytes? What did
-# rank 0 of the published one send?
+# rank 0 of the colleague's send?
 # </details>
 #
 # <details><summary>Hint 2</summary>
@@ -427,10 +430,10 @@ checks.wasted_bytes(wasted_bytes)
 # `trace.bytes_sent()`; `max(0, ...)` for those that sent less.
 # </details>
 #
-# Now on real processes, the published ring and yours:
+# Now on real processes, the colleague's ring and yours:
 
 # %% tags=["raises-exception"]
-for ring in (published_ring, allreduce_ring):
+for ring in (colleagues_ring, allreduce_ring):
     trace = run(ring, np.ones(1000), workers=4, time_limit_s=20).trace
     print(f"{ring.__name__:15} wasted by rank: {wasted_bytes(trace, 8000)}")
 
@@ -440,9 +443,9 @@ for ring in (published_ring, allreduce_ring):
 #
 # <details><summary>Answer</summary>
 #
-# `passing` is the whole array: P − 1 times n instead of 2(P − 1) chunks of n/P. It wastes
-# (P − 1)(P − 2)/P · n bytes on each rank: nothing with two workers, 5.25n with eight. The tutorial
-# itself leaves the chunks "to the reader".
+# `known` grows: a rank sends 1 array, then 2, ..., then P − 1, that is P(P − 1)/2 times n bytes,
+# instead of 2(P − 1) chunks of n/P. Each rank wastes (P − 1)(P² − 4)/(2P) · n bytes: nothing with
+# two workers, 4.5n with four, 26.25n with eight. It passes on arrays where a sum would do.
 # </details>
 
 # %% [markdown]

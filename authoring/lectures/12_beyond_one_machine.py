@@ -447,8 +447,9 @@ for way, most in (("server", 3), ("ring", 1.5), ("hierarchical", 2)):
 # <details><summary>Answer</summary>
 #
 # `if comm.rank == 0:` around the print. Nothing that all ranks must enter may stand there: an
-# all-reduce, a barrier, or the `run` itself; the others would wait for ever for rank 0, or it for
-# them.
+# all-reduce, a barrier, or the `run` itself; the others would wait for rank 0, or it for them,
+# until an error ends the program: at the latest at the time limit, a minute for `run` and half an
+# hour for gloo, unless you set another.
 # </details>
 
 # %% [markdown]

@@ -2,7 +2,8 @@
 
 The learner's function runs in a process of its own, on simulated workers: whatever it does there
 (waits for ever, exits, copies itself, overwrites ``len``), the notebook and the verdict stay whole,
-and the verdict comes within ten seconds. It is made here, from plain copies of what was returned
+and the verdict comes within ten seconds (of a computer whose processors are not all taken by other
+programs). It is made here, from plain copies of what was returned
 and from the trace of the messages.
 
 This is honest feedback, not an exam. What it does not defend against: code in the notebook that
@@ -23,13 +24,14 @@ from typing import Any
 
 from course_lib.checks.cells import cell_of, newer_cell, with_cells
 from course_lib.checks.cost import measured_price
-from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault
+from course_lib.checks.diagnosis import Diagnosis, mishap_fault, slow_fault, was_starved
 from course_lib.checks.habits import explained
 from course_lib.checks.plain import plain
 from course_lib.checks.report import FAILED, PASSED, UNWRITTEN, Report, price_rows
 from course_lib.checks.room import Limits, read_book, sit
 from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation, mishap_of
 from course_lib.checks.shown import show
+from course_lib.checks.starved import starved_s
 from course_lib.checks.task import Case, Hint, Task
 from course_lib.checks.verdict import judge
 from course_lib.comm.errors import LaunchTimeout, RunError
@@ -42,6 +44,7 @@ LIMITS = Limits(case_s=CASE_LIMIT_S, begin_s=5.0, end_s=8.5)
 """A solution takes a third of a second for all cases of a task, or less."""
 
 _MOST_GIVEN = 500  # letters
+_MOST_SITTINGS = 6
 _WHERE = re.compile(r"^  rank 0 is running, at (.*)$", re.MULTILINE)
 
 
@@ -140,17 +143,37 @@ def _examined(
 ) -> tuple[list[Observation], Mishap | None]:
     """Return what was seen of the cases, and how the examination ended before its end.
 
+    Where other programs have the processors time is up before all cases have been run, whatever the
+    function does. Then the examination is adjourned, and goes on with the next case.
+
     After a wrong case no other is run. But one may only have seemed wrong, in a room whose
     functions the learner's has replaced: then all cases are run, in what is left of the time.
     """
-    packed, began_s = pack_call(fn, ()), monotonic()
-    seen, end, stopped = _sitting(packed, task, cases, limits)
+    packed = pack_call(fn, ())
+    seen: list[Observation] = []
+    for _ in range(_MOST_SITTINGS):
+        began_s, delayed_s = monotonic(), -starved_s()
+        more, end, stopped = _sitting(packed, task, cases[len(seen) :], limits)
+        seen, delayed_s = _undisturbed([*seen, *more], limits), delayed_s + starved_s()
+        if end is not None and (end.kind != "LaunchTimeout" or delayed_s < limits.end_s / 4):
+            break
+        is_over = stopped or len(seen) == len(cases) or (seen and seen[-1].mishap is not None)
+        if is_over or not was_starved(seen):
+            break
     if stopped and seen and judge(task, cases[len(seen) - 1], seen[-1]) is None:
         used_s = monotonic() - began_s
         begin_s, end_s = max(1.0, limits.begin_s - used_s), max(1.0, limits.end_s - used_s)
         left = limits._replace(begin_s=begin_s, end_s=end_s)
         seen, end, _ = _sitting(packed, task, cases, left, to_the_end=True)
     return [with_cells(one) for one in seen], end
+
+
+def _undisturbed(seen: list[Observation], limits: Limits) -> list[Observation]:
+    """Leave out a last case whose time was up because other programs had the processor."""
+    last = seen[-1] if seen else Observation()
+    is_late = last.mishap is not None and last.mishap.kind in ("LaunchTimeout", "SimulationError")
+    was_short = last.wall_s < limits.case_s / 10 and last.starved_s > last.wall_s
+    return seen[:-1] if is_late and was_short else seen
 
 
 def _sitting(
@@ -171,7 +194,8 @@ def _sitting(
         loading_s, seen = read_book(book)
     if error is None:
         return seen, None, stopped
-    used_s = None if loading_s is None else loading_s + sum(one.wall_s for one in seen)
+    took_s = sum(one.wall_s + one.starved_s for one in seen)
+    used_s = None if loading_s is None else loading_s + took_s
     return seen, _end_of(error, limits, used_s), False
 
 

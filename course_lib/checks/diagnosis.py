@@ -9,7 +9,7 @@ from course_lib.checks.sandbox import CASE_LIMIT_S, Mishap, Observation
 from course_lib.checks.slips import slip, who_left, who_waits
 from course_lib.checks.task import Case, Hint, Task, listed
 
-__all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault"]
+__all__ = ["Diagnosis", "mishap_fault", "replaced_fault", "slow_fault", "was_starved"]
 
 _NAME_OF_YOUR_OWN = Hint(
     "replaces-names", "all other code uses it too: give what you write a name of its own, in a def"
@@ -37,6 +37,7 @@ _LOOK_FOR_A_LOOP = (
     f"it did not end in the {CASE_LIMIT_S:g} s that a case has: is there a loop whose end never "
     "comes, or a line that does far more than is needed?"
 )
+_SLOW_S = 2.0  # for all cases; a solution takes a third of a second
 _LEAVE_OUT_SLEEP = (
     "it slept, or waited for something that did not come (time.sleep, input, a lock), for most of "
     "the time: leave that out; recv waits by itself"
@@ -101,7 +102,7 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
         says = says.splitlines()[0].partition("ForkRefusedError: ")[2] or says
     elif hint.id == "starts-workers":
         says = "run was called in the function"
-    elif mishap.kind == "DeadlockError" and "sendrecv" not in task.verbs:
+    elif mishap.kind == "DeadlockError" and not (task.tells_the_cure and "sendrecv" in task.verbs):
         says = "\n".join(line for line in says.splitlines() if "use sendrecv" not in line)
     if task.carried_out:
         says = _OUR_LINES.sub("", says)
@@ -160,6 +161,12 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
     Diagnosis
         How long a case took, and whether in sleeping or in computing.
     """
+    if was_starved(seen):
+        says = (
+            f"undecided: {len(seen)} of {n_cases} cases were run, and are right; then time was up"
+        )
+        busy = "other programs had the processors: close them, or wait for them, and check again"
+        return Diagnosis(says, Hint("too-busy", busy))
     longest_s = max(one.wall_s for one in seen)
     idle = sum(one.idle for one in seen) > len(seen) / 2
     says = (
@@ -169,6 +176,24 @@ def slow_fault(seen: Sequence[Observation], n_cases: int) -> Diagnosis:
     )
     slow = "which line takes so long? The same with fewer steps, or in operations of NumPy"
     return Diagnosis(says, Hint("too-slow", _LEAVE_OUT_SLEEP if idle else slow))
+
+
+def was_starved(seen: Sequence[Observation]) -> bool:
+    """Tell whether other programs had the processor for the time that a solution needs.
+
+    Parameters
+    ----------
+    seen : sequence of Observation
+        The cases that were run.
+
+    Returns
+    -------
+    bool
+        Also True if there was no time for a single one. Not if the function itself took several
+        times as long as a solution.
+    """
+    own_s = sum(one.wall_s for one in seen)
+    return own_s < _SLOW_S and own_s <= sum(one.starved_s for one in seen)
 
 
 def _mishap_hint(task: Task, case: Case | None, mishap: Mishap) -> Hint:

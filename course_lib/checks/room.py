@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from course_lib.checks.forbidden import forbidding
 from course_lib.checks.originals import Originals
-from course_lib.checks.sandbox import Mishap, Observation, is_idle, mishap_of, observe
+from course_lib.checks.sandbox import Mishap, Observation, mishap_of, observe
+from course_lib.checks.starved import is_idle, starved_s
 from course_lib.checks.task import Case, Task
 from course_lib.checks.verdict import judge
 from course_lib.comm.communicator import Communicator
@@ -192,13 +193,13 @@ class _Invigilator:
         self._originals = originals
         self._candidate = threading.get_ident()
         self._most_bytes = (resident_bytes(os.getpid()) or 0) + limits.more_bytes
-        self._began: tuple[float, float] | None = None
+        self._began: tuple[float, float, float] | None = None
         self._writing = threading.Lock()
         threading.Thread(target=self._watch, name="invigilator", daemon=True).start()
 
     def begin(self) -> None:
         """Start the clock of a case."""
-        self._began = monotonic(), process_time()
+        self._began = monotonic(), process_time(), starved_s()
 
     def end(self, seen: Observation) -> None:
         """Write down what was seen of it."""
@@ -227,7 +228,9 @@ class _Invigilator:
             with self._writing:
                 if self._began is None:
                     continue
-                wall_s, worked_s = monotonic() - self._began[0], process_time() - self._began[1]
+                began_s, worked_before_s, starved_before_s = self._began
+                wall_s = monotonic() - began_s - (starved_s() - starved_before_s)
+                worked_s = process_time() - worked_before_s
                 if wall_s > self._limits.case_s + _GRACE_S:
                     text = f"the function had not returned after {wall_s:.0f} s"
                     self._give_up(Mishap("LaunchTimeout", text, idle=is_idle(wall_s, worked_s)))

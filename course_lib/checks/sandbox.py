@@ -18,6 +18,7 @@ import numpy as np
 from course_lib.checks.originals import Originals
 from course_lib.checks.paper import Paper
 from course_lib.checks.plain import Unusable, plain
+from course_lib.checks.starved import is_idle, starved_s
 from course_lib.checks.steps import Weights, weigh
 from course_lib.checks.task import Case, Task
 from course_lib.checks.verbs import only
@@ -30,14 +31,13 @@ from course_lib.comm.simulated.networks import DEFAULT
 from course_lib.trace.trace import Trace
 from course_lib.watch.listener import listen
 
-__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "is_idle", "mishap_of", "observe"]
+__all__ = ["CASE_LIMIT_S", "Mishap", "Observation", "mishap_of", "observe"]
 
 CASE_LIMIT_S = 3.0
 """How long one case may take, in wall seconds; a solution takes some milliseconds."""
 
 _MOST_EVENTS = 20_000  # a solution makes a thousand at most, and all of them are drawn
 _LATEST_START_S = 1e-3
-_IDLE = 0.1  # a computer may be so busy that a loop gets no more than a fifth of it
 _MOST_WORK = 1_000_000
 
 
@@ -94,9 +94,11 @@ class Observation:
     replaced : tuple of str
         Functions and the like, not its own, in whose place the function had put others.
     wall_s : float
-        How long it took in truth.
+        How long it took in truth, without the time in which other programs had the processor.
+    starved_s : float
+        That time, as far as the system tells.
     idle : bool
-        Whether nearly all of that was sleeping or waiting.
+        Whether nearly all of ``wall_s`` was sleeping or waiting.
     """
 
     values: list[list[Any]] = field(default_factory=list)
@@ -109,6 +111,7 @@ class Observation:
     mishap: Mishap | None = None
     replaced: tuple[str, ...] = ()
     wall_s: float = 0.0
+    starved_s: float = 0.0
     idle: bool = False
 
 
@@ -138,7 +141,7 @@ def observe(
     Observation
         What was seen.
     """
-    began_s, worked_s = time.perf_counter(), time.process_time()
+    began_s, worked_s, began_starved_s = time.perf_counter(), time.process_time(), starved_s()
     try:
         seen, failure = _observe(packed, task, case, originals, limit_s), None
     except Exception as error:  # not the function's own, which is a RunError
@@ -152,15 +155,12 @@ def observe(
             raise failure
         text = f"the function replaced {', '.join(replaced)}, without which a run fails"
         seen = Observation(mishap=Mishap("ReplacedNames", text))
-    idle = is_idle(time.perf_counter() - began_s, time.process_time() - worked_s)
+    starved = starved_s() - began_starved_s
+    wall_s = max(0.0, time.perf_counter() - began_s - starved)
+    idle = is_idle(wall_s, time.process_time() - worked_s)
     if seen.mishap is not None:
         seen = replace(seen, mishap=replace(seen.mishap, idle=idle))
-    return replace(seen, replaced=replaced, wall_s=time.perf_counter() - began_s, idle=idle)
-
-
-def is_idle(wall_s: float, worked_s: float) -> bool:
-    """Tell whether a process has slept or waited for nearly all of the time."""
-    return worked_s < _IDLE * wall_s
+    return replace(seen, replaced=replaced, wall_s=wall_s, starved_s=starved, idle=idle)
 
 
 def _observe(

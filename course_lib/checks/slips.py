@@ -193,7 +193,7 @@ def _shapes(it: _Failure) -> Hint | None:
     if sizes:
         right, left = int(sizes[1]), int(sizes[2])
         more = (
-            "; one of them is the intercept: w[0] stands alone, and w[1:] belongs to the columns"
+            "; if the one more is the intercept, w[0] stands alone and w[1:] belongs to the columns"
             if abs(right - left) == 1
             else ""
         )
@@ -209,8 +209,8 @@ def _shapes(it: _Failure) -> Hint | None:
         return Hint("out-overlaps", "leave out= away: what recv and sendrecv return is an array of "
                     "its own")  # fmt: skip
     if "could not be broadcast" in it.about:
-        return Hint("broadcast", "element by element works for equal shapes only: print the shape "
-                    "of both, and compare with the docstring")  # fmt: skip
+        return Hint("broadcast", "these two shapes do not go together element by element: print "
+                    "both, and compare with the docstring")  # fmt: skip
     if "same number of dimensions" in it.about:
         return Hint("joining", "a table and a row do not join: np.column_stack puts a row beside a "
                     "table as a column, np.concatenate wants equally many dimensions")  # fmt: skip
@@ -221,8 +221,9 @@ def _shapes(it: _Failure) -> Hint | None:
         return Hint("nothing-to-join", "there is nothing to join: some part is empty, here or on "
                     "this rank")  # fmt: skip
     if "too many values to unpack" in it.about or "not enough values to unpack" in it.about:
-        return Hint("unpacking", "comm.recv returns one array, comm.recv_any two values, "
-                    "src and array: how many names stand on the left?")  # fmt: skip
+        returned = "comm.recv returns one array, comm.recv_any two values, src and array: "
+        return Hint("unpacking", returned * ("recv" in it.line) + "how many names stand on the "
+                    "left of this line, and how many values on the right?")  # fmt: skip
     return None
 
 

@@ -151,6 +151,11 @@ class Task(ABC):
         What to say to a function that calls ``run``.
     deadlock_hint : str
         What to say when the ranks wait for each other.
+    units : mapping of str to str
+        What the numbers of the result are measured in, by their keys; ``""`` is the key of a number
+        by itself, or in a list.
+    tells_the_cure : bool
+        Whether a deadlock's report says how to break the cycle; not where that is the task.
     price_hints : mapping of str to str
         What to say instead of the general sentence when the budget is exceeded, by the hint's id.
     rounding_terms : int
@@ -183,6 +188,8 @@ class Task(ABC):
         "write down, for every rank, its first send or recv: somebody has to send first while "
         "somebody else receives"
     )
+    units: ClassVar[Mapping[str, str]] = {}
+    tells_the_cure: ClassVar[bool] = True
     price_hints: ClassVar[Mapping[str, str]] = {}
     rounding_terms: ClassVar[int] = 8
     empty_results: ClassVar[bool] = False

@@ -1,18 +1,19 @@
 """The verdict on what the examination saw: the first thing that is wrong, in a sentence."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from course_lib.checks.comparator import Difference, difference, first_difference
+from course_lib.checks.comparator import Difference, difference
 from course_lib.checks.cost import too_cheap, too_expensive
 from course_lib.checks.diagnosis import Diagnosis, mishap_fault, replaced_fault
+from course_lib.checks.mistakes import is_finite, known_mistake, mistake_of_one
 from course_lib.checks.plain import TENSOR, Unusable
 from course_lib.checks.sandbox import Observation
 from course_lib.checks.task import Case, Given, Hint, Task
+from course_lib.checks.units import with_units
 
 __all__ = ["judge"]
 
@@ -103,7 +104,9 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
         wrong = task.compare(case, arguments, got)
         if wrong is None:
             continue
-        hint = _wrong_library(wrong) or _known_mistake(task, case, arguments, got)
+        hint = _wrong_library(wrong) or known_mistake(task, case, arguments, got)
+        if hint is None and (of_one := mistake_of_one(task, case, arguments, got, wrong)):
+            hint, wrong = of_one
         if hint is None and (fault := too_cheap(task, case, seen)):
             return fault  # what was measured is another thing
         hint = (
@@ -112,6 +115,7 @@ def _wrong_values(task: Task, case: Case, seen: Observation) -> Diagnosis | None
             or _general_hint(task, case, arguments, got, wrong, call)
         )
         step = f"call {call + 1} of {case.calls} in the same run" if call else ""
+        wrong = with_units(task, wrong)
         return Diagnosis(wrong.says, hint, wrong.expected, wrong.got, wrong.rank, step)
     return None
 
@@ -133,22 +137,6 @@ def _wrong_library(wrong: Difference) -> Hint | None:
     )
 
 
-def _known_mistake(task: Task, case: Case, arguments: Given, got: Sequence[Any]) -> Hint | None:
-    for mistake in task.mistakes(case, arguments):
-        if not all(map(_is_finite, mistake.values)):
-            continue  # NaN is like any other NaN: it tells nothing about where it comes from
-        same = first_difference(
-            mistake.values,
-            got,
-            n_terms=task.rounding_terms,
-            scale=task.scale(case, arguments),
-            may_be_empty=task.empty_results,
-        )
-        if same is None:
-            return Hint(mistake.id, mistake.text)
-    return None
-
-
 def _general_hint(
     task: Task,
     case: Case,
@@ -168,7 +156,7 @@ def _general_hint(
         return Hint("dtype", "keep the dtype of the data: what does each operation turn it into?")
     if "shape" in wrong.says or "NumPy array" in wrong.says:
         return _shape_hint(expected[wrong.rank or 0], value)
-    if not _is_finite(value):
+    if not is_finite(value):
         return Hint("nan", "where does NaN or infinity come from: a division by 0, an empty mean?")
     if call > 0:
         return Hint(
@@ -222,12 +210,6 @@ def _shape_hint(expected: Any, got: Any) -> Hint:
         text = f"{given} is a table where one row should be: does a (n, 1) meet a (n,) somewhere, "
         text += "as in y[:, None]? NumPy makes a table of these"
     return Hint("shape", text)
-
-
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return bool(np.isfinite(value).all())
-    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _is_cut_off(expected: Any, got: Any) -> bool:

@@ -10,7 +10,8 @@ __all__ = ["Comparison", "Prediction", "predict"]
 
 _TEXT_COMES_S = 0.2
 _BAR_EM = 18
-_ASKS = "No prediction was made: commit to one above, then run this cell again."
+_NONE_MADE = "(no prediction was made)"
+_QUIET = "opacity: 0.7; font-size: 90%"
 _PALE, _FULL = "background: transparent", "background: currentColor"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
@@ -45,15 +46,15 @@ class Comparison(str):
         return made
 
     def __repr__(self) -> str:
-        """Say the sentence, or ask for the prediction."""
-        return _ASKS if self.said is None else str(self)
+        """Say the sentence; without a prediction no more than that there is none."""
+        return _NONE_MADE if self.said is None else str(self)
 
     def _repr_html_(self) -> str:
         """Draw both numbers to one scale; without a prediction fold the one away."""
         if self.said is None:
             answer = html.escape(_with_unit(self.came_out, self.unit))
             return (
-                f"<div>{_ASKS}</div>\n<details><summary>the answer</summary>"
+                f'<details><summary style="{_QUIET}">no prediction was made: the answer</summary>'
                 f"It is {answer}.</details>"
             )
         longest = max(abs(self.said), abs(self.came_out)) or 1.0
@@ -194,7 +195,7 @@ def predict(question: str, unit: str = "") -> Prediction:
     >>> guess
     Your prediction: How many messages in one step? ____ messages
     >>> guess.compare(6)
-    No prediction was made: commit to one above, then run this cell again.
+    (no prediction was made)
     """
     return Prediction(question, unit)
 

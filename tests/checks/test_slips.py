@@ -57,6 +57,8 @@ SLIPS = [
     ("ValueError", "need at least one array to stack", "np.stack([])", "nothing-to-join", "empty"),
     ("ValueError", "too many values to unpack (expected 2)", "src, x = comm.recv(0)", "unpacking",
      "recv_any two values"),
+    ("ValueError", "too many values to unpack (expected 2)", "start, stop = bounds", "unpacking",
+     "how many names stand on the left"),
     ("UnboundLocalError", "cannot access local variable 'total' where it is not associated",
      "return total", "not-yet-set", "total is used before it is set"),
     ("KeyError", "-1", "box[comm.rank - 1]", "no-such-key", "share nothing"),

@@ -45,11 +45,46 @@ def test_advice_of_a_deadlock_keeps_to_the_verbs_of_the_task() -> None:
     def waits(comm: Any, x: Any) -> Any:
         return comm.recv(src=(comm.rank - 1) % comm.size) if comm.size > 1 else x.copy()
 
-    passing, shifting = checks.pass_around(waits), checks.shift_right(waits)
-    assert hint_of(passing) == hint_of(shifting) == "deadlock"
+    passing, adding = checks.pass_around(waits), checks.allreduce_butterfly(waits)
+    assert hint_of(passing) == hint_of(adding) == "deadlock"
     assert "rank 1 waits in recv(src=0)" in repr(passing)
     assert "sendrecv" not in repr(passing)
-    assert "or use sendrecv" in repr(shifting)
+    assert "or use sendrecv" in repr(adding)
+
+
+def test_a_mistake_of_the_one_rank_that_returns_is_told_where_others_return_too() -> None:
+    def ping_pong(comm: Any, n_bytes: int, n_trips: int) -> Any:
+        if comm.rank > 1:
+            return None
+        message, start_s = np.zeros(n_bytes, np.uint8), comm.clock()
+        for _ in range(n_trips):
+            if comm.rank == 0:
+                comm.send(message, dst=1)
+                comm.recv(src=1)
+            else:
+                comm.recv(src=0)
+                comm.send(message, dst=0)
+        return (comm.clock() - start_s) / n_trips
+
+    report = checks.ping_pong(ping_pong)
+    assert hint_of(report) == "round-trip"
+    assert report.fault is not None
+    assert report.fault.says.startswith(
+        "rank 0: should be 2.08e-05 s, got 4.16e-05 s; rank 1: expected None, got "
+    )
+
+
+def test_where_a_deadlock_is_the_task_its_report_leaves_the_cure_to_the_learner() -> None:
+    def send_first(comm: Any, x: Any) -> Any:
+        if comm.size == 1:
+            return x.copy()
+        comm.send(x, dst=(comm.rank + 1) % comm.size)
+        return comm.recv(src=(comm.rank - 1) % comm.size)
+
+    told = repr(checks.shift_right(send_first))
+    assert "rank 3 waits in send(dst=0)" in told
+    assert "sendrecv" not in told
+    assert "first" not in told.partition("hint")[2]
 
 
 def test_refusal_says_what_is_enough_for_this_task() -> None:

@@ -32,6 +32,35 @@ def test_an_installers_line_in_plain_words(line, words):
     assert progress.in_plain_words(line) == words
 
 
+def test_of_a_known_number_of_packages_each_is_counted_once_and_other_systems_are_left_out(
+    capsys, monkeypatch
+):
+    monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: True, raising=False)
+    shown = progress.Progress("the other packages", total=5)
+    told = []
+    for line in (
+        "Ignoring appnope: markers 'sys_platform == \"darwin\"' don't match your environment",
+        "Requirement already satisfied: torch==2.13.0 in .venv/lib (from -r lock (line 3))",
+        "Collecting jupyter_core==5.1 (from -r lock (line 5))",
+        "Downloading jupyter_core-5.1-py3-none-any.whl.metadata (8 kB)",
+        "Collecting anyio==4.16.0",
+        "Collecting idna==3.20",
+        "Downloading jupyter_core-5.1-py3-none-any.whl (29 kB)",
+        "Using cached idna-3.20-py3-none-any.whl (72 kB)",
+        "Installing collected packages: idna, anyio, jupyter_core",
+    ):
+        shown.hear(line)
+        shown.tick()
+        told.append(capsys.readouterr().out.strip().partition(": ")[2])
+    assert told == [
+        "starting", "starting",
+        "looking up jupyter_core, 2 of 4", "looking up jupyter_core, 2 of 4",
+        "looking up anyio, 3 of 4", "looking up idna, 4 of 4",
+        "downloading jupyter_core (29 kB), 1 of 3", "unpacking idna (72 kB), 2 of 3",
+        "installing 3 packages",
+    ]  # fmt: skip
+
+
 def test_a_long_line_is_cut_between_words():
     assert progress.shortened("short", 5) == "short"
     assert progress.shortened("installing many packages", 20) == "installing many …"

@@ -106,20 +106,22 @@ def test_crossover_is_at_8_and_8_point_8_alpha_over_beta(size: int, factor: floa
     )
 
 
-def test_published_ring_in_the_notebook_is_the_one_that_the_check_runs(
+def test_colleagues_ring_in_the_notebook_is_the_one_that_the_check_runs(
     solutions: dict[str, Any],
 ) -> None:
-    cell = next(cell for cell in read_script(SETS["lecture_05"]) if cell.id == "published-ring")
+    cell = next(cell for cell in read_script(SETS["lecture_05"]) if cell.id == "colleagues-ring")
     shown = next(node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef))
-    checked = ast.parse(inspect.getsource(wasted_bytes.published_ring)).body[0]
+    checked = ast.parse(inspect.getsource(wasted_bytes.colleagues_ring)).body[0]
     assert isinstance(checked, ast.FunctionDef)
     assert list(map(ast.unparse, shown.body[1:])) == list(map(ast.unparse, checked.body[1:]))
 
 
-@pytest.mark.parametrize(("size", "wasted"), [(2, 0), (4, 1.5), (8, 5.25)])
-def test_published_ring_wastes_what_the_answer_says(size: int, wasted: float) -> None:
-    trace = run(wasted_bytes.published_ring, np.ones(1000), workers=size, backend="simulated").trace
-    assert (trace.n_messages, trace.n_bytes) == (size * (size - 1), size * (size - 1) * 8000)
+@pytest.mark.parametrize(("size", "wasted"), [(2, 0), (4, 4.5), (8, 26.25)])
+def test_colleagues_ring_wastes_what_the_answer_says(size: int, wasted: float) -> None:
+    result = run(wasted_bytes.colleagues_ring, np.ones(1000), workers=size, backend="simulated")
+    trace = result.trace
+    assert all((total == size).all() for total in result.values)
+    assert (trace.n_messages, trace.n_bytes) == (size * (size - 1), size**2 * (size - 1) / 2 * 8000)
     assert trace.bytes_sent()[0] - 2 * (size - 1) * 8000 / size == wasted * 8000
 
 

@@ -105,3 +105,31 @@ def test_a_timeline_of_it_has_a_box_for_each_span(trace):
     *computes, waits = [len(each.get_paths()) for each in filled]
     assert sum(computes) == len(trace.computes)
     assert waits == len(trace.waits)
+
+
+def everybody_sends_first(comm, n_bytes, late=0.0):
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    if comm.rank == 0:
+        with comm.compute("late", flops=late):
+            pass
+        theirs = comm.recv(left)
+        comm.send(np.zeros(n_bytes, "u1"), right)
+        return theirs
+    comm.send(np.zeros(n_bytes, "u1"), right)
+    return comm.recv(left)
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+def test_a_sender_waits_from_its_send_to_the_receive_and_then_only_sends(rendezvous):
+    trace = run(
+        everybody_sends_first, 5, 7.0, workers=3, network=HAND, backend="simulated",
+        rendezvous=rendezvous,
+    ).trace  # fmt: skip
+    scene = make_scene(trace)
+    at_first, later = (what_is_where(scene, time_s).workers for time_s in (0.0, 7.5))
+    # Rank 2's receiver computes for 7 s. An eager message has left by then; a large one waits.
+    assert at_first[2].state == ("wait" if rendezvous else "send")
+    assert at_first[0].state == "compute"
+    if rendezvous:
+        assert later[2].state == "send", "rank 0 has called recv"
+    assert len(trace.waits) > len([s for s in scene.spans if scene.doings[s.doing].kind == "wait"])

@@ -1,7 +1,7 @@
 """Everybody sends to rank 0, rank 0 answers everybody: the price of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,11 @@ class PredictGather(PredictTask):
 
     name = "predict_gather"
     title = "Predict the messages and bytes of a sum at rank 0, then measure them."
+    units: ClassVar[Mapping[str, str]] = {
+        "messages": "messages",
+        "n_bytes": "bytes",
+        "bytes_into_rank_0": "bytes",
+    }
     questions = ("n_workers", "n_numbers")
 
     def tried(self) -> Sequence[tuple[int, ...]]:

@@ -16,9 +16,10 @@ class ShiftRight(Task):
     title = "Hand your numbers to the right while the left hands you its own: no deadlock."
     takes = ("x",)
     verbs = ("send", "recv", "recv_any", "sendrecv", "isend", "irecv")
+    tells_the_cure = False
     deadlock_hint = (
-        "use sendrecv, which does both at once, with dst the right neighbour and src the left one; "
-        "or let all but one rank send first, and that one receive first"
+        "go through the function as two neighbours, line by line: what must one of them do before "
+        "the other can go on?"
     )
     price_hints: ClassVar[Mapping[str, str]] = {
         "too-many-messages": "one message from each rank, with the whole x: who waits for whom "

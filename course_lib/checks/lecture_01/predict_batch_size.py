@@ -1,7 +1,7 @@
 """Which batch size reaches a loss in the shortest time, predicted."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,11 @@ class PredictBatchSize(PredictTask):
 
     name = "predict_batch_size"
     title = "Predict the batch size with the shortest time to a loss, then measure."
+    units: ClassVar[Mapping[str, str]] = {
+        "best_size": "examples",
+        "steps": "steps",
+        "time_us": "µs",
+    }
     questions = ("step_us", "example_us", "fewest_steps", "critical_size")
     other_number = "write down time = steps x time of a step as a function of B, for {name}"
 

@@ -1,7 +1,7 @@
 """Tune before you compare: every batch size at its own best learning rate."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class TunedBatch(LocalTask):
 
     name = "tuned_batch"
     title = "Find the bug in a comparison: tune before you compare."
+    units: ClassVar[Mapping[str, str]] = {"best_size": "examples", "time_us": "µs"}
     fresh = False
     takes = ("steps", "sizes", "rates", "step_us", "example_us")
     enough = "NumPy is enough"

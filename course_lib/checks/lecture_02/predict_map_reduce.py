@@ -1,7 +1,7 @@
 """What a training run sends, predicted and measured."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,12 @@ class PredictMapReduce(PredictTask):
 
     name = "predict_map_reduce"
     title = "Predict the messages and bytes of a training run, then measure them."
+    units: ClassVar[Mapping[str, str]] = {
+        "messages": "messages",
+        "n_bytes": "bytes",
+        "bytes_into_rank_0": "bytes",
+        "bytes_out_of_rank_1": "bytes",
+    }
     questions = ("n_workers", "n_features", "n_steps")
 
     def tried(self) -> Sequence[tuple[int, ...]]:

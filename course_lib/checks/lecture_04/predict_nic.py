@@ -1,7 +1,7 @@
 """The bytes on the busiest NIC, for every place that a server can have."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,12 @@ class PredictNic(PredictTask):
 
     name = "predict_nic"
     title = "Predict the bytes on a server's NIC, wherever the server stands."
+    units: ClassVar[Mapping[str, str]] = {
+        "one_server": "bytes",
+        "on_a_worker": "bytes",
+        "one_of_the_servers": "bytes",
+        "a_shard_on_each": "bytes",
+    }
     questions = ("n_parameters", "n_workers", "n_servers")
     other_number = "draw one step of 3 workers, and count the arrows at the server: {name}"
 

@@ -1,7 +1,7 @@
 """How long a step with one server takes, and how much of it a worker computes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class PredictStep(PredictTask):
 
     name = "predict_step"
     title = "Predict the seconds of a step and its efficiency, then measure them."
+    units: ClassVar[Mapping[str, str]] = {"seconds": "s"}
     questions = (
         "n_workers", "n_bytes", "gradient_s", "update_s", "latency_s", "bandwidth_bytes_per_s",
     )  # fmt: skip

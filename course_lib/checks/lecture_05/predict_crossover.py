@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class PredictCrossover(PredictTask):
 
     name = "predict_crossover"
     title = "Predict the length at which butterfly and ring take equally long, then measure it."
+    units: ClassVar[Mapping[str, str]] = {"n_bytes": "bytes", "seconds": "s"}
     questions = ("n_workers", "latency_s", "bandwidth_bytes_per_s")
     rounding_terms = 1 << 20  # the clock adds rounds up, and the lines' difference is a small one
     other_number = (

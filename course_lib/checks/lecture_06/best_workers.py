@@ -1,8 +1,8 @@
 """The number of workers with the shortest step."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ class BestWorkers(ChoiceTask):
 
     name = "best_workers"
     title = "Find the number of workers with the shortest step."
+    units: ClassVar[Mapping[str, str]] = {"workers": "workers", "seconds": "s"}
     questions = ("batch", "example_s", "n_bytes", "latency_s", "bandwidth_bytes_per_s")
     rounding_terms = 1 << 10
     other_number = (

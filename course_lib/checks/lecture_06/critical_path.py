@@ -1,7 +1,7 @@
 """The time of a step with and without overlap: a critical path on paper."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ class CriticalPath(PredictTask):
     title = (
         "Predict how long a step takes, with one exchange after the other at the end or on the way."
     )
+    units: ClassVar[Mapping[str, str]] = {"after": "s", "overlapped": "s"}
     questions = ("forward_s", "backward_s", "exchange_s")
     rounding_terms = 1 << 20
     other_number = (

@@ -1,8 +1,8 @@
 """How much of a step's exchange is hidden: the two lanes of a picture, compared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class HiddenSeconds(LocalTask):
 
     name = "hidden_seconds"
     title = "Find the bug: tell from the times of a step how much of its exchange is hidden."
+    units: ClassVar[Mapping[str, str]] = {"": "s"}
     fresh = False
     takes = ("computing", "exchanging")
     enough = "comparing numbers is enough"

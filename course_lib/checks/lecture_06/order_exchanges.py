@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import permutations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class OrderExchanges(LocalTask):
 
     name = "order_exchanges"
     title = "Choose the order in which gradients are exchanged."
+    units: ClassVar[Mapping[str, str]] = {"seconds": "s"}
     fresh = False
     takes = ("ready_s", "exchange_s", "forward_s")
     enough = "itertools.permutations is enough"

@@ -1,9 +1,9 @@
 """How many layers to put into a bucket, predicted and measured."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class PredictBucket(ChoiceTask):
 
     name = "predict_bucket"
     title = "Predict how many layers belong into a bucket, then measure it."
+    units: ClassVar[Mapping[str, str]] = {"layers": "layers", "seconds": "s"}
     questions = (
         "n_layers", "layer_bytes", "backward_s", "n_workers", "latency_s",
         "bandwidth_bytes_per_s",

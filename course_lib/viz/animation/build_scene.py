@@ -14,6 +14,7 @@ from course_lib.viz.animation.edges import BENDS
 from course_lib.viz.animation.layouts import Point
 from course_lib.viz.animation.marks import ages_of, make_marks
 from course_lib.viz.animation.scene import Doing, Flight, Label, Scene, Span
+from course_lib.viz.animation.sending import SENDING, without_sending
 from course_lib.viz.animation.subsample import MAX_EVENTS, pick, thin
 from course_lib.viz.colours import OKABE_ITO
 from course_lib.words.units import in_bytes
@@ -227,7 +228,8 @@ def _spans(
     spans = []
     events = [(c.rank, _computes(c.label), c.start_s, c.end_s) for c in pick(trace.computes, most)]
     events += [
-        (w.rank, _waits(w.verb, w.peer, whom), w.start_s, w.end_s) for w in pick(trace.waits, most)
+        (w.rank, _waits(w.verb, w.peer, whom), w.start_s, w.end_s)
+        for w in without_sending(trace, pick(trace.waits, most))
     ]
     for rank, doing, start_s, end_s in events:
         start, end = round(start_s / tick_s), round(end_s / tick_s)
@@ -249,7 +251,7 @@ def _waits(verb: str, peer: int | None, whom: Sequence[str]) -> Doing:
     if peer is None:
         return Doing("wait", "waits", "waits for anybody", "wait for anybody")
     word, goal = f"waits for {peer}", f"for {whom[peer]}"
-    if verb in ("send", "isend"):  # eager, the sender only sends; else it waits for the receive
+    if verb in SENDING:  # on a measured clock the two cannot be told apart
         one, many = (f"{verb} {goal} to receive" for verb in ("sends, or waits", "send, or wait"))
         return Doing("wait", word, one, many)
     return Doing("wait", word, f"waits {goal}", f"wait {goal}")
