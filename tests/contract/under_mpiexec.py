@@ -16,6 +16,7 @@ REASONS = {
     # of test_collective_order.py
     "test_one_rank_with_another_operation_shape_or_dtype_is_told_by_every_algorithm": _FIRST_WORD,
     "test_of_nested_collectives_the_outermost_is_told": _NO_LAUNCHER,
+    "test_two_collectives_are_told_where_a_started_function_makes_a_shorter_circle": _NO_LAUNCHER,
     "test_a_collective_is_told_that_waits_for_what_it_has_started": _NO_LAUNCHER,
     "test_two_collectives_are_told_where_one_also_waits_for_a_rank_that_has_returned": (
         _NO_LAUNCHER
