@@ -24,6 +24,8 @@ REASONS = {
     # of test_isend_and_irecv.py
     "test_two_that_wait_for_what_neither_has_sent_are_a_deadlock": _NO_LAUNCHER,
     "test_two_that_wait_for_what_neither_takes_are_a_deadlock": _NO_LAUNCHER,
+    "test_a_started_function_outlives_one_that_has_waited_for_a_message": _NO_LAUNCHER,
+    "test_who_waits_in_a_collective_for_what_was_posted_before_is_told_to_be_in_it": _NO_LAUNCHER,
     "test_what_nobody_waits_for_is_told_to_be_at_the_end_of_the_function": _NO_LAUNCHER,
     # of test_meetings.py and test_returned_values.py
     "test_ranks_that_disagree_all_hear_the_same_and_go_on": _NO_SHARED_MEMORY,

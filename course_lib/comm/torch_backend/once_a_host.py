@@ -35,7 +35,7 @@ def write_once(error: BaseException) -> None:
         replaced, and does with other errors what it did before.
     """
     global _before
-    if isinstance(error, Exception):
+    if issubclass(type(error), Exception):
         setattr(error, _MARK, True)
         if sys.excepthook is not _tell:
             _before, sys.excepthook = sys.excepthook, _tell
