@@ -1,7 +1,8 @@
 """Ranks that one ``mpiexec`` has started, and that run one call after another for the tests.
 
-``mpiexec -n P python -m tests.mpi_ranks FOLDER`` are the ranks. They start once, for torch takes
-seconds to load; what they are to run, and what has come out, are files in the folder.
+``mpiexec -n P python -m tests.mpi_ranks FOLDER PID`` are the ranks, for the program PID. They start
+once, for torch takes seconds to load; what they are to run, and what has come out, are files in the
+folder. They end with that program.
 """
 
 import atexit
@@ -34,7 +35,7 @@ WHY_NOT = (
 """Why no ranks can be started here; "" if they can."""
 
 _REPOSITORY = Path(__file__).parents[1]
-_ANSWER_S = 120.0
+_ANSWER_S = 250.0
 _MOST_POOLS = 3
 _IDLE_S = 2.0
 
@@ -47,6 +48,7 @@ class Ranks:
         self.printed = self.folder / "printed"
         self._n_calls = 0
         words = [MPIEXEC, "-n", str(size), sys.executable, "-m", "tests.mpi_ranks", self.folder]
+        words.append(os.getpid())
         with self.printed.open("wb") as printed:
             self.process = subprocess.Popen(
                 [str(word) for word in words], cwd=_REPOSITORY, stdin=subprocess.DEVNULL,
@@ -133,13 +135,18 @@ def _outcome(call: bytes) -> bytes:
         return cloudpickle.dumps((None, refused, messages))
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, program: int) -> None:
+    from course_lib.comm.processes.memory.shared_memory import is_alive
+
     number = 0
     while True:
         number += 1
         call, since_s = folder / f"call{number}", time.monotonic()
         while not call.exists():
             if (folder / "end").exists() or not folder.exists():
+                return
+            if not is_alive(program):  # it was killed
+                shutil.rmtree(folder, ignore_errors=True)
                 return
             time.sleep(0.005 if time.monotonic() - since_s < _IDLE_S else 0.05)
         outcome = _outcome(call.read_bytes())
@@ -148,4 +155,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

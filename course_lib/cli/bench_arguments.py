@@ -73,10 +73,14 @@ def _parser() -> Parser:
         default="1KB,64KB,1MB",
         help="bytes of each rank's array; KB and MB are powers of 1000, KiB and MiB of 1024",
     )
-    parser.add_argument("--workers", help="how many ranks, such as 2,4; 4 if left out")
+    parser.add_argument(
+        "--workers",
+        help="how many ranks, such as 2,4; 4 if left out, under torchrun or mpiexec all",
+    )
     parser.add_argument(
         "--backend", metavar="NAME",
-        help="processes, simulated or torch; processes if left out, torch under torchrun",
+        help="processes, simulated, torch, or mpi under mpiexec; processes if left out, under "
+        "torchrun torch, under mpiexec mpi",
     )  # fmt: skip
     parser.add_argument(
         "--network", metavar="NAME",

@@ -14,6 +14,7 @@ from course_lib.console.options import (
     backend_named,
     check_run,
     is_first_program,
+    joins,
     network_named,
     number,
     usual_workers,
@@ -58,11 +59,11 @@ def main(words: list[str]) -> int:
     except ValueError as error:
         parser.error(str(error))
     is_first = is_first_program()
-    if not is_first and asked["backend"] != "torch":  # of torchrun's programs, one is enough
+    if not is_first and not joins(asked["backend"]):  # of the launcher's programs, one is enough
         return 0
     space = asked.pop("space")
     try:
-        survive = asked["backend"] != "torch"
+        survive = asked["backend"] not in ("torch", "mpi")
         result = run(carry_out, asked.pop("strategy"), space, _task(), survive=survive, **asked)
     except KeyboardInterrupt:
         tell("stopped")
@@ -96,7 +97,7 @@ def _parser() -> Parser:
     )  # fmt: skip
     add("--seed", default="0", metavar="N", help="of the trials; 0 if left out")
     add("--workers", metavar="N", help="how many ranks, the one that hands out among them")
-    add("--backend", metavar="NAME", help="processes, simulated or torch")
+    add("--backend", metavar="NAME", help="processes, simulated, torch or mpi")
     add("--network", metavar="NAME", help=f"of the simulator: {', '.join(NETWORKS)}")
     add("--time-limit", default="3600", metavar="S", help="wall seconds; 3600 if left out")
     return parser

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from course_lib.cli.train_arguments import Arguments, read_arguments
 from course_lib.comm.errors import RunError
-from course_lib.comm.job import torchrun_size
 from course_lib.comm.launch import run
 from course_lib.comm.result import Result
+from course_lib.comm.started import started_by
 from course_lib.console.files import write
-from course_lib.console.options import is_first_of_computer, is_first_program
+from course_lib.console.options import is_first_of_computer, is_first_program, joins
 from course_lib.console.outputs import say, tell
 from course_lib.costs.choice import choose_allreduce
 from course_lib.train.auto import is_auto
@@ -50,7 +50,7 @@ def main(words: list[str]) -> int:
 
 def _train(asked: Arguments, words: list[str]) -> int:
     is_first = is_first_program()
-    if not is_first and asked.backend != "torch":  # of torchrun's programs, one is enough
+    if not is_first and not joins(asked.backend):  # of the launcher's programs, one is enough
         return 0
     task, kind = asked.task, asked.task.kind
     table = EpochTable(kind, task.plan.epochs, asked.backend == "simulated", asked.kept)
@@ -146,7 +146,7 @@ def _what_is_kept(task: TrainingTask, words: list[str]) -> str:
     except CheckpointError as error:
         return f"nothing is kept: {error}"
     how = "the same command and --resume"
-    if torchrun_size() is None:
+    if started_by() is None:
         command = [sys.executable, "-m", "course_lib", "train", *words]
         command += [] if task.keeping.resume else ["--resume"]
         join = subprocess.list2cmdline if os.name == "nt" else shlex.join

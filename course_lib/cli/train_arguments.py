@@ -56,6 +56,8 @@ you trust):
   torchrun --standalone --nproc-per-node 4 -m course_lib train --scheme parameter_server
   torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29500 \\
     -m course_lib train --scheme parameter_server
+so does mpiexec, with mpi4py (docs/many_machines.md):
+  mpiexec -n 4 python -m course_lib train --backend mpi --scheme parameter_server
 
 a problem of your own is a function in a file that returns model, data and plan (docs/own_model.md).
 The file is run as code, with all that you may do; a checkpoint keeps its name and never runs it:
@@ -141,10 +143,12 @@ def _parser() -> Parser:
         help=f"data_parallel if left out. {'; '.join(families)}",
     )  # fmt: skip
     add("--workers", metavar="N",
-        help="how many ranks, servers among them; 4 if left out, 1 for serial, under torchrun all",
+        help="how many ranks, servers among them; 4 if left out, 1 for serial, under torchrun or "
+        "mpiexec all",
     )  # fmt: skip
     add("--backend", metavar="NAME",
-        help="processes, simulated or torch; processes if left out, torch under torchrun",
+        help="processes, simulated, torch, or mpi under mpiexec; processes if left out, under "
+        "torchrun torch, under mpiexec mpi",
     )  # fmt: skip
     add("--network", metavar="NAME",
         help=f"of the simulator: {', '.join(NETWORKS)}; {networks.DEFAULT.name} if left out",

@@ -1,7 +1,6 @@
 """A call of ``run``, checked: every argument is refused by name before anything is started."""
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from course_lib.comm.functions import check_function
 from course_lib.comm.memory import worker_bytes
 from course_lib.comm.rates import USUAL, kept_rates
 from course_lib.comm.settings import Settings
+from course_lib.comm.started import torchrun_size
 from course_lib.words.units import in_bytes
 from course_lib.words.whole import whole
 
@@ -22,7 +22,6 @@ __all__ = [
     "USUAL_WORKERS",
     "Job",
     "check_job",
-    "torchrun_size",
 ]
 
 USUAL_METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
@@ -140,25 +139,6 @@ def _check_for_world(
         )
     if max_events is not None:
         raise ValueError('max_events is only for backend="simulated"')
-
-
-def torchrun_size() -> int | None:
-    """Return how many ranks torchrun has started, of which this program is one; None if none.
-
-    Raises
-    ------
-    ValueError
-        If the variables that torchrun sets are there in part, or make no sense.
-    """
-    if "TORCHELASTIC_RUN_ID" not in os.environ:  # RANK alone is anybody's
-        return None
-    size, rank = os.environ.get("WORLD_SIZE", ""), os.environ.get("RANK", "")
-    if size.isdecimal() and rank.isdecimal() and int(rank) < int(size):
-        return int(size)
-    raise ValueError(
-        f"TORCHELASTIC_RUN_ID is set, as by torchrun, but WORLD_SIZE={size!r} and RANK={rank!r} "
-        "name none of its ranks: start this program with torchrun, or unset them"
-    )
 
 
 def _check_workers(workers: Any, backend: str, max_workers: Any) -> int:

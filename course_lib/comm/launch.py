@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from course_lib.comm.errors import LaunchError, NestedLaunchError, told_briefly
 from course_lib.comm.forks import in_copies
 from course_lib.comm.interrupts import Interrupts, WatchedCall
-from course_lib.comm.job import USUAL_WORKERS, Job, check_job, torchrun_size
+from course_lib.comm.job import USUAL_WORKERS, Job, check_job
 from course_lib.comm.limits import MemoryReserve, refusals_told
 from course_lib.comm.result import Result, is_worker, runs_ranks
+from course_lib.comm.started import torchrun_size
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.faults import Faults

@@ -2,13 +2,14 @@
 
 import argparse
 import math
-import os
 import time
 from typing import TYPE_CHECKING, NoReturn
 
 from course_lib.comm.communicator import Communicator
-from course_lib.comm.job import MOST_WORKERS, check_job, torchrun_size
+from course_lib.comm.job import MOST_WORKERS, check_job
+from course_lib.comm.mpi_backend.start import mpi_size, why_no_mpi
 from course_lib.comm.simulated import networks
+from course_lib.comm.started import started_by
 
 if TYPE_CHECKING:
     from course_lib.comm.simulated.networks import Network
@@ -21,6 +22,7 @@ __all__ = [
     "check_run",
     "is_first_of_computer",
     "is_first_program",
+    "joins",
     "network_named",
     "number",
     "usual_workers",
@@ -34,22 +36,43 @@ NETWORKS = {
 }
 """The simulator's networks by name."""
 
+_OWN_WORKERS = ("processes", "torch")
+_HOW_MPI = "put mpiexec -n 4 before the same command"
 _FIRST_SPEAKS_S = 5.0
 _MOST_DIGITS = 100
 _MOST, _FEW_DIGITS = 2**63 - 1, 18  # a number of so few digits is always below
 
 
 def is_first_program() -> bool:
-    """Say whether this program shall print: of those that torchrun has started, one does."""
+    """Say whether this program shall print: of those that a launcher has started, one does."""
     try:
-        return torchrun_size() is None or os.environ.get("RANK", "0") == "0"
+        here = started_by()
     except ValueError:  # what is wrong with the environment has to be told by somebody
         return True
+    return here is None or here.rank == 0
 
 
 def is_first_of_computer() -> bool:
     """Say whether this program shall tell of a failure: one of each computer does."""
-    return is_first_program() or os.environ.get("LOCAL_RANK", "0") == "0"
+    here = started_by()
+    return here is None or here.place == 0
+
+
+def joins(backend: str) -> bool:
+    """Say whether the ranks of this backend are programs that a launcher has started.
+
+    Parameters
+    ----------
+    backend : str
+        What ``run`` takes.
+
+    Returns
+    -------
+    bool
+        If not, of several programs one is enough: each would do the same.
+    """
+    here = started_by()
+    return backend == "mpi" or (here is not None and backend == here.backend)
 
 
 def as_option(name: str) -> str:
@@ -61,11 +84,10 @@ class Parser(argparse.ArgumentParser):
     """A parser that says in a sentence what is wrong; the options themselves are in ``--help``."""
 
     def error(self, message: str) -> NoReturn:
-        """End this program with status 2; of those that torchrun has started, one says why."""
+        """End this program with status 2; of those that a launcher has started, one says why."""
         if is_first_program():
             self.exit(2, f"{self.prog}: error: {message}\n")
-        if torchrun_size() is not None:  # it ends all as soon as one ends: the first shall speak
-            time.sleep(_FIRST_SPEAKS_S)
+        time.sleep(_FIRST_SPEAKS_S)  # the launcher ends all as soon as one ends
         self.exit(2)
 
 
@@ -80,24 +102,29 @@ def backend_named(name: str | None) -> str:
     Returns
     -------
     str
-        What was given; for None ``"torch"`` under torchrun, else ``"processes"``.
+        What was given; for None ``"torch"`` under torchrun, ``"mpi"`` under mpiexec, else
+        ``"processes"``.
 
     Raises
     ------
     ValueError
-        If each of torchrun's programs would start processes, and train or measure on its own.
+        If each of the launcher's programs would start processes, and train or measure on its own;
+        or if there is no MPI to join.
     """
-    size = torchrun_size()
-    if size is not None and name == "processes":
+    here = started_by()
+    if here is not None and name in _OWN_WORKERS and name != here.backend:
         raise ValueError(
-            "--backend processes starts its own workers, and torchrun has started "
-            f"{size} ranks already: leave --backend out, then they are the workers"
+            f"--backend {name} starts its own workers, and {here.launcher} has started "
+            f"{here.size} ranks already: leave --backend out, then they are the workers"
         )
-    return name or ("processes" if size is None else "torch")
+    backend = name or ("processes" if here is None else here.backend)
+    if backend == "mpi" and (told := why_no_mpi("--backend mpi", _HOW_MPI)):
+        raise ValueError(told)
+    return backend
 
 
 def usual_workers(backend: str, most: int | None = None) -> str:
-    """Return how many ranks there are where nobody says: all that torchrun has started, or 4.
+    """Return how many ranks there are where nobody says: all that have been started, or 4.
 
     Parameters
     ----------
@@ -111,9 +138,11 @@ def usual_workers(backend: str, most: int | None = None) -> str:
     str
         As ``--workers`` would be given.
     """
-    size = torchrun_size()
-    if backend == "torch" and size is not None:
-        return str(size)
+    here = started_by()
+    if here is not None and backend == here.backend:
+        return str(here.size)
+    if backend == "mpi":
+        return str(mpi_size())
     return str(4 if most is None else min(4, most))
 
 
@@ -224,7 +253,7 @@ def check_run(workers: int, backend: str, time_limit_s: float) -> None:
         Naming the argument, what was expected and what was given.
     """
     most = MOST_WORKERS.get(backend)
-    if most is not None and workers > most and torchrun_size() is None:
+    if most is not None and workers > most and not joins(backend):
         raise ValueError(_too_many(workers, backend, most))
     check_job(
         _stand_in, (), workers=workers, backend=backend, rendezvous=False, trace=False,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import course_lib
-from tests.worlds import REAL
+from tests.mpi_ranks import WHY_NOT
+from tests.worlds import REAL, World
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "from_mpi_and_torch.md"
@@ -16,14 +16,26 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 RESULT = re.compile(r"^(run\(.*)  # (.*)$")
 
 
+UNDER_MPIEXEC = [
+    pytest.mark.soak,
+    pytest.mark.mpiexec,
+    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT),
+]
+
+
 @pytest.mark.parametrize(
-    "backend", ["simulated", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)]
+    "backend",
+    [
+        "simulated",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in REAL),
+        pytest.param("mpi", marks=UNDER_MPIEXEC),
+    ],
 )
 def test_every_block_runs_and_gives_what_it_says(backend):
     names = {"__name__": "from_mpi_and_torch"}
     imports, *examples = BLOCKS
     exec(compile(imports, PAGE.name, "exec"), names)
-    names["run"] = functools.partial(course_lib.run, backend=backend, trace=False)
+    names["run"] = functools.partial(World(backend), trace=False)
     for example in examples:
         *lines, last = example.splitlines()
         exec(compile("\n".join(lines), PAGE.name, "exec"), names)

@@ -11,6 +11,7 @@ import pytest
 
 from course_lib import run
 from course_lib.lectures import lecture_12
+from course_lib.lectures.lecture_12 import in_rank
 from course_lib.lectures.lecture_12.hosts import Hosts
 from course_lib.lectures.lecture_12.menu import SEEDS, _of_seed
 from course_lib.schemes import local_sgd
@@ -154,6 +155,36 @@ def test_a_host_that_is_killed_is_gone_with_its_ranks(tmp_path):
     left = [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(tmp_path)]
     assert left == []
     assert "--node-rank=1" in hosts.commands[1]
+
+
+def test_a_forked_rank_runs_what_python_would_and_returns_where_that_exits_well(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", [])
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        "pathlib.Path(sys.argv[1]).write_text(f'{__name__} {sys.argv[2:]}')\n"
+        "sys.exit(int(sys.argv[2]))\n"
+    )
+    in_rank.main([str(script), str(tmp_path / "said"), "0"])
+    assert (tmp_path / "said").read_text() == "__main__ ['0']"
+    with pytest.raises(SystemExit):
+        in_rank.main([str(script), str(tmp_path / "said"), "3"])
+    monkeypatch.syspath_prepend(tmp_path)
+    in_rank.main(["-m", "script", str(tmp_path / "as_module"), "0"])
+    assert (tmp_path / "as_module").read_text() == "__main__ ['0']"
+
+
+def test_the_measured_table_is_of_the_recorded_run():
+    rows = {row[0]: row[1:] for row in lecture_12.measured_table().rows}
+    assert rows.keys() == lecture_12.WAYS.keys()
+    for one in lecture_12.measured()["allreduces"]:
+        if (one["each"], one["n_bytes"]) == (2, 4_000_000):
+            told = rows[one["way"]][0]
+            assert float(told.removesuffix(" n")) == pytest.approx(
+                one["sent_bytes"] / 4e6, abs=0.01
+            )
 
 
 def test_the_script_begins_as_a_program_of_its_own():

@@ -80,8 +80,9 @@ def test_who_is_not_ended_meanwhile_writes_all_and_other_errors_are_as_ever(
     monkeypatch.setattr(sys, "excepthook", lambda *exception: written.append(exception))
     monkeypatch.setattr(once_a_host, "_before", None)
     monkeypatch.setattr(once_a_host, "_FIRST_WRITES_S", 0.0)
-    monkeypatch.setenv("LOCAL_RANK", local_rank)
-    monkeypatch.setenv("RANK", "5")
+    torchruns = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "8", "LOCAL_RANK": local_rank}
+    for name, value in (torchruns | {"RANK": "5"}).items():
+        monkeypatch.setenv(name, value)
     error, other = raised("rank 1 failed\n\nTraceback"), raised("another")
     once_a_host.write_once(error)
     once_a_host.write_once(error)  # of a second run: the hook stands in once

@@ -50,6 +50,8 @@ class Standing(NamedTuple):
         mine = owner(comm)
         if mine in self.running:
             return mine if self.running[mine] else ""
+        if mine == WORLD:  # the rank's own function is still to be loaded, and then called
+            return ""
         parent, _, number = mine.rpartition("/start ")
         if int(number) <= self.started.get(parent, 0):
             return mine

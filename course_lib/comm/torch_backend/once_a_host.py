@@ -1,9 +1,10 @@
-"""An error that all of torchrun's programs raise is written in full by one of each computer.
+"""An error that all programs of a launcher raise is written in full by one of each computer.
 
 Each of them knows it, and if nobody catches it, each would write the same fifty lines. So the first
 of a computer writes it, without our own lines between the script's and the function's, and every
 other one a line. Torchrun ends all programs of a computer as soon as one ends; so the others wait
 a little. Who is not ended meanwhile is one whose first program is gone, or goes on: it writes all.
+Mpiexec waits for all of them; there the others end at once.
 """
 
 import os
@@ -12,6 +13,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from course_lib.comm.started import started_by
 
 __all__ = ["write_once"]
 
@@ -32,7 +35,7 @@ def write_once(error: BaseException) -> None:
         replaced, and does with other errors what it did before.
     """
     global _before
-    if isinstance(error, Exception):
+    if issubclass(type(error), Exception):
         setattr(error, _MARK, True)
         if sys.excepthook is not _tell:
             _before, sys.excepthook = sys.excepthook, _tell
@@ -43,12 +46,15 @@ def _tell(kind: type[BaseException], error: BaseException, tb: TracebackType | N
     if not hasattr(error, _MARK):
         _before(kind, error, tb)
         return
-    if os.environ.get("LOCAL_RANK", "0") != "0":
+    here = started_by()
+    if here is not None and here.place != 0:
         first, *more = str(error).splitlines() or [""]
-        told = f"[rank{os.environ['RANK']}]: {kind.__name__}: {first}"
+        told = f"[rank{here.rank}]: {kind.__name__}: {first}"
         told += " (in full from the first rank of this computer)" if more else ""
         sys.stderr.write(f"{told}\n")
         sys.stderr.flush()
+        if here.launcher == "mpiexec":
+            return
         time.sleep(_FIRST_WRITES_S)
     _before(kind, error, _without_ours(tb))
 

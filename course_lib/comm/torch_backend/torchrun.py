@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ import torch
 from course_lib.comm.ambient.surroundings import surroundings
 from course_lib.comm.collective_order import Sites, mismatch, site_of
 from course_lib.comm.communicator import WORLD
-from course_lib.comm.errors import CollectiveMismatchError, RunError
+from course_lib.comm.errors import CollectiveMismatchError, PeerFinishedError, RunError
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.job import Job
 from course_lib.comm.processes.launcher.launcher import out_of_step, unreceived
@@ -185,8 +185,9 @@ def _told(
     error = progress.cause_of(error)
     if progress.is_consequence(error):
         progress.await_word(_ANOTHER_TELLS_S)
-    if isinstance(error, CollectiveMismatchError):
-        return _of_both(error, progress, time_s)
+    kind = type(error)  # isinstance would ask the exception, which may answer with another one
+    if issubclass(kind, CollectiveMismatchError):
+        return _of_both(cast(CollectiveMismatchError, error), progress, time_s)
     if progress.told is not None:
         told = to_error(pickle.loads(progress.told))
         if isinstance(told, CollectiveMismatchError):
@@ -196,9 +197,9 @@ def _told(
         return progress.lost
     failure = Failure.of(error, progress.rank, time_s)
     progress.tell_failure(pickle.dumps(failure))
-    if isinstance(error, RunError | KeyboardInterrupt):
+    if issubclass(kind, RunError | KeyboardInterrupt) and not issubclass(kind, PeerFinishedError):
         return error
-    return to_error(failure)
+    return to_error(failure)  # says where
 
 
 def _of_both(

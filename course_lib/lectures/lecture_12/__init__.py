@@ -15,6 +15,7 @@ from course_lib.lectures.lecture_12.intervals import (
     saved_training,
     until_first_s,
 )
+from course_lib.lectures.lecture_12.measured import measured, measured_table
 from course_lib.lectures.lecture_12.menu import (
     BUDGET_US,
     EXAMPLE_US,
@@ -65,6 +66,8 @@ __all__ = [
     "kept",
     "least_batch",
     "lost_factor",
+    "measured",
+    "measured_table",
     "menu_table",
     "model",
     "on_two_hosts",

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from course_lib.lectures.lecture_12 import in_rank
 from course_lib.trace.trace import Trace
 
 __all__ = ["IMPORTS", "Hosts", "on_two_hosts", "words_of"]
@@ -36,6 +37,7 @@ def torch_mlp(w):
 """How the lecture's script begins."""
 
 _LIMIT_S = 240.0
+_N_OPTIONS = 5  # of torchrun's, before the program
 
 
 def words_of(
@@ -113,9 +115,10 @@ class Hosts:
     def _start(self, before: Sequence[str], words: Sequence[str]) -> "subprocess.Popen[bytes]":
         # A rank writes nothing but text, and one thread is what a rank of two has.
         where = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+        options = words[1:] if before else _sooner(words[1:])
         with (self._folder / f"host{len(self._hosts)}.txt").open("wb") as printed:
             return subprocess.Popen(
-                [*before, sys.executable, "-m", "torch.distributed.run", *words[1:]],
+                [*before, sys.executable, "-m", "torch.distributed.run", *options],
                 cwd=self._folder, env=os.environ | where, stdin=subprocess.DEVNULL, stdout=printed,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
@@ -188,6 +191,14 @@ def on_two_hosts(script: str, names: Sequence[str]) -> dict[str, Trace]:
             if any(codes):
                 raise RuntimeError(f"{hosts.commands[0]}\n{hosts.printed(0)}\n{hosts.printed(1)}")
         return {name: Trace.load(folder / f"{name}.json") for name in names}
+
+
+def _sooner(words: Sequence[str]) -> list[str]:
+    """Have torchrun fork its ranks, where that is safe: they need not load torch again."""
+    if not sys.platform.startswith("linux"):
+        return list(words)
+    options, program = words[:_N_OPTIONS], words[_N_OPTIONS:]
+    return [*options, "--start-method=fork", "--run-path", str(in_rank.__file__), *program]
 
 
 def _free_port() -> int:
