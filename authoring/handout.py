@@ -3,9 +3,9 @@
 What stays, because lectures read it aloud and programs stand on it: the library, with its
 collectives and schemes. What also stays, because a check needs it: the right *results*, in plain
 NumPy. What goes: ``solutions/``, the sources that exercises are cut from, all tests with their
-right and wrong answers, the notes for lecturers, which answer what a lecture asks, and the module in
-which the checks keep right *runs*; without it a failing run is still shown, but its picture begins
-at the beginning.
+right and wrong answers, the notes for lecturers, which answer what a lecture asks, and the module
+in which the checks keep right *runs*; without it a failing run is still shown, but its picture
+begins at the beginning.
 """
 
 import json
