@@ -105,16 +105,19 @@ function watchLanes(root, svg, tip, scene, lanes, seek, unit) {
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
-// What ranks have noted, in words where the next mark of the lane leaves room.
+// What ranks have noted, in words where the next mark of the lane leaves room; at the end of a lane before
+// its mark.
 function drawMarks(svg, scene, x, y, bar, k, right) {
   const free = scene.places.map(() => right + 20 * k), size = Math.min(10 * k, bar * 0.8);
   for (const [rank, tick, saying] of [...scene.marks].reverse()) {
     if (saying < 0) continue;
     const at = x(tick), top = y(rank) - bar / 2, said = scene.sayings[saying][0];
     draw("path", { class: "lm-mark", d: `M${at} ${top + 3 * k}l${-4 * k} ${-6 * k}h${8 * k}z` }, svg);
-    if (bar > 8 && at + (said.length + 2) * 0.55 * size < free[rank])
-      draw("text", { class: "lm-note", x: at + 6 * k, y: top - 2 * k, "font-size": size }, svg, said);
-    free[rank] = at;
+    const wide = (said.length + 2) * 0.55 * size, isLast = free[rank] > right;
+    const before = isLast && at + wide >= free[rank] && at - wide > x(0);
+    if (bar > 8 && (before || at + wide < free[rank]))
+      draw("text", { class: "lm-note", x: at + (before ? -6 : 6) * k, y: top - 2 * k, "font-size": size, "text-anchor": before ? "end" : "start" }, svg, said);
+    free[rank] = before ? at - wide : at;
   }
 }
 
