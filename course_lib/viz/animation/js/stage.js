@@ -104,7 +104,8 @@ function makeStage(svg, scene, width, k, hatch, excess) {
       style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
     const text = [number || colours.length > 1 ? "" : words(tag, scene.called), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
     const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
-    return { g, bar, note, length };
+    const room = note ? Math.max(note.textContent.length * 6.6 * k, note.getComputedTextLength()) : 0;
+    return { g, bar, note, length, room };
   }
   function coloursOf(m) {
     const [, colour, cells = []] = scene.labels[m.label];
@@ -140,8 +141,8 @@ function makeStage(svg, scene, width, k, hatch, excess) {
 }
 
 // A token's note stands beside its bar, on the outer side of the edge, where nothing else is.
-function placeNote({ note, p, wide, length, resting }, taken, [right, low], thick, k) {
-  const nx = p.dy, ny = -p.dx, side = Math.abs(nx) > Math.abs(ny), room = note.textContent.length * 6.6 * k;
+function placeNote({ note, p, wide, length, room, resting }, taken, [right, low], thick, k) {
+  const nx = p.dy, ny = -p.dx, side = Math.abs(nx) > Math.abs(ny);
   const slope = Math.min(Math.abs(nx / ny), Math.abs(ny / nx)), high = 14 * k;
   // How far a slanted bar reaches beyond its middle line where the note begins.
   const reach = thick / 2 * Math.hypot(1, slope) + slope * Math.min(length, side ? high : Math.min(room, wide)) / 2;

@@ -29,7 +29,7 @@ function niceTimes(scene, whole) {
 function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, excess, whole = scene.end, named = true) {
   svg.replaceChildren();
   const n = scene.size, most = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
-  const lane = n > 20 ? most : clamp(most - excess / n, 15 * k, most);
+  const lane = n > 20 ? most : clamp(most - excess / n, 13 * k, most);
   const left = Math.max(46, ...scene.roles.map((role) => 8.2 * role.length + 8)) * k, right = width - 100 * k, foot = top + n * lane;
   const graph = curves.length ? 90 * k : 0, low = foot + (named ? 26 : 6) * k + graph, height = low + (graph ? 6 : 2) * k;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
