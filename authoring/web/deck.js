@@ -186,9 +186,16 @@
   // An answer is opened by what turns the slides, too, before the next slide.
   const isPrinted = /print-pdf/.test(location.search);
   for (const one of slides.querySelectorAll("[data-folded]")) one.open = isPrinted;
-  for (const one of slides.querySelectorAll(".lm-answer")) {
+  // Whether it is open is said by itself, not by reveal.js, which takes those of past slides for opened.
+  const answersOf = (page) => page.querySelectorAll(".lm-answer");
+  function follow(one) {
+    one.classList.toggle("visible", one.open);
+    for (const after of one.closest(".page").querySelectorAll(".later")) after.ariaHidden = String(!one.open);
+  }
+  for (const one of answersOf(slides)) {
     one.classList.add("fragment", "custom");
-    one.addEventListener("toggle", () => one.classList.toggle("visible", one.open)); // by a click, too
+    one.addEventListener("toggle", () => follow(one));
+    follow(one);
   }
   source.remove();
   ruler.remove();
@@ -257,7 +264,7 @@
     plugins: [RevealNotes],
   });
   window.deck = deck;
-  deck.on("slidechanged", ({ currentSlide }) => drawIn(currentSlide));
+  deck.on("slidechanged", ({ currentSlide }) => { answersOf(currentSlide).forEach(follow); drawIn(currentSlide); });
   for (const [name, isShown] of [["fragmentshown", true], ["fragmenthidden", false]])
     deck.on(name, ({ fragments }) => { for (const one of fragments) one.open = isShown; });
   deck.addKeyBinding({ keyCode: KEYS.M, key: "M", description: "Play or pause the picture" }, play);
