@@ -213,7 +213,7 @@
       slot.dataset.drawn = "yes";
     }
   }
-  const tooHigh = (slot) => slot.parentElement.clientHeight && slot.offsetHeight * slot.times > slot.parentElement.clientHeight + 1;
+  const tooHigh = (slot) => slot.parentElement.clientHeight && slot.offsetHeight * slot.times > slot.parentElement.clientHeight + 0.5;
   // The larger the picture, the fewer of its own pixels it gets in width: the largest that fits. Where the
   // least is too large, the picture is told how much room there is, and draws itself lower.
   async function fit(slot, most) {

@@ -73,7 +73,7 @@ function makeStage(svg, scene, width, k, hatch, excess) {
   const rows = new Set(scene.places.map((p) => p[1])).size, n = scene.size;
   const n_cells = scene.goals.length, more = n_cells ? 80 : 0;
   const wanted = Math.round(k * (rows === 1 ? 210 + more / 2 : (n <= 8 ? 300 : n <= 20 ? 380 : 470) + more));
-  const height = Math.max(wanted - excess, Math.round(0.5 * wanted));
+  const height = Math.max(wanted - excess, Math.round(0.42 * wanted));
   const below = scene.sayings?.length ? 8 * k : 0;  // for what stands under the lowest boxes
   svg.setAttribute("viewBox", `0 0 ${width} ${height + below}`);
   svg.setAttribute("height", height + below);
