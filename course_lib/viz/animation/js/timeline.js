@@ -46,7 +46,7 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
     draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${x(scene.end)}` }, svg);
     if (n > 20 && rank % Math.max(8, Math.ceil(n / 16))) continue;
     text(scene.roles[rank] || (n > 20 || lane < 20 ? rank : `rank ${rank}`), { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": readable(n > 20 ? Math.min(font, 10 * k) : Math.min(font, lane * 0.8)) });
-    if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": Math.min(font, lane * 0.8) });
+    if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": readable(Math.min(font, lane * 0.8)) });
   }
   draw("path", { class: "lm-wait", d: waits.join(""), ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
   const passes = fills.some((fill, i) => i && fill.length) ? { stroke: "var(--ground)", "stroke-width": 0.8 } : {};
