@@ -2,8 +2,8 @@
 
 ``python -m authoring build [NN ...]``, ``check [NN ...]`` and, for lectures, ``form [NN ...]``;
 ``slides DIR [NN ...]`` for decks of slides, ``site DIR [NN ...]`` for the whole course as pages,
-``handout DIR`` for the course without its solutions; ``new NN name`` begins a lecture, ``missing
-[NN ...]`` says what it lacks: docs/own_lecture.md.
+``handout DIR`` for the course without its solutions and notes; ``new NN name`` begins a lecture,
+``missing [NN ...]`` says what it lacks: docs/own_lecture.md.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main() -> int:
         ("form", "say how far each lecture has the form of one"),
         ("slides", "write a deck of slides for each lecture"),
         ("site", "write the course as pages that need no kernel and no network"),
-        ("handout", "write the course for students, without solutions"),
+        ("handout", "write the course for students, without solutions and notes for lecturers"),
         ("new", "begin a lecture, by its number and its name"),
         ("missing", "say what lectures lack"),
     ):
@@ -47,7 +47,7 @@ def main() -> int:
     try:
         if options.command == "handout":
             files = write(options.folder)
-            print(f"{options.folder}: {len(files)} files, no solutions")
+            print(f"{options.folder}: {len(files)} files, no solutions, no notes for lecturers")
             return 0
         wanted = list(targets(ROOT, options.numbers))
         if not wanted:

@@ -16,7 +16,7 @@ from authoring.outputs import clean_outputs, problems_of, without_colours
 from authoring.scripts import AuthoringError, Cell, read_script
 from authoring.solutions import as_exercise, as_solution, refuse_regions
 
-__all__ = ["ROOT", "Target", "build", "check", "targets"]
+__all__ = ["ROOT", "Target", "build", "check", "targets", "text_of"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_TIMEOUT_S = 120
@@ -103,7 +103,7 @@ def build(target: Target, root: Path = ROOT) -> None:
         cell_index, problem = problems[0]
         raise AuthoringError(target.script, target.cells[cell_index].line, problem)
     target.path.parent.mkdir(parents=True, exist_ok=True)
-    target.path.write_text(_text(notebook), encoding="utf-8", newline="\n")
+    target.path.write_text(text_of(notebook), encoding="utf-8", newline="\n")
 
 
 def check(target: Target) -> list[str]:
@@ -153,7 +153,8 @@ def _read(text: str) -> NotebookNode:
     return notebook
 
 
-def _text(notebook: NotebookNode) -> str:
+def text_of(notebook: dict[str, Any]) -> str:
+    """Write a notebook as it is committed: the same cells are always the same text."""
     nbformat.validate(notebook)
     return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 

@@ -3,8 +3,9 @@
 What stays, because lectures read it aloud and programs stand on it: the library, with its
 collectives and schemes. What also stays, because a check needs it: the right *results*, in plain
 NumPy. What goes: ``solutions/``, the sources that exercises are cut from, all tests with their
-right and wrong answers, and the module in which the checks keep right *runs*; without it a failing
-run is still shown, but its picture begins at the beginning.
+right and wrong answers, the notes for lecturers, which answer what a lecture asks, and the module
+in which the checks keep right *runs*; without it a failing run is still shown, but its picture
+begins at the beginning.
 """
 
 import json
@@ -13,9 +14,9 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from authoring.build import ROOT
+from authoring.build import ROOT, text_of
 from authoring.scripts import AuthoringError, read_script
 from authoring.solutions import FROM, holds, plain, secrets
 
@@ -186,9 +187,22 @@ def _copy(root: Path, folder: Path) -> None:
             shutil.rmtree(folder / name)
         else:
             (folder / name).unlink(missing_ok=True)
+    for file in (folder / "notebooks").glob("*.ipynb"):
+        _take_notes_out(file)
     (folder / "README.md").write_text(
         README.format(lectures=_lectures(root)), encoding="utf-8", newline="\n"
     )
+
+
+def _take_notes_out(file: Path) -> None:
+    """Leave what is said to lecturers out of a notebook: it answers what the class is asked."""
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    notebook["cells"] = [cell for cell in notebook["cells"] if not _is_note(cell)]
+    file.write_text(text_of(notebook), encoding="utf-8", newline="\n")
+
+
+def _is_note(cell: dict[str, Any]) -> bool:
+    return bool(cell["metadata"].get("slideshow", {}).get("slide_type") == "notes")
 
 
 def _lectures(root: Path) -> str:

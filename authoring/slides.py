@@ -79,7 +79,9 @@ body {{ margin: 3em auto; max-width: 42em; padding: 0 1em; font: 18px/1.6 system
 <main>
 <h1>Slides</h1>
 <p>Space and the arrow keys turn the slides, S opens the lecturer's view with the notes, Esc shows
-all slides, F fills the screen. In a picture the keys are the picture's: click beside it to go on.
+all slides, F fills the screen, ? lists all keys. M plays the picture of a slide, or pauses it; A
+opens its answer, or folds it, and Space opens it, too, before the next slide. In a picture the
+other keys are the picture's: click beside it to go on.
 </p>
 <ul>
 {items}

@@ -1,6 +1,5 @@
 """Make the site: sources for Sphinx from the notebooks, the texts and the library, then Sphinx."""
 
-import html
 import re
 import shutil
 import tempfile
@@ -18,6 +17,7 @@ from authoring.website.fragments import SUFFIX
 from authoring.website.front import front_fragment
 from authoring.website.ledger import ledger_fragment
 from authoring.website.notebooks import (
+    links_beside,
     links_from,
     notebook_fragment,
     read_notebook,
@@ -97,8 +97,9 @@ def write_sources(
         if path.suffix == ".md":
             text = text_fragment(path.read_text(encoding="utf-8"), link)
         elif page.startswith("lectures/"):
-            also = _also(path.stem, pages, decks)
-            text = notebook_fragment(read_notebook(path), link, live(path), also)
+            beside = links_beside(path.stem, pages, decks, above="../")
+            under_title = f'<p class="also">{beside}</p>' if beside else ""
+            text = notebook_fragment(read_notebook(path), link, live(path), under_title)
         else:
             text = notebook_fragment(read_notebook(path), link)
         titles[page] = _title_of(text)
@@ -106,17 +107,17 @@ def write_sources(
     experiments = _contents("Experiments", _in("claims", pages))
     ledger = ledger_fragment(root / "docs" / "claims.json", pages)
     _write(sources, "claims/ledger", ledger + experiments)
-    beside = ["exercises/index", "claims/ledger", "reading/index"]
+    others = ["exercises/index", "claims/ledger", "reading/index"]
     for index, title in (("exercises/index", "Exercises"), ("reading/index", "Texts")):
         below = _in(index.partition("/")[0], pages)
         _write(sources, index, _list_of(title, {page: titles[page] for page in below}))
     if whole:
         for page, text in reference_pages():
             _write(sources, page, text, ".rst")
-        beside.append("reference/index")
+        others.append("reference/index")
     committed = [(path.stem, read_notebook(path)) for path in lectures]
     front = front_fragment(committed, pages, decks)
-    front += _contents("Lectures", _in("lectures", pages)) + _contents("Beside them", beside)
+    front += _contents("Lectures", _in("lectures", pages)) + _contents("Beside them", others)
     _write(sources, "index", front + _contents("For lecturers", _in("lecturers", pages)))
 
 
@@ -176,13 +177,3 @@ def _list_of(title: str, below: dict[str, str]) -> str:
 def _title_of(fragment: str) -> str:
     found = re.search("<h1[^>]*>(.*?)</h1>", fragment, re.DOTALL)
     return found[1] if found else ""
-
-
-def _also(name: str, pages: dict[str, str], decks: set[str]) -> str:
-    """Link to what belongs to a lecture."""
-    links = []
-    if f"exercises/{name}.ipynb" in pages:
-        links.append(f'<a href="../exercises/{html.escape(name)}.html">Exercises</a>')
-    if name in decks:
-        links.append(f'<a href="../slides/{html.escape(name)}.html">Slides</a>')
-    return f'<p class="also">{" · ".join(links)}</p>' if links else ""

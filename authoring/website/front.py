@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from authoring.website.notebooks import links_beside
 from course_lib.collectives import ALLREDUCES
 from course_lib.viz.animation.pages import slot_of
 from course_lib.watch import watch_collective
@@ -55,12 +56,7 @@ def front_fragment(
 def _row(name: str, notebook: NotebookNode, pages: dict[str, str], decks: set[str]) -> str:
     title, goal = (html.escape(text) for text in title_and_goal(notebook))
     goal = re.sub("`([^`]*)`", r"<code>\1</code>", goal)
-    also = []
-    if f"exercises/{name}.ipynb" in pages:
-        also.append(f'<a href="exercises/{name}.html">exercises</a>')
-    if name in decks:
-        also.append(f'<a href="slides/{name}.html">slides</a>')
     return (
         f'<tr><td><a href="lectures/{name}.html">{title}</a></td><td>{goal}</td>'
-        f"<td>{' '.join(also)}</td></tr>"
+        f"<td>{links_beside(name, pages, decks)}</td></tr>"
     )

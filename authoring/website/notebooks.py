@@ -18,7 +18,7 @@ from authoring.blocks import (
     speaks_for_itself,
 )  # fmt: skip
 
-__all__ = ["links_from", "notebook_fragment", "read_notebook", "text_fragment"]
+__all__ = ["links_beside", "links_from", "notebook_fragment", "read_notebook", "text_fragment"]
 
 _NO_HEADER = re.compile(r"<th\b[^>]*>\s*</th>")
 
@@ -55,6 +55,35 @@ def links_from(file: str, pages: dict[str, str]) -> Link:
         return f"{posixpath.relpath(page, above or '.')}.html{hash_sign}{part}"
 
     return link
+
+
+def links_beside(name: str, pages: dict[str, str], decks: set[str], above: str = "") -> str:
+    """Link to what belongs to a lecture: on its own page, and in the table of all.
+
+    Parameters
+    ----------
+    name : str
+        The lecture's, ``"05_allreduce"``.
+    pages : dict of str to str
+        The page of each file of the project.
+    decks : set of str
+        The lectures that have slides.
+    above : str, default: ""
+        The way from the page that has the links to the site's root, ``"../"``.
+
+    Returns
+    -------
+    str
+        HTML; empty where nothing belongs to it.
+    """
+    places = {"Exercises": pages.get(f"exercises/{name}.ipynb")}
+    places["Slides"] = f"slides/{name}" if name in decks else None
+    links = (
+        f'<a href="{above}{html.escape(place)}.html">{words}</a>'
+        for words, place in places.items()
+        if place
+    )
+    return " · ".join(links)
 
 
 def text_fragment(text: str, link: Link) -> str:

@@ -19,6 +19,7 @@ _NOT_FOR_LEARNERS = (
     "\nlook for a loop that does not end", "\nlook for a loop that sends or notes without end",
 )  # fmt: skip
 _EXIT = re.compile(r"\b(exit|quit)\b")
+_RUN_CALLED = re.compile(r"rank \d+, (.+?): run was called")
 _OUR_LINES = re.compile(r",(?: at)? \w+\.py, line \d+")
 _OUR_FILES = "|".join(
     re.escape(path.name)
@@ -101,7 +102,8 @@ def mishap_fault(task: Task, case: Case | None, mishap: Mishap) -> Diagnosis:
     elif mishap.original == "ForkRefusedError":
         says = says.splitlines()[0].partition("ForkRefusedError: ")[2] or says
     elif hint.id == "starts-workers":
-        says = "run was called in the function"
+        called = _RUN_CALLED.match(says)
+        says = f"run was called in the function{f': {called[1]}' if called else ''}"
     elif mishap.kind == "DeadlockError" and not (task.tells_the_cure and "sendrecv" in task.verbs):
         says = "\n".join(line for line in says.splitlines() if "use sendrecv" not in line)
     if task.carried_out:

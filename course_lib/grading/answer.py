@@ -181,6 +181,8 @@ def _needed(statements: Sequence[tuple[Cell, ast.stmt]], name: str) -> set[str]:
 
 def _used(node: ast.stmt) -> set[str]:
     """Return the names of the notebook that a statement uses, but not a function's own."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return set()  # what else the line imports is not needed for that
     used, tables = set(), [symtable.symtable(ast.unparse(node), "cell", "exec")]
     while tables:
         table = tables.pop()

@@ -5,6 +5,7 @@ no proof that there is no other way.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from course_lib.grading.answer import Answer
@@ -32,7 +33,11 @@ _ATTRIBUTES = {
     "modules", "os", "pickle", "subprocess", "sys",
     "fromfile", "genfromtxt", "loadtxt", "memmap", "savetxt", "tofile",
 }  # fmt: skip
-_BY_NAME = ("getattr", "setattr", "hasattr")
+_BY_NAME = {"getattr": 1, "setattr": 1, "hasattr": 1, "attrgetter": 0, "methodcaller": 0}
+"""Functions that take an attribute's name, and which of their arguments it is."""
+_OF_TEXTS = {"format", "format_map", "vformat", "get_field"}
+"""What looks up the attributes that a text names: ``"{0.__class__}".format(x)``."""
+_IN_TEXTS = re.compile(rf"__\w+__|\b(?:{'|'.join(sorted(n for n in _ATTRIBUTES if '_' in n))})\b")
 
 
 def foreign_means(answer: Answer, task_module: str = "") -> str:
@@ -51,8 +56,11 @@ def foreign_means(answer: Answer, task_module: str = "") -> str:
         What and where, such as ``"open, in cell 7, line 3"``; empty where there is nothing.
     """
     for number, text in answer.cells:
-        for node in ast.walk(ast.parse(text)):
-            for what in _in(node, task_module):
+        tree = ast.parse(text)
+        alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+        said = {id(value) for value in alone if isinstance(value, ast.Constant)}
+        for node in ast.walk(tree):
+            for what in _in(node, task_module) if id(node) not in said else ():
                 return f"{what}, in cell {number}, line {getattr(node, 'lineno', 1)}"
     return ""
 
@@ -71,11 +79,24 @@ def _in(node: ast.AST, task_module: str) -> Iterator[str]:
         yield node.id
     elif isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES | _NOT_OF_OURS:
         yield f".{node.attr}"
-    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _BY_NAME:
-        name = node.args[1] if len(node.args) > 1 else None
-        value = getattr(name, "value", None)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield from (f'"{name}" in a text' for name in _IN_TEXTS.findall(node.value)[:1])
+    elif isinstance(node, ast.Call):
+        yield from _looked_up(node)
+
+
+def _looked_up(call: ast.Call) -> Iterator[str]:
+    """Tell which attributes a call looks up by their names, where nobody can read these."""
+    function = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    if function in _BY_NAME:
+        names = call.args[_BY_NAME[function] :]
+        value = getattr(names[0], "value", None) if names else None
         if not isinstance(value, str) or value in _ATTRIBUTES or value.startswith("__"):
-            yield f"{getattr(node.func, 'id', '')} of a name that is not written out"
+            yield f"{function} of a name that is not written out"
+    elif function in _OF_TEXTS and not isinstance(
+        getattr(call.func, "value", ast.Constant("")), ast.Constant
+    ):
+        yield f"{function} of a text that is not written out"
 
 
 def _is_foreign(module: str) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import re
 import sys
 import threading
 import time
@@ -159,6 +160,7 @@ def test_starting_workers_inside_a_worker_is_refused() -> None:
 
     report = checks.hello(hello)
     assert hint_of(report) == "starts-workers"
+    assert re.search(r"run was called in the function: \S+, line \d+\n", repr(report))
     assert "the check starts the workers" in repr(report)
 
 

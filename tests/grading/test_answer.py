@@ -45,6 +45,11 @@ def test_imports_helpers_and_constants_come_along_and_nothing_else():
     )
 
 
+def test_of_a_line_that_imports_several_things_only_what_is_used_comes_along():
+    found = text("from course_lib import checks, networks, run", "def f(x):\n    return run(f, x)")
+    assert found.startswith("from course_lib import run\n")
+
+
 def test_lines_keep_their_numbers():
     (cell,) = answer_in(cells("x = 1\n\n\ndef f():\n    return 2"), "f").cells
     assert cell == (1, "\n\n\ndef f():\n    return 2")

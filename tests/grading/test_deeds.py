@@ -128,6 +128,39 @@ def test_what_is_around_a_function_runs_in_its_process_with_nothing_secret_in_it
     assert "KeyError" in found["pass_around"][2]
 
 
+def test_a_refusal_that_is_swallowed_holds_all_the_same(tmp_path):
+    """Three forks and two deletions in a folder of the test's: harmless where no limit holds."""
+    victim = tmp_path / "folder" / "victim"
+    victim.parent.mkdir()
+    victim.touch()
+    swallowed = (
+        "done = []\n"
+        "    for deed in {deeds}:\n"
+        "        try:\n"
+        "            done.append(deed())\n"
+        "        except BaseException:\n"
+        "            pass\n"
+        "    if done:\n"
+        "        return done"
+    )
+    forks = swallowed.format(deeds="3 * [__import__('os').fork]")
+    deletes = swallowed.format(
+        deeds=f"(lambda: __import__('os').remove({str(victim)!r}), "
+        f"lambda: __import__('shutil').rmtree({str(victim.parent)!r}))"
+    )
+    file = hand_in(
+        tmp_path / "evil.ipynb",
+        {"hello": answer(forks), "shift_right": answer(deletes, "shift_right")},
+    )
+    found = examined(order(file, time_limit_s=60.0), without_reading=True)
+    assert [found[task][0] for task in ("hello", "shift_right")] == ["passed", "passed"], found
+    assert victim.exists()
+    scope = {}
+    exec(answer(deletes, "shift_right"), scope)
+    assert scope["shift_right"](None, None) == [None, None], "else this test could not fail"
+    assert not victim.parent.exists()
+
+
 def test_what_an_answer_has_started_is_ended(tmp_path):
     text = (
         "import threading, time\n\ndef hello(comm):\n"

@@ -54,6 +54,12 @@ def test_a_solution_has_none(name):
         "__builtins__",
         "from . import secrets",
         "import importlib",
+        "'{0.__class__}'.format(x)",
+        "('{0.__cl' + 'ass__}').format(x)",
+        "str.format('{0.gi_frame}', x)",
+        "import string\n    string.Formatter().format('{0.real}', x)",
+        "import operator\n    operator.attrgetter('gi_frame.f_back')",
+        "import operator\n    operator.attrgetter('o' + 's')",
     ],
 )
 def test_a_way_out_is_named_with_its_line(body):
@@ -61,6 +67,12 @@ def test_a_way_out_is_named_with_its_line(body):
     found = means(source)
     assert "in cell 1, line " in found
     assert means(source.replace("return helper(x)", "return x")) == "", "nobody uses it then"
+
+
+def test_texts_that_look_up_nothing_are_no_way_out():
+    docstring = 'def f(x):\n    """Like ``list.__len__``."""\n    return "{:.2f}, {name}".format(x)'
+    assert means(docstring) == ""
+    assert means('from operator import attrgetter\ndef f(x):\n    return attrgetter("src")') == ""
 
 
 def test_a_program_of_the_exercise_is_no_way_out():

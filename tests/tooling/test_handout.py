@@ -81,6 +81,17 @@ def test_the_exercises_are_those_of_the_course_with_nothing_written(handout):
         assert "NotImplementedError" in file.read_text(encoding="utf-8")
 
 
+def test_what_is_said_to_lecturers_is_left_out_of_the_notebooks_and_nothing_else(handout):
+    n_notes = 0
+    for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        given = json.loads((handout / "notebooks" / file.name).read_text(encoding="utf-8"))
+        whole = json.loads(file.read_text(encoding="utf-8"))
+        kept = [cell for cell in whole["cells"] if "For lecturers" not in cell["source"]]
+        assert given == whole | {"cells": kept}
+        n_notes += len(whole["cells"]) - len(kept)
+    assert n_notes > 100
+
+
 def test_every_check_is_there_and_tells_wrong_from_right(handout, tmp_path):
     code = (
         "import course_lib, pathlib\n"

@@ -1,10 +1,22 @@
-"""What a page of the site has to be, looked at in a browser and in its text."""
+"""What a page of the site has to be, looked at in a browser and in its text.
 
+Where the environment variable ``COURSE_AXE`` names a copy of axe.min.js (``npm pack
+axe-core@4.14.1``), pages and slides are held against its rules for accessible pages, too.
+"""
+
+import os
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["broken_links", "look_at"]
+__all__ = ["broken_links", "look_at", "violations"]
+
+_AXE = os.environ.get("COURSE_AXE")
+_VIOLATIONS = """async () => {
+  const found = await axe.run(document, { preload: false, resultTypes: ["violations"] });
+  return found.violations.map((one) => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 150)]);
+}"""
 
 # Formulas that nobody has set, boxes with nothing in them, pictures that are not there or complain.
 _RAW = """() => {
@@ -61,6 +73,15 @@ _ANSWERED = """() => [...document.querySelectorAll(".lm-explore")].map((root) =>
   }
   return root.innerHTML === before ? "no answer" : "";
 }).filter(Boolean)"""
+
+
+def violations(page):
+    """List the rules of axe that a loaded page breaks as it is now; none without axe."""
+    if not _AXE:
+        return []
+    if not page.evaluate("!!window.axe"):
+        page.evaluate(Path(_AXE).read_text(encoding="utf-8"))
+    return page.evaluate(_VIOLATIONS)
 
 
 def look_at(page, complaints):

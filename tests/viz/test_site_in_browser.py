@@ -1,17 +1,13 @@
 """The whole site in a real browser: every page is complete, moves, and asks for nothing outside.
 
-Only with ``make browser``. Where the environment variable ``COURSE_AXE`` names a copy of axe.min.js
-(``npm pack axe-core@4.14.1``), every page is held against its rules for accessible pages, too.
+Only with ``make browser``. Pages of code are among them: what the reference's [source] leads to.
 """
-
-import os
-from pathlib import Path
 
 import pytest
 
 from authoring.build import ROOT
 from authoring.website.build import write_site
-from tests.viz.site_pages import broken_links, look_at
+from tests.viz.site_pages import broken_links, look_at, violations
 
 pytestmark = [
     pytest.mark.browser,
@@ -20,23 +16,15 @@ pytestmark = [
     pytest.mark.timeout(3600),
 ]
 
-AXE = os.environ.get("COURSE_AXE")
 LECTURES = sorted((ROOT / "notebooks").glob("[01]*.ipynb"))
-_VIOLATIONS = """async () => {
-  const found = await axe.run(document, { preload: false, resultTypes: ["violations"] });
-  return found.violations.map((one) => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 150)]);
-}"""
 
 
-def problems_of(page, complaints, axe):
+def problems_of(page, complaints):
     """Look at a page as it is loaded, and opened and moved; then on a telephone."""
-    found = []
-    if axe:
-        page.evaluate(axe)
-        found += page.evaluate(_VIOLATIONS)
+    found = violations(page)
     players, wrong = look_at(page, complaints)
     found += [wrong] if wrong else []
-    found += page.evaluate(_VIOLATIONS) if axe else []
+    found += violations(page)
     page.set_viewport_size({"width": 390, "height": 800})
     width = page.evaluate("document.documentElement.scrollWidth")
     return found + ([f"{width} pixels wide on a telephone"] if width > 390 else []), players
@@ -46,7 +34,6 @@ def test_every_page_is_complete_and_moves_and_everybody_can_use_it(loaded, tmp_p
     site = tmp_path / "site"
     write_site(site, LECTURES)
     assert broken_links(site) == []
-    axe = Path(AXE).read_text(encoding="utf-8") if AXE else ""
     problems, players = {}, {}
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
@@ -57,10 +44,11 @@ def test_every_page_is_complete_and_moves_and_everybody_can_use_it(loaded, tmp_p
         if name.startswith("slides/"):
             assert complaints == []
             continue
-        found, players[name] = problems_of(page, complaints, axe)
+        found, players[name] = problems_of(page, complaints)
         if found:
             problems[name] = found
     assert problems == {}
     assert all(players[f"lectures/{path.stem}.html"] for path in LECTURES)
     assert players["index.html"] == 1
     assert any(name.startswith("reference/") for name in players)
+    assert any(name.startswith("_modules/") for name in players)

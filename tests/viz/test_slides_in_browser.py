@@ -7,11 +7,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from authoring.build import ROOT
 from authoring.live import live_notebook, run_live
 from authoring.slides import deck_of, write_assets
+from tests.viz.site_pages import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LECTURES = sorted(path.stem for path in (ROOT / "notebooks").glob("[01]*.ipynb"))
-LEAST_CODE_PX, LEAST_TEXT_PX = 19, 24
+LEAST_CODE_PX, LEAST_TEXT_PX, LEAST_LABEL_PX = 19, 24, 16
 
 LONG = "\n".join(f"line_{i} = {i}" for i in range(40))
 CELLS = [
@@ -27,10 +28,12 @@ CELLS = [
     ([], "guess"),
     ([], "trace = watch_collective(ALLREDUCES['ring'], length=64)\ntrace.player('ring')"),
     ([], "guess.compare(6)"),
+    ("-", "Six, because."),
     ("slide", "## Explorer"),
     ([], "explore(lambda n: {'server': 2.0 * n, 'ring': 2.0}, n=[2, 4, 8])"),
     ("slide", "## A long listing"),
     ([], LONG),
+    ([], "def long(comm):\n" + "\n".join(f"    call_{i}()" for i in range(30))),
     ([], f"x = '{'a line as long as the linter lets through ':x<95}'"),
 ]  # fmt: skip
 
@@ -66,6 +69,12 @@ _PICTURES = """() => [...deck.getCurrentSlide().querySelectorAll(".frame > *")].
     .filter((r) => r.width && (r.right > 1281 || r.bottom > 721 || r.left < -1));
   return [Math.max(0, own.bottom - frame.bottom - 1, own.right - frame.right - 1), beyond.length];
 })"""
+# The smallest type in the pictures of a slide, in pixels of the slide.
+_LEAST_LABEL = """() => Math.min(99, ...[...deck.getCurrentSlide().querySelectorAll(".lm-root *")]
+  .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest(".lm-unseen"))
+  .map((one) => parseFloat(getComputedStyle(one).fontSize) * one.closest(".lm-slot").times))"""
+_PLAYS = "() => document.querySelector('.present .lm-player').player.isPlaying()"
 
 
 def in_layout(page):
@@ -86,6 +95,7 @@ def go(page, i):
     page.evaluate(_GO, i)
     page.wait_for_function(_DRAWN)
     assert page.evaluate(_PICTURES) in ([], [[0, 0]])
+    assert page.evaluate(_LEAST_LABEL) > LEAST_LABEL_PX - 0.01
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +147,16 @@ def test_a_deck_shows_its_slides_and_nothing_reaches_over_their_edges(opened_dec
     assert page.locator(".page ul").count() == 0
 
 
+def test_what_a_listing_is_in_the_middle_of_is_repeated(opened_deck):
+    parts = opened_deck.evaluate(
+        """() => [...document.querySelectorAll(".page")].map((page) => page.innerText)
+          .filter((text) => text.includes("call_"))"""
+    )
+    assert len(parts) > 1
+    assert all("def long(comm):" in part for part in parts)
+    assert ["…" in part for part in parts] == [False] + [True] * (len(parts) - 1)
+
+
 def test_what_would_reach_over_the_edge_is_seen(opened_deck):
     page = opened_deck
     page.evaluate(
@@ -164,6 +184,18 @@ def test_a_player_moves_on_its_slide_and_keeps_its_keys(opened_deck):
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("deck.getSlidePastCount()") == before[1] + 1
+
+
+def test_a_key_plays_the_picture_wherever_the_focus_is(opened_deck):
+    page = opened_deck
+    n = page.evaluate("deck.getSlides().findIndex((s) => s.querySelector('.lm-slot'))")
+    go(page, n)
+    assert not page.locator(".present .lm-enlarge").is_visible()  # a slide has no larger type
+    page.keyboard.press("m")
+    page.wait_for_function(_PLAYS)
+    page.locator(".present .lm-bar button").first.focus()
+    page.keyboard.press("m")
+    assert not page.evaluate(_PLAYS)
 
 
 @pytest.mark.parametrize("key", ["PageDown", "ArrowRight"])
@@ -218,6 +250,14 @@ def test_the_lecturers_view_has_the_notes_with_their_formulas(opened_deck):
     notes = speaker.locator(".speaker-controls-notes")
     assert "Say this:" in notes.inner_text()
     assert notes.locator("math").count() == 1
+    n = page.evaluate("deck.getSlides().findIndex((s) => s.querySelector('.lm-slot'))")
+    for _ in range(n):
+        past = page.evaluate("deck.getSlidePastCount()")
+        speaker.keyboard.press("PageDown")
+        page.wait_for_function(f"() => deck.getSlidePastCount() === {past + 1}")
+    page.wait_for_function(_DRAWN)
+    speaker.keyboard.press("m")
+    page.wait_for_function(_PLAYS)
     speaker.close()
 
 
@@ -258,6 +298,7 @@ def test_every_slide_of_a_lecture_shows_all_of_its_pictures(loaded, tmp_path, sc
     for i in range(len(in_layout(page))):
         go(page, i)
         screenshot(page, f"slides/{name}-{i:03}")
+        assert i % 8 or violations(page) == []
     assert page.locator(".lm-slot").count() >= 3
     assert page.locator(".page aside.notes").count() >= 3
     assert complaints == []

@@ -12,26 +12,29 @@ function renderChart({ model, el }) {
   if (chart.below) drawBelow(root, chart.below);
   if (chart.said) html("div", { class: "lm-caption", "aria-live": "polite" }, root, chart.said);
   let large = model.get("large") ?? false;
-  const bar = html("div", { class: "lm-bar" }, root);
+  const bar = html("div", { class: "lm-bar lm-enlarge" }, root);
   const enlarge = html("button", { type: "button", title: "larger type, for a lecture room", "aria-pressed": String(large) }, bar, "large");
   enlarge.addEventListener("click", () => { large = !large; model.set("large", large); build(); });
-  function build() {
+  function build(excess = 0) {
     // What is drawn for a narrower page and shown on this one is larger in everything.
     const width = Math.max(320, (root.clientWidth - 2) / (large ? 1.5 : 1));
     root.classList.toggle("lm-large", large);
     enlarge.setAttribute("aria-pressed", String(large));
+    let rest = excess / (large ? 1.5 : 1);
     for (const [node, data, lane] of charts) {
+      const lower = Math.min(rest, data.bars ? data.bars.length * (lane - 19) : 150);
+      rest -= lower;
       node.replaceChildren();
-      (data.bars ? drawBars : drawLines)(node, data, width, lane);
+      if (data.bars) drawBars(node, data, width, lane - lower / data.bars.length); else drawLines(node, data, width, 330 - lower);
       if (large) node.setAttribute("height", 1.5 * node.getAttribute("height"));
     }
   }
-  const unwatch = watchWidth(root, build);
+  const unwatch = watchSize(root, build);
   return () => { unwatch(); root.remove(); };
 }
 
-function drawLines(svg, chart, width) {
-  const height = 330, right = width - 16, top = 14, low = height - 46;
+function drawLines(svg, chart, width, height) {
+  const right = width - 16, top = 14, low = height - 46;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const [x0, x1] = chart.x_range, [y0, y1] = chart.y_range;

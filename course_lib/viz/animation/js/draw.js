@@ -33,6 +33,9 @@ function shortWord(text) {
   return /^\d+$/.test(last) && words.slice(0, -1).some((word) => /\d/.test(word)) ? words[0] : last;
 }
 const lastWord = (text, width, letter) => [text, shortWord(text), ""].find((words) => words.length * letter <= width);
+// A slide is read from the last row: its page says what its smallest type is, in a picture's own pixels.
+const LEAST_TYPE = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--lm-least-type")) || 0;
+const readable = (px) => Math.max(px, LEAST_TYPE);
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 // Shift, Ctrl or Alt with Enter run a cell wherever the focus is: in a picture, too, they are the
@@ -67,11 +70,19 @@ function makeRoot(el, kind, label) {
 // How many times larger a slide shows what is in it than its own pixels are.
 const timesOf = (root) => root.getBoundingClientRect().width / root.offsetWidth || 1;
 
-// Calls build at first and whenever the width has changed; returns what ends that.
-function watchWidth(root, build) {
+// Calls build at first and whenever the width has changed, and again where a slide has less room for all
+// of the picture: `build(excess)` draws it by so many pixels lower. Returns what ends that.
+function watchSize(root, build) {
   let wide = 0;
-  const watch = new ResizeObserver(() => { if (root.clientWidth !== wide) { wide = root.clientWidth; build(); } });
-  build();
+  const excess = () => { const slot = root.closest("[data-room]"); return slot ? slot.offsetHeight - slot.dataset.room : 0; };
+  const draw = () => {
+    wide = root.clientWidth;
+    build(0);
+    const much = excess();
+    if (much > 0) build(much);
+  };
+  const watch = new ResizeObserver(() => { if (root.clientWidth !== wide || excess() > 1) draw(); });
+  draw();
   watch.observe(root);
   return () => watch.disconnect();
 }

@@ -16,19 +16,19 @@ function renderLandscape({ model, el }) {
     text: (at) => land.unit === "steps" ? `${Math.floor(at)} steps` : `${at.toFixed(2)} ${land.unit}`,
     rested() {}, show(at) { view.update(at); },
   }, 0);
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; model.set("large", large); build(); return large; });
+  transport.enlarge(large, () => { large = !large; model.set("large", large); build(); return large; });
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
 
-  function build() {
+  function build(excess = 0) {
     root.classList.toggle("lm-large", large);
-    const k = large ? 1.5 : 1, width = Math.max(320, root.clientWidth - 2), height = Math.min(440 * k, Math.max(300, width * 0.5));
+    const k = large ? 1.5 : 1, width = Math.max(320, root.clientWidth - 2), height = Math.max(Math.min(440 * k, Math.max(300, width * 0.5)) - excess, 220);
     view = makeLand(svg, canvas, land, names, width, height, k, (told) => {
       if (says.textContent !== told) says.textContent = told;
       svg.setAttribute("aria-label", told);
     });
     transport.show();
   }
-  const unwatch = watchWidth(root, build);
+  const unwatch = watchSize(root, build);
   root.landscape = { seek: transport.seek, position: transport.position, end: () => land.end, isPlaying: transport.isPlaying };
   return () => { transport.halt(); unwatch(); root.remove(); };
 }

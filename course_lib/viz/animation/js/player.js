@@ -31,7 +31,7 @@ function renderPlayer({ model, el }) {
     rested: (tick) => teller.tell(tick * scene.tick),
   }, Math.round(model.get("time_s") / scene.tick));
   transport.choice("even steps", "give every step the same time; the axis is then not to scale", even, () => { even = !even; model.set("even_steps", even); build(); return even; });
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; model.set("large", large); build(); return large; });
+  transport.enlarge(large, () => { large = !large; model.set("large", large); build(); return large; });
   if (scene.critical.length) transport.choice("critical path", "mark the messages that the run had to wait for", critical, () => { critical = !critical; model.set("critical_path", critical); build(); return critical; });
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
   const aside = html("div", { class: "lm-aside" }, root);
@@ -39,12 +39,12 @@ function renderPlayer({ model, el }) {
 
   const flights = scene.messages.filter((m) => m.arrived >= 0).map((m) => m.arrived - m.posted).sort((a, b) => a - b);
   const tooShort = flights[flights.length >> 1] < scene.end / 400;  // under 50 ms of a show of 20 s
-  function build() {
+  function build(excess = 0) {
     const width = Math.max(320, root.clientWidth - 2), k = large ? 1.5 : 1;
     root.classList.toggle("lm-large", large);
     mapping = makeMapping(scene, even);
-    stage = makeStage(stageSvg, scene, width, k, hatch);
-    timeline = makeTimeline(lineSvg, scene, curves, width, k, mapping, even, hatch, critical);
+    stage = makeStage(stageSvg, scene, width, k, hatch, excess);
+    timeline = makeTimeline(lineSvg, scene, curves, width, k, mapping, even, hatch, critical, excess - stage.given);
     moveHead = makeHead(over, timeline.top, timeline.low - (curves.length ? 0 : 20 * k), k);
     aside.textContent = [even ? "even steps: the time axis is not to scale" : tooShort && "most messages are too short to be seen at this scale: even steps show them", scene.thinned].filter(Boolean).join("; ");
     transport.show();
@@ -53,7 +53,7 @@ function renderPlayer({ model, el }) {
   watchLanes(root, lineSvg, tip, scene, () => timeline, transport.seek, unit);
   const follow = () => { const t = Math.round(model.get("time_s") / scene.tick); if (Math.abs(t - transport.position()) > 1) transport.follow(t); };
   model.on("change:time_s", follow);
-  const unwatch = watchWidth(root, build);
+  const unwatch = watchSize(root, build);
   const ticks = (time_s) => +(time_s / scene.tick).toFixed(6);
   root.player = { scene, at: (time_s) => at(scene, ticks(time_s)), say: (time_s) => caption(scene, ticks(time_s), at(scene, ticks(time_s))),
     seek: (time_s) => transport.seek(ticks(time_s)), time: () => transport.position() * scene.tick, isPlaying: transport.isPlaying };

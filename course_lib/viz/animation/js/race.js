@@ -35,28 +35,28 @@ function renderRace({ model, el }) {
     rested() {},
     show(at) { view.update(at); },
   }, 0);
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; model.set("large", large); build(); return large; });
+  transport.enlarge(large, () => { large = !large; model.set("large", large); build(); return large; });
   const says = html("div", { class: "lm-caption", "aria-live": "polite" }, root);
   const rows = makeBoard(board, runners);
 
-  function build() {
+  function build(excess = 0) {
     sorted = steps();
     root.classList.toggle("lm-large", large);
-    view = makeCurvesOf(svg, race, axisNow(), Math.max(320, root.clientWidth - 2), large ? 1.5 : 1, hatch, (places) => {
+    view = makeCurvesOf(svg, race, axisNow(), Math.max(320, root.clientWidth - 2), large ? 1.5 : 1, excess, hatch, (places) => {
       const told = rows(places);
       if (says.textContent !== told) says.textContent = told;
       svg.setAttribute("aria-label", told);
     });
     transport.show();
   }
-  const unwatch = watchWidth(root, build);
+  const unwatch = watchSize(root, build);
   root.race = { seek: transport.seek, position: transport.position, end: most, isPlaying: transport.isPlaying };
   return () => { transport.halt(); unwatch(); root.remove(); };
 }
 
-function makeCurvesOf(svg, race, across, width, k, hatch, tell) {
+function makeCurvesOf(svg, race, across, width, k, excess, hatch, tell) {
   const apart = race.runners.some((runner) => runner.apart), deep = (apart ? 105 : 0) * k;
-  const height = 290 * k + deep, left = 60 * k, right = width - 14, top = 12 * k, low = height - 44 * k - deep, clip = `${hatch}-clip`;
+  const height = Math.max(290 * k - excess, 170 * k) + deep, left = 60 * k, right = width - 14, top = 12 * k, low = height - 44 * k - deep, clip = `${hatch}-clip`;
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);

@@ -67,18 +67,21 @@ function bendOf(scene, spots, src, dst, height, [w, h]) {
   return scene.bend;
 }
 
-function makeStage(svg, scene, width, k, hatch) {
+// `excess` is by how much lower it has to be than it would be; `given` says how much of that it is.
+function makeStage(svg, scene, width, k, hatch, excess) {
   svg.replaceChildren();
   const rows = new Set(scene.places.map((p) => p[1])).size, n = scene.size;
   const n_cells = scene.goals.length, more = n_cells ? 80 : 0;
-  const height = Math.round(k * (rows === 1 ? 210 + more / 2 : (n <= 8 ? 300 : n <= 20 ? 380 : 470) + more));
+  const wanted = Math.round(k * (rows === 1 ? 210 + more / 2 : (n <= 8 ? 300 : n <= 20 ? 380 : 470) + more));
+  const height = Math.max(wanted - excess, Math.round(0.42 * wanted));
   const below = scene.sayings?.length ? 8 * k : 0;  // for what stands under the lowest boxes
   svg.setAttribute("viewBox", `0 0 ${width} ${height + below}`);
   svg.setAttribute("height", height + below);
   const box = chooseBox(scene, width, height, k), [w, h] = box, noted = w >= 80 * k && n <= (width < 700 * k ? 5 : 8);
   const spots = place(scene, width, height, box), strip = n_cells ? stripIn(box, n_cells, k) : null;
   drawHosts(svg, scene, spots, box, k);
-  const thick = strip ? clamp(strip.high * 0.7, 9 * k, 22 * k) : clamp(h * 0.32, 9 * k, 22 * k), edges = new Map();
+  const thinnest = Math.max(9 * k, 1.15 * LEAST_TYPE);  // a token holds its number
+  const thick = strip ? clamp(strip.high * 0.7, thinnest, 22 * k) : clamp(h * 0.32, thinnest, 22 * k), edges = new Map();
   for (const { src, dst } of scene.messages)
     if (!edges.has(src * n + dst))
       edges.set(src * n + dst, makeEdge(spots[src], spots[dst], bendOf(scene, spots, src, dst, height, box), box, thick));
@@ -90,25 +93,26 @@ function makeStage(svg, scene, width, k, hatch) {
   function makeToken(m) {
     const [tag, , cells = []] = scene.labels[m.label], [size, share] = scene.sizes[m.size];
     const g = draw("g", { class: "lm-token", "data-index": m.index }, layer);
-    const length = Math.max(thick * 1.2, share * longest), bar = draw("g", {}, g), colours = coloursOf(m);
+    const number = typeof tag === "number" && thick >= 11 ? String(tag) : "", type = readable(thick * (number.length > 2 ? 0.5 : 0.74));
+    const length = Math.max(thick * 1.2, share * longest, 0.6 * number.length * LEAST_TYPE + 4), bar = draw("g", {}, g), colours = coloursOf(m);
     colours.forEach((colour, i) => draw("rect", { x: -length / 2 + i * length / colours.length, y: -thick / 2,
       width: length / colours.length, height: thick, rx: colours.length > 1 ? 0 : thick / 4, fill: COLOURS[colour] }, bar));
     const part = length / colours.length;
-    if (colours.length > 1 && part >= 11) colours.forEach((colour, i) => draw("text", { class: "lm-number", x: (i + 0.5) * part - length / 2,
-      "font-size": Math.min(thick, part) * 0.74, style: `fill: ${colour === 4 ? "#fff" : "#1a1a1a"}` }, bar, cells[i]));
-    const number = typeof tag === "number" && thick >= 11 ? String(tag) : "";
-    if (number) draw("text", { class: "lm-number", "font-size": thick * (number.length > 2 ? 0.5 : 0.74),
+    if (colours.length > 1 && part >= Math.max(11, 0.6 * LEAST_TYPE * Math.max(...cells.map((cell) => `${cell}`.length)))) colours.forEach((colour, i) => draw("text", { class: "lm-number", x: (i + 0.5) * part - length / 2,
+      "font-size": readable(Math.min(thick, part) * 0.74), style: `fill: ${colour === 4 ? "#fff" : "#1a1a1a"}` }, bar, cells[i]));
+    if (number) draw("text", { class: "lm-number", "font-size": type,
       style: `fill: ${colours[0] === 4 ? "#fff" : "#1a1a1a"}` }, g, number);
     const text = [number || colours.length > 1 ? "" : words(tag, scene.called), scene.loads?.[m.load]?.[1], size].filter(Boolean).join(", ");
     const note = noted && draw("text", { class: "lm-note", "font-size": 12.5 * k }, g, fit(text, 170 * k, 6.5 * k));
-    return { g, bar, note, length };
+    const room = note ? Math.max(note.textContent.length * 6.6 * k, note.getComputedTextLength()) : 0;
+    return { g, bar, note, length, room };
   }
   function coloursOf(m) {
     const [, colour, cells = []] = scene.labels[m.label];
     return cells.length > 1 ? cells.map((cell) => colourOf(scene, cell)) : [colour];
   }
 
-  return { height, update({ workers, tokens }) {
+  return { height, given: wanted - height, update({ workers, tokens }) {
     const queued = new Map(), here = new Set();
     const taken = spots.map((spot) => [spot.x, spot.y, w, h]), notes = [];
     for (const { m, position, state } of tokens) {
@@ -137,8 +141,8 @@ function makeStage(svg, scene, width, k, hatch) {
 }
 
 // A token's note stands beside its bar, on the outer side of the edge, where nothing else is.
-function placeNote({ note, p, wide, length, resting }, taken, [right, low], thick, k) {
-  const nx = p.dy, ny = -p.dx, side = Math.abs(nx) > Math.abs(ny), room = note.textContent.length * 6.6 * k;
+function placeNote({ note, p, wide, length, room, resting }, taken, [right, low], thick, k) {
+  const nx = p.dy, ny = -p.dx, side = Math.abs(nx) > Math.abs(ny);
   const slope = Math.min(Math.abs(nx / ny), Math.abs(ny / nx)), high = 14 * k;
   // How far a slanted bar reaches beyond its middle line where the note begins.
   const reach = thick / 2 * Math.hypot(1, slope) + slope * Math.min(length, side ? high : Math.min(room, wide)) / 2;
@@ -164,16 +168,16 @@ function makeBox(svg, scene, rank, spot, [w, h], k, hatch, strip) {
   const roomy = w >= 80 * k, big = w >= 100 * k;
   const fill = strip && makeStrip(g, scene, strip, k), tall = strip && !strip.ground;
   const name = draw("text", { class: "lm-rank", y: tall ? strip.name : roomy ? -h * 0.13 : 0,
-    "font-size": tall ? h * (strip.counts || h >= 56 * k ? 0.22 : 0.36) : roomy ? h * 0.36 : Math.min(h * 0.62, w * 0.55) }, g);
+    "font-size": readable(tall ? h * (strip.counts || h >= 56 * k ? 0.22 : 0.36) : roomy ? h * 0.36 : Math.min(h * 0.62, w * 0.55)) }, g);
   if (named) {
     name.textContent = scene.roles[rank];
-    name.setAttribute("font-size", Math.min(h * 0.5, 1.6 * w / scene.roles[rank].length, 20 * k));
+    name.setAttribute("font-size", readable(Math.min(h * 0.5, 1.6 * w / scene.roles[rank].length, 20 * k)));
   } else if (big) {
     if (!role) draw("tspan", { class: "lm-small", "font-size": 13 * k }, name, "rank ");
     draw("tspan", {}, name, rank);
     if (role) draw("tspan", { class: "lm-small", "font-size": 13 * k }, name, ` ${fit(role, w - h * 0.6, 7 * k)}`);
   } else name.textContent = rank;
-  const letter = (big ? 13 : 11) * k;
+  const letter = readable((big ? 13 : 11) * k);
   const told = strip ? strip.word !== null && !strip.ground : roomy;
   const word = told ? draw("text", { class: "lm-word", y: strip ? strip.word : h * 0.27, "font-size": letter }, g) : null;
   const bar = draw("rect", { class: "lm-progress", x: -w / 2 + 3, y: h / 2 - 6 * Math.min(k, h / 30),

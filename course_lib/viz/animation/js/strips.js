@@ -15,7 +15,9 @@ const TICK = "M-5 0L-1.5 4L5 -4";
 
 function makeStrip(g, scene, strip, k) {
   draw("rect", { class: "lm-paper", x: strip.x, y: strip.y, width: strip.wide, height: strip.high }, g);
-  const n = scene.goals.length, wide = strip.wide / n, size = Math.min(strip.high * 0.5, wide * 0.6, 16 * k);
+  const n = scene.goals.length, wide = strip.wide / n, small = Math.min(strip.high * 0.5, wide * 0.6, 16 * k), size = readable(small);
+  const fits = strip.high >= size && wide >= 0.6 * size * (n > 1 ? `${n - 1}`.length : 1) + 1;
+  const isNamed = !strip.ground && (LEAST_TYPE ? fits : small >= 6.5 * k);
   const cells = scene.goals.map((goal, cell) => {
     const x = strip.x + cell * wide, middle = x + wide / 2, colour = COLOURS[colourOf(scene, cell)];
     const gap = wide > 12 ? 1 : 0.25;
@@ -23,8 +25,8 @@ function makeStrip(g, scene, strip, k) {
     const at = { x: x + gap, width: wide - 2 * gap };
     draw("rect", { class: "lm-empty", ...at, y: strip.y, height: strip.high, fill: colour, stroke: colour }, box);
     const bar = draw("rect", { ...at, fill: colour }, box);
-    const name = size >= 6.5 * k && !strip.ground ? draw("text", { class: "lm-chunk", x: middle, y: strip.y + strip.high / 2, "font-size": size }, box) : null;
-    const count = strip.counts ? draw("text", { class: "lm-count", x: middle, y: strip.counts, "font-size": 11 * k }, box) : null;
+    const name = isNamed ? draw("text", { class: "lm-chunk", x: middle, y: strip.y + strip.high / 2, "font-size": size }, box) : null;
+    const count = strip.counts ? draw("text", { class: "lm-count", x: middle, y: strip.counts, "font-size": readable(11 * k) }, box) : null;
     const tick = draw("path", { class: "lm-tick-mark", d: TICK, visibility: "hidden",
       transform: `translate(${middle} ${strip.counts ?? strip.y + strip.high / 2}) scale(${k * (strip.counts ? 0.9 : 1.2)})` }, box);
     let now = null;
@@ -52,6 +54,6 @@ function drawHosts(svg, scene, spots, [w, h], k) {
     const [left, right] = [Math.min(...xs) - w / 2, Math.max(...xs) + w / 2], [top, low] = [Math.min(...ys) - h / 2, Math.max(...ys) + h / 2];
     const pad = 12 * k, y = Math.max(1, top - pad);
     draw("rect", { class: "lm-host", x: left - pad, y, width: right - left + 2 * pad, height: low + 20 * k - y, rx: 6 * k }, svg);
-    draw("text", { class: "lm-tick", x: left - pad + 6 * k, y: low + 11 * k, "font-size": 11 * k }, svg, `${scene.named ? "worker" : "host"} ${host}`);
+    draw("text", { class: "lm-tick", x: left - pad + 6 * k, y: low + 11 * k, "font-size": readable(11 * k) }, svg, `${scene.named ? "worker" : "host"} ${host}`);
   });
 }

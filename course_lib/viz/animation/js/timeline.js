@@ -24,33 +24,35 @@ function niceTimes(scene, whole) {
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-// Draws the lanes of a run; `whole` is where the axis ends (in ticks), `named` whether it has its times.
-function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, whole = scene.end, named = true) {
+// Draws the lanes of a run; `whole` is where the axis ends (in ticks), `named` whether it has its times;
+// `excess` is by how much lower it has to be than it would be.
+function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critical, excess, whole = scene.end, named = true) {
   svg.replaceChildren();
-  const n = scene.size, lane = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
+  const n = scene.size, most = k * (n <= 8 ? 24 : n <= 20 ? 15 : n <= 128 ? 5 : 640 / n), top = 8 * k, font = 12 * k;
+  const lane = n > 20 ? most : clamp(most - excess / n, 13 * k, most);
   const left = Math.max(46, ...scene.roles.map((role) => 8.2 * role.length + 8)) * k, right = width - 100 * k, foot = top + n * lane;
   const graph = curves.length ? 90 * k : 0, low = foot + (named ? 26 : 6) * k + graph, height = low + (graph ? 6 : 2) * k;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   const x = (tick) => left + mapping.to(tick) * (right - left), y = (rank) => top + (rank + 0.5) * lane;
   const text = (value, attributes, name = "lm-tick") => draw("text", { class: name, "font-size": font, ...attributes }, svg, value);
-  const waits = [], fills = [[], [], [], [], []], bar = 0.62 * lane, names = [], busy = scene.shares.some(([share]) => share > 0);
+  const waits = [], fills = [[], [], [], [], []], bar = 0.62 * lane, inBar = readable(Math.min(11 * k, bar * 0.8)), names = [], busy = scene.shares.some(([share]) => share > 0);
   for (const s of scene.spans) {
     const [kind, word, , , fill] = scene.doings[s.doing], a = x(s.start), wide = x(s.end) - a;
     (kind === "wait" ? waits : fills[fill]).push(`M${a.toFixed(1)} ${y(s.rank) - bar / 2}h${wide.toFixed(1)}v${bar}h${-wide.toFixed(1)}z`);
-    if (kind === "compute" && lane > 12 && names.length < 150) names.push([lastWord(word, wide - 4, 5.6 * k), a + wide / 2, y(s.rank), fill]);
+    if (kind === "compute" && bar >= 1.1 * LEAST_TYPE && lane > 12 && names.length < 150) names.push([lastWord(word, wide - 4, 0.51 * Math.max(inBar, 11 * k)), a + wide / 2, y(s.rank), fill]);
   }
   for (let rank = 0; rank < n; rank++) {
     draw("path", { class: "lm-lane", d: `M${left} ${y(rank)}H${x(scene.end)}` }, svg);
     if (n > 20 && rank % Math.max(8, Math.ceil(n / 16))) continue;
-    text(scene.roles[rank] || (n > 20 || lane < 20 ? rank : `rank ${rank}`), { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": n > 20 ? Math.min(font, 10 * k) : Math.min(font, lane * 0.8) });
-    if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": Math.min(font, lane * 0.8) });
+    text(scene.roles[rank] || (n > 20 || lane < 20 ? rank : `rank ${rank}`), { x: left - 6 * k, y: y(rank), "text-anchor": "end", "font-size": readable(n > 20 ? Math.min(font, 10 * k) : Math.min(font, lane * 0.8)) });
+    if (n <= 20 && busy) text(`${Math.round(100 * scene.shares[rank][0])} % busy`, { x: right + 6 * k, y: y(rank), "font-size": readable(Math.min(font, lane * 0.8)) });
   }
   draw("path", { class: "lm-wait", d: waits.join(""), ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
   const passes = fills.some((fill, i) => i && fill.length) ? { stroke: "var(--ground)", "stroke-width": 0.8 } : {};
   fills.forEach((fill, i) => fill.length && draw("path", { class: "lm-compute", "data-fill": i, d: fill.join(""), ...passes }, svg));
   for (const [word, cx, cy, fill] of names)
-    if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": Math.min(11 * k, bar * 0.8), "data-fill": fill }, "lm-name");
+    if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": inBar, "data-fill": fill }, "lm-name");
   const lines = COLOURS.map(() => "");
   for (const m of scene.messages) {
     const a = x(m.posted), b = x(m.arrived), up = m.dst > m.src ? 1 : -1, edge = up * bar / 2;
@@ -105,16 +107,19 @@ function watchLanes(root, svg, tip, scene, lanes, seek, unit) {
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
-// What ranks have noted, in words where the next mark of the lane leaves room.
+// What ranks have noted, in words where the next mark of the lane leaves room; at the end of a lane before
+// its mark.
 function drawMarks(svg, scene, x, y, bar, k, right) {
-  const free = scene.places.map(() => right + 20 * k), size = Math.min(10 * k, bar * 0.8);
+  const free = scene.places.map(() => right + 20 * k), size = readable(Math.min(10 * k, bar * 0.8));
   for (const [rank, tick, saying] of [...scene.marks].reverse()) {
     if (saying < 0) continue;
     const at = x(tick), top = y(rank) - bar / 2, said = scene.sayings[saying][0];
     draw("path", { class: "lm-mark", d: `M${at} ${top + 3 * k}l${-4 * k} ${-6 * k}h${8 * k}z` }, svg);
-    if (bar > 8 && at + (said.length + 2) * 0.55 * size < free[rank])
-      draw("text", { class: "lm-note", x: at + 6 * k, y: top - 2 * k, "font-size": size }, svg, said);
-    free[rank] = at;
+    const wide = (said.length + 2) * 0.55 * size, isLast = free[rank] > right;
+    const before = isLast && at + wide >= free[rank] && at - wide > x(0);
+    if (bar > 8 && (before || at + wide < free[rank]))
+      draw("text", { class: "lm-note", x: at + (before ? -6 : 6) * k, y: top - 2 * k, "font-size": size, "text-anchor": before ? "end" : "start" }, svg, said);
+    free[rank] = before ? at - wide : at;
   }
 }
 
@@ -135,7 +140,7 @@ function makeCurves(svg, scene, curves, x, left, right, top, low, k) {
   if (!all.length) return () => {};
   const y = (value) => low - (most > least ? (value - least) / (most - least) : 0.5) * (low - top);
   for (const value of new Set([most, least]))
-    draw("text", { class: "lm-tick", "font-size": 11 * k, x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, digits(value, 3));
+    draw("text", { class: "lm-tick", "font-size": readable(11 * k), x: left - 6 * k, y: y(value), "text-anchor": "end" }, svg, digits(value, 3));
   draw("path", { class: "lm-lane", d: `M${left} ${top}V${low}H${right}` }, svg);
   const marks = curves.map((c, i) => {
     const colour = COLOURS[CURVE_ORDER[i % 7]], dash = ["", `${6 * k} ${4 * k}`, `${2 * k} ${3 * k}`][i % 3];

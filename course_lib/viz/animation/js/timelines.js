@@ -23,6 +23,7 @@ function renderTimeline({ model, el }) {
   // Positions are ticks of the longest run; another run's tick may be shorter.
   const tickOf = (scene, position) => Math.min(scene.end, position * longest.tick / scene.tick);
   const steps = [...new Set(scenes.flatMap((scene) => scene.steps.map((tick) => tick * scene.tick / longest.tick)))].sort((a, b) => a - b);
+  const ranks = scenes.reduce((sum, scene) => sum + scene.size, 0);
   let even = alone && model.get("even_steps"), large = model.get("large"), critical = model.get("critical_path");
   let said = [], drawn = [], moveHead = () => {}, mapping = makeMapping(longest, even);
 
@@ -44,12 +45,12 @@ function renderTimeline({ model, el }) {
     rested: (position) => teller.tell(position * longest.tick),
   }, Math.round(model.get("time_s") / longest.tick));
   if (alone) transport.choice("even steps", "give every step the same time; the axis is then not to scale", even, () => { even = !even; build(); return even; });
-  transport.choice("large", "larger type, for a lecture room", large, () => { large = !large; build(); return large; });
+  transport.enlarge(large, () => { large = !large; build(); return large; });
   if (scenes.some((scene) => scene.critical.length)) transport.choice("critical path", "mark the messages that the run had to wait for", critical, () => { critical = !critical; build(); return critical; });
   const live = html("div", { class: "lm-caption", "aria-live": "polite" }, root), says = scenes.map(() => html("div", {}, live));
   const aside = html("div", { class: "lm-aside" }, root), tip = html("div", { class: "lm-tip", hidden: "" }, root);
 
-  function build() {
+  function build(excess = 0) {
     const width = Math.max(320, root.clientWidth - 2), k = large ? 1.5 : 1;
     root.classList.toggle("lm-large", large);
     mapping = makeMapping(longest, even);
@@ -57,7 +58,7 @@ function renderTimeline({ model, el }) {
       const ratio = scene.tick / longest.tick;
       const own = { to: (tick) => mapping.to(tick * ratio), from: (f) => mapping.from(f) / ratio };
       const like = { ...scene, unit: longest.unit, clock };
-      return makeTimeline(lanes[i], like, [], width, k, own, even, hatch, critical, longest.end / ratio, i === scenes.length - 1);
+      return makeTimeline(lanes[i], like, [], width, k, own, even, hatch, critical, excess * scene.size / ranks, longest.end / ratio, i === scenes.length - 1);
     });
     const { left, right } = drawn[0], top = (lanes[0].getBoundingClientRect().top - track.getBoundingClientRect().top) / timesOf(root);
     const high = track.clientHeight - top;
@@ -78,7 +79,7 @@ function renderTimeline({ model, el }) {
     (tick) => transport.seek(tick * scene.tick / longest.tick), (tick) => unit(tick * scene.tick / longest.tick)));
   const follow = () => { const t = Math.round(model.get("time_s") / longest.tick); if (Math.abs(t - transport.position()) > 1) transport.follow(t); };
   model.on("change:time_s", follow);
-  const unwatch = watchWidth(root, build);
+  const unwatch = watchSize(root, build);
   root.timeline = { time: () => transport.position() * longest.tick, isPlaying: transport.isPlaying };
   return () => { transport.halt(); teller.end(); unwatch(); model.off?.("change:time_s", follow); root.remove(); };
 }

@@ -97,8 +97,15 @@ function makeTransport(root, film, begin) {
     if (!act) return;
     event.preventDefault(); event.stopPropagation(); act();
   });
+  // A switch at the bar's end: `act` turns it and says how it stands now.
+  function choice(label, hint, pressed, act) {
+    const node = html("button", { type: "button", class: "lm-choice", "aria-pressed": String(pressed), title: hint }, bar, label);
+    node.addEventListener("click", () => node.setAttribute("aria-pressed", String(act())));
+    return node;
+  }
   setSpeed(1);
   root.transport = {
+    toggle,
     fraction: () => film.to(here),
     seekFraction: (f) => seek(film.from(f)),
     // What a picture that takes this one's place goes on with.
@@ -111,12 +118,9 @@ function makeTransport(root, film, begin) {
     isPlaying: () => playing,
     // Goes where another view of the same picture has stopped; not while this one moves.
     follow(to) { if (!request) { here = clamp(to, 0, film.end()); show(); } },
-    // A switch at the bar's end: `act` turns it and says how it stands now.
-    choice(label, hint, pressed, act) {
-      const node = html("button", { type: "button", class: "lm-choice", "aria-pressed": String(pressed), title: hint }, bar, label);
-      node.addEventListener("click", () => node.setAttribute("aria-pressed", String(act())));
-      return node;
-    },
+    choice,
+    // A slide has the largest type that it has room for: there this one is hidden.
+    enlarge: (pressed, act) => choice("large", "larger type, for a lecture room", pressed, act).classList.add("lm-enlarge"),
   };
 }
 
