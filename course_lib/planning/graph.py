@@ -62,9 +62,7 @@ class Node:
                 f"write ({self.inputs!r},)"
             )
         if not isinstance(self.inputs, Iterable):
-            raise TypeError(
-                f"inputs of {self.name!r} must be names in a tuple, got {self.inputs!r}"
-            )
+            raise TypeError(f"inputs of {self.name!r} must be a tuple, got {self.inputs!r}")
         object.__setattr__(self, "inputs", tuple(self.inputs))
         for name in self.inputs:
             if not isinstance(name, str):
