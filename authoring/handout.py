@@ -100,8 +100,11 @@ def write(target: Path, root: Path = ROOT) -> list[Path]:
     Raises
     ------
     AuthoringError
-        If something is there already, or a solution could still be read: then nothing is kept.
+        If something is there already, or it lies in what is copied, or a solution could still be
+        read: then nothing is kept.
     """
+    if any(target.resolve().is_relative_to((root / name).resolve()) for name in FOLDERS):
+        raise AuthoringError(target, 1, "lies in a folder that is copied: name one outside of it")
     is_zip = target.suffix == ".zip"
     if target.exists() and (is_zip or not target.is_dir() or any(target.iterdir())):
         raise AuthoringError(target, 1, "is there already: name a new folder or zip file")

@@ -24,6 +24,7 @@ from authoring.blocks import (
 )  # fmt: skip
 from authoring.build import ROOT
 from authoring.live import live_notebook
+from authoring.scripts import AuthoringError
 from course_lib.viz.animation.pages import script_of_slots
 from course_lib.viz.animation.script import PARTS, read_css
 
@@ -121,7 +122,15 @@ def write_decks(folder: Path, notebooks: Iterable[Path], root: Path = ROOT) -> l
     -------
     list of pathlib.Path
         The decks' files.
+
+    Raises
+    ------
+    AuthoringError
+        If the folder has an ``index.html`` of something else; it is left as it is.
     """
+    index = folder / "index.html"
+    if index.exists() and "<title>Slides</title>" not in index.read_text(encoding="utf-8"):
+        raise AuthoringError(index, 1, "is no index of slides: name another folder")
     folder.mkdir(parents=True, exist_ok=True)
     write_assets(folder / "assets")
     notebooks = list(notebooks)
@@ -136,7 +145,7 @@ def write_decks(folder: Path, notebooks: Iterable[Path], root: Path = ROOT) -> l
         f'<li><a href="{deck.name}">{html.escape(_title_of(deck))}</a></li>'
         for deck in sorted(folder.glob("[0-9][0-9]_*.html"))
     ]
-    (folder / "index.html").write_text(_INDEX.format(items="\n".join(items)), encoding="utf-8")
+    index.write_text(_INDEX.format(items="\n".join(items)), encoding="utf-8")
     return written
 
 

@@ -47,7 +47,8 @@ def write_site(
     Parameters
     ----------
     folder : pathlib.Path
-        Where to; what an earlier call wrote there is replaced.
+        Where to; what an earlier call wrote there is replaced, once all is written anew. Other
+        files there, such as ``.git``, stay.
     lectures : iterable of pathlib.Path
         The lectures' notebooks; exercises of the same name come along.
     root : pathlib.Path, optional
@@ -70,19 +71,40 @@ def write_site(
     with tempfile.TemporaryDirectory() as temporary:
         sources, work = Path(temporary) / "sources", Path(temporary) / "work"
         write_sources(sources, lectures, root=root, live=live, whole=whole)
-        if folder.exists():
-            shutil.rmtree(folder)
+        new = Path(temporary) / "new"
         with patch_docutils(str(HERE)), docutils_namespace():
             app = Sphinx(
-                srcdir=sources, confdir=HERE, outdir=folder, doctreedir=work, buildername="html",
+                srcdir=sources, confdir=HERE, outdir=new, doctreedir=work, buildername="html",
                 status=None, warningiserror=True, exception_on_warning=True,
             )  # fmt: skip
             app.build()
-    # A list of lists that are not in its items; every page of code is reached from the reference.
-    (folder / "_modules" / "index.html").unlink(missing_ok=True)
-    write_assets(folder / "_static" / "assets")
-    if whole:
-        write_decks(folder / "slides", lectures, root)
+        # A list of lists that are not in its items; every page of code is reached from the
+        # reference.
+        (new / "_modules" / "index.html").unlink(missing_ok=True)
+        write_assets(new / "_static" / "assets")
+        if whole:
+            write_decks(new / "slides", lectures, root)
+        replace_by(new, folder)
+
+
+def replace_by(new: Path, folder: Path) -> None:
+    """Move all that is in one folder into another, in the place of what has its name there.
+
+    Parameters
+    ----------
+    new : pathlib.Path
+        What is moved; it is left empty.
+    folder : pathlib.Path
+        Where to; what has another name there stays.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in sorted(new.iterdir()):
+        old = folder / entry.name
+        if old.is_dir() and not old.is_symlink():
+            shutil.rmtree(old)
+        else:
+            old.unlink(missing_ok=True)
+        shutil.move(entry, old)
 
 
 def write_sources(

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from course_lib.comm import errors
 from course_lib.comm.errors import (
     CollectiveMismatchError,
     DeadlockError,
@@ -90,6 +91,8 @@ class Failure:
         if issubclass(type(error), MemoryError):  # telling it takes room: let go of what they hold
             traceback.clear_frames(raised_at)
         name = type(error).__name__
+        if _is_ours(error):  # no code of the learner's, and on a busy computer no time is enough
+            patience_s = None
         try:
             text, also = _safe_text(error, patience_s), _also_said(error, patience_s)
         except Exception:  # it does not even say what it is
@@ -162,6 +165,12 @@ def _raised(
     if failure.original is None:
         message += "\n(The exception object itself could not travel; this is its text.)"
     return WorkerError(message, rank=failure.rank, consequences=consequences, original=original)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Say whether an exception is the library's own, in its own words."""
+    own = vars(errors).get(type(error).__name__)
+    return own is type(error) and all(type(each) is str for each in error.args)
 
 
 def _safe_text(error: BaseException, patience_s: float | None) -> str:

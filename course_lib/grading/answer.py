@@ -38,14 +38,14 @@ class Answer(NamedTuple):
         Numbers of cells, and of each the text that counts, every line on its own number.
     is_written : bool
         Whether there is more than the stub that the exercise comes with.
-    is_python : bool
-        False where the only cell that seems to define the function cannot be read.
+    fault : str, default: ""
+        Where the only cell that seems to define the function cannot be read, which and why.
     """
 
     name: str
     cells: tuple[tuple[int, str], ...] = ()
     is_written: bool = True
-    is_python: bool = True
+    fault: str = ""
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: it is called as what it is loaded as, in another process."""
@@ -82,8 +82,9 @@ def answer_in(cells: Sequence[Cell], name: str) -> Answer:
     written = [(cell, node) for cell, node in own if not is_stub(node)]
     if not written:
         meant = re.compile(rf"^\s*(?:async\s+)?(?:def\s+{name}\b|{name}\s*=)", re.MULTILINE)
-        broken = any(cell.tree is None and meant.search(cell.source) for cell in cells)
-        return Answer(name, is_written=broken, is_python=not broken)
+        broken = [cell for cell in cells if cell.tree is None and meant.search(cell.source)]
+        fault = f"code cell {broken[-1].number}, {broken[-1].fault}" if broken else ""
+        return Answer(name, is_written=bool(broken), fault=fault)
     chosen = ([pair for pair in written if pair[0].is_task] or written)[-1][1]
     others = [pair for pair in statements if name not in _bound(pair[1]) or pair[1] is chosen]
     return Answer(name, tuple(_texts(others, _needed(others, name))))

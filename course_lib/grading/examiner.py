@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -33,7 +33,7 @@ from course_lib.grading.answer import Answer, answer_in, uncalled
 from course_lib.grading.book import UnreadableError, read
 from course_lib.grading.candidate import DONE, READY, Job
 from course_lib.grading.means import foreign_means
-from course_lib.grading.submission import NotANotebookError, read_cells, set_of
+from course_lib.grading.submission import Cell, NotANotebookError, read_cells, set_of
 
 __all__ = ["START_S", "Order", "examine", "main"]
 
@@ -97,7 +97,7 @@ def examine(order: Order) -> Iterator[dict[str, str]]:
         cells = read_cells(Path(order.file))
         number = order.number or set_of(cells, Path(order.file).name)
         if number is None:
-            raise NotANotebookError("none of the exercises: it defines no function of a task")
+            raise NotANotebookError(_of_no_set(cells))
     except NotANotebookError as refusal:
         yield {"note": str(refusal)}
         return
@@ -116,12 +116,21 @@ def examine(order: Order) -> Iterator[dict[str, str]]:
         }
 
 
+def _of_no_set(cells: Sequence[Cell]) -> str:
+    """Say why nobody can tell which exercises a notebook answers."""
+    said = "none of the exercises: it defines no function of a task"
+    unread = [cell for cell in cells if cell.tree is None]
+    if not unread:
+        return said
+    return f"{said}, and Python cannot read code cell {unread[0].number}, {unread[0].fault}"
+
+
 def _report(task: Task, answer: Answer, order: Order) -> Report:
     if not answer.is_written:
         return Report(task.name, task.title, UNWRITTEN)
-    if not answer.is_python:
-        return _refused(task, "the cell with the function is no Python", "syntax-error",
-                        "run the cell: Python says in which line it stops reading")  # fmt: skip
+    if answer.fault:
+        return _refused(task, f"Python cannot read {answer.fault}", "syntax-error",
+                        "run the cell: Python shows where in the line it stops")  # fmt: skip
     means = foreign_means(answer, type(task).__module__)
     if means:
         return _refused(task, f"it uses {means}", "looks-outside",

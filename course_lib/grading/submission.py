@@ -18,6 +18,7 @@ NOTEBOOK_BYTES = 20 * 10**6
 _MOST_CELLS, _MOST_CHARACTERS = 2_000, 1_000_000
 _FIRST_LINE = re.compile(r"^%%(?!time\b|timeit\b|capture\b|prun\b).*", re.DOTALL)
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
+_DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 _NUMBER = re.compile(r"(?<!\d)(\d\d)_")
 
 
@@ -38,12 +39,15 @@ class Cell(NamedTuple):
         Whether it is tagged as the place for an answer.
     tree : ast.Module or None
         What Python reads in it; None where that is no Python.
+    fault : str, default: ""
+        Where the tree is None, where and why Python stops reading.
     """
 
     number: int
     source: str
     is_task: bool
     tree: ast.Module | None
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def read_cells(file: Path, most_bytes: int = NOTEBOOK_BYTES) -> list[Cell]:
     if len(raw) > _MOST_CELLS or sum(len(cell.source) for cell in raw) > _MOST_CHARACTERS:
         raise NotANotebookError("far more code than an exercise has")
     return [
-        Cell(number, source, "exercise" in cell.tags, _parsed(source))
+        Cell(number, source, "exercise" in cell.tags, *_read(source))
         for number, cell in enumerate(raw, start=1)
         for source in (_without_magics(cell.source),)
     ]
@@ -88,7 +92,7 @@ def set_of(cells: Iterable[Cell], name: str) -> str | None:
     Parameters
     ----------
     cells : iterable of Cell
-        Its cells: what they define counts first.
+        Its cells: what they define counts first, also where Python cannot read it to the end.
     name : str
         The file's name, which a learner or a platform may have changed.
 
@@ -97,17 +101,19 @@ def set_of(cells: Iterable[Cell], name: str) -> str | None:
     str or None
         The number, ``"02"``; None where nothing tells.
     """
-    defined = {
-        node.name
-        for cell in cells
-        for node in (cell.tree.body if cell.tree else ())
-        if isinstance(node, ast.FunctionDef)
-    }
+    defined = {name for cell in cells for name in _defined(cell)}
     most, best = max((len(defined.intersection(tasks)), home) for home, tasks in SETS.items())
     if most:
         return best.removeprefix("lecture_")
     numbers = [number for number in _NUMBER.findall(name) if f"lecture_{number}" in SETS]
     return numbers[-1] if numbers else None
+
+
+def _defined(cell: Cell) -> Iterable[str]:
+    """Return the names of a cell's functions."""
+    if cell.tree is None:
+        return _DEFINITION.findall(cell.source)
+    return [node.name for node in cell.tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def _content(file: Path, most_bytes: int) -> Any:
@@ -146,11 +152,14 @@ def _without_magics(source: str) -> str:
     """Blank what only IPython understands; a cell of another language as a whole."""
     if _FIRST_LINE.match(source):
         return ""
-    return source if _parsed(source) else _MAGIC.sub("", source)
+    return source if _read(source)[0] else _MAGIC.sub("", source)
 
 
-def _parsed(source: str) -> ast.Module | None:
+def _read(source: str) -> tuple[ast.Module | None, str]:
+    """Return what Python reads, and why it does not where that is None."""
     try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return ast.parse(source), ""
+    except SyntaxError as error:
+        return None, f"in its line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return None, str(error) or type(error).__name__

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from course_lib.pipelines.schedule import Action, MakesSchedule, Schedule
+from course_lib.words.whole import whole
 
 __all__ = ["check_schedule", "schedule_for"]
 
@@ -138,6 +139,13 @@ def schedule_for(
             "schedule must be a function of the number of ranks and of micro-batches, such as "
             f"gpipe of course_lib.pipelines, got {schedule!r} ({type(schedule).__name__})"
         )
+    # Before a schedule is made: it has an action or two for each micro-batch and stage.
+    whole("microbatches", microbatches, 1)
+    if microbatches > n_examples:
+        raise ValueError(
+            f"microbatches must be no more than the examples of a batch, {n_examples}, "
+            f"got {microbatches}"
+        )
     made: Schedule = schedule(ranks, microbatches)
     check_schedule(made)
     if made.n_ranks != ranks:
@@ -145,10 +153,5 @@ def schedule_for(
     if made.microbatches != microbatches:
         raise ValueError(
             f"schedule must be for {microbatches} micro-batches, got one for {made.microbatches}"
-        )
-    if microbatches > n_examples:
-        raise ValueError(
-            f"microbatches must be no more than the examples of a batch, {n_examples}, "
-            f"got {microbatches}"
         )
     return made

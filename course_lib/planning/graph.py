@@ -61,7 +61,12 @@ class Node:
                 f"inputs of {self.name!r} must be names in a tuple, got {self.inputs!r}; "
                 f"write ({self.inputs!r},)"
             )
+        if not isinstance(self.inputs, Iterable):
+            raise TypeError(f"inputs of {self.name!r} must be a tuple, got {self.inputs!r}")
         object.__setattr__(self, "inputs", tuple(self.inputs))
+        for name in self.inputs:
+            if not isinstance(name, str):
+                raise TypeError(f"inputs of {self.name!r} must be names of nodes, got {name!r}")
         if not (self.fn is None or callable(self.fn)):
             raise TypeError(f"fn of {self.name!r} must be callable or None, got {self.fn!r}")
         if isinstance(self.flops, bool) or not isinstance(self.flops, Real):
@@ -124,6 +129,8 @@ class Graph:
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
+        if not isinstance(nodes, Iterable):
+            raise TypeError(f"nodes must hold nodes, as a list does, got {nodes!r}")
         given: dict[str, Node] = {}
         for node in nodes:
             if not isinstance(node, Node):

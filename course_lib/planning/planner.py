@@ -18,6 +18,9 @@ MOST_PLACEMENTS = 20_000
 """At most so many are tried where ranks are equally fast, each in about 0.1 ms for ten nodes; where
 they are not, P times as many: there it matters on which rank the first node is."""
 
+MOST_WORKERS = 10_000
+"""As many as a run can have."""
+
 
 class Planned(NamedTuple):
     """A placement, and what is predicted of it.
@@ -61,7 +64,7 @@ def plan(graph: Graph, network: Network, workers: int) -> Planned:
     >>> placement, round(seconds, 4)
     ({'x': 0, 'left': 0, 'right': 1, 'sum': 1}, 0.1007)
     """
-    workers = whole("workers", workers, 1)
+    workers = _useful(graph, network, workers)
     if workers ** max(len(graph.nodes) - 1, 0) <= MOST_PLACEMENTS:
         return plan_exhaustively(graph, network, workers)
     return plan_by_list(graph, network, workers)
@@ -95,7 +98,7 @@ def plan_exhaustively(graph: Graph, network: Network, workers: int) -> Planned:
     does not matter: a node goes to a rank that has one already, or to the next one. And whoever is
     busy for longer than the best placement so far takes is not predicted.
     """
-    workers = whole("workers", workers, 1)
+    workers = _useful(graph, network, workers)
     if workers ** max(len(graph.nodes) - 1, 0) > MOST_PLACEMENTS:
         raise ValueError(
             f"graph must be small enough to try every placement: {len(graph.nodes)} nodes on "
@@ -164,7 +167,7 @@ def plan_by_list(graph: Graph, network: Network, workers: int) -> Planned:
     (HEFT). There a worker computes in the order of urgency; here in that of the graph, as
     ``execute`` does.
     """
-    workers = whole("workers", workers, 1)
+    workers = _useful(graph, network, workers)
     placement: dict[str, int] = {}
     for name in _by_urgency(graph, network, workers):
         done_s = []
@@ -175,6 +178,13 @@ def plan_by_list(graph: Graph, network: Network, workers: int) -> Planned:
         placement[name] = done_s.index(min(done_s))
     placement = {name: placement[name] for name in graph.nodes}
     return _with_moves(graph, placement, network, workers)
+
+
+def _useful(graph: Graph, network: Network, workers: int) -> int:
+    """Return how many ranks are worth a try: of those that are alike, no more than nodes."""
+    workers = whole("workers", workers, 1, MOST_WORKERS)
+    are_alike = len(set(network.speeds(workers))) == 1 and network.is_star
+    return min(workers, max(len(graph.nodes), 1)) if are_alike else workers
 
 
 def _by_urgency(graph: Graph, network: Network, workers: int) -> list[str]:

@@ -28,11 +28,15 @@ class RandomSearch:
 
     def __init__(self, n: int, most: int) -> None:
         rungs(n, most, most)  # refuses numbers that are none
-        self._jobs = [Job(trial, most) for trial in reversed(range(n))]
+        self._n, self._most = n, most
+        self._n_begun = 0
 
     def next_job(self) -> Job | None:
         """Return the next trial."""
-        return self._jobs.pop() if self._jobs else None
+        if self._n_begun == self._n:
+            return None
+        self._n_begun += 1
+        return Job(self._n_begun - 1, self._most)
 
     def tell(self, outcome: Outcome) -> None:
         """Take in a loss, which changes nothing."""

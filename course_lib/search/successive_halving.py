@@ -1,5 +1,7 @@
 """Successive halving: train many trials for a short while, the best of them longer, and again."""
 
+from collections.abc import Sequence
+
 from course_lib.search.job import Job, Outcome
 from course_lib.search.rungs import rungs
 
@@ -29,12 +31,17 @@ class SuccessiveHalving:
     def __init__(self, n: int, least: int, most: int, eta: int = 3) -> None:
         self._rungs = rungs(n, least, most, eta)
         self._level = 0
-        self._jobs = [Job(trial, least) for trial in reversed(range(n))]
+        self._trials: Sequence[int] = range(n)  # of this rung
+        self._n_begun = 0  # of these
         self._done: list[Outcome] = []  # of this rung
 
     def next_job(self) -> Job | None:
         """Return the next of this rung; None while others of it are under way."""
-        return self._jobs.pop() if self._jobs else None
+        n_trials, resource = self._rungs[self._level]
+        if self._n_begun == n_trials:
+            return None
+        self._n_begun += 1
+        return Job(self._trials[self._n_begun - 1], resource)
 
     def tell(self, outcome: Outcome) -> None:
         """Take in a loss; the last one of a rung begins the next."""
@@ -43,7 +50,7 @@ class SuccessiveHalving:
         if len(self._done) < self._rungs[self._level].n_trials or is_last:
             return
         self._level += 1
-        n_trials, resource = self._rungs[self._level]
+        n_trials = self._rungs[self._level].n_trials
         best = sorted(self._done, key=lambda done: (done.loss, done.job.trial))[:n_trials]
-        self._jobs = [Job(done.job.trial, resource) for done in reversed(best)]
-        self._done = []
+        self._trials = [done.job.trial for done in best]
+        self._n_begun, self._done = 0, []

@@ -5,8 +5,15 @@ from typing import Any
 
 import pytest
 
+from course_lib.comm import failures
 from course_lib.comm.ambient.entries import function_of
-from course_lib.comm.errors import MessageMismatchError, WorkerError, WorkerExited
+from course_lib.comm.errors import (
+    MessageMismatchError,
+    PeerFinishedError,
+    RunError,
+    WorkerError,
+    WorkerExited,
+)
 from course_lib.comm.failures import Failure, to_error
 from course_lib.comm.frames import frames_of, render, user_frame
 
@@ -102,3 +109,27 @@ def test_functions_that_call_each_other_are_told_once() -> None:
         *("  a.py, line 1, in start", "  a.py, line 5, in even", "  a.py, line 9, in odd"),
         "  ... and the same again, many times",
     ]
+
+
+class Claims(RunError):
+    """A learner's own."""
+
+
+@pytest.mark.parametrize(
+    ("error", "travels"),
+    [
+        (PeerFinishedError("rank 1 has returned", peer=1), True),
+        (Claims("mine"), False),
+        (ValueError("mine"), False),
+    ],
+)
+def test_on_a_computer_that_is_too_busy_the_librarys_own_errors_stay_what_they_are(
+    monkeypatch, error, travels
+):
+    patient = failures._attempt
+    monkeypatch.setattr(  # a thread that was given some time has not come to anything
+        failures, "_attempt", lambda step, for_s: patient(step, None) if for_s is None else None
+    )
+    failure = Failure.of(error, 2, 0.5, 0.3)
+    assert (failure.original is not None) == travels
+    assert (type(to_error(failure)) is type(error)) == travels

@@ -15,10 +15,10 @@ def cells(*sources: str, tagged: tuple[int, ...] = ()) -> list[Cell]:
     found = []
     for number, source in enumerate(sources, start=1):
         try:
-            tree = ast.parse(source)
-        except SyntaxError:
-            tree = None
-        found.append(Cell(number, source, number in tagged, tree))
+            tree, fault = ast.parse(source), ""
+        except SyntaxError as error:
+            tree, fault = None, f"in its line {error.lineno}: {error.msg}"
+        found.append(Cell(number, source, number in tagged, tree, fault))
     return found
 
 
@@ -74,7 +74,7 @@ def test_a_stub_and_nothing_are_not_written_and_what_is_no_python_is_told_apart(
     assert not answer_in(cells("x = 1"), "f").is_written
     broken = answer_in(cells(STUB, "def f(x)\n    return 1"), "f")
     assert broken.is_written
-    assert not broken.is_python
+    assert broken.fault == "code cell 2, in its line 1: expected ':'"
 
 
 @pytest.mark.parametrize("source", ["f = lambda: 1 / 0", "def f(x=1 / 0):\n    return 1 / 0"])

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from authoring.build import ROOT
+from course_lib.grading.examiner import Order, examine
 from course_lib.grading.submission import NotANotebookError, read_cells, set_of
 
 
@@ -66,3 +67,12 @@ def test_the_functions_tell_the_set_whatever_the_file_is_called():
         assert set_of(read_cells(file), "final(2).ipynb") == number
     assert set_of([], "Anna_4711_file_03_data.ipynb") == "03"
     assert set_of([], "my notebook.ipynb") is None
+
+
+def test_a_slip_of_syntax_hides_neither_the_set_nor_itself(tmp_path):
+    file = tmp_path / "homework.ipynb"
+    file.write_text(notebook("def map_reduce(comm, X, y)\n    return 1"))
+    assert set_of(read_cells(file), file.name) == "02"
+    file.write_text(notebook("x = 1", "def mine(:\n    return 1"))
+    (row,) = examine(Order(str(file), "", 1, 1.0, 2**30))
+    assert "code cell 2, in its line 1: " in row["note"]

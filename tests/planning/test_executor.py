@@ -152,6 +152,8 @@ def test_what_is_no_graph_is_refused_by_name(nodes, told):
     [
         ({"name": ""}, TypeError, "name must be a str"),
         ({"name": "a", "inputs": "b"}, TypeError, "inputs of 'a' must be names in a tuple"),
+        ({"name": "a", "inputs": None}, TypeError, "inputs of .a. must be a tuple, got None"),
+        ({"name": "a", "inputs": (1,)}, TypeError, "inputs of .a. must be names of nodes, got 1"),
         ({"name": "a", "fn": 3}, TypeError, "fn of 'a' must be callable or None, got 3"),
         ({"name": "a", "flops": "3"}, TypeError, "flops of 'a' must be a number, got '3'"),
         ({"name": "a", "flops": float("nan")}, ValueError, "flops of 'a' must be 0 or more"),

@@ -127,12 +127,18 @@ def test_the_fast_worker_gets_the_work_where_messages_are_dear():
         assert found.placement == {"a": 1, "b": 1}
 
 
+def test_more_workers_than_nodes_take_no_longer():
+    graph = random_graph(np.random.default_rng(3), 4, n_bytes=(1_000, 40_000))
+    for make in (plan, plan_by_list):
+        assert make(graph, networks.ethernet_1g, 10_000) == make(graph, networks.ethernet_1g, 4)
+
+
 def test_what_cannot_be_planned_is_refused_by_name(monkeypatch):
     graph = random_graph(np.random.default_rng(0), 6)
     monkeypatch.setattr(planner, "MOST_PLACEMENTS", 10)
     with pytest.raises(ValueError, match="graph must be small enough to try every placement: 6"):
         plan_exhaustively(graph, networks.ethernet_1g, 2)
-    with pytest.raises(ValueError, match="workers must be an int of 1 or more, got 0"):
+    with pytest.raises(ValueError, match="workers must be an int from 1 to 10,000, got 0"):
         plan(graph, networks.ethernet_1g, 0)
     placement = dict.fromkeys(graph.nodes, 0)
     with pytest.raises(ValueError, match="network must be one in which any two ranks are conn"):

@@ -247,3 +247,8 @@ def test_an_empty_range_is_refused(make, told):
 def test_of_equals_the_first_trial_is_the_best_and_short_trainings_do_not_count():
     outcomes = [Outcome(Job(0, 1), 0.1), Outcome(Job(2, 3), 0.5), Outcome(Job(1, 3), 0.5)]
     assert best_of(outcomes).job.trial == 1
+
+
+@pytest.mark.parametrize("strategy", [RandomSearch(10**18, 4), SuccessiveHalving(10**18, 4, 36)])
+def test_trials_that_nobody_has_asked_for_take_no_memory(strategy):
+    assert [strategy.next_job() for _ in range(3)] == [Job(0, 4), Job(1, 4), Job(2, 4)]

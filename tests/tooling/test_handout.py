@@ -158,3 +158,9 @@ def test_what_is_there_is_not_overwritten(tmp_path):
     with pytest.raises(AuthoringError, match="is there already"):
         write(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_no_handout_is_made_in_what_it_copies(tmp_path):
+    with pytest.raises(AuthoringError, match="lies in a folder that is copied"):
+        write(tmp_path / "docs" / "for students", tmp_path)
+    assert not any(tmp_path.iterdir())

@@ -6,7 +6,9 @@ from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
 from authoring.build import ROOT
-from authoring.website.build import pages_of, write_site
+from authoring.scripts import AuthoringError
+from authoring.slides import write_decks
+from authoring.website.build import pages_of, replace_by, write_site
 from authoring.website.fragments import FragmentParser
 from authoring.website.notebooks import links_from
 from course_lib.collectives import ALLREDUCES
@@ -115,6 +117,24 @@ def test_a_folder_with_other_files_is_not_emptied(tmp_path):
     with pytest.raises(ValueError, match="expected a new folder or an old site"):
         write_site(tmp_path, [], live=live)
     assert (tmp_path / "thesis.txt").read_text() == "mine"
+    (tmp_path / "index.html").write_text("mine")
+    with pytest.raises(AuthoringError, match="is no index of slides: name another folder"):
+        write_decks(tmp_path, [])
+    assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_a_new_site_leaves_what_no_site_has_beside_it(tmp_path):
+    new, folder = tmp_path / "new", tmp_path / "site"
+    for place in (new / "lectures", folder / "lectures", folder / ".git"):
+        place.mkdir(parents=True)
+    for file in (new / "index.html", new / "lectures" / "00.html"):
+        file.write_text("new")
+    for file in (folder / "index.html", folder / "lectures" / "99.html", folder / ".git" / "HEAD"):
+        file.write_text("old")
+    replace_by(new, folder)
+    found = {file.relative_to(folder).as_posix(): file.read_text() for file in folder.rglob("*.*l")}
+    assert found == {"index.html": "new", "lectures/00.html": "new"}
+    assert (folder / ".git" / "HEAD").read_text() == "old"
 
 
 @pytest.mark.browser
