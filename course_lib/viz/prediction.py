@@ -11,7 +11,6 @@ __all__ = ["Comparison", "Prediction", "predict"]
 _TEXT_COMES_S = 0.2
 _BAR_EM = 18
 _NONE_MADE = "(no prediction was made)"
-_QUIET = "opacity: 0.7; font-size: 90%"
 _PALE, _FULL = "background: transparent", "background: currentColor"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+|(\s\d{3})+)(\.\d*)?")
@@ -54,7 +53,7 @@ class Comparison(str):
         if self.said is None:
             answer = html.escape(_with_unit(self.came_out, self.unit))
             return (
-                f'<details><summary style="{_QUIET}">no prediction was made: the answer</summary>'
+                "<details><summary><small>no prediction was made: the answer</small></summary>"
                 f"It is {answer}.</details>"
             )
         longest = max(abs(self.said), abs(self.came_out)) or 1.0

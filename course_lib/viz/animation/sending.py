@@ -48,16 +48,20 @@ def without_sending(trace: "Trace", waits: Iterable[Wait]) -> Iterator[Wait]:
     received = {(m.src, m.dst, m.sent_s): m.received_s for m in trace.messages} if is_known else {}
     receiving, with_irecv = _receiving(trace) if is_known else ({}, set())
     for wait in waits:
-        received_s = received.get((wait.rank, wait.peer, wait.end_s))
-        if wait.verb not in SENDING or received_s is None:
+        peer = wait.peer
+        if wait.verb not in SENDING or peer is None:
+            yield wait
+            continue
+        received_s = received.get((wait.rank, peer, wait.end_s))
+        if received_s is None:
             yield wait
             continue
         called_s = min(
-            _called_s(receiving.get((wait.peer, src), []), received_s) for src in (wait.rank, None)
+            _called_s(receiving.get((peer, src), []), received_s) for src in (wait.rank, None)
         )
         if wait.start_s < called_s < wait.end_s:
             yield wait._replace(end_s=called_s)
-        elif called_s == math.inf and wait.peer in with_irecv:
+        elif called_s == math.inf and peer in with_irecv:
             yield wait
 
 
