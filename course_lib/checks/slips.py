@@ -209,8 +209,8 @@ def _shapes(it: _Failure) -> Hint | None:
         return Hint("out-overlaps", "leave out= away: what recv and sendrecv return is an array of "
                     "its own")  # fmt: skip
     if "could not be broadcast" in it.about:
-        return Hint("broadcast", "these two shapes do not go together element by element: print "
-                    "both, and compare with the docstring")  # fmt: skip
+        return Hint("broadcast", "these two arrays do not go together element by element: print "
+                    "the shape of each, and compare with the docstring")  # fmt: skip
     if "same number of dimensions" in it.about:
         return Hint("joining", "a table and a row do not join: np.column_stack puts a row beside a "
                     "table as a column, np.concatenate wants equally many dimensions")  # fmt: skip
