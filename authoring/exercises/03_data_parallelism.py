@@ -436,7 +436,7 @@ checks.predict_rates(predict_rates)
 # <details><summary>Hint 1</summary>
 #
 # How far an epoch goes is the number of its steps times the length of a step. Write both down for 2
-# workers and for 4, in each of the four settings, with a gradient of 1 and a learning rate of 1.
+# workers and for 4, in all four settings, with gradient and learning rate 1.
 # </details>
 #
 # <details><summary>Hint 2</summary>

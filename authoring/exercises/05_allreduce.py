@@ -26,14 +26,14 @@ from course_lib.viz import player
 #
 # Add up along a tree, and send the sum down again. *Difficulty 1 of 3, 15 minutes.*
 #
-# Rank 0 is the root. The children of rank `r` are ranks `2r + 1` and `2r + 2`, where they exist;
-# its parent is rank `(r - 1) // 2`. With 7, 5, 6, 1, 2, 3, 4 on ranks 0 to 6, rank 1 gets to 8,
-# rank 2 to 13, and the root to 28.
+# Rank 0 is the root. The children of rank `r` are `2r + 1` and `2r + 2`, where they exist; its
+# parent is `(r - 1) // 2`. With 7, 5, 6, 1, 2, 3, 4 on ranks 0 to 6, rank 1 gets to 8, rank 2 to
+# 13, rank 0 to 28.
 #
-# **Spec:** `sum(arrays of all ranks)` on every rank. **Budget:** 2(P − 1) messages of the size of
-# `array`, between parents and children only, in at most 2⌊log₂ P⌋ rounds: with seven workers 12
-# messages in 4 rounds. (A round is one more message in a chain in which each waits for the one
-# before.) Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# **Spec:** `sum(arrays of all ranks)` on every rank. **Budget:** 2(P − 1) messages of `array`'s
+# size, between parents and children only, in 2⌊log₂ P⌋ rounds: with seven workers 12 messages in 4
+# rounds (a round: messages that wait for those of the round before). Of `comm`, only `send`,
+# `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-tree"

@@ -266,7 +266,7 @@
   window.deck = deck;
   deck.on("slidechanged", ({ currentSlide }) => { answersOf(currentSlide).forEach(follow); drawIn(currentSlide); });
   for (const [name, isShown] of [["fragmentshown", true], ["fragmenthidden", false]])
-    deck.on(name, ({ fragments }) => { for (const one of fragments) one.open = isShown; });
+    deck.on(name, ({ fragments }) => { for (const one of fragments) { one.open = isShown; follow(one); } });
   deck.addKeyBinding({ keyCode: KEYS.M, key: "M", description: "Play or pause the picture" }, play);
   deck.addKeyBinding({ keyCode: KEYS.A, key: "A", description: "Open or fold the answer" }, answer);
   deck.initialize().then(async () => {

@@ -138,6 +138,9 @@ def _report(task: Task, answer: Answer, order: Order) -> Report:
     cases = tuple(task.cases(order.secret))
     try:
         seen, end = _sitting(task, answer, cases, order)
+        if end is None and not seen:
+            return _refused(task, "its process ended before a case was seen", "unreadable",
+                            "an answer returns, and never ends the process")  # fmt: skip
         return report_on(task, uncalled(answer), cases, seen, end)
     except UnreadableError as error:
         return _refused(task, f"what was seen of it is not whole: {error}", "unreadable",

@@ -27,7 +27,7 @@ from course_lib.models.module_weights import (
     with_weights,
 )
 from course_lib.models.torch_model import TorchModel
-from course_lib.models.torch_passes import TorchPasses, flat
+from course_lib.models.torch_passes import TorchPasses
 
 __all__ = ["ModuleModel"]
 
@@ -134,25 +134,11 @@ class ModuleModel(TorchModel):
         found: torch.Tensor = self._loss_of(outputs, self._plain(y, "y"))
         return found
 
-    def loss_and_slope(self, outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, Array]:
-        """Return the mean loss of outputs and its derivative by each of them; times ``weight``."""
-        with torch.enable_grad():
-            leaf = torch.as_tensor(outputs).detach().requires_grad_()
-            loss = weight * self.mean_loss(leaf, y)
-            (slope,) = torch.autograd.grad(loss, leaf)
-        return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()
-
     def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
         """Return the mean loss over a batch, in training, and its gradient; times ``weight``."""
         check_not_empty(batch)
         self._look(batch)
-        with torch.enable_grad():
-            leaves = [self._leaves(w, number) for number in range(len(self._modules))]
-            outputs = self._outputs(leaves, self._tensor(batch[0], w))
-            loss = weight * self.mean_loss(outputs, batch[1])
-            flat_leaves = [leaf for own in leaves for leaf in own]
-            grads = torch.autograd.grad(loss, flat_leaves, materialize_grads=True)
-        return loss.item(), flat(w, grads)
+        return super().gradient(w, batch, weight)
 
     def passes(self, w: Array, batch: Batch, weight: float = 1.0) -> Any:
         """Begin a gradient in steps: of a chain's layers, or of the whole in one."""

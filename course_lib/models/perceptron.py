@@ -14,7 +14,8 @@ class Perceptron(TorchModel):
 
     Autograd gives every parameter a gradient of its own, and all of them have to be copied together
     into the flat vector that schemes send. Here each product of matrices ends in its place. The
-    numbers are those of ``backward_layers``, which goes through autograd, to the bit.
+    numbers are those of ``backward_layers``, which goes through autograd, to the bit; both begin
+    with the slope of the cross-entropy as it stands in textbooks.
     """
 
     def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:
@@ -51,7 +52,7 @@ class Perceptron(TorchModel):
         with torch.no_grad():
             parameters, of_parameters = self._views(w), self._views(grad)
             entered, outputs = self._forward(parameters, batch[0], w)
-            loss, upstream = loss_and_slope(outputs, batch[1], weight)
+            loss, upstream = self.loss_and_slope(outputs, batch[1], weight)
             for number in reversed(range(len(parameters))):
                 x, (of_weight, of_bias) = entered[number], of_parameters[number]
                 torch.mm(upstream.T, x, out=of_weight)
@@ -77,6 +78,10 @@ class Perceptron(TorchModel):
         """
         with torch.no_grad():
             return self._forward(self._views(w), X, w)[1]
+
+    def loss_and_slope(self, outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, Array]:
+        """Return the mean loss of outputs and its derivative by each of them; times ``weight``."""
+        return loss_and_slope(outputs, y, weight)
 
     def _forward(
         self, parameters: list[tuple[torch.Tensor, torch.Tensor]], X: Array, w: Array

@@ -9,7 +9,7 @@ import torch
 from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
 from course_lib.models.module_checks import check_layers, trained
-from course_lib.models.torch_passes import TorchPasses, called, flat, loss_and_slope, mean_loss
+from course_lib.models.torch_passes import TorchPasses, called, flat, mean_loss
 
 __all__ = ["TorchModel"]
 
@@ -129,7 +129,11 @@ class TorchModel:
 
     def loss_and_slope(self, outputs: Array, y: Array, weight: float = 1.0) -> tuple[float, Array]:
         """Return the mean loss of outputs and its derivative by each of them; times ``weight``."""
-        return loss_and_slope(outputs, y, weight)
+        with torch.enable_grad():
+            leaf = torch.as_tensor(outputs).detach().requires_grad_()
+            loss = weight * self.mean_loss(leaf, y)
+            (slope,) = torch.autograd.grad(loss, leaf)
+        return loss.item(), slope if isinstance(outputs, torch.Tensor) else slope.numpy()
 
     def outputs(self, w: Array, X: Array) -> torch.Tensor:
         """Compute what the last layer gives for each example.
@@ -195,10 +199,10 @@ class TorchModel:
         with torch.enable_grad():
             leaves = [self._leaves(w, number) for number in range(len(self._modules))]
             outputs = self._outputs(leaves, self._tensor(batch[0], w))
-            loss, slope = self.loss_and_slope(outputs.detach(), batch[1], weight)
+            loss = weight * self.mean_loss(outputs, batch[1])
             flat_leaves = [leaf for own in leaves for leaf in own]
-            grads = torch.autograd.grad(outputs, flat_leaves, slope, materialize_grads=True)
-        return loss, flat(w, grads)
+            grads = torch.autograd.grad(loss, flat_leaves, materialize_grads=True)
+        return loss.item(), flat(w, grads)
 
     def backward_layers(self, w: Array, batch: Batch) -> Iterator[tuple[Layer, Array]]:
         """Yield what ``gradient`` returns layer by layer, to the bit, the last layer first.

@@ -75,7 +75,7 @@ def test_layers_come_last_first_and_together_are_the_gradient(name):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_back_propagation_written_out_is_autograds_to_the_bit(dtype):
+def test_back_propagation_written_out_is_autograds_to_rounding(dtype):
     """Also where a unit is silent for all examples, and where one is exactly at the bend."""
     model, rng = mlp(20, 70, 30, 5, dtype=dtype), np.random.default_rng(0)
     batch = rng.normal(size=(33, 20)).astype(dtype), rng.integers(0, 5, size=33)
@@ -87,7 +87,12 @@ def test_back_propagation_written_out_is_autograds_to_the_bit(dtype):
     loss, grad = model.gradient(w, batch, weight=0.3)
     assert type(model).gradient is not TorchModel.gradient
     expected = TorchModel.gradient(model, w, batch, weight=0.3)
-    assert (loss, grad.tobytes()) == (expected[0], expected[1].tobytes())
+    assert loss == expected[0]
+    # The slope of the loss is rounded otherwise: p - 1 in one step, and products of it are added.
+    few_bits = 8 * np.finfo(dtype).eps * np.abs(grad).max()
+    assert np.abs(grad - expected[1]).max() < few_bits
+    not_weighed = model.gradient(w, batch)[1]  # the likely mistake is far outside
+    assert np.abs(not_weighed - expected[1]).max() > 1e5 * few_bits
     assert not grad[: 8 * 20].any()
     assert (w.tobytes(), batch[0].tobytes()) == tuple(array.tobytes() for array in before)
 

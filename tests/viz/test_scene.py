@@ -152,11 +152,11 @@ def test_a_message_nobody_received_never_arrives():
 
 
 def test_two_thousand_events_take_at_most_60_kb():
-    trace = map_reduce(4, 100)
+    trace = map_reduce(4, 120)
     scene = make_scene(trace, "star")
     n_events = len(scene.messages) + len(scene.spans)
-    assert scene.thinned == "", "all 100 steps must be drawn"
-    assert n_events == 600 + 500 + 1200
+    assert scene.thinned == "", "all 120 steps must be drawn"
+    assert n_events == 120 * (6 + 5 + 6)  # messages, computations, and waits for them
     assert len(packed(scene)) <= 60_000
 
 

@@ -198,6 +198,18 @@ def test_a_key_plays_the_picture_wherever_the_focus_is(opened_deck):
     assert not page.evaluate(_PLAYS)
 
 
+def test_a_key_opens_and_folds_the_answer_and_turning_on_opens_it_first(opened_deck):
+    page = opened_deck
+    n = page.evaluate("deck.getSlides().findIndex((s) => s.querySelector('.lm-answer'))")
+    go(page, n)
+    seen = []
+    for key in ("a", "a", "a", "a", "PageDown", "PageDown"):
+        page.keyboard.press(key)
+        is_open = page.evaluate(f"deck.getSlides()[{n}].querySelector('.lm-answer').open")
+        seen.append((is_open, page.evaluate("deck.getSlidePastCount()") - n))
+    assert seen == [*[(True, 0), (False, 0)] * 2, (True, 0), (True, 1)]
+
+
 @pytest.mark.parametrize("key", ["PageDown", "ArrowRight"])
 def test_a_clicker_turns_the_page_wherever_the_mouse_was_last(opened_deck, key):
     page = opened_deck
