@@ -106,16 +106,15 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 #
 # Exchange sums in pairs: the fewest rounds. *Difficulty 2 of 3, 25 minutes.*
 #
-# In round 0 rank `r` meets rank `r ^ 1`, in round 1 rank `r ^ 2`, then `r ^ 4`, ... Each sends its
-# sum so far and adds the other's. `^` flips one bit: `2 ^ 1` is 3.
+# In round 0 rank `r` meets `r ^ 1`, in round 1 `r ^ 2`, then `r ^ 4`. Each sends its sum so far and
+# adds the other's. `^` flips one bit: `2 ^ 1` is 3.
 #
-# Let Q be the largest power of two up to P. The first Q ranks exchange: rank `Q + i` gives rank `i`
-# its array before, and gets the sum after.
+# Q is the largest power of two up to P. The first Q ranks exchange: rank `Q + i` gives `i` its array
+# before, and gets the sum after.
 #
-# **Spec:** `sum(arrays of all ranks)`, the same bits on every rank. **Budget:** log₂ Q rounds, two
-# more where P > Q; Q log₂ Q + 2(P − Q) messages as long as `array`, one a rank and round at most.
-# With six workers Q is 4: 4 rounds, 12 messages. Of `comm`, only `send`, `recv`, `recv_any` and
-# `sendrecv`.
+# **Spec:** `sum(arrays of all ranks)`, the same bits everywhere. **Budget:** log₂ Q rounds, two more
+# where P > Q; Q log₂ Q + 2(P − Q) messages of `array`'s size, one a rank and round. Six workers:
+# 4 rounds, 12 messages. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-butterfly"
