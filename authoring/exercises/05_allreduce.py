@@ -200,15 +200,14 @@ for workers in (4, 6):
 #
 # Rank `r` ends with chunk `r` of the sum. *Difficulty 2 of 3, 20 minutes.*
 #
-# `split_evenly(len(array), P)` cuts the rows into P chunks. In P − 1 steps every rank sends
-# one chunk to its right neighbour, rank `r + 1`, and adds the chunk that comes from the left to its
-# own. The chunk that has arrived is the one that leaves in the next step.
+# `split_evenly(len(array), P)` cuts the rows into P chunks. In P − 1 steps every rank sends one chunk
+# to its right neighbour, rank `r + 1`, and adds the one from the left to its own. What has arrived
+# leaves in the next step.
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
-# all ranks. **Budget:** from each rank P − 1 messages, to the right only, with (P − 1)/P of the
-# array's bytes; in all at most 2(P − 1) rounds. With four workers: 3 messages, ¾ of the bytes, 6
-# rounds. (`sendrecv` takes half of these rounds, 3. With `send` and `recv`, mind who sends first.)
-# Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# all ranks. **Budget:** from each rank P − 1 messages, to the right, with (P − 1)/P of the array's
+# bytes; at most 2(P − 1) rounds (`sendrecv` takes half of them). Four workers: 3 messages, ¾ of the
+# bytes, 6 rounds. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="reduce-scatter-ring"
