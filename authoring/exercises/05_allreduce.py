@@ -109,12 +109,12 @@ run(lambda comm: allreduce_tree(comm, np.array([seven[comm.rank]])), workers=7,
 # In round 0 rank `r` meets `r ^ 1`, in round 1 `r ^ 2`, then `r ^ 4`. Each sends its sum so far and
 # adds the other's. `^` flips one bit: `2 ^ 1` is 3.
 #
-# Q is the largest power of two up to P. The first Q ranks exchange: rank `Q + i` gives `i` its array
-# before, and gets the sum after.
+# Q is the largest power of two up to P. The first Q ranks exchange: rank `Q + i` gives `i` its
+# array before, and gets the sum after.
 #
-# **Spec:** `sum(arrays of all ranks)`, the same bits everywhere. **Budget:** log₂ Q rounds, two more
-# where P > Q; Q log₂ Q + 2(P − Q) messages of `array`'s size, one a rank and round. Six workers:
-# 4 rounds, 12 messages. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
+# **Spec:** `sum(arrays of all ranks)`, the same bits everywhere. **Budget:** log₂ Q rounds, two
+# more where P > Q; Q log₂ Q + 2(P − Q) messages of `array`'s size, one a rank and round. Six
+# workers: 4 rounds, 12 messages. Of `comm`, only `send`, `recv`, `recv_any` and `sendrecv`.
 
 
 # %% tags=["exercise"] name="allreduce-butterfly"
@@ -200,9 +200,9 @@ for workers in (4, 6):
 #
 # Rank `r` ends with chunk `r` of the sum. *Difficulty 2 of 3, 20 minutes.*
 #
-# `split_evenly(len(array), P)` cuts the rows into P chunks. In P − 1 steps every rank sends one chunk
-# to its right neighbour, rank `r + 1`, and adds the one from the left to its own. What has arrived
-# leaves in the next step.
+# `split_evenly(len(array), P)` cuts the rows into P chunks. In P − 1 steps every rank sends one
+# chunk to its right neighbour, rank `r + 1`, and adds the one from the left to its own. What has
+# arrived leaves in the next step.
 #
 # **Spec:** rank `r` returns `total[split_evenly(len(total), P)[r]]`, where `total` is the sum over
 # all ranks. **Budget:** from each rank P − 1 messages, to the right, with (P − 1)/P of the array's
