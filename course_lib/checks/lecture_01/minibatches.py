@@ -13,7 +13,7 @@ from course_lib.checks.shown import show
 from course_lib.checks.task import Case, Given, Hint, Price, Task
 
 _MANY = 300
-_LONG, _TIMES = 1000, 16
+_LONG, _TIMES = 1000, 32
 """A table that is long enough for its order to be judged, and how often it is shuffled."""
 
 
