@@ -10,13 +10,14 @@ anywhere else it is noted, and the run ends with it.
 import _thread
 import math
 import signal
+import sys
 import threading
 import time
 
 # That of ``signal`` makes an enum of each answer: for all of them a third of a millisecond a run.
 from _signal import getsignal  # type: ignore[import-not-found]
 from collections.abc import Callable, Generator
-from types import FrameType, GeneratorType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any, Generic, TypeVar
 
 from course_lib.comm.forks import in_copies
@@ -25,6 +26,7 @@ __all__ = ["Interrupts", "WatchedCall", "getsignal"]
 
 T = TypeVar("T")
 
+_AGAIN_S = 0.001
 _SIGNALS = sorted(signal.valid_signals())
 
 
@@ -83,10 +85,15 @@ class Interrupts:
         self._inside: WatchedCall[Any] | None = None
         self._lets_in = False
         self._strike: type[BaseException] | None = None
+        self._unraisable: Any = None
+        self._again: threading.Thread | None = None
+        self._presses = False
 
     def __enter__(self) -> "Interrupts":
         """Take over what has a handler; and Ctrl-C, unless the system's own way is in force."""
         if threading.current_thread() is threading.main_thread():
+            self._unraisable = sys.unraisablehook
+            sys.unraisablehook = self._hear_in_vain
             for each in _SIGNALS:
                 before = getsignal(each)
                 if callable(before) or (each == signal.SIGINT and before is signal.SIG_IGN):
@@ -99,6 +106,9 @@ class Interrupts:
 
         What is on its way by now is still noted.
         """
+        self._press_no_more()
+        if sys.unraisablehook == self._hear_in_vain:
+            sys.unraisablehook = self._unraisable
         for each, before in self._before.items():
             if each == signal.SIGINT or getsignal(each) == self._hear:
                 signal.signal(each, before)
@@ -200,6 +210,13 @@ class Interrupts:
             if self.is_inside:
                 raise self._strike
             return
+        if self._again is not None and signum == signal.SIGINT:
+            # Not in there: it would be swallowed once more.
+            if self._may_raise_again(frame):
+                self._press_no_more()
+                assert self.error is not None
+                raise self.error
+            return
         before = self._before[signum]
         try:
             if callable(before):
@@ -209,8 +226,42 @@ class Interrupts:
             if self._lets_in and self.is_inside:
                 raise
 
+    def _hear_in_vain(self, unraisable: Any) -> None:
+        """Raise the interrupt once more, soon, if it came where Python swallows what is raised.
+
+        What a weak reference calls back does so, and ``__del__``. Without this a run without an
+        end would never hear of it.
+        """
+        if self.error is None or unraisable.exc_value is not self.error:
+            self._unraisable(unraisable)
+            return
+        self._presses = True
+        self._again = threading.Thread(target=self._press_again, name="Ctrl-C", daemon=True)
+        self._again.start()
+
+    def _may_raise_again(self, frame: FrameType | None) -> bool:
+        inside = self._presses and self._lets_in and self.is_inside
+        return inside and not _is_within(frame, Interrupts._hear_in_vain.__code__)
+
+    def _press_again(self) -> None:
+        while self._presses:
+            _thread.interrupt_main()
+            time.sleep(_AGAIN_S)
+
+    def _press_no_more(self) -> None:
+        if self._again is not None and self._presses:
+            self._presses = False
+            self._again.join()  # the last one that it has pressed is heard here, and means nothing
+            self._again = None
+
     def _noted(self) -> None:
         """Do what has to be done at the first interrupt; often called in the handler."""
+
+
+def _is_within(frame: FrameType | None, code: CodeType) -> bool:
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 @in_copies

@@ -81,6 +81,47 @@ assert_nothing_left(before)
     assert int(n_presses) > 3
 
 
+@pytest.mark.parametrize(
+    ("call", "backend"),
+    [("compute, None", "simulated"), ("compute, Packed()", "processes")],
+    ids=["in a rank", "while a call is packed"],
+)
+def test_ctrl_c_where_python_swallows_it_ends_the_run_all_the_same(tmp_path, call, backend):
+    text = f"""
+import weakref
+
+class Thing:
+    pass
+
+def press_in_a_callback():
+    thing = Thing()
+    noted = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+    del thing
+
+class Packed:
+    def __reduce__(self):
+        press_in_a_callback()
+        return Packed, ()
+
+def compute(comm, packed):
+    if packed is None:
+        press_in_a_callback()
+    while True:
+        pass
+
+threads = threading.enumerate()
+try:
+    run({call}, workers=2, backend={backend!r}, time_limit_s=60)
+except KeyboardInterrupt as error:
+    print(str(error).splitlines()[0])
+assert sys.unraisablehook is sys.__unraisablehook__
+assert threading.enumerate() == threads
+assert_quiet(n_runs=1)
+"""
+    (told,) = finish(tmp_path, text)
+    assert told.startswith("the run was interrupted and ")
+
+
 STORM = """
 run(return_the_rank, workers=2, **OPTIONS)
 before = residue()

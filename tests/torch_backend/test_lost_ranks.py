@@ -144,11 +144,11 @@ def test_all_ranks_hear_within_ten_seconds_who_is_lost(two_agents, fault, limit_
 class Watched:
     """A process to be lost, and its witness."""
 
-    def __init__(self, rank):
+    def __init__(self, rank, others=2):
         self.process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         words = [sys.executable, "-I", witness.__file__, str(rank), str(self.process.pid)]
         self.witness = subprocess.Popen(
-            [*words, "127.0.0.1"] if rank == 0 else words,
+            [*words, str(others), "127.0.0.1"] if rank == 0 else words,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -220,3 +220,18 @@ def test_who_says_goodbye_is_not_lost_and_strangers_are_not_heard(three):
     watched[1].process.kill()
     watched[1].process.wait()
     assert watched[0].hear() == "lost 1 ended"
+
+
+@pytest.mark.slow
+def test_a_witness_that_comes_late_to_a_run_that_was_over_soon_hears_goodbye():
+    hub = Watched(0, others=1)
+    hub.tell("token")
+    port = int(hub.hear().split()[1])
+    with socket.create_connection(("127.0.0.1", port)) as late:
+        hub.tell("bye")
+        with pytest.raises(subprocess.TimeoutExpired):  # it waits for the other's name
+            hub.witness.wait(0.3)
+        late.sendall(b"hello token 1\n")
+        assert late.makefile().readlines()[-1] == "bye\n"
+        assert hub.witness.wait(10) == 0
+    hub.end()

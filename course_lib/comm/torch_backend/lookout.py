@@ -14,7 +14,7 @@ from course_lib.comm.torch_backend import witness
 
 __all__ = ["Lookout"]
 
-_GOODBYE_S = 2.0
+_GOODBYE_S = 5.0
 _EXPLAINED = {
     "ended": (
         WorkerKilled,
@@ -44,8 +44,8 @@ class Lookout:
 
     Parameters
     ----------
-    rank : int
-        Whose it is.
+    rank, size : int
+        Whose it is, of how many.
     host : str
         Where rank 0's witness listens.
 
@@ -55,13 +55,13 @@ class Lookout:
     ends on their own machine, and time limits hold.
     """
 
-    def __init__(self, rank: int, host: str) -> None:
+    def __init__(self, rank: int, size: int, host: str) -> None:
         self._rank = rank
         self._token = secrets.token_hex(16)
         self._process: subprocess.Popen[str] | None = None
         command = [sys.executable, "-I", str(Path(witness.__file__)), str(rank), str(os.getpid())]
         if rank == 0:
-            command.append(host)
+            command += [str(size - 1), host]
         with suppress(OSError):
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -70,7 +70,7 @@ def take_part(job: Job, started: Started | None = None) -> Result:
     started = started or Torchrun()
     rank, size = started.rank, job.workers
     board = WaitBoard(memoryview(bytearray(8 * WaitBoard.WORDS * size)).cast("q"), None)
-    lookout = Lookout(rank, started.host)
+    lookout = Lookout(rank, size, started.host)
     wires = started.join(job.time_limit_s)
     progress = RemoteProgress(rank, size, board, wires, job.time_limit_s)
     address = lookout.address(started.address()) if rank == 0 else ""

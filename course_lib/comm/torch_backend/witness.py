@@ -68,10 +68,14 @@ class Witness:
         Whose witness this is.
     pid : int
         That rank's process.
+    n_to_come : int, default: 0
+        How many other witnesses will connect to this one.
     """
 
-    def __init__(self, rank: int, pid: int) -> None:
+    def __init__(self, rank: int, pid: int, n_to_come: int = 0) -> None:
         self._rank = rank
+        self._n_to_come = n_to_come
+        self._come = threading.Semaphore(0)
         self._process: psutil.Process | None = None
         with suppress(psutil.Error):  # gone already: the first look will tell
             self._process = psutil.Process(pid)
@@ -101,7 +105,17 @@ class Witness:
                 break
         if words is None:
             self._tell_the_end()
+        elif not self._lost:
+            self._meet_the_late()
         self._tell_all("bye")
+
+    def _meet_the_late(self) -> None:
+        """Wait for witnesses that have not met yet: who finds this one gone would report a loss."""
+        if self._joining is not None:
+            self._joining.join(_CONNECT_S)
+        for _ in range(self._n_to_come):
+            if not self._come.acquire(timeout=_LATE_S):
+                break
 
     def _tell_the_end(self) -> None:
         """Tell that the rank has ended, even if that was before the witnesses had met."""
@@ -127,6 +141,7 @@ class Witness:
         words = peer.lines.readline(200).split()
         if len(words) == 3 and hmac.compare_digest(words[1], token) and words[2].isdecimal():
             self._peers[int(words[2])] = peer
+            self._come.release()
             if self._lost:
                 peer.tell(*self._lost)
             self._hear(int(words[2]), peer.lines)
@@ -215,9 +230,9 @@ def main() -> None:
     """Be the witness of the rank and the process that the command line names."""
     for number in (signal.SIGINT, signal.SIGTERM):  # it ends with its rank, and not before
         signal.signal(number, signal.SIG_IGN)
-    witness = Witness(int(sys.argv[1]), int(sys.argv[2]))
-    if len(sys.argv) > 3:
-        witness.listen(sys.argv[3], sys.stdin.readline().strip())
+    witness = Witness(*map(int, sys.argv[1:4]))
+    if len(sys.argv) > 4:
+        witness.listen(sys.argv[4], sys.stdin.readline().strip())
     witness.work()
 
 

@@ -1,7 +1,6 @@
 """Hosts that are this computer: torchrun's agents, each with ranks of its own."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -11,9 +10,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from course_lib.lectures.lecture_12 import in_rank
 from course_lib.trace.trace import Trace
+
+if TYPE_CHECKING:
+    import psutil
 
 __all__ = ["IMPORTS", "Hosts", "on_two_hosts", "words_of"]
 
@@ -139,12 +142,20 @@ class Hosts:
 
     def kill(self, node: int) -> None:
         """Let a host fail: its agent and its ranks are gone at once, and say nothing."""
+        import psutil
+
         host = self._hosts[node]
-        with suppress(ProcessLookupError, PermissionError):
-            for child in _below(host.pid):
-                os.kill(child, signal.SIGKILL)
-            os.kill(host.pid, signal.SIGKILL)
+        ranks: list[psutil.Process] = []
+        with suppress(psutil.Error):
+            agent = psutil.Process(host.pid)
+            agent.suspend()  # or it might start one more rank meanwhile
+            ranks += agent.children(recursive=True)
+            for one in (*ranks, agent):
+                with suppress(psutil.Error):
+                    one.kill()
         host.wait()
+        while any(_is_alive(one) for one in ranks):
+            time.sleep(0.001)
 
     def wait(self, node: int, limit_s: float = _LIMIT_S) -> int:
         """Wait until a host has ended, and return its exit code."""
@@ -207,9 +218,9 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def _below(pid: int) -> list[int]:
+def _is_alive(process: "psutil.Process") -> bool:
     import psutil
 
     with suppress(psutil.Error):
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    return []
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
