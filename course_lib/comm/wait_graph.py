@@ -4,7 +4,7 @@ A world that finds a wait-for cycle describes each of them as a :class:`WaitingR
 error, its hint and the graph it carries (to be drawn) are made here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from course_lib.comm.errors import DeadlockError
@@ -106,6 +106,7 @@ def deadlock(
     consequences: Sequence[str] = (),
     eager_bytes: int,
     all_wait: bool = True,
+    lost: Collection[int] = (),
 ) -> DeadlockError:
     """Return the error for ranks that wait for each other in a circle, or in several.
 
@@ -121,6 +122,8 @@ def deadlock(
         Up to what size ``send`` returns after copying; 0 where it never does.
     all_wait : bool, default: True
         Whether nobody else can go on either.
+    lost : collection of int, default: ()
+        The ranks that have been lost for good, in a run that survives that.
 
     Returns
     -------
@@ -143,9 +146,8 @@ def deadlock(
     if len(inside) > MOST_LINES:
         more = f"  and {len(inside) - MOST_LINES:,} more ranks in the cycle"
         lines.append(more + "s" * several)
-    lines += dict.fromkeys(
-        _hint({waiting.verb for waiting in circle}, eager_bytes) for circle in circles
-    )
+    hints = [_hint({waiting.verb for waiting in circle}, eager_bytes) for circle in circles]
+    lines += dict.fromkeys([_of_the_lost(lost)] if lost else hints)
     lines += _pairs(circles)
     return DeadlockError(
         "\n".join(lines),
@@ -203,6 +205,14 @@ def _hint(verbs: set[str], eager_bytes: int) -> str:
             "use sendrecv, which does both at once, or let one of them receive first"
         )
     return "write down the messages of these ranks in order: each send needs its recv in that place"
+
+
+def _of_the_lost(lost: Collection[int]) -> str:
+    who = f"rank {min(lost)} is" if len(lost) == 1 else f"{listed([*lost])} are"
+    return (
+        f"{who} lost: recv_any goes on waiting for the others, and only a verb that names a lost "
+        "rank raises RankLost; are as many ranks left as these wait for?"
+    )
 
 
 def listed(ranks: list[int]) -> str:

@@ -527,3 +527,18 @@ def test_when_nobody_survives_the_error_says_how_each_was_lost(surviving):
     lines = caught.value.consequences
     assert [line[:13] for line in lines] == ["rank 1 failed", "rank 2 failed"]
     assert ["reason 1" in lines[0], "reason 2" in lines[1]] == [True, True]
+
+
+def test_a_deadlock_of_too_few_that_are_left_names_the_lost(surviving):
+    def work(comm):
+        if comm.rank in (2, 3):
+            die()
+        if comm.rank == 0:
+            return [comm.recv_any()[0] for _ in range(2)]
+        comm.send(SMALL, dst=0)
+        return comm.recv(src=0)
+
+    told = "ranks 2 and 3 are lost: recv_any goes on waiting for the others"
+    with pytest.raises(DeadlockError, match=told) as raised:
+        surviving(work, workers=4)
+    assert "let one of them send first" not in str(raised.value)

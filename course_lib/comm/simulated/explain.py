@@ -71,6 +71,7 @@ def _deadlock(world: EventLoop, circles: list[list[Flow]]) -> RunError:
         [_waiting(world, flow) for flow in rest] if world.size <= _MOST_DRAWN else [],
         consequences=describe.others(world, known),
         eager_bytes=world.eager_bytes,
+        lost=() if world.losses is None else world.losses.gone,
     )
 
 

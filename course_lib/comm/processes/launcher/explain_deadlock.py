@@ -1,6 +1,6 @@
 """What the launcher says of ranks that wait for each other: a deadlock, or other collectives."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from course_lib.comm import collective_order, wait_graph
@@ -18,8 +18,9 @@ __all__ = ["explain_deadlock"]
 
 
 def explain_deadlock(
-    workers: list[WorkerHandle], board: WaitBoard, watch: DeadlockWatch, eager_bytes: int
-) -> DeadlockError | CollectiveMismatchError:
+    workers: list[WorkerHandle], board: WaitBoard, watch: DeadlockWatch, eager_bytes: int,
+    lost: Collection[int] = (),
+) -> DeadlockError | CollectiveMismatchError:  # fmt: skip
     """Return the error for ranks that wait for each other in a circle, or in several.
 
     Where ranks of a circle are in different collectives, that is the error.
@@ -34,6 +35,8 @@ def explain_deadlock(
         What has found the circles.
     eager_bytes : int
         Up to what size ``send`` returns after copying.
+    lost : collection of int, default: ()
+        The ranks that have been lost for good, in a run that survives that.
 
     Returns
     -------
@@ -59,6 +62,7 @@ def explain_deadlock(
         consequences=rest,
         eager_bytes=eager_bytes,
         all_wait=watch.all_wait,
+        lost=lost,
     )
 
 

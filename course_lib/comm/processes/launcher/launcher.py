@@ -145,8 +145,9 @@ def _run(supervisor: Supervisor, job: Job, call: bytes) -> BaseException | None:
     if ending is Ending.FAILURE:
         return explain.explain_failure(supervisor.workers, board, supervisor.origin_s)
     if ending is Ending.DEADLOCK:
+        lost = () if supervisor.losses is None else supervisor.losses.gone
         return explain_deadlock(
-            supervisor.workers, board, supervisor.deadlock, job.settings.eager_bytes
+            supervisor.workers, board, supervisor.deadlock, job.settings.eager_bytes, lost
         )
     if ending is Ending.STALL:
         return explain.explain_stall(supervisor.workers, board, supervisor.stalled)
