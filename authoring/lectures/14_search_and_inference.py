@@ -356,9 +356,9 @@ assert np.isclose(lecture_14.with_a_death(100.0, None).trace.end_s, 3, atol=1e-3
 # *Latency* is how long one request takes; *throughput* is how many are answered in a second. A net
 # of eight equal layers takes 4 ms for a request, 0.5 ms a layer.
 #
-# Four workers. *Replicas*: each has the whole model. *Stages*: each has two layers, and hands on
-# what it has computed, 8 KB; on 1 Gbit/s a message takes 0.1 ms. When is the first request
-# answered by four stages?
+# Four workers. *Replicas*: each has the whole model, and answers whole requests. *Stages*: each has
+# two layers, and hands on what it has computed, 8 KB; on 1 Gbit/s a message takes 0.1 ms. When is
+# the first request answered by four stages?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: replicas and stages, 4 minutes</summary>
