@@ -1,7 +1,6 @@
 """Hosts that are this computer: torchrun's agents, each with ranks of its own."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -37,6 +36,7 @@ def torch_mlp(w):
 """How the lecture's script begins."""
 
 _LIMIT_S = 240.0
+_GONE_S = 5.0  # a killed process leaves its memory first, and its folder last
 _N_OPTIONS = 5  # of torchrun's, before the program
 
 
@@ -140,10 +140,8 @@ class Hosts:
     def kill(self, node: int) -> None:
         """Let a host fail: its agent and its ranks are gone at once, and say nothing."""
         host = self._hosts[node]
-        with suppress(ProcessLookupError, PermissionError):
-            for child in _below(host.pid):
-                os.kill(child, signal.SIGKILL)
-            os.kill(host.pid, signal.SIGKILL)
+        if host.poll() is None:
+            _end_all(host.pid)
         host.wait()
 
     def wait(self, node: int, limit_s: float = _LIMIT_S) -> int:
@@ -207,9 +205,15 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def _below(pid: int) -> list[int]:
+def _end_all(pid: int) -> None:
+    """End a process and what it has started, and wait until that is gone, too."""
     import psutil
 
     with suppress(psutil.Error):
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    return []
+        host = psutil.Process(pid)
+        host.suspend()  # it starts nothing more
+        below = host.children(recursive=True)
+        for process in (*below, host):
+            with suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(below, timeout=_GONE_S)
