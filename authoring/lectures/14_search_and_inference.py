@@ -220,8 +220,9 @@ race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=Tru
 # of its trainings is long. By *time* it is last for five seconds, then first: trial 3 happened to
 # be among the four that were begun at once. That none of the nine is better it knows after 40 s
 # only. ASHA ends after 12.5, and never knows: whom it dropped might have become better. Now move
-# workers, trials and $\eta$, and make a worker slow. Find a setting in which halving is as early as
-# ASHA, and one in which both miss the best trial.
+# workers, trials and $\eta$, and make a worker slow. (Random search trains each as long as the last
+# rung.) Find a setting in which halving is as early as ASHA, and one in which both miss the best
+# trial.
 
 # %%
 explore(lecture_14.search_chart, workers=knob([1, 2, 4, 8], start=4),
@@ -277,6 +278,9 @@ longest_s = [next(span.start_s for span in one.computes if span.label.endswith("
              for one in alike]  # fmt: skip
 assert longest_s[0] < longest_s[1]
 assert slow[0] > 2 * slow[1]
+for trials, epochs in ((9, 81), (27, 729)):  # as long as the last rung
+    below = lecture_14.search_chart(4, trials, 3, "size").chart["below"]
+    assert [row[2] for row in below if row[0] == "random search"] == [f"{epochs}"]
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same on processes
