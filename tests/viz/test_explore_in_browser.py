@@ -145,9 +145,10 @@ def test_what_was_shown_leaves_no_listeners_and_asks_are_answered_newest_first(p
           const { default: widget } = await import(url);
           const traits = JSON.parse(document.querySelector(".lm-slot script").textContent);
           const picture = (key) => traits.pictures[traits.found[key]], hears = [], asked = [];
-          const live = { ...traits, live: true, found: { "0,0,0": 0 } };
-          const model = { get: (name) => live[name], set() {}, save_changes() {},
-            on: (_, act) => hears.push(act), off: (_, act) => hears.splice(hears.indexOf(act), 1),
+          const layout = {
+            on: (_, act) => hears.push(act), off: (_, act) => hears.splice(hears.indexOf(act), 1) };
+          const live = { ...traits, live: true, found: { "0,0,0": 0 }, layout };
+          const model = { get: (name) => live[name], set() {}, save_changes() {}, on() {}, off() {},
             send: ({ key }) => asked.push(key) };
           const el = document.body.appendChild(document.createElement("div"));
           const away = widget.render({ model, el }), slider = el.querySelector(".lm-knob input");
