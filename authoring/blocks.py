@@ -31,6 +31,7 @@ _ANCHOR = re.compile('<a class="anchor-link".*?</a>')
 _LISTING = re.compile(r"\A```python\n(.*)\n```\Z", re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _ELSEWHERE = ("http:", "https:", "mailto:")
+_NO_HEADER = re.compile(r"<th\b[^>]*>\s*</th>")
 _ASKS = re.compile(r'class="lm-(ask|answer)"')
 
 
@@ -62,7 +63,8 @@ def markdown(text: str, link: Link) -> str:
         found = link(html.unescape(to))
         return words if found is None else f'<a href="{html.escape(found)}">{words}</a>'
 
-    return _LINK.sub(linked, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
+    made = _LINK.sub(linked, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
+    return _named_headers(made)
 
 
 def listing(text: str) -> str:
@@ -105,7 +107,7 @@ def output_blocks(output: NotebookNode, link: Link) -> list[str]:
     data: dict[str, Any] = output.data
     if "text/html" in data:
         kind = "picture" if 'class="lm-slot"' in data["text/html"] else "html"
-        return [block(kind, data["text/html"])]
+        return [block(kind, _named_headers(data["text/html"]))]
     if "text/markdown" in data:
         found = _LISTING.match(data["text/markdown"].strip())
         if found:
@@ -116,6 +118,11 @@ def output_blocks(output: NotebookNode, link: Link) -> list[str]:
         picture = f"data:image/png;base64,{data['image/png']}"
         return [block("image", f'<img alt="{said}" src="{picture}">')]
     return [block("out", _lines(html.escape(data.get("text/plain", ""))))]
+
+
+def _named_headers(text: str) -> str:
+    """Make header cells without words plain ones: they say nothing to a screen reader."""
+    return _NO_HEADER.sub("<td></td>", text)
 
 
 def _lines(text: str, also: str = "") -> str:

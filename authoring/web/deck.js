@@ -213,7 +213,8 @@
       slot.dataset.drawn = "yes";
     }
   }
-  const tooHigh = (slot) => slot.parentElement.clientHeight && slot.offsetHeight * slot.times > slot.parentElement.clientHeight + 0.5;
+  const deepOf = (node) => node.getBoundingClientRect().height;
+  const tooHigh = (slot) => slot.parentElement.clientHeight && deepOf(slot) > deepOf(slot.parentElement) * 1.0005;
   // The larger the picture, the fewer of its own pixels it gets in width: the largest that fits. Where the
   // least is too large, the picture is told how much room there is, and draws itself lower.
   async function fit(slot, most) {

@@ -1,5 +1,7 @@
 """Explore in a real browser, on a saved page: no kernel, no network."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -183,3 +185,17 @@ def test_a_chart_below_another_follows_the_same_setting(browser, tmp_path):
     assert page.locator(".lm-amount").count() == 5
     assert page.locator(".lm-curve").count() == 1
     page.close()
+
+
+def test_names_of_points_near_each_other_do_not_cover_each_other(browser, tmp_path):
+    near = {"bounded, Downpour": (137_761, 6.3), "local SGD": (182_275, 5.9), "top-k": (140_995, 6)}
+    curve = {"": [(10_000, 1), (500_000, 11)]}
+    path = chart(curve, points=near, x_log=True).save(tmp_path / "near.html")
+    page = browser.new_page(viewport={"width": 640, "height": 500})
+    page.goto(path.as_uri())
+    boxes = [page.locator("text", has_text=name).bounding_box() for name in near]
+    page.close()
+    for a, b in combinations(boxes, 2):
+        beside = a["x"] + a["width"] < b["x"] or b["x"] + b["width"] < a["x"]
+        above = a["y"] + a["height"] - 3 < b["y"] or b["y"] + b["height"] - 3 < a["y"]  # no letters
+        assert beside or above

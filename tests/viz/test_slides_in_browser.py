@@ -31,6 +31,7 @@ CELLS = [
     ("-", "Six, because."),
     ("slide", "## Explorer"),
     ([], "explore(lambda n: {'server': 2.0 * n, 'ring': 2.0}, n=[2, 4, 8])"),
+    ([], "from course_lib.viz import table\ntable({'ring': {'rounds': 6}})"),
     ("slide", "## A long listing"),
     ([], LONG),
     ([], "def long(comm):\n" + "\n".join(f"    call_{i}()" for i in range(30))),
@@ -145,6 +146,7 @@ def test_a_deck_shows_its_slides_and_nothing_reaches_over_their_edges(opened_dec
     assert links == ["05_deck.html"]
     assert page.locator(".page > p .katex").count() == 3
     assert page.locator(".page ul").count() == 0
+    assert page.locator(".page th").all_inner_texts() == ["rounds", "ring"]
 
 
 def test_what_a_listing_is_in_the_middle_of_is_repeated(opened_deck):
