@@ -29,6 +29,7 @@ Link = Callable[[str], str | None]
 
 _ANCHOR = re.compile('<a class="anchor-link".*?</a>')
 _LISTING = re.compile(r"\A```python\n(.*)\n```\Z", re.DOTALL)
+_FENCED = re.compile(r'(<div class="highlight"><pre>)(?:<span></span>)?(.*?)</pre>', re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _ELSEWHERE = ("http:", "https:", "mailto:")
 _NO_HEADER = re.compile(r"<th\b[^>]*>\s*</th>")
@@ -64,7 +65,8 @@ def markdown(text: str, link: Link) -> str:
         return words if found is None else f'<a href="{html.escape(found)}">{words}</a>'
 
     made = _LINK.sub(linked, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
-    return _named_headers(made)
+    parted = _FENCED.sub(lambda m: f"{m[1]}{_line_elements(m[2].rstrip())}</pre>", made)
+    return _named_headers(parted)
 
 
 def listing(text: str) -> str:
@@ -126,6 +128,9 @@ def _named_headers(text: str) -> str:
 
 
 def _lines(text: str, also: str = "") -> str:
+    return f'<pre class="{also}">{_line_elements(text)}</pre>'
+
+
+def _line_elements(text: str) -> str:
     """Give each line an element of its own: a long listing is parted between them."""
-    lines = "".join(f"<span class='line'>{line}\n</span>" for line in text.split("\n"))
-    return f'<pre class="{also}">{lines}</pre>'
+    return "".join(f"<span class='line'>{line}\n</span>" for line in text.split("\n"))
