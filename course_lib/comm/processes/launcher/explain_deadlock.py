@@ -1,6 +1,6 @@
 """What the launcher says of ranks that wait for each other: a deadlock, or other collectives."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from course_lib.comm import collective_order, wait_graph
@@ -11,7 +11,7 @@ from course_lib.comm.processes.launcher import describe
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch, Edge, awaited, find_circles
 from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
 from course_lib.comm.processes.memory.mailbox import NOBODY
-from course_lib.comm.processes.memory.wait_board import WaitBoard, call_text
+from course_lib.comm.processes.memory.wait_board import WaitBoard, Waiting, call_text
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, quoted
 
 __all__ = ["explain_deadlock"]
@@ -40,6 +40,7 @@ def explain_deadlock(
     DeadlockError or CollectiveMismatchError
         With the circles, every rank's call and place, and the graph.
     """
+    watch.circles = _circles_of_waiting_functions(workers, watch) or watch.circles
     for circle in [*watch.circles, *_circles_without_started(workers, watch)]:
         entered = [_entered(workers[edge.rank], edge.entry, watch) for edge in circle]
         if collective_order.apart(entered):
@@ -62,23 +63,58 @@ def explain_deadlock(
     )
 
 
+def _circles_of_waiting_functions(
+    workers: list[WorkerHandle], watch: DeadlockWatch
+) -> list[list[Edge]]:
+    """Find the circles that no message is part of which was begun and which nobody waits for.
+
+    A rank whose functions all wait for other ranks waits for none of its own messages, and the
+    simulator does not tell of those.
+    """
+
+    def unawaited(flows: Sequence[str | None], waiting: Sequence[Waiting]) -> list[bool]:
+        pairs = list(zip(flows, waiting, strict=True))
+        waits_here = any(name != "" and _for_nobody(entry) for name, entry in pairs)
+        return [name == "" and not waits_here for name in flows]
+
+    return _circles_without(unawaited, workers, watch)
+
+
 def _circles_without_started(workers: list[WorkerHandle], watch: DeadlockWatch) -> list[list[Edge]]:
     """Find the circles that no started function is part of.
 
     An entry of the board says for which rank it waits, not for which of its functions. So a circle
     through a started function may be shorter than the true one, and hide it.
     """
+    return _circles_without(lambda flows, _: [bool(name) for name in flows], workers, watch)
+
+
+def _circles_without(
+    left_out: Callable[[Sequence[str | None], Sequence[Waiting]], list[bool]],
+    workers: list[WorkerHandle],
+    watch: DeadlockWatch,
+) -> list[list[Edge]]:
+    """Find the circles that some entries are no part of.
+
+    ``left_out`` gets the names of a rank's flows, None for its function and "" for a message that
+    was begun, and what each waits for.
+    """
     states = list(watch.states)
     for worker in workers:
         state = states[worker.rank]
-        flows = ["", *(started for started, *_ in worker.beside)]
+        flows = [None, *(started for started, *_ in worker.beside)]
         if len(flows) == len(state.waiting):  # else it has not answered
             waiting = [
-                entry._replace(src=NOBODY, dst=NOBODY) if started else entry
-                for started, entry in zip(flows, state.waiting, strict=True)
+                entry._replace(src=NOBODY, dst=NOBODY) if out else entry
+                for out, entry in zip(left_out(flows, state.waiting), state.waiting, strict=True)
             ]
             states[worker.rank] = state._replace(waiting=tuple(waiting))
     return find_circles(states, watch.stuck)
+
+
+def _for_nobody(entry: Waiting) -> bool:
+    """Tell whether an entry waits for something in its own rank."""
+    return (entry.src, entry.dst) == (NOBODY, NOBODY)
 
 
 def _rest(
