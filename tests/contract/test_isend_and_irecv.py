@@ -391,7 +391,7 @@ def test_a_message_that_nobody_waits_for_hides_no_collective_in_a_circle(world):
         reduce_tree(comm, np.ones(3), root=1)
         return [pending.wait() for pending in posted]
 
-    with pytest.raises(CollectiveMismatchError, match="in reduce_tree #0, rank 2 in irecv") as found:
+    with pytest.raises(CollectiveMismatchError, match="reduce_tree #0, rank 2 in irecv") as found:
         world(one_message_more, workers=3, rendezvous=True)
     assert "rank 0 called reduce_tree, at test_isend_and_irecv.py" in str(found.value)
 
