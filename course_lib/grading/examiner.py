@@ -104,7 +104,7 @@ def examine(order: Order) -> Iterator[dict[str, str]]:
     yield {"set": number}
     for name in SETS[f"lecture_{number}"]:
         try:
-            report = _report(task_named(name), answer_in(cells, name), order)
+            report = _report(task_named(name), cells, order)
         except NotStartedError as error:
             yield {"note": f"{name} could not be examined: {error}"}
             continue
@@ -125,7 +125,12 @@ def _of_no_set(cells: Sequence[Cell]) -> str:
     return f"{said}, and Python cannot read code cell {unread[0].number}, {unread[0].fault}"
 
 
-def _report(task: Task, answer: Answer, order: Order) -> Report:
+def _report(task: Task, cells: Sequence[Cell], order: Order) -> Report:
+    try:
+        answer = answer_in(cells, task.name)
+    except (RecursionError, ValueError) as error:
+        return _refused(task, f"it could not be picked out: {type(error).__name__}", "unreadable",
+                        "look at it yourself")  # fmt: skip
     if not answer.is_written:
         return Report(task.name, task.title, UNWRITTEN)
     if answer.fault:
