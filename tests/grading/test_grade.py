@@ -103,6 +103,9 @@ def test_ctrl_c_ends_all_and_shows_what_is_known_and_even_a_kill_leaves_nothing(
     hand_in(tmp_path / "c.ipynb", {})
     command = [*COMMAND, str(tmp_path), "--jobs", "1", "--time-limit", "200"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    pipes["env"] = {**os.environ, "TMPDIR": str(scratch)}
     with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
         candidate = None
         while candidate is None:
@@ -115,6 +118,7 @@ def test_ctrl_c_ends_all_and_shows_what_is_known_and_even_a_kill_leaves_nothing(
         out, err = process.communicate(timeout=60)
     _, alive = psutil.wait_procs([*children, candidate], timeout=15)
     assert not alive
+    assert not list(scratch.iterdir())
     if not is_kill:
         assert process.returncode == 130, err
         assert "Traceback" not in err
