@@ -6,6 +6,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import AdamW, Optimizer, Plan, Training, check_finite, check_training
+from course_lib.words.real import check_real
 from course_lib.words.whole import whole
 
 __all__ = ["diloco"]
@@ -45,8 +46,10 @@ def diloco(
     A. Douillard, Q. Feng, A. A. Rusu et al., "DiLoCo: Distributed low-communication training of
     language models", arXiv:2311.08105, 2023, algorithm 1.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer, allreduce=allreduce)
     whole("every", every, least=1)
+    check_real("outer_rate", outer_rate)
+    check_real("outer_momentum", outer_momentum)
     if not 0 < outer_rate < float("inf"):
         raise ValueError(f"outer_rate must be above 0 and finite, got {outer_rate}")
     if not 0 <= outer_momentum < 1:
