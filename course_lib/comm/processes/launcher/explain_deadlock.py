@@ -105,8 +105,10 @@ def _circles_of_functions(workers: list[WorkerHandle], watch: DeadlockWatch) -> 
     def next_of(edge: Edge) -> list[Edge]:
         name, call = flows[edge]
         waiting = watch.states[edge.rank].waiting[edge.entry]
-        if _for_nobody(waiting):  # for something of its own: what the call names, or all
+        if _for_nobody(waiting):  # for something of its own, which the call tells
             own = [other for other in flows if other.rank == edge.rank and other != edge]
+            if (call or "").startswith(("wait() for isend(", "wait() for irecv(")):
+                return [other for other in own if not flows[other][0]]
             return [other for other in own if quoted(flows[other][0]) in (call or "")] or own
         peers = awaited(edge.rank, waiting, len(watch.states))
         return [other for peer in peers if peer in watch.stuck for other in of_rank(peer, name)]
