@@ -6,9 +6,10 @@ from course_lib.models.model import Model
 from course_lib.training.accumulation import Accumulating
 from course_lib.training.plan import Plan
 from course_lib.words.plain import check_plain
+from course_lib.words.real import check_real
 from course_lib.words.whole import whole
 
-__all__ = ["LOCKS", "check_plan", "check_shared", "check_training"]
+__all__ = ["LOCKS", "check_outer", "check_plan", "check_shared", "check_training"]
 
 LOCKS = ("none", "striped", "one")
 """What a rank may lock of parameters that all ranks step."""
@@ -151,6 +152,30 @@ def check_shared(
                 "LogisticRegression, or make X dense with X.toarray()"
             ) from error
     return trained
+
+
+def check_outer(every: int, outer_rate: float, outer_momentum: float) -> None:
+    """Refuse outer steps, as DiLoCo takes them, that are none.
+
+    Parameters
+    ----------
+    every : int
+        How many inner steps lie between two of them.
+    outer_rate, outer_momentum : float
+        How far they go, and what they keep of the one before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the argument, what was expected and what was given.
+    """
+    whole("every", every, least=1)
+    check_real("outer_rate", outer_rate)
+    check_real("outer_momentum", outer_momentum)
+    if not 0 < outer_rate < float("inf"):
+        raise ValueError(f"outer_rate must be above 0 and finite, got {outer_rate}")
+    if not 0 <= outer_momentum < 1:
+        raise ValueError(f"outer_momentum must be 0 or more and below 1, got {outer_momentum}")
 
 
 def _check_columns(X: Any) -> None:
