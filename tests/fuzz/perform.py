@@ -217,8 +217,9 @@ class Flow:
         color, key = step.colors[rank % len(step.colors)], step.keys[rank % len(step.keys)]
         group = self.comm.split(color, key)
         wanted = None if color is None else place_in_group(step, rank, self.comm.size)
-        if wanted != (None if group is None else (group.rank, group.size)):
-            self.log.append(("WRONG", f"split gave {group}, expected {wanted}"))
+        got = None if group is None else (group.rank, group.size)
+        if wanted != got:
+            self.log.append(("WRONG", f"split gave {got}, expected {wanted}"))
         if group is None:
             self.log.append("in no group")
             return
