@@ -29,8 +29,10 @@ Link = Callable[[str], str | None]
 
 _ANCHOR = re.compile('<a class="anchor-link".*?</a>')
 _LISTING = re.compile(r"\A```python\n(.*)\n```\Z", re.DOTALL)
+_FENCED = re.compile(r'(<div class="highlight"><pre>)(?:<span></span>)?(.*?)</pre>', re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _ELSEWHERE = ("http:", "https:", "mailto:")
+_NO_HEADER = re.compile(r"<th\b[^>]*>\s*</th>")
 _ASKS = re.compile(r'class="lm-(ask|answer)"')
 
 
@@ -62,7 +64,9 @@ def markdown(text: str, link: Link) -> str:
         found = link(html.unescape(to))
         return words if found is None else f'<a href="{html.escape(found)}">{words}</a>'
 
-    return _LINK.sub(linked, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
+    made = _LINK.sub(linked, _ANCHOR.sub("", markdown2html_mistune(joined_formulas(text))))
+    parted = _FENCED.sub(lambda m: f"{m[1]}{_line_elements(m[2].rstrip())}</pre>", made)
+    return _named_headers(parted)
 
 
 def listing(text: str) -> str:
@@ -105,7 +109,7 @@ def output_blocks(output: NotebookNode, link: Link) -> list[str]:
     data: dict[str, Any] = output.data
     if "text/html" in data:
         kind = "picture" if 'class="lm-slot"' in data["text/html"] else "html"
-        return [block(kind, data["text/html"])]
+        return [block(kind, _named_headers(data["text/html"]))]
     if "text/markdown" in data:
         found = _LISTING.match(data["text/markdown"].strip())
         if found:
@@ -118,7 +122,15 @@ def output_blocks(output: NotebookNode, link: Link) -> list[str]:
     return [block("out", _lines(html.escape(data.get("text/plain", ""))))]
 
 
+def _named_headers(text: str) -> str:
+    """Make header cells without words plain ones: they say nothing to a screen reader."""
+    return _NO_HEADER.sub("<td></td>", text)
+
+
 def _lines(text: str, also: str = "") -> str:
+    return f'<pre class="{also}">{_line_elements(text)}</pre>'
+
+
+def _line_elements(text: str) -> str:
     """Give each line an element of its own: a long listing is parted between them."""
-    lines = "".join(f"<span class='line'>{line}\n</span>" for line in text.split("\n"))
-    return f'<pre class="{also}">{lines}</pre>'
+    return "".join(f"<span class='line'>{line}\n</span>" for line in text.split("\n"))

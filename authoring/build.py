@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import zmq
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 from authoring.outputs import clean_outputs, problems_of, without_colours
 from authoring.scripts import AuthoringError, Cell, read_script
 from authoring.solutions import as_exercise, as_solution, refuse_regions
 
-__all__ = ["ROOT", "Target", "build", "check", "targets", "text_of"]
+__all__ = ["ENCRYPTED", "ROOT", "Target", "build", "check", "targets", "text_of"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_TIMEOUT_S = 120
+ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}} if zmq.has("curve") else {})
+"""As in the lab, nobody else hears what is said to a kernel; each would warn that they could."""
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -168,6 +172,7 @@ def _execute(target: Target, notebook: NotebookNode, root: Path) -> None:
         kernel_name="python3",
         coalesce_streams=True,
         record_timing=False,
+        config=ENCRYPTED,
         resources={"metadata": {"path": str(target.path.parent)}},
     )
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]

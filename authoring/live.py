@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from authoring.build import ROOT
+from authoring.build import ENCRYPTED, ROOT
 from authoring.outputs import without_colours
 from authoring.scripts import AuthoringError
 
@@ -102,6 +102,7 @@ def run_live(notebook: NotebookNode, path: Path, root: Path = ROOT) -> None:
         coalesce_streams=True,
         record_timing=False,
         store_widget_state=False,
+        config=ENCRYPTED,
         resources={"metadata": {"path": str(path.parent)}},
     )
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]

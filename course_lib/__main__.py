@@ -143,6 +143,9 @@ def program() -> int:
     """
     from course_lib.console.outputs import end_outputs, open_outputs
 
+    # Before torch is loaded. Threads that spin while they wait take the processors from whatever
+    # else is at work here: on a busy computer a training took fifty times as long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     open_outputs()
     _end_by_leaving()
     try:

@@ -24,7 +24,7 @@ from course_setup.inventory import plain
 from course_setup.lock import alone
 from course_setup.problems import SetupError
 from course_setup.saying import say
-from course_setup.targets import Target
+from course_setup.targets import SYSTEMS, Target
 
 SUMS, MADE_FOR, FOLDER = "SHA256SUMS", "made_for.json", "wheelhouse"
 BATCH = 12  # packages: what an interruption may cost, against starts of pip
@@ -47,10 +47,12 @@ def make(root: Path, folder: Path, targets: Sequence[Target]) -> None:
     Raises
     ------
     SetupError
-        If a package cannot be had; what was downloaded stays, and the next run goes on from it.
+        If a package cannot be had; what was downloaded stays, and the next run goes on from it. Or
+        if the folder has a SHA256SUMS of other files.
     """
     lock = root / "requirements.lock"
     folder.mkdir(parents=True, exist_ok=True)
+    _refuse_other_lists(folder)
     with alone(folder / ".lock", BUSY), tempfile.TemporaryDirectory() as scratch:
         python: Path | None = None
         for target in targets:
@@ -65,7 +67,7 @@ def make(root: Path, folder: Path, targets: Sequence[Target]) -> None:
                 _fill(folder, lock, target, lacking, python)
         _forget(folder, lock)
     sums = _sums(folder)
-    n_bytes = sum((folder / name).stat().st_size for name in sums)
+    n_bytes = sum(file.stat().st_size for file in map(folder.joinpath, sums) if file.is_file())
     say(
         f"The wheelhouse is whole: {len(sums)} files, {n_bytes / 1e9:.2f} GB, for "
         f"{' and '.join(_made_for(folder))}.\nCopy {folder} to a computer without a network, as "
@@ -233,13 +235,18 @@ def _requirement(line: str) -> tuple[str, str]:
 def _forget(folder: Path, lock: Path) -> None:
     """Take out what belonged to an older lock, and what an interrupted run has left."""
     made_for, sums = _made_for(folder), _sums(folder)
+    ours = {name for names in made_for.values() for name in names}
     for text in made_for:
         system, _, python = text.partition(", Python ")
+        if system not in SYSTEMS:  # a later version of the course may know it
+            continue
         wanted = set(map(_requirement, Target(system, python).requirements(lock)))
         made_for[text] = [name for name in made_for[text] if _content(name) in wanted]
     kept = {name for names in made_for.values() for name in names}
-    _write_lists(folder, made_for, {name: sums[name] for name in sums if name in kept})
-    for name in set(sums) - kept:
+    strangers = {name for name in sums if name not in ours and (folder / name).is_file()}
+    listed = {name: digest for name, digest in sums.items() if name in kept | strangers}
+    _write_lists(folder, made_for, listed)
+    for name in ours - kept:
         (folder / name).unlink(missing_ok=True)
     for left in folder.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -248,17 +255,41 @@ def _forget(folder: Path, lock: Path) -> None:
 def _made_for(folder: Path) -> dict[str, list[str]]:
     try:
         made_for = json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))
-        return {str(target): [Path(n).name for n in names] for target, names in made_for.items()}
+        return {str(target): list(filter(_is_wheel, names)) for target, names in made_for.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 
 def _sums(folder: Path) -> dict[str, str]:
+    return {name: digest for digest, name in _lines_of_sums(folder) if _is_wheel(name)}
+
+
+def _lines_of_sums(folder: Path) -> list[tuple[str, str]]:
     try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return {}
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [(digest, name) for digest, _, name in (line.partition("  ") for line in lines)]
+
+
+def _refuse_other_lists(folder: Path) -> None:
+    """Raise a SetupError if the list that we would write over is of something else."""
+    for digest, name in _lines_of_sums(folder):
+        if not _is_wheel(name):
+            raise SetupError(
+                f"{folder / SUMS} is no wheelhouse's: it has the line "
+                f"{f'{digest}  {name}'[:80]!r}. Name another folder, or move that file away."
+            )
+
+
+def _is_wheel(name: object) -> bool:
+    """Tell whether it is a wheel's name, and no way into another folder."""
+    return (
+        isinstance(name, str)
+        and name.endswith(".whl")
+        and name.count("-") >= 2
+        and not set(name) & set("/\\:\0")
+    )
 
 
 def _write_lists(folder: Path, made_for: dict[str, list[str]], sums: dict[str, str]) -> None:

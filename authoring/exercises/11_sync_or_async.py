@@ -444,7 +444,7 @@ table({
 
 # %% [markdown]
 # Where the straggler sets the pace nobody notices the queue. Where it does not, the queue costs a
-# tenth to a fifth: four messages wait for one NIC, each way.
+# tenth to a fifth of the time: four messages wait for one NIC, each way.
 #
 # **Without code.** With one straggler, all but one is hard to beat in this formula. Name two things
 # that would let nobody-waits win.

@@ -85,7 +85,8 @@ lecture_11.best_rates()
 # *Server* is the all-reduce's arithmetic with a parameter server. *Bounded* is Downpour, but nobody
 # may be more than one batch ahead. *Top-k* is the all-reduce in which each gradient sends only its
 # 24 largest numbers of 2,410, and keeps the rest for later (error feedback: what is not sent is
-# added to the next gradient).
+# added to the next gradient). Who has a server has one machine more than the others: it stands
+# beside the workers, and is not counted as one.
 
 # %% tags=["how-we-know"]
 # How we know: at one rate or another three are first; a kept run, run again, is the same to the bit
@@ -228,8 +229,7 @@ explore(lecture_11.trade_chart, workers=[4, 8],
 # (all of Downpour's messages go through one NIC), for 6.3 epochs instead of 4.4. A straggler of 10:
 # who waits for all falls to 19,000, at unchanged height; Downpour keeps 109,000. With eight workers
 # its gradients are six updates old, and if nobody is slow it needs 10.7 epochs, the all-reduce 6.9.
-# The
-# highest throughput, where nobody is slow, is local SGD's: its averages are rare.
+# The highest throughput, where nobody is slow, is local SGD's: its averages are rare.
 
 # %%
 claim("4.8")

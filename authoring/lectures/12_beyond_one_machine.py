@@ -124,7 +124,7 @@ assert on_both["DDP"].n_messages == 0, "DDP's messages are gloo's own"
 #
 # Only rank 1 sends across. In each of 2 (P - 1) = 6 steps it sends a quarter. Then ask what would
 # happen if ranks were numbered 0, 2 on one host and 1, 3 on the other: every message crosses, twice
-# as many, 3 n each way. This is why launchers number the ranks of a host one after the other.
+# as many, 3 n each way. Launchers number the ranks of a host one after the other, unless told else.
 # </details>
 
 # %%
@@ -155,15 +155,17 @@ lecture_12.crossing_table()
 # inside each host first: once. Less is not possible: each host has something to say that the other
 # one does not know.
 #
-# So far this is the simulator. `make cluster` makes hosts on a real network of 100 Mbit/s out of
-# one Linux computer. This is what a recorded run of it has measured, with 4 MB:
+# So far this is the simulator. `make cluster` makes hosts out of one Linux computer: they talk real
+# TCP, over NICs that the kernel holds to 100 Mbit/s. This is what a recorded run of it has
+# measured, with 4 MB:
 
 # %%
 lecture_12.measured_table()
 
 # %% [markdown]
 # The order is the same. What left a host is a little more than n says: TCP's headers, and
-# acknowledgements of what came.
+# acknowledgements of what came. (The simulator was given the rate that the headers leave, the
+# latency that was measured, and what a message inside a host takes.)
 
 # %% tags=["how-we-know"]
 # How we know: both directions; the order of the times is that of the bytes
@@ -272,8 +274,8 @@ timeline({f"save every {n}": saved_training(n) for n in (1, 2, 4, 12)},
 # Saving often takes time: after every step 19.5 s in all, after every second one 16.5. Saving
 # rarely loses time, for what was done since the last checkpoint is done again: 18 s, and 21.5.
 # Where is the best place between? If a checkpoint takes s seconds, and one fails every M
-# seconds, about every $\sqrt{2sM}$ seconds (Young 1974; a restart takes no time here). Move the
-# sliders: how many GPUs, how long a checkpoint takes.
+# seconds, about every $\sqrt{2sM}$ seconds (Young 1974; s is much shorter than M, and a restart
+# takes no time here). Move the sliders: how many GPUs, how long a checkpoint takes.
 
 # %%
 explore(lecture_12.interval_chart,
@@ -385,9 +387,10 @@ explore(lecture_12.roofline_chart, device=knob(list(lecture_12.DEVICES), start="
 lecture_12.ridge_table()
 
 # %% [markdown]
-# Read a column downwards: a faster device asks for a larger batch, or for a faster network. Inside
-# a machine an H100 needs about fifteen hundred examples, over NVLink, and between machines tens of
-# thousands. (In a language model each token is an example of the layer, so these are not unusual.)
+# Read a column downwards: a faster device asks for a larger batch, or for a faster network. Over
+# NVLink an H100 needs about fifteen hundred examples (an eighth fewer if eight of them add up: they
+# send 7/4, not 2), and between machines tens of thousands. (In a language model each token is an
+# example of the layer, so these are not unusual.)
 #
 # A roof takes all sending for hidden behind computing. The overlap of lecture 06 begins with the
 # backward pass, after a third of the flops: with so many examples and 32 such layers a step is at
@@ -496,7 +499,8 @@ for way, most in (("server", 3), ("ring", 1.5), ("hierarchical", 2)):
 #
 # Young 1974, *A first order approximation to the optimum checkpoint interval*. Daly 2006, *A higher
 # order estimate of the optimum checkpoint interval for restart dumps*. Williams, Waterman and
-# Patterson 2009, *Roofline: an insightful visual performance model*. Grattafiori and others 2024,
+# Patterson 2009, *Roofline: an insightful visual performance model for multicore architectures*.
+# Grattafiori and others 2024,
 # *The Llama 3 herd of models*. Li and others 2020, *PyTorch distributed: experiences on
 # accelerating data parallel training*.
 # </details>

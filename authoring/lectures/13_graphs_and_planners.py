@@ -332,18 +332,18 @@ explore(
 # as long as the pipeline.
 #
 # Now let it hide: a layer's all-reduce begins once its gradient is there (lecture 06). AlexNet
-# takes 55.7 ms in place of 84.9, less than the hybrid's 61.2: a cost model with overlap chooses
-# otherwise. The 16 layers still take 137, and the pipeline 22.
+# takes 55.7 ms, not 84.9, less than the hybrid's 61.2, which hides nothing yet (its gradients
+# could): overlap may change the choice. The 16 layers still take 137, and the pipeline 22.
 #
-# The ways can be combined: replicas × parts of a layer × stages. Eight workers make ten grids, 34
-# with the number of micro-batches. All are priced, for 512 images:
+# Ways combine: replicas × parts of a layer × stages. Eight workers make ten grids, 34 with
+# micro-batches, all priced, for 512 images:
 
 # %%
 lecture_13.degrees_table()
 
 # %% [markdown]
 # The same net, three networks, two answers. Data parallelism is not among them, though on NVLink it
-# would be if it hid its messages (10.6 ms). Who searches such spaces?
+# would be if it alone hid its messages (10.6 ms). Who searches such spaces?
 #
 # - *TensorFlow* inserts sends and receives. A node for which you name no device goes to the first
 #   GPU, and the strategy is a class that *you* name: `tf.distribute.MirroredStrategy()`.

@@ -220,8 +220,9 @@ race({name: searched(name).trace for name in STRATEGIES}, note="best", y_log=Tru
 # of its trainings is long. By *time* it is last for five seconds, then first: trial 3 happened to
 # be among the four that were begun at once. That none of the nine is better it knows after 40 s
 # only. ASHA ends after 12.5, and never knows: whom it dropped might have become better. Now move
-# workers, trials and $\eta$, and make a worker slow. Find a setting in which halving is as early as
-# ASHA, and one in which both miss the best trial.
+# workers, trials and $\eta$, and make a worker slow. (Random search trains each as long as the last
+# rung.) Find a setting in which halving is as early as ASHA, and one in which both miss the best
+# trial.
 
 # %%
 explore(lecture_14.search_chart, workers=knob([1, 2, 4, 8], start=4),
@@ -277,6 +278,9 @@ longest_s = [next(span.start_s for span in one.computes if span.label.endswith("
              for one in alike]  # fmt: skip
 assert longest_s[0] < longest_s[1]
 assert slow[0] > 2 * slow[1]
+for trials, epochs in ((9, 81), (27, 729)):  # as long as the last rung
+    below = lecture_14.search_chart(4, trials, 3, "size").chart["below"]
+    assert [row[2] for row in below if row[0] == "random search"] == [f"{epochs}"]
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same on processes
@@ -356,9 +360,9 @@ assert np.isclose(lecture_14.with_a_death(100.0, None).trace.end_s, 3, atol=1e-3
 # *Latency* is how long one request takes; *throughput* is how many are answered in a second. A net
 # of eight equal layers takes 4 ms for a request, 0.5 ms a layer.
 #
-# Four workers. *Replicas*: each has the whole model. *Stages*: each has two layers, and hands on
-# what it has computed, 8 KB; on 1 Gbit/s a message takes 0.1 ms. When is the first request
-# answered by four stages?
+# Four workers. *Replicas*: each has the whole model, and answers whole requests. *Stages*: each has
+# two layers, and hands on what it has computed, 8 KB; on 1 Gbit/s a message takes 0.1 ms. When is
+# the first request answered by four stages?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: replicas and stages, 4 minutes</summary>

@@ -74,7 +74,7 @@
       const pre = block.querySelector(":scope > pre");
       page.append(block);
       if (pre && squeeze([pre])) return;
-      if (pre?.childElementCount > 1) { block.remove(); return partLines(block, [...pre.children]); }
+      if (pre?.querySelector(":scope > .line + .line")) { block.remove(); return partLines(block, [...pre.children]); }
       shrink(block);
     }
     // A cell stays together where it can.
@@ -165,7 +165,7 @@
 
   // Code as large as its longest line lets it be.
   function sizeCode(section) {
-    for (const pre of section.querySelectorAll('[data-kind="code"] > pre, [data-kind="out"] > pre')) {
+    for (const pre of section.querySelectorAll('[data-kind="code"] > pre, [data-kind="out"] > pre, .highlight > pre')) {
       const most = Math.max(1, ...[...pre.children].map((line) => line.textContent.length - 1));
       const largest = pre.parentElement.dataset.kind === "code" ? CODE_PX : OUT_PX;
       pre.style.fontSize = `${Math.max(SMALLEST_PX, Math.min(largest, Math.floor(10 * (WIDTH - 30) / (0.603 * most)) / 10))}px`;
@@ -213,7 +213,8 @@
       slot.dataset.drawn = "yes";
     }
   }
-  const tooHigh = (slot) => slot.parentElement.clientHeight && slot.offsetHeight * slot.times > slot.parentElement.clientHeight + 0.5;
+  const deepOf = (node) => node.getBoundingClientRect().height;
+  const tooHigh = (slot) => slot.parentElement.clientHeight && deepOf(slot) > deepOf(slot.parentElement) * 1.0005;
   // The larger the picture, the fewer of its own pixels it gets in width: the largest that fits. Where the
   // least is too large, the picture is told how much room there is, and draws itself lower.
   async function fit(slot, most) {

@@ -2,7 +2,6 @@
 
 import html
 import posixpath
-import re
 from pathlib import Path
 
 import nbformat
@@ -19,8 +18,6 @@ from authoring.blocks import (
 )  # fmt: skip
 
 __all__ = ["links_beside", "links_from", "notebook_fragment", "read_notebook", "text_fragment"]
-
-_NO_HEADER = re.compile(r"<th\b[^>]*>\s*</th>")
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -138,9 +135,5 @@ def _code_cell(cell: NotebookNode, outputs: list[NotebookNode], link: Link) -> s
 
 
 def _tables(text: str) -> str:
-    """Let a table that is wider than the page be moved sideways, and nothing else with it.
-
-    A header cell without words says nothing to a screen reader, so it is made a plain one.
-    """
-    text = _NO_HEADER.sub("<td></td>", text)
+    """Let a table that is wider than the page be moved sideways, and nothing else with it."""
     return text.replace("<table", '<div class="wide"><table').replace("</table>", "</table></div>")

@@ -49,7 +49,8 @@ def main(words: list[str]) -> int:
         parser.error(str(error))
     graded: list[Graded] = []
     status = 0
-    tell(f"{len(files)} submissions; the random cases are those of --secret {order.secret}")
+    many = "submission" if len(files) == 1 else "submissions"
+    tell(f"{len(files)} {many}; the random cases are those of --secret {order.secret}")
     with Progress(True) as progress:
         progress.expect(len(files))
         grading = grade(files, order, jobs, lambda n, name: _show(progress, n, len(files), name))

@@ -42,7 +42,7 @@ def check_out(
 
     ``to_data`` is what makes that array of it; a world that moves other tensors has its own.
     """
-    if op is not None and op not in OPS:
+    if op is not None and not (isinstance(op, str) and op in OPS):
         raise unknown_op(op, " or None")
     if out is None:
         if op is not None:

@@ -666,8 +666,8 @@ class Communicator(ABC):
             raise TypeError(
                 f"flops must be a number or None, got {flops!r} ({type(flops).__name__})"
             )
-        if flops is not None and not 0 <= flops < float("inf"):
-            raise ValueError(f"flops must be 0 or more and finite, got {flops!r}")
+        if flops is not None and not 0 <= flops <= sys.float_info.max:
+            raise ValueError(f"flops must be 0 or more and finite, got {reprlib.repr(flops)}")
         return self._computing_block(label, 0.0 if flops is None else float(flops))
 
     def note(self, name: str, value: Any) -> None:

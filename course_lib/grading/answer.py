@@ -156,13 +156,13 @@ def _known_as(alias: ast.alias) -> str:
 
 
 def _outside_of_functions(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
     inner = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, inner):
-            yield child
-        else:
-            yield from _outside_of_functions(child)
+    waiting = [node]
+    while waiting:  # not by recursion: a thousand `elif` are as deep
+        part = waiting.pop()
+        yield part
+        if part is node or not isinstance(part, inner):
+            waiting += ast.iter_child_nodes(part)
 
 
 def _needed(statements: Sequence[tuple[Cell, ast.stmt]], name: str) -> set[str]:

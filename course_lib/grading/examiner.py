@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,8 @@ START_S = 30.0
 
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
 _SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER
+_folders: list[Path] = []  # of candidates' processes, while they are there
+_changing = threading.Lock()
 
 
 class NotStartedError(RuntimeError):
@@ -104,7 +107,7 @@ def examine(order: Order) -> Iterator[dict[str, str]]:
     yield {"set": number}
     for name in SETS[f"lecture_{number}"]:
         try:
-            report = _report(task_named(name), answer_in(cells, name), order)
+            report = _report(task_named(name), cells, order)
         except NotStartedError as error:
             yield {"note": f"{name} could not be examined: {error}"}
             continue
@@ -125,7 +128,12 @@ def _of_no_set(cells: Sequence[Cell]) -> str:
     return f"{said}, and Python cannot read code cell {unread[0].number}, {unread[0].fault}"
 
 
-def _report(task: Task, answer: Answer, order: Order) -> Report:
+def _report(task: Task, cells: Sequence[Cell], order: Order) -> Report:
+    try:
+        answer = answer_in(cells, task.name)
+    except (RecursionError, ValueError) as error:
+        return _refused(task, f"it could not be picked out: {type(error).__name__}", "unreadable",
+                        "look at it yourself")  # fmt: skip
     if not answer.is_written:
         return Report(task.name, task.title, UNWRITTEN)
     if answer.fault:
@@ -161,8 +169,7 @@ def _sitting(
 ) -> tuple[list[Observation], Mishap | None]:
     """Have an answer run; return what was seen, and how its process ended before its end."""
     limits = order.limits
-    with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
+    with _own_folder() as folder:
         book = folder / "book"
         job = pickle.dumps(Job(task.name, pack_call(cast(Any, answer), ()), cases, limits, book))
         process = subprocess.Popen(
@@ -179,6 +186,20 @@ def _sitting(
         _, seen = read(book)
     whole = process.returncode == DONE or (seen and seen[-1].mishap is not None)
     return seen, end if end is not None or whole else _early_end(process.returncode)
+
+
+@contextlib.contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Make a folder for a candidate's process; it goes with the block, or with the examiner."""
+    with _changing:
+        folder = Path(tempfile.mkdtemp(prefix="grade-")).resolve()
+        _folders.append(folder)
+    try:
+        yield folder
+    finally:
+        with _changing:
+            shutil.rmtree(folder, ignore_errors=True)
+            _folders.remove(folder)
 
 
 def _wait(
@@ -244,10 +265,15 @@ def _adopt_orphans() -> None:
 def _end_with_the_hall() -> None:
     """End all when nobody waits for us any more, however the hall has ended."""
     os.read(0, 1)
-    for one in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            one.kill()
-    os._exit(1)
+    with _changing:
+        everybody = psutil.Process().children(recursive=True)
+        for one in everybody:
+            with contextlib.suppress(psutil.Error):
+                one.kill()
+        psutil.wait_procs(everybody, timeout=5)  # while one lives, it may write
+        for folder in _folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
 
 
 def main() -> None:

@@ -81,7 +81,8 @@ def submissions(given: Sequence[Path]) -> list[tuple[str, Path]]:
     ----------
     given : sequence of Path
         Notebooks, and folders in which all of them count, at any depth. What JupyterLab keeps as
-        checkpoints does not count, nor what is hidden.
+        checkpoints does not count, nor what is hidden. A link in a folder is listed and not
+        followed: it would put another one's work under its own name.
 
     Returns
     -------
@@ -96,10 +97,11 @@ def submissions(given: Sequence[Path]) -> list[tuple[str, Path]]:
     found: dict[Path, str] = {}
     for path in given:
         if path.is_dir():
-            for file in sorted(path.rglob("*.ipynb")):
+            for file in sorted(path.rglob("*")):
                 inner = file.relative_to(path)
-                if file.is_file() and not any(part.startswith(".") for part in inner.parts):
-                    found.setdefault(file.resolve(), _name_of(inner if len(given) == 1 else file))
+                if _is_handed_in(file) and not any(part.startswith(".") for part in inner.parts):
+                    where = file.parent.resolve() / file.name
+                    found.setdefault(where, _name_of(inner if len(given) == 1 else file))
         elif path.is_file():
             found.setdefault(path.resolve(), _name_of(path))
         else:
@@ -202,9 +204,9 @@ def _take(graded: Graded, line: bytes) -> bool:
     if "set" in row:
         graded.number = row["set"]
     elif "note" in row:
-        graded.note = row["note"]
+        graded.note = _plain(row["note"])
     elif "task" in row:
-        graded.verdicts[row["task"]] = Verdict(row["status"], row["hint"], row["report"])
+        graded.verdicts[row["task"]] = Verdict(row["status"], row["hint"], _plain(row["report"]))
     return "end" in row
 
 
@@ -220,7 +222,22 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
+def _is_handed_in(file: Path) -> bool:
+    """Tell whether a file has a row in the table; perhaps only to say that it cannot be read."""
+    return file.suffix.lower() == ".ipynb" and (file.is_symlink() or not file.is_dir())
+
+
 def _name_of(path: Path) -> str:
     """Return a name that a terminal may print: students choose the names of files."""
     name = path.as_posix()
     return name if name.isprintable() else ascii(name)[1:-1]
+
+
+def _plain(text: str) -> str:
+    """Return text that a terminal may print: students choose what their errors say.
+
+    What moves the cursor could write another verdict over the one that stands there.
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text
+    )

@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import stat
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +120,11 @@ def _defined(cell: Cell) -> Iterable[str]:
 
 def _content(file: Path, most_bytes: int) -> Any:
     try:
+        mode = file.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            raise NotANotebookError("a link to another file; links are not followed")
+        if not stat.S_ISREG(mode):  # to open a pipe might take for ever
+            raise NotANotebookError("no file that can be read")
         with file.open("rb") as stream:
             data = stream.read(most_bytes + 1)
     except OSError as error:
@@ -158,7 +165,11 @@ def _without_magics(source: str) -> str:
 def _read(source: str) -> tuple[ast.Module | None, str]:
     """Return what Python reads, and why it does not where that is None."""
     try:
-        return ast.parse(source), ""
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+            # Not all that can be parsed is Python: two arguments of one name, for one.
+            compile(source, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        return tree, ""
     except SyntaxError as error:
         return None, f"in its line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from course_lib.collectives import allgather_ring, allreduce_ring, reduce_scatter_ring
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
-from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.network import Network, check_network
 from course_lib.models.published import LayerSize
 from course_lib.planning.graph import Graph, Node
 from course_lib.planning.prediction import predict
@@ -102,6 +102,7 @@ def choose_degrees(
             f"layers must be fully connected, got {step.layers[0].name}; "
             "choose_strategy takes others"
         )
+    check_network(network)
     grids = _grids(whole("workers", workers, 1), len(step.layers), batch)
     seconds = {grid: price_degrees(step, grid, network) for grid in grids}
     return min(seconds, key=lambda grid: seconds[grid]), seconds

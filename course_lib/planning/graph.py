@@ -20,6 +20,9 @@ __all__ = ["Graph", "Node", "Placement", "Transfer"]
 Placement = Mapping[str, int]
 """The rank that each node is placed on, by the node's name."""
 
+_MOST_BYTES = 2**63 - 1
+"""Of an array, on any computer."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -75,7 +78,9 @@ class Node:
             raise ValueError(
                 f"flops of {self.name!r} must be 0 or more and finite, got {self.flops!r}"
             )
-        object.__setattr__(self, "n_bytes", whole(f"n_bytes of {self.name!r}", self.n_bytes, 0))
+        object.__setattr__(
+            self, "n_bytes", whole(f"n_bytes of {self.name!r}", self.n_bytes, 0, _MOST_BYTES)
+        )
 
 
 class Transfer(NamedTuple):

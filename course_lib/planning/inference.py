@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from course_lib.comm.communicator import Array, Communicator
-from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.network import Network, check_network
 from course_lib.models.chain import Chain
 from course_lib.planning.stages import stage_parts
 from course_lib.words.whole import whole
@@ -226,6 +226,7 @@ def predict_replicas(chain: Chain, n_examples: int, network: Network, workers: i
         A request's time, and P in that time.
     """
     n_examples = whole("n_examples", n_examples, 1)
+    check_network(network)
     flops = sum(part.flops(n_examples).forward for part in chain.parts)
     request_s = flops / min(network.speeds(whole("workers", workers, 1)))
     return Service(request_s, workers / request_s)
@@ -263,10 +264,7 @@ def predict_stages(
     '1.015 1.505'
     """
     n_examples = whole("n_examples", n_examples, 1)
-    if not network.is_star:
-        raise ValueError(
-            f"network must be one in which any two ranks are connected alike, got {network.name!r}"
-        )
+    check_network(network, star=True)
     speeds, stage_s, nic_s = network.speeds(len(stages)), [], []
     for numbers, speed in zip(
         stage_parts(stages, len(chain.parts), len(stages)), speeds, strict=True

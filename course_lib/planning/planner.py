@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.network import Network, check_network
 from course_lib.planning.graph import Graph
 from course_lib.planning.prediction import predict
 from course_lib.words.whole import whole
@@ -183,6 +183,7 @@ def plan_by_list(graph: Graph, network: Network, workers: int) -> Planned:
 def _useful(graph: Graph, network: Network, workers: int) -> int:
     """Return how many ranks are worth a try: of those that are alike, no more than nodes."""
     workers = whole("workers", workers, 1, MOST_WORKERS)
+    check_network(network)
     are_alike = len(set(network.speeds(workers))) == 1 and network.is_star
     return min(workers, max(len(graph.nodes), 1)) if are_alike else workers
 

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.network import Network, check_network
 from course_lib.planning.graph import Graph, Placement
 
 __all__ = ["Forecast", "predict"]
@@ -80,10 +80,7 @@ def predict(graph: Graph, placement: Placement, network: Network, workers: int) 
     >>> f"{seconds * 1e3:.3f} ms"  # 1 ms, the message 0.035 + 1 ms, 2 ms
     '4.035 ms'
     """
-    if not network.is_star:
-        raise ValueError(
-            f"network must be one in which any two ranks are connected alike, got {network.name!r}"
-        )
+    check_network(network, star=True)
     graph.check_placement(placement, workers)
     for node, src, dst, _ in graph.transfers(placement):
         if not node.n_bytes:

@@ -5,6 +5,7 @@ from course_lib.models.model import Array, Model
 from course_lib.schemes.replicas import Replicas, say_again
 from course_lib.training import SGD, Lots, Optimizer, Plan, Stepper, Training, check_training
 from course_lib.training.divergence import check_finite
+from course_lib.words.real import check_real
 from course_lib.words.whole import whole
 
 __all__ = ["asynchronous_averaging", "check_mixing", "serve", "work"]
@@ -42,7 +43,7 @@ def asynchronous_averaging(
     2019. [2] S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic averaging SGD",
     Advances in Neural Information Processing Systems 28, 2015.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     check_mixing(comm.size, every, mixing)
     lots, rate = Lots(plan, len(y), every), 1 / (comm.size - 1) if mixing is None else mixing
     if comm.rank == SERVER:
@@ -126,5 +127,7 @@ def check_mixing(size: int, every: int, mixing: float | None) -> None:
     if size < 2:
         raise ValueError(f"a server needs a replica: workers must be 2 or more, got {size}")
     whole("every", every, least=1)
+    if mixing is not None:
+        check_real("mixing", mixing)
     if mixing is not None and not 0 < mixing <= 1:
         raise ValueError(f"mixing must be above 0 and 1 or less, or None, got {mixing!r}")

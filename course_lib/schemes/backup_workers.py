@@ -45,7 +45,7 @@ def backup_workers(
     ----------
     J. Chen et al., "Revisiting distributed synchronous SGD", arXiv:1604.00981, 2016.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     check_backups(comm.size, backups)
     if comm.rank == SERVER:
         return serve(comm, model, len(y), plan, backups, optimizer)

@@ -42,7 +42,7 @@ def bounded_staleness(
     Q. Ho, J. Cipar, H. Cui et al., "More effective distributed ML via a stale synchronous parallel
     parameter server", Advances in Neural Information Processing Systems 26, 2013.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     check_bound(comm.size, bound)
     lots = Lots(plan, len(y))
     if comm.rank == SERVER and optimizer is SGD:

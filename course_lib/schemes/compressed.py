@@ -43,7 +43,7 @@ def compressed(
     S. P. Karimireddy, Q. Rebjock, S. U. Stich and M. Jaggi, "Error feedback fixes SignSGD and other
     gradient compression schemes", ICML 2019.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     compressor = compressor or Sign()
     if isinstance(compressor, type) or not hasattr(compressor, "add_up"):
         raise TypeError(f"compressor must be a Compressor, as TopK(24), got {compressor!r}")

@@ -31,7 +31,7 @@ def data_parallel(
     D. Das, S. Avancha, D. Mudigere et al., "Distributed deep learning using synchronous stochastic
     gradient descent", arXiv:1602.06709, 2016.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer, allreduce=allreduce)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []

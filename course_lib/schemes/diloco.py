@@ -6,7 +6,7 @@ from course_lib.collectives import allreduce_ring, broadcast_tree
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import AdamW, Optimizer, Plan, Training, check_finite, check_training
-from course_lib.words.whole import whole
+from course_lib.training.checking import check_outer
 
 __all__ = ["diloco"]
 
@@ -45,12 +45,8 @@ def diloco(
     A. Douillard, Q. Feng, A. A. Rusu et al., "DiLoCo: Distributed low-communication training of
     language models", arXiv:2311.08105, 2023, algorithm 1.
     """
-    model = check_training(model, X, y, plan)
-    whole("every", every, least=1)
-    if not 0 < outer_rate < float("inf"):
-        raise ValueError(f"outer_rate must be above 0 and finite, got {outer_rate}")
-    if not 0 <= outer_momentum < 1:
-        raise ValueError(f"outer_momentum must be 0 or more and below 1, got {outer_momentum}")
+    model = check_training(model, X, y, plan, optimizer=optimizer, allreduce=allreduce)
+    check_outer(every, outer_rate, outer_momentum)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     inner = optimizer(w, plan)
     w_outer = plan.keep(w + 0)

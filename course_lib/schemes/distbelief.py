@@ -45,7 +45,7 @@ def distbelief(
     ----------
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", NIPS 25, 2012.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer)
     check_plan(plan, "distbelief", "on_epoch")  # no rank holds the model
     pieces = pieces_of(comm.size, model, splits, shards)
     lots = Lots(plan, len(y))

@@ -44,7 +44,7 @@ def downpour(
     ----------
     J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012; with ``Adagrad``.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     kept = shards_evenly(model.n_parameters, 1) if shards is None else shards
     parts = check_shards(kept, model.n_parameters, comm.size)
     _check(n_fetch, n_push, warm_start, push_returns)

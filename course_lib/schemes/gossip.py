@@ -43,7 +43,7 @@ def gossip(
     X. Lian, C. Zhang, H. Zhang et al., "Can decentralized algorithms outperform centralized
     algorithms?", NeurIPS 2017, algorithm 1 (whose gradient is that before the mean).
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     check_graph(graph, comm.size)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)

@@ -45,7 +45,7 @@ def hogwild(
     ----------
     F. Niu, B. Recht, C. Ré and S. J. Wright, "Hogwild!", NeurIPS 24, 2011.
     """
-    model = check_shared(model, X, y, plan, lock, stripes)
+    model = check_shared(model, X, y, plan, lock, stripes, optimizer=optimizer)
     check_lock(lock, comm.survives)
     check_plan(plan, "hogwild", "clip")  # nobody has the whole gradient
     pace = pace or Uneven()

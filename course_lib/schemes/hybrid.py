@@ -45,7 +45,7 @@ def hybrid(
     ----------
     A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer, allreduce=allreduce, join=join)
     check_plan(plan, "hybrid", "on_epoch")  # no rank holds the model
     splits = comm.size if splits is None else splits
     check_grid(model, comm.size, splits)

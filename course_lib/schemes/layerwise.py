@@ -36,7 +36,7 @@ def layerwise(
     H. Zhang, Z. Zheng, S. Xu et al., "Poseidon: An efficient communication architecture for
     distributed deep learning on GPU clusters", USENIX ATC 2017 (wait-free back-propagation).
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer, allreduce=allreduce)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0
     sgd = optimizer(w, plan)

@@ -37,7 +37,7 @@ def model_parallel(
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012, section 3.
     """
-    check_staged(model, X, y, plan)
+    check_staged(model, X, y, plan, optimizer=optimizer)
     stage = Stage(model, cut_into_stages(model, comm.size)[comm.rank], plan.seed)
     before, after = comm.rank - 1, comm.rank + 1
     is_first, is_last = before < 0, after == comm.size

@@ -45,7 +45,7 @@ def nn_data_parallel(
     A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
     arXiv:1404.5997, 2014.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer)
     check_plan(plan, "nn_data_parallel", "accumulate")
     from course_lib.models.torch_model import TorchModel
     from course_lib.models.torch_passes import TorchPasses

@@ -34,7 +34,7 @@ def one_shot_training(
     M. Zinkevich, M. Weimer, L. Li and A. J. Smola, "Parallelized Stochastic Gradient Descent",
     Advances in Neural Information Processing Systems 23, 2010.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer)
     if len(y) < comm.size:  # a rank without rows would have no model
         raise ValueError(f"X must have a row for each of the {comm.size} ranks, got {len(y)}")
     rows = split_evenly(len(y), comm.size)[comm.rank]

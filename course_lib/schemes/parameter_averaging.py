@@ -7,6 +7,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.divergence import check_finite
+from course_lib.words.whole import whole
 
 __all__ = ["parameter_averaging"]
 
@@ -40,9 +41,8 @@ def parameter_averaging(
     S. U. Stich, "Local SGD converges fast and communicates little", International Conference on
     Learning Representations, 2019.
     """
-    model = check_training(model, X, y, plan)
-    if every < 1:
-        raise ValueError(f"every must be 1 or more, got {every}")
+    model = check_training(model, X, y, plan, optimizer=optimizer, allreduce=allreduce)
+    whole("every", every, least=1)
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     sgd = optimizer(w, plan)
     losses = []

@@ -32,7 +32,7 @@ def parameter_server(
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
     parameter server", OSDI 2014.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     if comm.size < 2:
         raise ValueError("a dedicated server needs a worker: workers must be 2 or more, got 1")
     if comm.rank == SERVER:

@@ -32,7 +32,7 @@ def parameter_server_on_worker(
     M. Li, D. G. Andersen, J. W. Park et al., "Scaling distributed machine learning with the
     parameter server", OSDI 2014.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     w = model.initial(plan.seed)  # only the server's counts: the others fetch it
     sgd = optimizer(w, plan)
     losses = []

@@ -45,7 +45,7 @@ def pipeline(
     ----------
     Y. Huang, Y. Cheng, A. Bapna et al., "GPipe", NeurIPS 2019; ``pipelines`` names others.
     """
-    check_staged(model, X, y, plan)
+    check_staged(model, X, y, plan, optimizer=optimizer, cut=cut)
     made = schedule_for(comm.size, schedule, microbatches, min(plan.batch_size, len(y)))
     layers = cut(model, made.n_stages)
     stages = {k: Stage(model, layers[k], plan.seed) for k in made.stages_of(comm.rank)}

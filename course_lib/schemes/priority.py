@@ -45,9 +45,9 @@ def priority(
     Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN training
     acceleration", SOSP 2019 (ByteScheduler).
     """
-    layers = check_training(model, X, y).layers
+    layers = check_training(model, X, y, optimizer=optimizer, allreduce=allreduce).layers
     check_plan(plan, "priority", "clip", "accumulate")  # all of a gradient is never there at once
-    if sorted(order) != list(range(len(layers))):
+    if not hasattr(order, "__len__") or sorted(order) != list(range(len(layers))):
         raise ValueError(f"order must name each of the layers 0 to {len(layers) - 1}, got {order}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)
     grad = w * 0

@@ -45,7 +45,9 @@ def sharded_data_parallel(
     S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, "ZeRO: Memory optimizations toward training
     trillion parameter models", SC 2020.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(
+        model, X, y, plan, optimizer=optimizer, reduce_scatter=reduce_scatter, allgather=allgather
+    )
     own = shards_evenly(model.n_parameters, comm.size)[comm.rank]
     w_shard = pack(model.initial(plan.seed), own)  # shape (n/P,)
     sgd = optimizer(w_shard, plan)

@@ -45,7 +45,9 @@ def sharded_gradients(
     ----------
     That of ``sharded_data_parallel``, section 5.2.
     """
-    model = check_training(model, X, y)  # no plan: parts are cut below
+    model = check_training(
+        model, X, y, optimizer=optimizer, reduce_scatter=reduce_scatter, allgather=allgather
+    )  # no plan: parts are cut below
     w = model.initial(plan.seed)
     own = shards_by_layer(model.layers, comm.size)[comm.rank]
     layers = list(zip(model.layers, places(own), strict=True))

@@ -43,7 +43,7 @@ def sharded_parameter_server(
     J. Dean, G. S. Corrado, R. Monga et al., "Large scale distributed deep networks", Advances in
     Neural Information Processing Systems 25, 2012.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     check_plan(plan, "sharded_parameter_server", "on_epoch")  # no rank holds the model then
     check_shards(shards, model.n_parameters, comm.size, beside="worker")
     if comm.rank < len(shards):

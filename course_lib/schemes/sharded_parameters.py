@@ -45,7 +45,9 @@ def sharded_parameters(
     ----------
     Y. Zhao, A. Gu, R. Varma et al., "PyTorch FSDP", PVLDB 16(12), 2023.
     """
-    check_training(model, X, y)
+    check_training(
+        model, X, y, optimizer=optimizer, reduce_scatter=reduce_scatter, allgather=allgather
+    )
     check_plan(plan, "sharded_parameters", "on_epoch")  # no rank holds the model
     if not isinstance(model, Chain):  # whose layers take their parameters one by one
         raise TypeError(

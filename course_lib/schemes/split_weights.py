@@ -44,7 +44,7 @@ def split_weights(
     M. Shoeybi, M. Patwary, R. Puri et al., "Megatron-LM: Training multi-billion parameter language
     models using model parallelism", arXiv:1909.08053, 2019, section 3.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, optimizer=optimizer, divide=divide)
     check_plan(plan, "split_weights", "on_epoch")  # no rank holds the model
     own = divide(comm, model)
     w = own.initial(plan.seed)  # drawn from (seed, layer), this rank's part kept

@@ -30,7 +30,7 @@ def staleness_aware(
     W. Zhang, S. Gupta, X. Lian and J. Liu, "Staleness-aware async-SGD for distributed deep
     learning", arXiv:1511.05950, 2015.
     """
-    model = check_training(model, X, y, plan)
+    model = check_training(model, X, y, plan, optimizer=optimizer)
     if comm.size < 2:
         raise ValueError("a server needs a replica: workers must be 2 or more, got 1")
     lots = Lots(plan, len(y))

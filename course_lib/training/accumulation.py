@@ -124,6 +124,6 @@ class _Passes:
 
 def _cuts(n_examples: int, n_parts: int) -> Iterator[tuple[slice, float]]:
     """Yield the parts that have examples, and how much of all each is."""
-    for part in split_evenly(n_examples, n_parts):
+    for part in split_evenly(n_examples, max(1, min(n_parts, n_examples))):
         if part.stop > part.start:
             yield part, (part.stop - part.start) / n_examples

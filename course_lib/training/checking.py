@@ -6,9 +6,10 @@ from course_lib.models.model import Model
 from course_lib.training.accumulation import Accumulating
 from course_lib.training.plan import Plan
 from course_lib.words.plain import check_plain
+from course_lib.words.real import check_real
 from course_lib.words.whole import whole
 
-__all__ = ["LOCKS", "check_plan", "check_shared", "check_training"]
+__all__ = ["LOCKS", "check_outer", "check_plan", "check_shared", "check_training"]
 
 LOCKS = ("none", "striped", "one")
 """What a rank may lock of parameters that all ranks step."""
@@ -19,8 +20,14 @@ _HOW = (
     "mlp(64, 32, 10) of course_lib.models.mlp is one"
 )
 
+_FUNCTIONS = {
+    "optimizer": "Adam or from_torch(torch.optim.RMSprop) of course_lib.training",
+    "allreduce": "allreduce_ring of course_lib.collectives",
+}
+"""What may be given for an argument that is a function, for the error."""
 
-def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
+
+def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None, **functions: Any) -> Any:
     """Refuse what cannot be trained, before anything is sent; the first line of every scheme.
 
     Parameters
@@ -31,6 +38,8 @@ def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
         The examples and their targets.
     plan : Plan or None, default: None
         How to train, where the scheme has a plan.
+    **functions
+        What else the scheme calls, by the argument's name: its optimizer, its all-reduce.
 
     Returns
     -------
@@ -40,7 +49,8 @@ def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
     Raises
     ------
     TypeError
-        If ``model`` is no ``Model``, or ``X`` or ``y`` no array, masked, or one of objects.
+        If ``model`` is no ``Model``, ``X`` or ``y`` no array, masked, or one of objects, or one of
+        the functions none.
     ValueError
         If there is no example, or not one target for each.
     """
@@ -62,6 +72,12 @@ def check_training(model: Any, X: Any, y: Any, plan: Plan | None = None) -> Any:
             "X and y must have a row for each example, one at least, "
             f"got {n_examples} rows of X and {n_targets} of y"
         )
+    for name, function in functions.items():
+        if not callable(function):
+            like = f", such as {_FUNCTIONS[name]}" if name in _FUNCTIONS else ""
+            raise TypeError(
+                f"{name} must be a function{like}, got {function!r} ({type(function).__name__})"
+            )
     return model if plan is None or plan.accumulate == 1 else Accumulating(model, plan.accumulate)
 
 
@@ -89,7 +105,7 @@ def check_plan(plan: Plan, scheme: str, *names: str) -> None:
 
 
 def check_shared(
-    model: Any, X: Any, y: Any, plan: Plan, lock: str = "none", stripes: int = 1
+    model: Any, X: Any, y: Any, plan: Plan, lock: str = "none", stripes: int = 1, **functions: Any
 ) -> Any:
     """Refuse what cannot be trained on shared parameters, before any memory is asked for.
 
@@ -105,6 +121,8 @@ def check_shared(
         One of ``LOCKS``.
     stripes : int, default: 1
         Into how many parts the parameters are cut.
+    **functions
+        What else the scheme calls, by the argument's name.
 
     Returns
     -------
@@ -117,7 +135,7 @@ def check_shared(
         As ``check_training`` does; and if there is no such lock, no stripe, or a sparse ``X`` whose
         rows cannot be chosen, or that the model cannot take.
     """
-    trained = check_training(model, X, y, plan)
+    trained = check_training(model, X, y, plan, **functions)
     if lock not in LOCKS:
         raise ValueError(f"lock must be one of {', '.join(LOCKS)}, got {lock!r}")
     whole("stripes", stripes, least=1)
@@ -134,6 +152,30 @@ def check_shared(
                 "LogisticRegression, or make X dense with X.toarray()"
             ) from error
     return trained
+
+
+def check_outer(every: int, outer_rate: float, outer_momentum: float) -> None:
+    """Refuse outer steps, as DiLoCo takes them, that are none.
+
+    Parameters
+    ----------
+    every : int
+        How many inner steps lie between two of them.
+    outer_rate, outer_momentum : float
+        How far they go, and what they keep of the one before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the argument, what was expected and what was given.
+    """
+    whole("every", every, least=1)
+    check_real("outer_rate", outer_rate)
+    check_real("outer_momentum", outer_momentum)
+    if not 0 < outer_rate < float("inf"):
+        raise ValueError(f"outer_rate must be above 0 and finite, got {outer_rate}")
+    if not 0 <= outer_momentum < 1:
+        raise ValueError(f"outer_momentum must be 0 or more and below 1, got {outer_momentum}")
 
 
 def _check_columns(X: Any) -> None:

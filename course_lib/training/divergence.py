@@ -39,7 +39,7 @@ def check_finite(loss: float, step: int, learning_rate: float) -> float:
         raise FloatingPointError(
             f"the training has diverged: the loss over batch {step} is {loss}. A learning_rate "
             f"below {learning_rate:g} may help; gradients of old parameters, and models that are "
-            "averaged rarely, bear less than fresh ones"
+            "averaged rarely, bear less than fresh ones. A nan or an inf in X or y does the same"
         )
     return loss
 

@@ -22,7 +22,7 @@ Cut: TypeAlias = Callable[[Any, int], list[range]]
 """``cut_into_stages``, or what is called like it."""
 
 
-def check_staged(model: Any, X: Any, y: Any, plan: Plan) -> None:
+def check_staged(model: Any, X: Any, y: Any, plan: Plan, **functions: Any) -> None:
     """Refuse what cannot be trained, or not where no rank holds the model; before all else.
 
     Parameters
@@ -33,13 +33,15 @@ def check_staged(model: Any, X: Any, y: Any, plan: Plan) -> None:
         The examples and their targets.
     plan : Plan
         How to train.
+    **functions
+        What else the scheme calls, by the argument's name.
 
     Raises
     ------
     TypeError, ValueError
         As ``check_training`` does; and if the plan has an ``on_epoch``, which wants the parameters.
     """
-    check_training(model, X, y)
+    check_training(model, X, y, **functions)
     check_plan(plan, "a model in stages, which no rank holds", "on_epoch")
 
 

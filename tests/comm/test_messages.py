@@ -100,5 +100,7 @@ def test_out_must_be_writable_and_op_known() -> None:
         check_out(frozen, None)
     with pytest.raises(ValueError, match="op must be one of 'sum', 'max', 'min' or None"):
         check_out(np.zeros(2), "add")
+    with pytest.raises(ValueError, match=r"op must be one of .*, got \['sum'\]"):
+        check_out(np.zeros(2), ["sum"])
     with pytest.raises(ValueError, match="out was not given"):
         check_out(None, "sum")

@@ -138,6 +138,11 @@ CASES = {
     "key too small": (lambda c: c.split(0, -(2**65)), ValueError, ("key", "64 bits", "66")),
     "label": (lambda c: c.compute(3), TypeError, ("label", "3", "int")),
     "flops negative": (lambda c: c.compute("x", flops=-1.0), ValueError, ("flops", "-1.0")),
+    "flops of 400 digits": (
+        lambda c: c.compute("x", flops=10**400),
+        ValueError,
+        ("flops", "1000000"),
+    ),
     "flops NaN": (lambda c: c.compute("x", flops=float("nan")), ValueError, ("flops", "nan")),
     "flops text": (lambda c: c.compute("x", flops="9"), TypeError, ("flops", "'9'", "str")),
     "flops array": (lambda c: c.compute("x", flops=np.ones(2)), TypeError, ("flops", "ndarray")),

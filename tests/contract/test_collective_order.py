@@ -170,6 +170,19 @@ def test_two_collectives_are_told_where_a_started_function_makes_a_shorter_circl
     assert "ranks 0 and 2 are in allreduce_butterfly #0, rank 1 in recv(src=2)" in text
 
 
+def test_two_collectives_are_told_where_functions_of_others_make_a_shorter_circle(world):
+    # What is started last on rank 3 is started first on the others: of its functions, the first
+    # waits in the second's collective. Ranks 1 and 2 wait for each other, but not in the same.
+    def swapped(comm):
+        trees = comm.start(ALLREDUCES["double_tree"], np.zeros(8)) if comm.rank < 3 else None
+        ring = comm.start(allreduce_ring, np.zeros(8), after=trees)
+        if comm.rank == 3:
+            comm.start(ALLREDUCES["double_tree"], np.zeros(8), after=ring)
+
+    text = apart(world, swapped, workers=4)
+    assert "in allreduce_double_tree #0 on 'world/start 1', rank 3 in allreduce_ring #0" in text
+
+
 def test_two_collectives_are_told_where_one_also_waits_for_a_rank_that_has_returned(world):
     def work(comm):
         if comm.rank == 1:

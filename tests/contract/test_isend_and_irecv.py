@@ -1,9 +1,11 @@
 """What travels while a rank computes: order, results, refusals and ends, in every world."""
 
+import time
+
 import numpy as np
 import pytest
 
-from course_lib.collectives import allreduce_ring, broadcast_tree, reduce_flat
+from course_lib.collectives import allreduce_ring, broadcast_tree, reduce_flat, reduce_tree
 from course_lib.comm.communicator import EAGER_BYTES
 from course_lib.comm.errors import (
     CollectiveMismatchError,
@@ -377,6 +379,21 @@ def test_who_waits_in_a_collective_for_what_was_posted_before_is_told_to_be_in_i
 
     with pytest.raises(CollectiveMismatchError, match="reduce_flat"):
         world(work, workers=2)
+
+
+def test_a_message_that_nobody_waits_for_hides_no_collective_in_a_circle(world):
+    def one_message_more(comm):
+        if comm.rank == 2:
+            comm.irecv(0).wait()
+        left, right = (comm.rank - 1) % 3, (comm.rank + 1) % 3
+        posted = comm.isend(np.ones(3), right), comm.irecv(left)
+        time.sleep(0.1)  # until what was begun waits as well
+        reduce_tree(comm, np.ones(3), root=1)
+        return [pending.wait() for pending in posted]
+
+    with pytest.raises(CollectiveMismatchError, match="reduce_tree #0, rank 2 in irecv") as found:
+        world(one_message_more, workers=3, rendezvous=True)
+    assert "rank 0 called reduce_tree, at test_isend_and_irecv.py" in str(found.value)
 
 
 def test_what_numpy_is_told_to_raise_holds_for_what_was_begun_under_it(world):

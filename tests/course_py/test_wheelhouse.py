@@ -109,6 +109,33 @@ def test_a_new_lock_drops_the_old_files_and_keeps_those_of_others(house, tmp_pat
     assert left == {"SHA256SUMS", "made_for.json", "mine.txt", "torch-2.13.0+cpu-x.whl"}
 
 
+def test_what_a_list_names_elsewhere_or_of_others_is_not_removed(house, tmp_path):
+    lock, sums = tmp_path / "requirements.lock", house / wheelhouse.SUMS
+    (tmp_path / "outside-1-x.whl").write_text("mine")
+    (house / "mine-1-x.whl").write_text("mine")
+    own = sums.read_text()
+    sums.write_text(f"{own}00  mine-1-x.whl\n11  ../outside-1-x.whl\n")
+    named = [*wheelhouse._made_for(house)[str(NEITHER)], "../outside-1-x.whl", "odd", 3]
+    made_for = {str(NEITHER): named, "plan9, Python 4": ["later-1-x.whl"]}
+    (house / wheelhouse.MADE_FOR).write_text(json.dumps(made_for))
+    wheelhouse._forget(house, lock)
+    assert (tmp_path / "outside-1-x.whl").exists()
+    assert (house / "mine-1-x.whl").exists()
+    assert sorted(sums.read_text().splitlines()) == sorted([*own.splitlines(), "00  mine-1-x.whl"])
+    assert wheelhouse._made_for(house)["plan9, Python 4"] == ["later-1-x.whl"]
+
+
+def test_a_folder_with_the_checksums_of_other_files_is_refused_and_left_alone(tmp_path):
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    before = {"SHA256SUMS": "00  linux.iso\n", "linux.iso": "mine"}
+    for name, text in before.items():
+        (folder / name).write_text(text)
+    with pytest.raises(SetupError, match=r"no wheelhouse's: .* linux\.iso'\. Name another folder"):
+        wheelhouse.make(tmp_path, folder, [NEITHER])
+    assert {file.name: file.read_text() for file in folder.iterdir()} == before
+
+
 def test_a_wheel_for_every_system_serves_a_second_kind_of_computer(house, tmp_path):
     lock, other = tmp_path / "requirements.lock", Target("macos", "3.14")
     lock.write_text("a-b==1.0\ntorch==2.13.0\npure==3\n")

@@ -77,6 +77,13 @@ def test_a_stub_and_nothing_are_not_written_and_what_is_no_python_is_told_apart(
     assert broken.fault == "code cell 2, in its line 1: expected ':'"
 
 
+def test_a_thousand_branches_are_not_too_deep():
+    branches = "if a == 0:\n    b = 0\n" + "".join(
+        f"elif a == {k}:\n    b = {k}\n" for k in range(990)
+    )
+    assert "def f" in text(branches, "def f():\n    return 1", tagged=(1,))
+
+
 @pytest.mark.parametrize("source", ["f = lambda: 1 / 0", "def f(x=1 / 0):\n    return 1 / 0"])
 def test_the_function_whose_text_is_read_is_made_without_running_a_line(source):
     with pytest.raises(ZeroDivisionError):  # what running it would do

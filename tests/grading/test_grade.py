@@ -103,6 +103,9 @@ def test_ctrl_c_ends_all_and_shows_what_is_known_and_even_a_kill_leaves_nothing(
     hand_in(tmp_path / "c.ipynb", {})
     command = [*COMMAND, str(tmp_path), "--jobs", "1", "--time-limit", "200"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    pipes["env"] = {**os.environ, "TMPDIR": str(scratch)}
     with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
         candidate = None
         while candidate is None:
@@ -115,6 +118,7 @@ def test_ctrl_c_ends_all_and_shows_what_is_known_and_even_a_kill_leaves_nothing(
         out, err = process.communicate(timeout=60)
     _, alive = psutil.wait_procs([*children, candidate], timeout=15)
     assert not alive
+    assert not list(scratch.iterdir())
     if not is_kill:
         assert process.returncode == 130, err
         assert "Traceback" not in err
@@ -189,3 +193,29 @@ def test_files_are_named_and_counted_once(tmp_path):
     (tmp_path / "b" / "a.ipynb").write_text("")
     two = [name for name, _ in submissions([tmp_path / "b", tmp_path / "a.ipynb"])]
     assert len(set(two)) == 3, "two of one name are told apart"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes in the file system")
+def test_links_and_pipes_have_a_row_and_take_nobodys_place(tmp_path):
+    folder = tmp_path / "all"
+    folder.mkdir()
+    hand_in(
+        folder / "zed.IPYNB", {"hello": "def hello(comm):\n    raise ValueError('\\x1b[2J!')\n"}
+    )
+    (folder / "anna.ipynb").symlink_to("zed.IPYNB")
+    (folder / "ben.ipynb").symlink_to("nowhere")
+    os.mkfifo(folder / "carla.ipynb")
+    (folder / "no.ipynb").mkdir()
+    (tmp_path / "given.ipynb").symlink_to(folder / "zed.IPYNB")
+    names = [name for name, _ in submissions([folder])]
+    assert names == ["anna.ipynb", "ben.ipynb", "carla.ipynb", "zed.IPYNB"]
+    assert submissions([tmp_path / "given.ipynb"])[0][1] == folder / "zed.IPYNB"
+    graded = run_grade(str(folder), "--reports", "--csv", str(tmp_path / "class.csv"))
+    rows = table(tmp_path / "class.csv")
+    assert [rows[name]["note"].split(";")[0] for name in names] == [
+        "a link to another file", "a link to another file", "no file that can be read", "",
+    ]  # fmt: skip
+    assert rows["zed.IPYNB"]["hello"] == "failed: exception"
+    assert "ValueError: \\x1b[2J!" in graded.stdout, "what moves a cursor is written out"
+    assert "\x1b" not in graded.stdout

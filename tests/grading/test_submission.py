@@ -76,3 +76,32 @@ def test_a_slip_of_syntax_hides_neither_the_set_nor_itself(tmp_path):
     file.write_text(notebook("x = 1", "def mine(:\n    return 1"))
     (row,) = examine(Order(str(file), "", 1, 1.0, 2**30))
     assert "code cell 2, in its line 1: " in row["note"]
+
+
+@pytest.mark.parametrize(
+    ("helper", "says"),
+    [
+        ("def helper(x, x):\n    pass", "duplicate argument 'x' in function definition"),
+        ("def helper():\n    nonlocal x", "no binding for nonlocal 'x' found"),
+        ("return 3", "'return' outside function"),
+        ("helper = a" + ".b" * 5000, "recursion"),
+    ],
+)
+def test_what_parses_and_is_no_python_is_told_and_hides_no_other_answer(tmp_path, helper, says):
+    file = tmp_path / "homework.ipynb"
+    file.write_text(notebook(helper, "def f():\n    return helper", "await x"))
+    broken, whole, waiting = read_cells(file)
+    assert broken.tree is None
+    assert says in broken.fault
+    assert whole.tree is not None
+    assert waiting.tree is not None, "Jupyter reads it"
+
+
+def test_an_answer_that_is_too_deep_to_be_picked_out_leaves_the_others(tmp_path):
+    file = tmp_path / "homework.ipynb"
+    deep = "x = " + " + ".join("a" * 600)
+    file.write_text(notebook(deep, "def combine():\n    return x", "def map_reduce("))
+    rows = {row.get("task"): row for row in examine(Order(str(file), "02", 1, 1.0, 2**30))}
+    assert "could not be picked out: RecursionError" in rows["combine"]["report"]
+    assert "code cell 3" in rows["map_reduce"]["report"]
+    assert rows["shard_bounds"]["status"] == "not written yet"

@@ -66,6 +66,18 @@ def test_young_is_near_the_best_interval():
         assert lecture_12.lost_factor(wrong_s, save_s, mean_s) - 1 > 1.04 * (min(tried) - 1)
 
 
+@pytest.mark.parametrize("gpus", [8, 16_384, 65_536])
+@pytest.mark.parametrize("save", [1, 600])
+def test_young_stands_on_the_chart_and_what_is_lost_is_written_as_a_number(gpus, save):
+    drawn = lecture_12.interval_chart(gpus, save).chart
+    ((_, minutes, percent),) = drawn["points"]
+    assert drawn["x_range"][0] < minutes < drawn["x_range"][1]
+    assert drawn["y_range"][0] < percent < drawn["y_range"][1]
+    told = drawn["said"].removesuffix(" % more time.").split()[-1]
+    assert float(told) == pytest.approx(percent, rel=0.05)
+    assert "e" not in told, "1.1e+02 is no number of a lecture"
+
+
 def test_the_least_batch_is_where_the_roofs_are_even():
     for device, nic in (("H100", "NVLink"), ("A100", "10 Gbit/s"), ("laptop CPU", "1 Gbit/s")):
         least = lecture_12.least_batch(device, nic)

@@ -83,6 +83,22 @@ def test_the_chart_of_searches_has_a_curve_for_each_that_never_rises():
         assert all(np.diff(line["x"]) >= 0)
 
 
+@pytest.mark.parametrize(("trials", "eta", "longest"), [(9, 3, 9), (9, 4, 4), (27, 2, 16)])
+def test_in_the_chart_random_search_trains_as_long_as_the_last_rung(trials, eta, longest):
+    """Its losses after 27 epochs beside theirs after four would be another comparison."""
+    below = lecture_14.search_chart(4, trials, eta, "alike").chart["below"]
+    rows = {row[0]: row[1:] for row in below}
+    assert rows["random search"][1] == f"{trials * longest}"
+    assert rungs(trials, 1, 27, eta)[-1].resource == longest < 27
+
+
+def test_the_chart_of_searches_names_all_that_are_done_first():
+    with_one = lecture_14.search_chart(1, 27, 3, "alike").chart["said"]
+    assert with_one.startswith("halving and ASHA are done first, 6.75 times")
+    with_four = lecture_14.search_chart(4, 27, 3, "alike").chart["said"]
+    assert with_four.startswith("halving is done first")
+
+
 @pytest.mark.parametrize("way", ["replicas", "stages", "split layers"])
 def test_every_way_gives_the_answers_of_one_worker(way):
     alone, four = served("replicas", 1).outputs, served(way).outputs

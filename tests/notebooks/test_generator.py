@@ -254,7 +254,9 @@ def test_a_failing_cell_is_named_with_its_line_and_nothing_is_written(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_built_notebook_is_clean_and_up_to_date(tmp_path: Path) -> None:
+def test_a_built_notebook_is_clean_and_up_to_date_and_its_kernel_silent(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     code = (
         "# %%\nimport ipywidgets\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);\n\n"
         "# %%\nipywidgets.IntSlider()\n\n"
@@ -262,6 +264,7 @@ def test_a_built_notebook_is_clean_and_up_to_date(tmp_path: Path) -> None:
     )
     target = made(tmp_path, HEAD + code, "lectures")["notebooks"]
     build(target, root=tmp_path)
+    assert capfd.readouterr() == ("", "")
     text = target.path.read_text(encoding="utf-8")
     for word in ("widget-view", "widget-state", "\\u001b", "iopub", "svg"):
         assert word not in text

@@ -230,3 +230,26 @@ for backend in ("processes", "torch"):
     assert err == ""
     assert len(out.splitlines()) == 2
     assert all("working directory of this program has been removed" in o for o in out.splitlines())
+
+
+@pytest.mark.parametrize("backend", ["processes", "torch"])
+def test_workers_load_nothing_of_the_working_directory_that_the_program_does_not(
+    tmp_path, start_program, start_method, backend
+):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "course_lib").mkdir(parents=True)
+    for name in ("numpy.py", "random.py", "multiprocess.py", "course_lib/__init__.py"):
+        (elsewhere / name).write_text("raise SystemExit('a file of the working directory')\n")
+    text = f"""
+import os
+os.chdir("elsewhere")
+from course_lib import run
+
+def where(comm):
+    import course_lib
+    return course_lib.__file__
+
+print(run(where, workers=2, backend={backend!r}, start_method=METHOD).values)
+"""
+    out, err = start_program(text, start_method).finish()
+    assert out.strip() == str([str(REPOSITORY / "course_lib" / "__init__.py")] * 2), err

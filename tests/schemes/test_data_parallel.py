@@ -161,7 +161,7 @@ def test_averages_are_taken_when_they_are_due_and_at_the_end():
             parameter_averaging, model, X, y, plan, every, workers=4, backend="simulated"
         ).trace
         assert sum(c.name == "allreduce_ring" for c in trace.collectives) == 4 * averages
-    with pytest.raises(WorkerError, match="every must be 1 or more, got 0"):
+    with pytest.raises(WorkerError, match="every must be an int of 1 or more, got 0"):
         run(parameter_averaging, model, X, y, plan, 0, workers=2, backend="simulated")
 
 

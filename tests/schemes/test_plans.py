@@ -148,6 +148,9 @@ def test_accumulating_sends_no_message_more_and_holds_a_part_of_the_activations(
 
     Accumulating(Watched(), 4).gradient(MODEL.initial(), (X[:14], Y[:14]))
     assert rows == [3, 4, 3, 4]
+    rows.clear()
+    Accumulating(Watched(), 10**12).gradient(MODEL.initial(), (X[:3], Y[:3]))
+    assert rows == [1, 1, 1], "parts that have no examples take no time"
 
 
 def test_parts_of_a_batch_are_the_batch_by_layers_too_and_their_work_is_counted():

@@ -100,6 +100,41 @@ def test_so_does_training_without_ranks(fn):
         list(fn(MODEL, X, Y[:7], PLAN))
 
 
+FUNCTIONS = {"optimizer", "allreduce", "reduce_scatter", "allgather", "cut", "divide", "join"}
+CALLED = [
+    (name, what)
+    for name in WITH_MODEL
+    if name != "serial"  # which shows itself in lecture 01, and stands for one machine
+    for what in inspect.signature(getattr(schemes, name)).parameters
+    if what in FUNCTIONS
+]
+
+
+@pytest.mark.parametrize(("name", "what"), CALLED)
+def test_what_is_no_function_is_refused_by_its_name(name, what):
+    scheme = partial(getattr(schemes, name), **OWN.get(name, {}) | {what: "ring"})
+    with pytest.raises(RunError, match=rf"TypeError: {what} must be a function.*got 'ring' \(str"):
+        run(scheme, OWN_MODEL.get(name, MODEL), X, Y, PLAN, workers=2, backend="simulated")
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "told"),
+    [
+        ("parameter_averaging", {"every": 1.5}, "every must be an int of 1 or more, got 1.5"),
+        ("local_sgd", {"every": "2"}, "every must be an int of 1 or more, got '2'"),
+        ("diloco", {"outer_rate": "x"}, "outer_rate must be a number, got 'x'"),
+        ("diloco", {"outer_momentum": None}, "outer_momentum must be a number, got None"),
+        ("layerwise_bucketed", {"bucket_bytes": "1"}, "bucket_bytes must be a number, got '1'"),
+        ("layerwise_bucketed", {"bucket_bytes": -1}, "bucket_bytes must be 0 or more, got -1"),
+        ("asynchronous_averaging", {"mixing": "x"}, "mixing must be a number, got 'x'"),
+        ("priority", {"order": None}, "order must name each of the layers 0 to 0, got None"),
+    ],
+)
+def test_an_option_that_is_no_number_is_refused_by_its_name(name, option, told):
+    with pytest.raises(RunError, match=told):
+        run(partial(getattr(schemes, name), **option), MODEL, X, Y, PLAN, backend="simulated")
+
+
 class Half:
     """A model that somebody has begun to write."""
 

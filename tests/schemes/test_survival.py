@@ -225,7 +225,7 @@ def test_backup_workers_go_on_as_long_as_there_are_enough(backups):
     alive = {value.w.tobytes() for value in result.values if not isinstance(value, Lost)}
     assert len(alive) == 1
     assert loss_of(result.values[0].w) < 0.7 * loss_of(LogisticRegression(3).initial())
-    with pytest.raises(RunError, match="are lost: recv_any goes on waiting for the others|rank 3"):
+    with pytest.raises(RunError, match=r"are lost: recv_any goes on waiting for the others|rank 3"):
         after(*crashes, Crash(3, 0.7 * whole_s))
 
 

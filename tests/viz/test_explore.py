@@ -34,7 +34,7 @@ def counted(fn):
 def replies_of(widget):
     """Collect what a widget sends to the browser."""
     sent = []
-    widget.send = sent.append
+    widget.layout.send = sent.append
     return sent
 
 

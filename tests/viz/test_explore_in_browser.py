@@ -1,5 +1,7 @@
 """Explore in a real browser, on a saved page: no kernel, no network."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -145,9 +147,10 @@ def test_what_was_shown_leaves_no_listeners_and_asks_are_answered_newest_first(p
           const { default: widget } = await import(url);
           const traits = JSON.parse(document.querySelector(".lm-slot script").textContent);
           const picture = (key) => traits.pictures[traits.found[key]], hears = [], asked = [];
-          const live = { ...traits, live: true, found: { "0,0,0": 0 } };
-          const model = { get: (name) => live[name], set() {}, save_changes() {},
-            on: (_, act) => hears.push(act), off: (_, act) => hears.splice(hears.indexOf(act), 1),
+          const layout = {
+            on: (_, act) => hears.push(act), off: (_, act) => hears.splice(hears.indexOf(act), 1) };
+          const live = { ...traits, live: true, found: { "0,0,0": 0 }, layout };
+          const model = { get: (name) => live[name], set() {}, save_changes() {}, on() {}, off() {},
             send: ({ key }) => asked.push(key) };
           const el = document.body.appendChild(document.createElement("div"));
           const away = widget.render({ model, el }), slider = el.querySelector(".lm-knob input");
@@ -182,3 +185,17 @@ def test_a_chart_below_another_follows_the_same_setting(browser, tmp_path):
     assert page.locator(".lm-amount").count() == 5
     assert page.locator(".lm-curve").count() == 1
     page.close()
+
+
+def test_names_of_points_near_each_other_do_not_cover_each_other(browser, tmp_path):
+    near = {"bounded, Downpour": (137_761, 6.3), "local SGD": (182_275, 5.9), "top-k": (140_995, 6)}
+    curve = {"": [(10_000, 1), (500_000, 11)]}
+    path = chart(curve, points=near, x_log=True).save(tmp_path / "near.html")
+    page = browser.new_page(viewport={"width": 640, "height": 500})
+    page.goto(path.as_uri())
+    boxes = [page.locator("text", has_text=name).bounding_box() for name in near]
+    page.close()
+    for a, b in combinations(boxes, 2):
+        beside = a["x"] + a["width"] < b["x"] or b["x"] + b["width"] < a["x"]
+        above = a["y"] + a["height"] - 3 < b["y"] or b["y"] + b["height"] - 3 < a["y"]  # no letters
+        assert beside or above

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from authoring.build import ROOT
-from benchmarks.lab import jupyterlab, opened_notebook, run_all
+from benchmarks.lab import SLOW_TO_LOAD, jupyterlab, opened_notebook, run_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1200)]
 
@@ -91,7 +91,7 @@ def open_and_run(browser, lab, notebook, name, then=lambda page: None):
         assert page.locator(".lm-error:not([hidden])").all_inner_texts() == []
         assert page.locator(_NAMELESS).count() == 0
         then(page)
-    assert complaints == []
+    assert set(complaints) <= {SLOW_TO_LOAD}
 
 
 @pytest.mark.parametrize("name", WITH_EVERY_RUN)

@@ -15,6 +15,11 @@ LECTURES = sorted(path.stem for path in (ROOT / "notebooks").glob("[01]*.ipynb")
 LEAST_CODE_PX, LEAST_TEXT_PX, LEAST_LABEL_PX = 19, 24, 16
 
 LONG = "\n".join(f"line_{i} = {i}" for i in range(40))
+SHELL = [
+    f"#SBATCH --{'option-' * 11}end",
+    'HOST0=$(scontrol show hostnames "$NODES" | head -n 1)',
+    "srun",
+]
 CELLS = [
     ("slide", "# A deck\n\nThe sum of $P$ vectors, here\n$1 + 2\n+ 3$:\n\n$$\\sum_k g_k$$\n\n"
               "[next](05_deck.ipynb), [none](x.ipynb)"),
@@ -31,6 +36,8 @@ CELLS = [
     ("-", "Six, because."),
     ("slide", "## Explorer"),
     ([], "explore(lambda n: {'server': 2.0 * n, 'ring': 2.0}, n=[2, 4, 8])"),
+    ([], "from course_lib.viz import table\ntable({'ring': {'rounds': 6}})"),
+    ("slide", "## A shell\n\n```sh\n" + "\n".join(SHELL) + "\n```"),
     ("slide", "## A long listing"),
     ([], LONG),
     ([], "def long(comm):\n" + "\n".join(f"    call_{i}()" for i in range(30))),
@@ -139,12 +146,15 @@ def test_a_deck_shows_its_slides_and_nothing_reaches_over_their_edges(opened_dec
         "(all) => all.map((n) => n.textContent.trim())"
     )
     assert [line for line in lines if line.startswith("line_")] == LONG.splitlines()
+    assert [line for line in lines if line in SHELL] == SHELL
+    assert sum("A shell" in one["text"] for one in pages) == 1
     links = page.locator(".page a:not(.slide-number a)").evaluate_all(
         "(all) => all.map((a) => a.getAttribute('href'))"
     )
     assert links == ["05_deck.html"]
     assert page.locator(".page > p .katex").count() == 3
     assert page.locator(".page ul").count() == 0
+    assert page.locator(".page th").all_inner_texts() == ["rounds", "ring"]
 
 
 def test_what_a_listing_is_in_the_middle_of_is_repeated(opened_deck):

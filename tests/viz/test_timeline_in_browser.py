@@ -179,7 +179,7 @@ def to_and_fro(comm):
             comm.recv(src=1 - comm.rank)
 
 
-def test_the_critical_path_strikes_out_no_names(browser, tmp_path):
+def test_neither_messages_nor_the_critical_path_strike_out_names(browser, tmp_path):
     trace = run(to_and_fro, workers=2, backend="simulated").trace
     path = timeline(trace, critical_path=True).save(tmp_path / "critical.html")
     page = browser.new_page(viewport={"width": 1100, "height": 600})
@@ -190,7 +190,12 @@ def test_the_critical_path_strikes_out_no_names(browser, tmp_path):
     names = page.eval_on_selector_all(
         ".lm-name", "(all) => all.map((name) => +name.getAttribute('y'))"
     )
+    above = page.eval_on_selector_all(
+        ".lm-timeline :is(.lm-line, .lm-name)", "(all) => all.map((node) => node.classList[0])"
+    )
     page.close()
+    assert above == ["lm-line"] * (len(above) - 4) + ["lm-name"] * 4  # what comes later lies above
+    assert len(above) > 4
     assert len(heights) >= 2
     assert len(names) == 4
     assert min(abs(height - name) for height in heights for name in names) > 5

@@ -17,7 +17,7 @@ from course_lib.comm.simulated.event_loop import EventLoop
 from course_lib.comm.simulated.fault_injector import FaultInjector
 from course_lib.comm.simulated.faults import Faults
 from course_lib.comm.simulated.flow import Flow
-from course_lib.comm.simulated.network import Network
+from course_lib.comm.simulated.network import Network, check_network
 from course_lib.comm.simulated.watchdog import TimeIsUp, Watchdog
 from course_lib.comm.unreceived import warn_unreceived
 from course_lib.trace.events import Fault
@@ -62,11 +62,7 @@ def launch(
     """
     if network is None:
         network = networks.DEFAULT
-    if not isinstance(network, Network):
-        raise TypeError(
-            "network must be a Network such as networks.ethernet_10g, "
-            f"got {network!r} ({type(network).__name__})"
-        )
+    check_network(network)
     _check_faults(faults, job.workers)
     most = MOST_EVENTS if max_events is None else max_events
     whole("max_events", most, least=1)

@@ -19,7 +19,7 @@ from course_lib.comm.simulated.topologies import (
     positive,
 )
 
-__all__ = ["Network"]
+__all__ = ["Network", "check_network"]
 
 
 @dataclass(frozen=True)
@@ -270,3 +270,29 @@ class Network:
                 f"workers={workers}: give one number for all ranks, or one for each"
             )
         return self.flops_per_s
+
+
+def check_network(network: Any, *, star: bool = False) -> None:
+    """Refuse what is no network; with ``star``, also one with a topology.
+
+    Parameters
+    ----------
+    network : Any
+        What was given.
+    star : bool, default: False
+        Whether any two ranks must be connected alike.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the argument, what was expected and what was given.
+    """
+    if not isinstance(network, Network):
+        raise TypeError(
+            "network must be a Network such as networks.ethernet_10g, "
+            f"got {network!r} ({type(network).__name__})"
+        )
+    if star and not network.is_star:
+        raise ValueError(
+            f"network must be one in which any two ranks are connected alike, got {network.name!r}"
+        )

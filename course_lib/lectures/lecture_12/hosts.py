@@ -145,6 +145,8 @@ class Hosts:
         import psutil
 
         host = self._hosts[node]
+        if host.poll() is not None:
+            return  # it has ended its ranks itself
         ranks: list[psutil.Process] = []
         with suppress(psutil.Error):
             agent = psutil.Process(host.pid)

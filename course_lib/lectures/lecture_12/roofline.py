@@ -165,7 +165,8 @@ def roofline_chart(device: str, nic: str, batch: int) -> Chart:
     bound = min(stands, key=lambda name: stands[name])
     said = "Arithmetic is what bounds it: the roofs are flat there."
     if stands[bound] < 1:
-        said = f"What bounds it is the {bound}: {stands[bound]:.1%} of the peak."
+        share = f"{stands[bound]:.1%}" if stands[bound] >= 1e-3 else "less than 0.1%"
+        said = f"What bounds it is the {bound}: {share} of the peak."
     return chart(
         lines,
         points={

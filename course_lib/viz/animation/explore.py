@@ -74,10 +74,14 @@ class Explore(Picture):
         return self._made[place]
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
-        """Tell the browser what is shown for the setting that it asks for."""
+        """Tell the browser what is shown for the setting that it asks for.
+
+        By way of the layout: what is sent to a picture itself is lost where the browser has needed
+        more than two seconds to load its script (anywidget 0.11).
+        """
         key = str(content["key"])
         shown = self._show(tuple(int(part) for part in key.split(",")))
-        self.send({"key": key, "error" if isinstance(shown, str) else "picture": shown})
+        self.layout.send({"key": key, "error" if isinstance(shown, str) else "picture": shown})
 
     def traits_shown(self) -> dict[str, Any]:
         """Return what a page keeps: every setting of a grid that is thinned until it fits."""

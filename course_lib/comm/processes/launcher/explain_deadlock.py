@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from course_lib.comm import collective_order, wait_graph
+from course_lib.comm import circles, collective_order, wait_graph
 from course_lib.comm.collective_order import Entered
 from course_lib.comm.errors import CollectiveMismatchError, DeadlockError
 from course_lib.comm.frames import place, user_frame
@@ -11,7 +11,7 @@ from course_lib.comm.processes.launcher import describe
 from course_lib.comm.processes.launcher.deadlock import DeadlockWatch, Edge, awaited, find_circles
 from course_lib.comm.processes.launcher.worker_handle import WorkerHandle
 from course_lib.comm.processes.memory.mailbox import NOBODY
-from course_lib.comm.processes.memory.wait_board import WaitBoard, call_text
+from course_lib.comm.processes.memory.wait_board import WaitBoard, Waiting, call_text
 from course_lib.comm.wait_graph import MOST_LINES, WaitingRank, quoted
 
 __all__ = ["explain_deadlock"]
@@ -43,7 +43,8 @@ def explain_deadlock(
     DeadlockError or CollectiveMismatchError
         With the circles, every rank's call and place, and the graph.
     """
-    for circle in [*watch.circles, *_circles_without_started(workers, watch)]:
+    watch.circles = _circles_of_ranks(workers, watch) or watch.circles
+    for circle in _circles_of_functions(workers, watch) or watch.circles:
         entered = [_entered(workers[edge.rank], edge.entry, watch) for edge in circle]
         if collective_order.apart(entered):
             return collective_order.mismatch(entered, consequences=_rest(workers, board, [circle]))
@@ -66,23 +67,74 @@ def explain_deadlock(
     )
 
 
-def _circles_without_started(workers: list[WorkerHandle], watch: DeadlockWatch) -> list[list[Edge]]:
-    """Find the circles that no started function is part of.
+def _circles_of_ranks(workers: list[WorkerHandle], watch: DeadlockWatch) -> list[list[Edge]]:
+    """Find the circles that no message is part of which was begun and which nobody waits for.
 
-    An entry of the board says for which rank it waits, not for which of its functions. So a circle
-    through a started function may be shorter than the true one, and hide it.
+    A rank whose functions all wait for other ranks waits for none of its own messages, and the
+    simulator does not tell of those.
     """
     states = list(watch.states)
     for worker in workers:
         state = states[worker.rank]
-        flows = ["", *(started for started, *_ in worker.beside)]
-        if len(flows) == len(state.waiting):  # else it has not answered
+        names = [name for name, _ in _flows(worker, watch)]
+        pairs = list(zip(names, state.waiting, strict=False))  # none where it has not answered
+        if pairs and not any(name and _for_nobody(entry) for name, entry in pairs):
             waiting = [
-                entry._replace(src=NOBODY, dst=NOBODY) if started else entry
-                for started, entry in zip(flows, state.waiting, strict=True)
+                entry if name else entry._replace(src=NOBODY, dst=NOBODY) for name, entry in pairs
             ]
             states[worker.rank] = state._replace(waiting=tuple(waiting))
     return find_circles(states, watch.stuck)
+
+
+def _circles_of_functions(workers: list[WorkerHandle], watch: DeadlockWatch) -> list[list[Edge]]:
+    """Find the circles of what waits for what, where all ranks have said it.
+
+    An entry of the board says for which rank it waits, not for which of its functions. So a circle
+    of ranks may be shorter than the true one, and hide it: what two functions that were started on
+    different communicators send does not meet.
+    """
+    flows = {
+        Edge(worker.rank, entry): flow
+        for worker in workers
+        if worker.rank in watch.stuck
+        for entry, flow in enumerate(_flows(worker, watch))
+    }
+    if {edge.rank for edge in flows} != watch.stuck:
+        return []
+
+    def of_rank(rank: int, name: str = "") -> list[Edge]:
+        functions = [edge for edge, flow in flows.items() if edge.rank == rank and flow[0]]
+        return [edge for edge in functions if flows[edge][0] == name] or functions
+
+    def next_of(edge: Edge) -> list[Edge]:
+        name, call = flows[edge]
+        waiting = watch.states[edge.rank].waiting[edge.entry]
+        if _for_nobody(waiting):  # for something of its own, which the call tells
+            own = [other for other in flows if other.rank == edge.rank and other != edge]
+            if (call or "").startswith(("wait() for isend(", "wait() for irecv(")):
+                return [other for other in own if not flows[other][0]]
+            return [other for other in own if quoted(flows[other][0]) in (call or "")] or own
+        peers = awaited(edge.rank, waiting, len(watch.states))
+        return [other for peer in peers if peer in watch.stuck for other in of_rank(peer, name)]
+
+    return [
+        [edge for edge in circle if not _for_nobody(watch.states[edge.rank].waiting[edge.entry])]
+        for circle in circles.find_circles(flows, next_of)
+    ]
+
+
+def _flows(worker: WorkerHandle, watch: DeadlockWatch) -> list[tuple[str, str | None]]:
+    """List a rank's flows by the board: the name, "" for a message that was begun; and the call.
+
+    Nothing where the rank has not answered.
+    """
+    flows = [("its function", worker.call), *((name, call) for name, _, call, _ in worker.beside)]
+    return flows if len(flows) == len(watch.states[worker.rank].waiting) else []
+
+
+def _for_nobody(entry: Waiting) -> bool:
+    """Tell whether an entry waits for something in its own rank."""
+    return (entry.src, entry.dst) == (NOBODY, NOBODY)
 
 
 def _rest(

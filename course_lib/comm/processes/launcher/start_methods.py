@@ -222,7 +222,7 @@ def _data_without_main(name: str) -> dict[str, Any]:
 spawn.get_preparation_data = _data_without_main
 
 
-def _command_without_dill(**options: Any) -> list[str]:
+def _command_of_worker(**options: Any) -> list[str]:
     # What a worker is sent here is plain, and dill takes long to load. It also finds the folder
     # for temporary files by writing one, which would be left by a worker that is killed in this
     # moment. So multiprocess does not find it; who asks for it later does.
@@ -233,10 +233,11 @@ def _command_without_dill(**options: Any) -> list[str]:
             "import sys; sys.modules['dill'] = None; import multiprocess.spawn; "
             f"del sys.modules['dill']; {command[program]}"
         )
+        return tracker.with_safe_path(command)
     return command
 
 
-spawn.get_command_line = _command_without_dill
+spawn.get_command_line = _command_of_worker
 tracker.start_without_dill()
 
 

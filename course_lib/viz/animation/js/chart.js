@@ -68,15 +68,25 @@ function drawLines(svg, chart, width, height) {
     if (!line.faint && line.x.length < 30) line.x.forEach((at, j) => draw("circle", { cx: x(at), cy: clamp(y(line.y[j]), top, low), r: 3.5, style: `fill: ${colour}`, class: "lm-dot" }, svg));
     return { line, colour, dash };
   });
+  const named = [];
   for (const [name, px, py] of chart.points ?? []) {
     draw("path", { class: "lm-point", d: `M${x(px) - 5} ${y(py)}h10M${x(px)} ${y(py) - 5}v10` }, svg);
-    const wide = 7.4 * name.length, end = x(px) > right - wide - 9, begin = x(px) + (end ? -9 - wide : 9);
-    // Above its point, or below where another point stands in the way.
-    const taken = chart.points.some(([other, ox, oy]) => other !== name && x(ox) > begin - 6 && x(ox) < begin + wide + 6 && Math.abs(y(oy) - y(py) + 9) < 13);
-    draw("text", { class: "lm-legend", "font-size": 12, x: x(px) + (end ? -9 : 9), y: y(py) + (taken ? 13 : -9), "text-anchor": end ? "end" : "start" }, svg, name);
+    const [at, mid] = besideItsPoint(chart.points.map(([, ox, oy]) => [x(ox), y(oy)]), [x(px), y(py)], 7.4 * name.length, named, left, right);
+    named.push([at, mid, 7.4 * name.length]);
+    const end = at < x(px);
+    draw("text", { class: "lm-legend", "font-size": 12, x: end ? x(px) - 9 : at, y: mid, "text-anchor": end ? "end" : "start" }, svg, name);
   }
   const shown = columns.filter(({ line }) => !line.faint);
   if (shown.length > 1 || chart.legend) legendOf(svg, shown, chart, x, y, left, right, top, low);
+}
+
+// Where a name stands: right or left of its point, above or below, where the fewest points and names are.
+function besideItsPoint(points, [px, py], wide, named, left, right) {
+  const places = [-9, 13, -24, 28].flatMap((down) => [[px + 9, py + down], [px - 9 - wide, py + down]]);
+  const inTheWay = ([at, mid]) => points.filter(([ox, oy]) => ox > at - 6 && ox < at + wide + 6 && Math.abs(oy - mid) < 12).length
+    + named.filter(([from, other, long]) => from < at + wide + 4 && at < from + long + 4 && Math.abs(other - mid) < 14).length;
+  const cut = ([at]) => at < left || at + wide > right;
+  return places.map((place) => [cut(place) ? 99 : inTheWay(place), place]).sort((a, b) => a[0] - b[0])[0][1];
 }
 
 // Of some places for a text of that size, the one in whose way the least of the curves and points is.

@@ -1,5 +1,8 @@
 // Sliders and choices beside a picture that follows while they move. With a kernel each setting is
 // asked for once; without one there are the settings that the page has baked in.
+//
+// Answers come to the widget's layout, a model of JupyterLab's own. anywidget gives a script two
+// seconds to load; if a busy computer needs longer, it draws, but hears no message ever after.
 
 const PATIENCE_MS = 3000;
 
@@ -69,10 +72,11 @@ function renderExplore({ model, el }) {
     // A caption that is new on the page is not read to those who listen; a change of this one is.
     if (before !== null) heard.textContent = host.querySelector(".lm-caption")?.textContent ?? "";
   }
-  if (live) model.on("msg:custom", answer);
+  const letterbox = live ? model.get("layout") : null;
+  letterbox?.on("msg:custom", answer);
   follow();
   root.explore = { here: () => here.map((at, i) => knobs[i].texts[at]), shown: () => shown, isWaiting: () => waiting !== null };
-  return () => { if (live) model.off("msg:custom", answer); clearTimeout(patience); away?.(); root.remove(); };
+  return () => { letterbox?.off("msg:custom", answer); clearTimeout(patience); away?.(); root.remove(); };
 }
 
 // Numbers in order get a slider, anything else a row of buttons.

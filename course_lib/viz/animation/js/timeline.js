@@ -51,8 +51,6 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
   draw("path", { class: "lm-wait", d: waits.join(""), ...(n > 20 ? { fill: "var(--line)", opacity: 0.4, stroke: "none" } : { fill: `url(#${hatch})` }) }, svg);
   const passes = fills.some((fill, i) => i && fill.length) ? { stroke: "var(--ground)", "stroke-width": 0.8 } : {};
   fills.forEach((fill, i) => fill.length && draw("path", { class: "lm-compute", "data-fill": i, d: fill.join(""), ...passes }, svg));
-  for (const [word, cx, cy, fill] of names)
-    if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": inBar, "data-fill": fill }, "lm-name");
   const lines = COLOURS.map(() => "");
   for (const m of scene.messages) {
     const a = x(m.posted), b = x(m.arrived), up = m.dst > m.src ? 1 : -1, edge = up * bar / 2;
@@ -60,6 +58,8 @@ function makeTimeline(svg, scene, curves, width, k, mapping, even, hatch, critic
       (m.arrived < 0 ? "" : `M${a.toFixed(1)} ${y(m.src) + edge}L${b.toFixed(1)} ${y(m.dst) - edge}v${up * bar}`);
   }
   lines.forEach((d, i) => d && draw("path", { class: "lm-line", d, stroke: COLOURS[i], opacity: scene.messages.length > 400 ? 0.6 : 1 }, svg));
+  for (const [word, cx, cy, fill] of names)
+    if (word) text(word, { x: cx, y: cy, "text-anchor": "middle", "font-size": inBar, "data-fill": fill }, "lm-name");
   drawMarks(svg, scene, x, y, bar, k, right);
   const arm = Math.min(bar / 2, 7 * k), cross = (at, mid) => `M${at - arm} ${mid - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`;
   const failed = scene.faults.filter(([, , kind]) => kind !== "Restart");

@@ -1,0 +1,25 @@
+"""The check of an argument that is a number, and the sentence that refuses another."""
+
+from numbers import Real
+from typing import Any
+
+__all__ = ["check_real"]
+
+
+def check_real(argument: str, value: Any) -> None:
+    """Refuse what is no number; what it may be is for others to say.
+
+    Parameters
+    ----------
+    argument : str
+        What it is called.
+    value : Any
+        What was given; NumPy's numbers are numbers too, truth values are not.
+
+    Raises
+    ------
+    TypeError
+        Naming the argument and what was given.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{argument} must be a number, got {value!r} ({type(value).__name__})")
