@@ -24,6 +24,8 @@ from typing import Any
 
 import cloudpickle
 
+from course_lib.comm.errors import RunError
+
 MPIEXEC = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
 """The environment's, not that of another MPI."""
 
@@ -58,8 +60,10 @@ class Ranks:
 
     def call(self, fn: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Have all ranks call ``run``; return or raise what it returns or raises on rank 0."""
+        # Before the number: where this fails, the ranks still wait for it.
+        call = cloudpickle.dumps((fn, args, options))
         self._n_calls += 1
-        _write(self.folder / f"call{self._n_calls}", cloudpickle.dumps((fn, args, options)))
+        _write(self.folder / f"call{self._n_calls}", call)
         outcome = self.folder / f"outcome{self._n_calls}"
         until_s = time.monotonic() + _ANSWER_S
         while not outcome.exists():
@@ -68,9 +72,11 @@ class Ranks:
                 self.end()
                 raise AssertionError(f"the ranks do not answer any more:\n{text[-3000:]}")
             time.sleep(0.002)
-        result, error, warned = pickle.loads(outcome.read_bytes())
+        result, error, original, warned = pickle.loads(outcome.read_bytes())
         for warning in warned:
             warnings.warn(warning, stacklevel=3)
+        if isinstance(error, RunError):
+            error.original = original  # which does not travel with it
         if error is not None:
             raise error
         return result
@@ -130,9 +136,9 @@ def _outcome(call: bytes) -> bytes:
             error = raised
     messages = [warning.message for warning in warned]
     try:
-        return cloudpickle.dumps((result, error, messages))
+        return cloudpickle.dumps((result, error, getattr(error, "original", None), messages))
     except Exception as refused:
-        return cloudpickle.dumps((None, refused, messages))
+        return cloudpickle.dumps((None, refused, None, messages))
 
 
 def main(folder: Path, program: int) -> None:

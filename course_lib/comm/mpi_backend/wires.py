@@ -13,6 +13,7 @@ from typing import Any
 from mpi4py import MPI
 
 from course_lib.comm.torch_backend.joining import WiresClosed
+from course_lib.comm.torch_backend.plain import plainly
 
 __all__ = ["TURN", "MPIWires", "Patience", "Work", "wait_for"]
 
@@ -196,10 +197,12 @@ class MPIWires:
         self.is_clean = True
         self.abort()
 
+    @plainly
     def send(self, payload: Any, dst: int, number: int, *, on_device: bool) -> Work:  # noqa: ARG002
         """Begin to send what has been asked for."""
         return self._begin(self._comm.Isend, payload.numpy(), dst, self._tag(number))
 
+    @plainly
     def receive(self, room: Any, src: int, number: int, *, on_device: bool) -> Work:  # noqa: ARG002
         """Begin to receive what has been asked for."""
         return self._begin(self._comm.Irecv, room.numpy(), src, self._tag(number))

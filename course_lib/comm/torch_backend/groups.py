@@ -21,6 +21,7 @@ from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-define
 
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
 from course_lib.comm.torch_backend.plain import plainly
+from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
 
 __all__ = ["TIMEOUT", "Groups", "join", "meet", "own_device"]
 
@@ -93,6 +94,7 @@ def meet(rank: int, size: int, folder: str, interface: str) -> "Groups":
 def join() -> "Groups":
     """Join the group that torchrun has started, or that this program has."""
     if not dist.is_initialized():
+        tell_gloo_the_way()
         _start_default_group()
         # Threads of a group that nobody has closed abort a program that ends.
         atexit.register(_leave_default_group)

@@ -1,13 +1,12 @@
 """Where ranks are programs of their own: how one finds the others, and who has started it."""
 
 import os
-import socket
-from contextlib import suppress
 from typing import Any, ClassVar, Protocol
 
 import torch
 
 from course_lib.comm.torch_backend.groups import join
+from course_lib.comm.torch_backend.way_out import address_towards_rank_0
 
 __all__ = ["Started", "Torchrun", "Wires", "WiresClosed"]
 
@@ -113,14 +112,7 @@ class Torchrun:
 
     def address(self) -> str:
         """Return the address under which other machines reach this one."""
-        with (
-            suppress(OSError),
-            socket.create_connection((self.host, int(os.environ["MASTER_PORT"])), 5) as way,
-        ):
-            address = str(way.getsockname()[0])
-            if not address.startswith(("127.", "::1")):
-                return address
-        return self.host
+        return address_towards_rank_0() or self.host
 
     def join(self, limit_s: float) -> Wires:  # noqa: ARG002
         """Join the group; torch has time limits of its own for that."""
