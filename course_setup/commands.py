@@ -155,11 +155,11 @@ def pytest_words(root: Path, words: list[str]) -> list[str]:
     counted = any(word.startswith(("-n", "--numprocesses")) for word in words)
     if named or counted or (os.cpu_count() or 1) < 2:
         return words
-    # Four for two cores: where one waits (for a time limit, a kernel, a reply), another computes.
-    # More would compete: many tests start four workers of their own. Each begins with a quarter, in
-    # order, because the tests of a file share what is slow to make; who is done early takes over
-    # from another.
-    return ["-n", "4", "--dist", "worksteal", *words]
+    # Three for two cores: where one waits (for a time limit, a kernel, a reply), another computes.
+    # More would compete: many tests start four workers of their own, and each of these collects all
+    # tests. Each begins with a third, in order, because the tests of a file share what is slow to
+    # make; who is done early takes over from another.
+    return ["-n", "3", "--dist", "worksteal", *words]
 
 
 def _trust(root: Path, python: Path, environ: dict[str, str], changes: workbook.Changes) -> None:

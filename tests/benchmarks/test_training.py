@@ -96,7 +96,7 @@ def test_times_are_those_of_the_trace_step_by_step():
     np.testing.assert_allclose(second, 2 * first, rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # `make bench` does it at full length
 def test_a_tiny_run_trains_the_same_with_every_engine_and_leaves_nothing(tmp_path, capsys):
     run(lambda comm: comm.rank, workers=1)  # starts the fork server, which stays
     before = residue()

@@ -56,7 +56,7 @@ for _ in range(5):
 
 
 @pytest.mark.parametrize(
-    ("fn", "step"), [("return_the_rank", 7), ("wait_and_fail", 17), ("wait_for_ever", 23)]
+    ("fn", "step"), [("return_the_rank", 13), ("wait_and_fail", 31), ("wait_for_ever", 41)]
 )
 def test_ctrl_c_at_any_line_of_a_simulated_run_ends_it_and_is_not_lost(tmp_path, fn, step):
     text = f"""

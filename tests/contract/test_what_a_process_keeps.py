@@ -145,7 +145,9 @@ def in_modes(comm, length):
 slope_at = torch.ones(1)
 
 
-@pytest.mark.parametrize("length", [3, 5000], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "length", [pytest.param(3, id="small", marks=pytest.mark.soak), pytest.param(5000, id="large")]
+)
 def test_modes_and_transforms_see_nothing_of_a_message(both_worlds, length):
     for world in both_worlds:
         of_each = world(in_modes, length, workers=2).values

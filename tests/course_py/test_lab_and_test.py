@@ -67,7 +67,7 @@ def test_the_whole_suite_runs_in_parallel_unless_a_path_is_named(tmp_path, monke
     (tmp_path / "tests").mkdir()
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     whole = commands.pytest_words(tmp_path, ["-k", "ring"])
-    assert whole == ["-n", "4", "--dist", "worksteal", "-k", "ring"]
+    assert whole == ["-n", "3", "--dist", "worksteal", "-k", "ring"]
     assert commands.pytest_words(tmp_path, ["tests::test_x"]) == ["tests::test_x"]
     assert commands.pytest_words(tmp_path, ["-n", "0"]) == ["-n", "0"]
     monkeypatch.setattr(os, "cpu_count", lambda: 1)

@@ -69,6 +69,7 @@ def _run_or_error(case: Case) -> RunError | None:
     alone=True,
     variants={"40 of them": 40, "10 of them": 10},
     spawned=("10 of them",),
+    rare=("40 of them",),
 )
 def a_kill_at_a_random_moment_is_told_and_leaves_nothing(case: Case) -> None:
     """``case.variant`` is how many launches meet a kill."""

@@ -76,7 +76,8 @@ LIMITS = {
 }
 
 
-@row(52, "the system lets worker k not start", limit_s=3.0, alone=True, posix=True, variants=LIMITS)
+@row(52, "the system lets worker k not start", limit_s=3.0, alone=True, posix=True, variants=LIMITS,
+     spawned=("no more files",))  # fmt: skip
 def a_start_that_the_system_refuses_is_told_and_leaves_nothing(case: Case) -> None:
     if not LINUX:
         pytest.skip("counts files and threads as Linux shows them")

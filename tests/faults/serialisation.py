@@ -222,7 +222,7 @@ def a_result_that_cannot_be_loaded_here_is_told_with_the_rank(case: Case) -> Non
     assert f"what rank {bad_rank} returned could not be loaded here: {words}" in str(error)
 
 
-@row(34, "a large array captured by accident", alone=True)
+@row(34, "a large array captured by accident", alone=True, spawned=())
 def a_large_capture_is_named_with_its_size_and_works(case: Case) -> None:
     forgotten = np.ones(MUCH_BYTES // 8 // 4)  # more than that, with its packing, for 4 workers
 

@@ -113,6 +113,7 @@ def _helps(process: psutil.Process) -> bool:
     return "resource_tracker" in line or "forkserver" in line
 
 
+@pytest.mark.soak
 def test_kernels_that_die_at_any_moment_leave_nothing_behind(tmp_path, temporary_folder):
     _die(8, tmp_path, temporary_folder, seed=1)
 

@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process"),
 ]
 
-WORLDS = ["simulated", "processes", "torch"]
+WORLDS = ["simulated", "processes", pytest.param("torch", marks=pytest.mark.soak)]
 
 
 @pytest.mark.parametrize("world", WORLDS)

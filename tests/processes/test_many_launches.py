@@ -35,6 +35,7 @@ def launch_many(n_launches, method, workers):
     return grown
 
 
+@pytest.mark.soak
 def test_two_hundred_launches_leave_nothing_behind(usual_method):
     assert launch_many(200, usual_method, workers=2) < 8 * MIB
 

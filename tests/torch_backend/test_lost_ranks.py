@@ -106,7 +106,12 @@ def two_agents(tmp_path):
 @pytest.mark.parametrize(
     ("fault", "limit_s", "error"),
     [
-        ("killed", 60, r"WorkerKilled rank 3 has ended before its function had returned"),
+        pytest.param(  # to the others the same as one that has left
+            "killed",
+            60,
+            r"WorkerKilled rank 3 has ended before its function had returned",
+            marks=pytest.mark.soak,
+        ),
         ("left", 60, r"WorkerKilled rank 3 has ended before its function had returned"),
         ("stopped", 60, r"WorkerStalled rank 3 has been stopped for 5 seconds"),
         pytest.param(  # the same agents once more: the soak plays it

@@ -88,6 +88,7 @@ def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(one_machine)
     check_early(one_machine)
 
 
+@pytest.mark.soak  # test_lost_ranks has two machines
 def test_run_joins_the_ranks_of_two_machines(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -257,7 +257,7 @@ def test_torchruns_programs_train_with_it_as_processes_do(mine, tmp_path, capsys
     assert bits_in(folders[0]) == bits_in(folders[1])
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # tests/measure has torchrun measure the library's own
 def test_torchruns_programs_measure_it(mine):
     words = f"bench --allreduce {mine}in_place --algorithms tree --sizes 1KB --repeats 1"
     lines = torchrun(*words.split())
