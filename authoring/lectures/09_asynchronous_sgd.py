@@ -199,7 +199,8 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 # pushes of the others.
 #
 # With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
-# is in it already, so gradients are younger.
+# is in it already, so gradients are younger. By how much depends on how long messages take, here a
+# tenth of a gradient. If they take no time, nobody comes between with random times: $P-1$ again.
 
 # %%
 claim("0.14")
@@ -215,6 +216,8 @@ for times in lecture_09.TIMES:
         assert (sum(ages(trace)) == staleness_sum(last, 240)) == (scheme is RETURNED)
     assert 3 - 0.05 < means[times, True] <= 3
     assert means[times, False] < means[times, True] - 0.4
+at_once = [ages(on_bowl(each, 4, 240, pace(4, "random")).trace) for each in (RETURNED, downpour)]
+assert at_once[0] == at_once[1], "without latency a fetch comes right after its push"
 paces = [24 / trace.end_s for trace in both.values()]
 assert np.isclose(paces[0], 1.0)
 assert 2.5 < paces[1] < 3.25
@@ -726,7 +729,7 @@ lecture_09.price_sheet()
 # ## What to remember
 #
 # - A gradient is $P-1$ updates old on average, whatever the times, if a push returns the next
-#   parameters; less with a fetch of its own.
+#   parameters; less with a fetch of its own, if others push before it.
 # - Equal times: the rate must stay below $2\sin\frac{\pi}{4P-2}$ over the curvature. Random times
 #   forgive more, and act like momentum $1-\frac1P$.
 # - Not waiting pays where times differ; a lost replica stops only those who wait for it.
