@@ -38,7 +38,7 @@ def downpour(
     Notes
     -----
     Cost of a push: n bytes, 8 back; of a fetch: n bytes back. Mean staleness: W - 1 for W replicas
-    where pushes return (less an edge term), else less. Invariant: each push is one step of servers.
+    where pushes return (less an edge term), else at most. Invariant: a push is one step of servers.
 
     References
     ----------

@@ -72,7 +72,7 @@ def test_momentum_widens_the_edge_of_fresh_gradients_and_narrows_that_of_old_one
 def test_the_chart_of_edges_has_runs_on_their_curve():
     drawn = lecture_09.edges_chart().chart
     curves = {line["name"]: dict(zip(line["x"], line["y"], strict=True)) for line in drawn["lines"]}
-    assert curves["random times, mean of many runs"][4] == pytest.approx(mean_square_edge(4), 1e-4)
+    assert curves["random times, mean of squares"][4] == pytest.approx(mean_square_edge(4), 1e-4)
     for _, P, edge in drawn["points"]:
         assert edge == pytest.approx(curves["all equally long"][P], rel=0.005)
 

@@ -77,7 +77,7 @@ def edges_chart() -> Chart:
         Curves by formula, for a push that returns the next parameters; points of runs.
     """
     curves = {
-        "random times, mean of many runs": [(float(P), mean_square_edge(P)) for P in _WORKERS],
+        "random times, mean of squares": [(float(P), mean_square_edge(P)) for P in _WORKERS],
         "synchronous, sum of P gradients": [(float(P), 2 / P) for P in _WORKERS],
         "all equally long": [(float(P), delayed_edge(P)) for P in _WORKERS],
     }
