@@ -127,6 +127,7 @@ def test_ctrl_c_in_the_moment_in_which_a_peer_is_begun_leaves_nothing_behind(tmp
         (["-c", LONG_MPICH], "benchmarks.mpich"),
     ],
 )
+@pytest.mark.soak
 def test_ctrl_c_leaves_nothing_behind(tmp_path, words, peer):
     if peer == "benchmarks.mpich" and mpich.why_missing():
         pytest.skip(mpich.why_missing())

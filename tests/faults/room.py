@@ -77,7 +77,7 @@ LIMITS = {
 
 
 @row(52, "the system lets worker k not start", limit_s=3.0, alone=True, posix=True, variants=LIMITS,
-     spawned=("no more files",))  # fmt: skip
+     spawned=("no more files",), rare=("no more processes",))  # fmt: skip
 def a_start_that_the_system_refuses_is_told_and_leaves_nothing(case: Case) -> None:
     if not LINUX:
         pytest.skip("counts files and threads as Linux shows them")
@@ -133,7 +133,8 @@ MOUNTS = {
 }
 
 
-@row(61, "/dev/shm is small, full, read-only or absent", alone=True, posix=True, variants=MOUNTS)
+@row(61, "/dev/shm is small, full, read-only or absent", alone=True, posix=True, variants=MOUNTS,
+     spawned=("absent",))  # fmt: skip
 def a_run_needs_no_room_in_the_folder_of_shared_memory(case: Case) -> None:
     if not LINUX:
         pytest.skip("only Linux has this folder")

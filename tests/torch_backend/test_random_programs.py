@@ -11,7 +11,7 @@ from course_lib import run
 from tests.contract.test_started_programs import follow, steps
 from tests.processes.test_random_programs import TOGETHER, check_correct, check_planted
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]  # tests/fuzz has some with every run
 
 for helper in (follow, check_correct):  # else every worker would import the module, and pytest
     cloudpickle.register_pickle_by_value(sys.modules[helper.__module__])
