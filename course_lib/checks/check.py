@@ -58,7 +58,7 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
     fn : callable
         The learner's function; it may be defined in a notebook cell.
     secrets : sequence of int or None, default: None
-        The seeds of the random cases; None draws a new one.
+        The seeds of the random cases, 1 or more; None draws a new one.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def check(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None = No
 
 
 def _report(task: Task, fn: Callable[..., Any], secrets: Sequence[int] | None) -> Report:
-    seeds = [randbits(62)] if secrets is None else secrets
+    seeds = [1 + randbits(62)] if secrets is None else secrets
     cases = [case for seed in seeds for case in task.cases(seed)]
     if not callable(fn):
         return _failed(task, _not_a_function(task, fn))

@@ -105,7 +105,7 @@ def _parser() -> Parser:
         help="which exercises; left out, each notebook's functions tell")  # fmt: skip
     add("--csv", type=Path, metavar="FILE", help="also write the table for a spreadsheet")
     add("--secret", metavar="SEED",
-        help="of the random cases, a whole number; a new one if left out")  # fmt: skip
+        help="of the random cases, 1 or more; a new one if left out")  # fmt: skip
     add("--reports", action="store_true", help="also print what each failed check says")
     add("--time-limit", default="30", metavar="S", help="wall seconds an answer; 30 if left out")
     add("--memory", default="2048", metavar="MB", help="memory an answer; 2048 if left out")
@@ -120,7 +120,8 @@ def _order(chosen: argparse.Namespace) -> tuple[Order, int]:
     if exercises and f"lecture_{exercises}" not in SETS:
         there = ", ".join(name.removeprefix("lecture_") for name in SETS)
         raise ValueError(f"--set takes one of {there}; not {chosen.set!r}")
-    secret = randbits(40) if chosen.secret is None else whole("--secret", chosen.secret, least=0)
+    # Seed 0 is that of the cases which are always the same: nothing would be random with it.
+    secret = 1 + randbits(40) if chosen.secret is None else whole("--secret", chosen.secret)
     time_limit_s = number("--time-limit", chosen.time_limit)
     if time_limit_s < 1:
         raise ValueError(f"--time-limit takes seconds from 1, got {time_limit_s:g}")

@@ -58,7 +58,7 @@ def stubs() -> dict[str, object]:
 def test_solution_passes_for_several_seeds_and_costs_what_the_reference_column_says(
     name: str, solutions: dict[str, object]
 ) -> None:
-    report = check(task_of(name), solutions[name], secrets=range(2))
+    report = check(task_of(name), solutions[name], secrets=range(1, 3))
     assert report.passed, report
     assert bool(report.prices) == task_of(name).talks
     for row in report.prices:
@@ -106,7 +106,7 @@ def test_right_answer_is_accepted(path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("path", RIGHT_ANSWERS, ids=name_of)
 def test_right_answer_is_accepted_for_many_seeds(path: Path) -> None:
-    for start in range(0, 200, 5):
+    for start in range(1, 201, 5):
         task = task_of(path.parent.name)
         assert check(task, load(path), secrets=range(start, start + 5)).passed
 

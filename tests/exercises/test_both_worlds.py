@@ -78,7 +78,7 @@ def assert_one_verdict(path: Path, rounds: int) -> None:
     """Judge an answer again and again, with new random cases, in both worlds."""
     task, fn, is_right = checks.task_named(path.parent.name), load(path), path.stem[0] == "r"
     is_alone = task.name in TIMED or isinstance(task, LocalTask)
-    for seed in range(rounds):
+    for seed in range(1, rounds + 1):
         cases = list(task.cases(seed))
         simulated = check(task, fn, secrets=[seed])
         assert simulated.passed == is_right, simulated

@@ -142,15 +142,17 @@ def _words(process: psutil.Process) -> list[str]:
         ([str(ROOT / "exercises"), "--set", "77"], "--set takes one of 00, 01"),
         ([str(ROOT / "exercises"), "--csv", "table.txt"], "ends in .csv"),
         ([str(ROOT / "exercises"), "--time-limit", "0"], "--time-limit takes seconds from 1"),
-        ([str(ROOT / "exercises"), "--secret", "x"], "--secret"),
+        ([str(ROOT / "exercises"), "--secret", "x"], "--secret takes whole numbers of 1 or more"),
+        ([str(ROOT / "exercises"), "--secret", "0"], "of 1 or more, got '0'"),  # nothing random
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_sentence(words, says, tmp_path):
+def test_what_cannot_be_done_is_told_in_a_sentence(words, says, capsys):
     from course_lib.cli.grade import main
 
     with pytest.raises(SystemExit) as end:
         main(words)
     assert end.value.code == 2
+    assert says in capsys.readouterr().err
 
 
 def test_the_help_says_what_it_does_not_protect_from(capsys):
