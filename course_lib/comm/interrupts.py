@@ -170,9 +170,7 @@ class Interrupts:
         if not self._before or getsignal(signal.SIGINT) != self._hear:
             return False
         self._strike = error  # for the rest of the call: two signals may arrive as one
-        _thread.interrupt_main()
-        if wake and hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        _interrupt(wake=wake)
         return True
 
     def note(self, error: BaseException) -> None:
@@ -245,7 +243,7 @@ class Interrupts:
 
     def _press_again(self) -> None:
         while self._presses:
-            _thread.interrupt_main()
+            _interrupt(wake=True)
             time.sleep(_AGAIN_S)
 
     def _press_no_more(self) -> None:
@@ -256,6 +254,13 @@ class Interrupts:
 
     def _noted(self) -> None:
         """Do what has to be done at the first interrupt; often called in the handler."""
+
+
+def _interrupt(*, wake: bool) -> None:
+    """Have the handler called; with ``wake``, also where a call sleeps in compiled code (POSIX)."""
+    _thread.interrupt_main()
+    if wake and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _is_within(frame: FrameType | None, code: CodeType) -> bool:

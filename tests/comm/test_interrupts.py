@@ -83,8 +83,8 @@ assert_nothing_left(before)
 
 @pytest.mark.parametrize(
     ("call", "backend"),
-    [("compute, None", "simulated"), ("compute, Packed()", "processes")],
-    ids=["in a rank", "while a call is packed"],
+    [("compute, None", "simulated"), ("sleep", "simulated"), ("compute, Packed()", "processes")],
+    ids=["in a rank", "in one that sleeps", "while a call is packed"],
 )
 def test_ctrl_c_where_python_swallows_it_ends_the_run_all_the_same(tmp_path, call, backend):
     text = f"""
@@ -108,6 +108,10 @@ def compute(comm, packed):
         press_in_a_callback()
     while True:
         pass
+
+def sleep(comm):
+    press_in_a_callback()
+    time.sleep(100)
 
 threads = threading.enumerate()
 try:
