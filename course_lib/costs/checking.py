@@ -7,9 +7,9 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ParamSpec, TypeVar
 
+from course_lib.words.real import real
 from course_lib.words.whole import whole
 
 __all__ = [
@@ -61,7 +61,7 @@ def checked(**checks: Check) -> Callable[[Callable[Arguments, Found]], Callable[
 
 def amount(name: str, value: Any) -> None:
     """Refuse what is no finite number of 0 or more."""
-    if not (_number(name, value) >= 0 and math.isfinite(value)):
+    if not (real(name, value) >= 0 and math.isfinite(value)):
         raise ValueError(f"{name} must be 0 or more and finite, got {value!r}")
 
 
@@ -71,19 +71,19 @@ duration = amount
 
 def at_least_one(name: str, value: Any) -> None:
     """Refuse what is no finite number of 1 or more: formulas may be drawn between whole ones."""
-    if not (_number(name, value) >= 1 and math.isfinite(value)):
+    if not (real(name, value) >= 1 and math.isfinite(value)):
         raise ValueError(f"{name} must be 1 or more and finite, got {value!r}")
 
 
 def positive(name: str, value: Any) -> None:
     """Refuse what is no finite number above 0."""
-    if not (_number(name, value) > 0 and math.isfinite(value)):
+    if not (real(name, value) > 0 and math.isfinite(value)):
         raise ValueError(f"{name} must be above 0 and finite, got {value!r}")
 
 
 def fraction(name: str, value: Any) -> None:
     """Refuse what is no number from 0 to 1."""
-    if not 0 <= _number(name, value) <= 1:
+    if not 0 <= real(name, value) <= 1:
         raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
 
 
@@ -101,9 +101,3 @@ def flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__})")
-
-
-def _number(name: str, value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
-    return value

@@ -5,7 +5,7 @@ from course_lib.models.model import Array, Model
 from course_lib.schemes.replicas import Replicas, say_again
 from course_lib.training import SGD, Lots, Optimizer, Plan, Stepper, Training, check_training
 from course_lib.training.divergence import check_finite
-from course_lib.words.real import check_real
+from course_lib.words.real import real
 from course_lib.words.whole import whole
 
 __all__ = ["asynchronous_averaging", "check_mixing", "serve", "work"]
@@ -128,6 +128,6 @@ def check_mixing(size: int, every: int, mixing: float | None) -> None:
         raise ValueError(f"a server needs a replica: workers must be 2 or more, got {size}")
     whole("every", every, least=1)
     if mixing is not None:
-        check_real("mixing", mixing)
+        real("mixing", mixing)
     if mixing is not None and not 0 < mixing <= 1:
         raise ValueError(f"mixing must be above 0 and 1 or less, or None, got {mixing!r}")

@@ -7,7 +7,7 @@ from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array, Layer, Model
 from course_lib.training import SGD, Optimizer, Plan, Training, check_training
 from course_lib.training.layers import PartialPasses
-from course_lib.words.real import check_real
+from course_lib.words.real import real
 
 __all__ = ["buckets", "layerwise_bucketed"]
 
@@ -41,7 +41,7 @@ def layerwise_bucketed(
     training", PVLDB 13(12), 2020.
     """
     model = check_training(model, X, y, plan, optimizer=optimizer, allreduce=allreduce)
-    check_real("bucket_bytes", bucket_bytes)
+    real("bucket_bytes", bucket_bytes)
     if not bucket_bytes >= 0:
         raise ValueError(f"bucket_bytes must be 0 or more, got {bucket_bytes}")
     w = broadcast_tree(comm, model.initial(plan.seed) if comm.rank == 0 else None)

@@ -6,7 +6,7 @@ from course_lib.models.model import Model
 from course_lib.training.accumulation import Accumulating
 from course_lib.training.plan import Plan
 from course_lib.words.plain import check_plain
-from course_lib.words.real import check_real
+from course_lib.words.real import real
 from course_lib.words.whole import whole
 
 __all__ = ["LOCKS", "check_outer", "check_plan", "check_shared", "check_training"]
@@ -170,8 +170,8 @@ def check_outer(every: int, outer_rate: float, outer_momentum: float) -> None:
         Naming the argument, what was expected and what was given.
     """
     whole("every", every, least=1)
-    check_real("outer_rate", outer_rate)
-    check_real("outer_momentum", outer_momentum)
+    real("outer_rate", outer_rate)
+    real("outer_momentum", outer_momentum)
     if not 0 < outer_rate < float("inf"):
         raise ValueError(f"outer_rate must be above 0 and finite, got {outer_rate}")
     if not 0 <= outer_momentum < 1:

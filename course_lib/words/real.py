@@ -3,11 +3,11 @@
 from numbers import Real
 from typing import Any
 
-__all__ = ["check_real"]
+__all__ = ["real"]
 
 
-def check_real(argument: str, value: Any) -> None:
-    """Refuse what is no number; what it may be is for others to say.
+def real(argument: str, value: Any) -> Any:
+    """Return a number as it is, or refuse what is none; what it may be is for others to say.
 
     Parameters
     ----------
@@ -16,6 +16,11 @@ def check_real(argument: str, value: Any) -> None:
     value : Any
         What was given; NumPy's numbers are numbers too, truth values are not.
 
+    Returns
+    -------
+    Any
+        The number.
+
     Raises
     ------
     TypeError
@@ -23,3 +28,4 @@ def check_real(argument: str, value: Any) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{argument} must be a number, got {value!r} ({type(value).__name__})")
+    return value
