@@ -24,6 +24,14 @@ class World:
             return mpi_ranks.ranks(workers).call(fn, args, options)
         return run(fn, *args, workers=workers, backend=self.backend, **options)
 
+    def device(self, rank: int) -> str:
+        """Say where a rank's arrays live: only torch's ranks use GPUs, in turn."""
+        if self.backend != "torch":
+            return "cpu"
+        from course_lib.comm.torch_backend.groups import own_device  # with torch
+
+        return own_device(rank)
+
 
 @pytest.fixture(
     params=["simulated", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)]

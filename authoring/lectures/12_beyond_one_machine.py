@@ -194,7 +194,7 @@ assert took["hierarchical"] < 0.7 * took["ring"] < 0.7 * 0.7 * min(took["tree"],
 # |---|---|---|
 # | several machines | `torchrun --nnodes 4 --nproc-per-node 8 …`, on each | tested on one |
 # | MPI | `mpiexec -n 4 python script.py`, `backend="mpi"` | tested with MPICH, on one |
-# | one machine with GPUs | `torchrun --standalone --nproc-per-node 8 script.py` | untested |
+# | one machine with GPUs | `torchrun --standalone --nproc-per-node 8 script.py` | one GPU: tested |
 # | Slurm | `srun --nodes 4 --ntasks-per-node 1 torchrun …` | untested |
 # | Kubernetes | a `TrainJob` | untested |
 
@@ -206,11 +206,12 @@ assert took["hierarchical"] < 0.7 * took["ring"] < 0.7 * 0.7 * min(took["tree"],
 # </details>
 
 # %% [markdown]
-# **GPUs and NCCL** (untested). Where each rank has a GPU of its own, messages of tensors that lie
-# on it go by NCCL, NVIDIA's library for collectives: it knows NVLink and the network between hosts,
-# and chooses rings and trees by itself. `run(…, backend="torch")` asks for it where there are as
-# many GPUs as ranks; two ranks that share one talk through memory. `NCCL_DEBUG=INFO` prints what it
-# has found.
+# **GPUs and NCCL.** `comm.device` is a rank's GPU, and `on_device(model, comm.device)` a model
+# whose parameters begin there: data parallelism, servers and ZeRO then compute where they are, and
+# no line of a scheme changes. Two ranks that share a GPU talk through memory, by gloo; on an H200
+# that gave the losses of the CPU. Where each rank has a GPU of its own (untested), what lies on it
+# goes by NCCL, NVIDIA's library for collectives: it knows NVLink and the network between hosts, and
+# chooses rings and trees by itself. `NCCL_DEBUG=INFO` prints what it has found.
 
 # %% [markdown]
 # **Slurm** (untested). Ask for machines, start one launcher on each:

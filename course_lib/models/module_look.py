@@ -115,8 +115,12 @@ def drawing(contents: list[torch.Tensor] | None) -> Iterator[None]:
     seed = 0
     for tensor in contents:
         seed = zlib.crc32(tensor.detach().cpu().numpy().tobytes(), seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    gpus = {tensor.device for tensor in contents if tensor.device.type == "cuda"}
+    with torch.random.fork_rng(devices=gpus):
+        # torch.manual_seed would seed those of all GPUs, and nobody would put them back.
+        torch.default_generator.manual_seed(seed)
+        for gpu in gpus:
+            torch.cuda.default_generators[gpu.index].manual_seed(seed)
         yield
 
 
@@ -196,7 +200,7 @@ def _told(
     training: bool,
 ) -> Any:  # fmt: skip
     """Return the loss, whatever else has been drawn before."""
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     return loss_of(loss, _forward(layers, x, training), y)
 
 

@@ -27,7 +27,7 @@ from course_lib.models.module_weights import (
     with_weights,
 )
 from course_lib.models.torch_model import TorchModel
-from course_lib.models.torch_passes import TorchPasses
+from course_lib.models.torch_passes import TorchPasses, placed
 
 __all__ = ["ModuleModel"]
 
@@ -83,7 +83,7 @@ class ModuleModel(TorchModel):
         if example is not None:
             self._look(example)
 
-    def initial(self, seed: int = 0) -> np.ndarray[Any, Any]:
+    def initial(self, seed: int = 0) -> Array:
         """Return the module's own weights, or draw them anew as its layers do it.
 
         Parameters
@@ -93,12 +93,12 @@ class ModuleModel(TorchModel):
 
         Returns
         -------
-        numpy.ndarray, shape (n_parameters,)
+        numpy.ndarray, after ``on_device`` torch.Tensor, shape (n_parameters,)
             In the dtype of the module.
         """
-        if self._keep_weights:
-            return flat_weights(self._whole, self._order)
-        return drawn_weights(self._whole, self._order, seed)
+        own = self._whole, self._order
+        drawn = flat_weights(*own) if self._keep_weights else drawn_weights(*own, seed)
+        return placed(drawn, self._device)
 
     def outputs(self, w: Array, X: Array) -> Any:
         """Compute what the module gives outside training; refuse w where its means are others'."""
@@ -131,7 +131,8 @@ class ModuleModel(TorchModel):
 
     def mean_loss(self, outputs: Any, y: Array) -> torch.Tensor:
         """Return the mean loss of outputs and targets, as a number to ask a gradient of."""
-        found: torch.Tensor = self._loss_of(outputs, self._plain(y, "y"))
+        y = self._plain(y, "y").to(getattr(outputs, "device", None))
+        found: torch.Tensor = self._loss_of(outputs, y)
         return found
 
     def gradient(self, w: Array, batch: Batch, weight: float = 1.0) -> tuple[float, Array]:

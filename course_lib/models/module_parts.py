@@ -139,13 +139,13 @@ def _has_the_same_gradients(
     # Torch warns of hooks and losses in its own way where they are used for good.
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), catch_warnings(action="ignore"):
         for parameter in own:  # a layer of zeros would hide what is before it
-            torch.manual_seed(parameter.numel())
+            torch.default_generator.manual_seed(parameter.numel())
             noise = torch.randn(parameter.shape, dtype=parameter.dtype)
             parameter.data = parameter.data + 0.1 * noise
         for training in (False, True):
             found = []
             for network in ([probe], chain):
-                torch.manual_seed(0)
+                torch.default_generator.manual_seed(0)
                 outputs = x.clone()
                 for layer in network:
                     outputs = layer.train(training)(outputs)

@@ -44,7 +44,7 @@ def drawn_weights(module: nn.Module, order: list[str], seed: int) -> np.ndarray[
     """
     drawn, _ = copied(module)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         for name, part in drawn.named_modules():
             reset = getattr(part, "reset_parameters", getattr(part, "_reset_parameters", None))
             if reset is not None:

@@ -9,7 +9,7 @@ import torch
 from course_lib.models.examples import dense
 from course_lib.models.model import Array, Batch, Layer, LayerFlops, check_not_empty
 from course_lib.models.module_checks import check_layers, trained
-from course_lib.models.torch_passes import TorchPasses, called, flat, mean_loss
+from course_lib.models.torch_passes import TorchPasses, called, flat, mean_loss, placed
 
 __all__ = ["TorchModel"]
 
@@ -45,6 +45,8 @@ class TorchModel:
         running statistics, frozen or shared parameters; or ``dtype`` is another.
     """
 
+    _device: torch.device | None = None  # see ``on_device``
+
     def __init__(
         self,
         modules: Sequence[tuple[str, torch.nn.Module]],
@@ -55,9 +57,7 @@ class TorchModel:
             raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
         self.dtype: torch.dtype = getattr(torch, dtype)
         backward = [2.0 * n for n in uses[:1]] + [4.0 * n for n in uses[1:]]
-        self._layer_flops = [
-            LayerFlops(2.0 * n, back) for n, back in zip(uses, backward, strict=True)
-        ]
+        self._layer_flops = [LayerFlops(2.0 * n, b) for n, b in zip(uses, backward, strict=True)]
         check_layers(modules)
         self._take([(name, module.to(self.dtype)) for name, module in modules])
 
@@ -81,7 +81,7 @@ class TorchModel:
         """The length of the flat parameter vector."""
         return int(self.layers[-1].part.stop)
 
-    def initial(self, seed: int = 0) -> np.ndarray[Any, Any]:
+    def initial(self, seed: int = 0) -> Array:
         """Draw the parameters that training starts from.
 
         Parameters
@@ -91,7 +91,7 @@ class TorchModel:
 
         Returns
         -------
-        numpy.ndarray, shape (n_parameters,)
+        numpy.ndarray, after ``on_device`` torch.Tensor, shape (n_parameters,)
             Uniform between -1 and 1 over the square root of a weight's inputs; biases are 0, and
             what scales (one number a channel, as BatchNorm's weight) is 1.
         """
@@ -104,7 +104,8 @@ class TorchModel:
                     parts.append(rng.uniform(-limit, limit, size=shape.numel()))
                 else:
                     parts.append(np.full(shape.numel(), 1.0 if name.endswith("weight") else 0.0))
-        return np.concatenate(parts).astype(str(self.dtype).removeprefix("torch."))
+        dtype = str(self.dtype).removeprefix("torch.")
+        return placed(np.concatenate(parts).astype(dtype), self._device)
 
     def loss(self, w: Array, batch: Batch) -> float:
         """Return the mean cross-entropy over the examples of a batch.
@@ -274,8 +275,7 @@ class TorchModel:
 
     def _call(self, number: int, own: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """Run one layer with other parameters than the module's."""
-        named = dict(zip(self._names[number], own, strict=True))
-        return called(*self._modules[number], named, x)
+        return called(*self._modules[number], dict(zip(self._names[number], own, strict=True)), x)
 
     def _leaves(self, w: Array, number: int) -> list[torch.Tensor]:
         """View one layer's part of ``w`` as tensors that a gradient can be asked for."""

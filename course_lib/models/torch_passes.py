@@ -1,8 +1,9 @@
 """A torch model's gradient in steps, so that a scheme can send between them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch.func import functional_call
 
@@ -12,7 +13,7 @@ from course_lib.models.model import Array, Batch, Layer
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
 
-__all__ = ["TorchPasses", "called", "flat", "loss_and_slope", "mean_loss"]
+__all__ = ["TorchPasses", "called", "flat", "loss_and_slope", "mean_loss", "placed"]
 
 
 class TorchPasses:
@@ -142,6 +143,11 @@ def flat(w: Array, grads: Sequence[torch.Tensor]) -> Array:
     """
     vector = torch.cat([grad.reshape(-1) for grad in grads])
     return vector if isinstance(w, torch.Tensor) else vector.numpy()
+
+
+def placed(numbers: np.ndarray[Any, Any], device: torch.device | None) -> Array:
+    """Return parameters as a tensor on a device; as they are where there is none."""
+    return numbers if device is None else torch.as_tensor(numbers, device=device)
 
 
 def mean_loss(outputs: torch.Tensor, y: Array) -> torch.Tensor:

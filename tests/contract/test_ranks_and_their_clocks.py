@@ -25,7 +25,7 @@ def test_values_come_back_by_rank(world, workers):
         return comm.rank + offset, comm.size, comm.device
 
     result = world(identify, 10, workers=workers)
-    assert result.values == [(rank + 10, workers, "cpu") for rank in range(workers)]
+    assert result.values == [(rank + 10, workers, world.device(rank)) for rank in range(workers)]
     assert result.backend == world.backend
     assert result.elapsed_s >= 0
     assert result.trace.n_messages == 0

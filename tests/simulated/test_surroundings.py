@@ -692,6 +692,18 @@ def test_what_simulated_ranks_find_turned_is_what_a_new_process_has():
         torch.backends.cudnn.benchmark = False
 
 
+def test_this_torch_has_every_switch_and_an_older_one_may_lack_some(monkeypatch):
+    from course_lib.comm.ambient.switches_of_torch import _SWITCHES, Switches
+
+    assert Switches(torch)._all == list(_SWITCHES)
+    monkeypatch.delattr(torch._C, "_set_cudnn_depthwise_kernel")
+    older = Switches(torch)
+    assert len(older._all) == len(_SWITCHES) - 1
+    older.end(older.begin())
+    assert older.are_usual()
+    assert type(torch._C._set_cudnn_benchmark) is type(len), "nothing is noted any more"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no time.tzset")
 def test_each_rank_has_its_own_time_zone_and_the_caller_gets_its_own_back():
     def hour(comm):

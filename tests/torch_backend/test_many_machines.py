@@ -6,15 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from course_lib import run
 from course_lib.comm.errors import WorkerError
 from course_lib.comm.torch_backend import once_a_host
+from course_lib.models.mlp import mlp
+from course_lib.schemes import data_parallel
+from course_lib.training import Plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = (REPOSITORY / "docs" / "many_machines.md").read_text(encoding="utf-8")
-(SCRIPT,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+SCRIPT, ON_GPUS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 FAILS = """
 from course_lib import run
@@ -46,6 +50,18 @@ def test_the_script_of_the_page_prints_once(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[3. 3. 3. 3.] 4 messages, 64 bytes\n"
     assert (tmp_path / "sum.json").exists()
+
+
+def test_the_line_for_gpus_trains_where_there_is_none():
+    namespace = {}
+    exec(ON_GPUS, namespace)
+    rng = np.random.default_rng(0)
+    X, y, plan = rng.normal(size=(12, 4)), rng.integers(0, 2, 12), Plan(0.1, batch_size=4)
+    model = mlp(4, 3, 2)
+    placed = run(namespace["train"], model, X, y, plan, workers=2, backend="simulated").values[0]
+    usual = run(data_parallel, model, X, y, plan, workers=2, backend="simulated").values[0]
+    assert str(placed.w.device) == "cpu"
+    np.testing.assert_array_equal(placed.w.numpy(), usual.w)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ world, and no small message ever waits for a receive. (``packets``, ``transfers`
 
 **Tensors.** What NumPy knows travels as NumPy; bfloat16 as pairs of bytes; a tensor on a GPU by
 NCCL where each rank has a GPU of its own, else through memory. It arrives on the receiver's GPU, or
-in the device of ``out`` (``arrays``). Multi-GPU: untested.
+in the device of ``out`` (``arrays``). Ranks that share a GPU are tested, several GPUs are not.
 
 **One computer.** Launcher, life cycle, deadlock watch and shared arrays are those of ``processes``;
 the ranks find each other by a file in a new private folder and talk over the loopback network
