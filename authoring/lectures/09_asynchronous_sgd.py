@@ -193,8 +193,8 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 # $$\sum \text{staleness} = \sum_{j=1}^{P} v_j + P - T$$
 #
 # with $v_j$ the last update of replica $j$, of $T$. Near the end each $v_j$ is nearly $T$: that
-# leaves $(P-1)\,T$, less an edge: $P(P-1)/2$ where, as here, the last $P$ updates are one of each
-# replica. No time stands in it.
+# leaves $(P-1)\,T$, less an edge: $P(P-1)/2$ if the last $P$ are one of each, as here. No time
+# stands in it.
 
 # %% [markdown]
 # A straggler's gradients are old, but they are few; and while it computes, fewer push between two
@@ -352,7 +352,8 @@ timeline(
 # like anybody. The batch that was lost with it is dealt again at the end, when no other is left.
 # (Then the server listens to those by name who still have one, so that it learns of a loss: that is
 # why rank 3 waits for its parameters from second 12 on.)
-#
+
+# %% [markdown]
 # The same on real processes. The model here only counts: parameter $i$ is how often batch $i$ was
 # applied. Rank 2's process ends in the middle of its first gradient. 60 batches; how many will be
 # missing, how many counted twice?
@@ -416,8 +417,8 @@ lecture_09.edges_chart()
 #
 # **Random times** forgive more: 0.843 for four. The mean age is the same, but a quarter of the
 # gradients are fresh, and the very old ones come out of step with each other. This edge is that of
-# the *mean* of many runs' squares. Most single runs survive more, the median of eleven a quarter
-# more; beyond the edge, the few that fail make the mean grow.
+# the *mean* of many runs' squares. The median of eleven runs survives a quarter more; beyond the
+# edge, the few that fail make the mean grow.
 
 # %% [markdown]
 # **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
@@ -440,9 +441,12 @@ table({
 # Stability is bought with the rate. Waiting for all is in the same position: 2, if all take a
 # second. With random times 16 replicas go 3.1 times as far as one, not 16 times; but whoever waits
 # falls to 0.59, for the slowest of 16 takes 3.4 s in the mean. So at the edge more replicas help
-# little, or not at all, and waiting for uneven ones hurts. Where *noise* keeps the rate far below
-# the edge, as with small batches, staleness costs little. At a rate of 0.02 seven updates of delay
-# need no more updates, and leave 15 % more noise in the end: P replicas are nearly P times as fast.
+# little, or not at all, and waiting for uneven ones hurts.
+
+# %% [markdown]
+# Where *noise* keeps the rate far below the edge, as with small batches, staleness costs little. At
+# a rate of 0.02 seven updates of delay need no more updates, and leave 15 % more noise in the end:
+# P replicas are nearly P times as fast.
 
 # %% tags=["how-we-know"]
 # How we know: measured edges are the formula's; a simulated run is the recursion, number by number
