@@ -365,9 +365,9 @@ sorted(applied_twice(lecture_09.history_of(real.trace)))
 #
 # <details><summary>Answer</summary>
 #
-# All numbers of each rank, not only the last. If a rank never goes back behind what was confirmed,
-# the highest confirmed number is enough, and anything not above it is old. Here a rank does go
-# back.
+# Not the last number of each rank, but the highest, if a rank's *new* pushes come in the order of
+# their numbers, as they do here: whatever is not above it was applied. That does not grow. Where a
+# new push may overtake another, the numbers above the first gap must be kept as well.
 # </details>
 
 # %% [markdown]

@@ -366,7 +366,7 @@ table({
 # %% [markdown]
 # ## 2.12
 #
-# The alternative to parameter averaging is asynchronous SGD, in which updates are sent instead of
+# An alternative to parameter averaging is asynchronous SGD, in which updates are sent instead of
 # parameters. What is sent (`sends`) and whether the server waits (`waits`) are varied one by one.
 
 

@@ -17,8 +17,9 @@ Where replicas have their own pace (``downpour``, ``asynchronous_averaging``, ``
 and the other ranks are replicas; P is 1 + W then. A batch of the plan is one replica's: the server
 deals batches in their order to whoever is free (``Lots`` of ``course_lib.training``), so that every
 batch of an epoch is computed once, and an epoch is over with as many updates as it has batches.
-(``backup_workers`` partitions every batch, as synchronous schemes do; in ``distbelief`` the first
-ranks are servers, and a replica is several ranks.) With W replicas such a plan goes as far as
+(``backup_workers`` partitions every batch, as synchronous schemes do; whoever passes over a step
+notes no loss of it, so the sum is that of the other parts only. In ``distbelief`` the first ranks
+are servers, and a replica is several ranks.) With W replicas such a plan goes as far as
 ``plan.scaled(W)`` in synchronous training. The loss of a step is that of its batch, at the
 parameters that its replica had then. The schedule of the learning rate counts updates. The server
 notes the ``"staleness"`` of every update: how many updates were made since its parameters were

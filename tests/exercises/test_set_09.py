@@ -38,6 +38,17 @@ def test_what_is_measured_is_what_the_formulas_say(P: int) -> None:
     assert found["momentum"] == pytest.approx(implicit_momentum(P), abs=1e-11)
 
 
+def test_the_highest_number_is_enough_for_the_pushes_of_the_exercise() -> None:
+    sent = {1: [0, 1, 1, 0, 2], 2: [0, 1, 0, 1], 3: [0, 0, 0, 1]}
+
+    def above(seen: list[tuple[int, int]], rank: int, number: int) -> bool:
+        return number > max((n for src, n in seen if src == rank), default=-1)
+
+    for applies, updates in ((above, 7), (SERVERS["a forgetful server"], 10)):
+        served = run(push_and_repeat, sent, applies, workers=4, backend="simulated")
+        assert served.values[0] == updates
+
+
 @pytest.mark.parametrize("times", ["equal", "random", "straggler"])
 def test_ages_from_the_order_are_those_that_a_server_notes(
     times: str, solutions: dict[str, Any]

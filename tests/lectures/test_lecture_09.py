@@ -9,7 +9,9 @@ from course_lib.lectures import lecture_09
 from course_lib.lectures.lecture_09 import RETURNED, ages, on_bowl, pace
 from course_lib.schemes import backup_workers, downpour, parameter_server
 from course_lib.trace.replay import service_times
+from course_lib.training import Plan
 from course_lib.viz import landscape
+from course_lib.viz.charts.curves import loss_curve
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +100,8 @@ def test_the_explorer_says_the_edge_the_ages_and_the_pace():
     assert shares == {"0": 0.4, "1": 99.6} | dict.fromkeys(
         ("2", "3", "4 to 7", "8 to 15", "16 or more"), 0
     )
+    loose = lecture_09.explorer_chart(2, "equal", 0.4, 0.0, "4").chart
+    assert loose["said"] == picture["said"], "a bound that holds nobody changes nothing"
     falls = next(line for line in picture["lines"] if line["name"] == "these gradients")
     grows = lecture_09.explorer_chart(2, "equal", 1.2, 0.0, "none").chart["lines"][0]
     assert falls["y"][-1] < 1e-6 < 1e3 < grows["y"][-1]
@@ -132,6 +136,23 @@ def test_a_tally_of_real_processes_of_which_one_ends_counts_every_batch_once():
     made = run(lecture_09.tally, 20, workers=4, survive=True, restart=1)
     assert made.values[0].tolist() == [1.0] * 20
     assert [fault.rank for fault in made.trace.faults if fault.kind == "RankLost"] == [2]
+
+
+@pytest.mark.parametrize("scheme", [backup_workers, downpour])
+def test_a_watched_run_notes_each_loss_when_its_update_is_made_and_of_all_examples(scheme):
+    X, y = np.tile(lecture_09.X, (16, 1)), np.tile(lecture_09.Y, 16)
+    model, network = lecture_09.BOWL, pace(4, latency_s=0.01).with_straggler(1, 8)
+    made = run(lecture_09.watched(scheme), model, X, y, Plan(0.02, 4, 4), workers=5,
+               backend="simulated", network=network)  # fmt: skip
+    seen = made.trace.notes_named("loss")
+    places = [note.value for note in made.trace.notes_named("w")]
+    assert [note.rank for note in seen] == [0] * len(places)
+    at_them = [model.loss(np.asarray(w), (X, y)) for w in places]
+    np.testing.assert_allclose([note.value for note in seen], at_them, rtol=1e-12)
+    updates = [span.start_s for span in made.trace.computes if span.label == "update"]
+    np.testing.assert_allclose([note.time_s for note in seen], updates, atol=1e-9)
+    late_s, _ = loss_curve(made.trace)[1]  # of what all ranks have noted of their batches
+    assert late_s > 3 * updates[1], "a straggler says late that it has no part"
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ from course_lib.lectures.lecture_09.explorer import (
 from course_lib.lectures.lecture_09.lost import Tally, tally, with_a_loss
 from course_lib.lectures.lecture_09.prices import price_sheet
 from course_lib.lectures.lecture_09.pushes import history_of, push_and_repeat
+from course_lib.lectures.lecture_09.watched import watched
 
 __all__ = [
     "BOWL",
@@ -58,6 +59,7 @@ __all__ = [
     "push_and_repeat",
     "staleness_chart",
     "tally",
+    "watched",
     "whose",
     "with_a_loss",
     "with_replicas",

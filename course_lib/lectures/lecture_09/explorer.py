@@ -70,12 +70,14 @@ def history(workers: int, times: str, bound: str = "none") -> tuple[tuple[int, .
     Returns
     -------
     staleness : tuple of int
-        Of each update.
+        Of each update. Replicas that take equally long push in turn: were all to push at one
+        moment, with a bound they would fetch after all pushes, and without one between them.
     per_second : float
         How many updates there were in a virtual second.
     """
     scheme = RETURNED if bound == "none" else partial(bounded_staleness, bound=int(bound))
-    trace = on_bowl(scheme, workers, UPDATES, pace(workers, times)).trace
+    network = pace(workers, times, in_turn=True)
+    trace = on_bowl(scheme, workers, UPDATES, network).trace
     return tuple(ages(trace)), UPDATES / trace.end_s
 
 

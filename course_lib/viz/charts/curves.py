@@ -19,6 +19,8 @@ def loss_curve(trace: "Trace", name: str = "loss_partial") -> list[tuple[float, 
     """Add up the notes of one name over the ranks, step by step.
 
     The k-th note of each rank belongs to step k; its sum exists once the last rank has noted it.
+    Where nobody waits a straggler notes late that it has no part in a step: then let one rank note
+    what is to be drawn.
 
     Parameters
     ----------
