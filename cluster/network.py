@@ -88,12 +88,8 @@ class ThrottledNetwork:
         return f"10.77.0.{node + 1}"
 
     def enter(self, node: int) -> list[str]:
-        """Return the words before a command that have it run on a host.
-
-        gloo has to be told which NIC to take: it would take the one that has the computer's name.
-        """
-        inside = ["ip", "netns", "exec", self._host(node)]
-        return [*inside, "env", f"GLOO_SOCKET_IFNAME={_NIC}"]
+        """Return the words before a command that have it run on a host."""
+        return ["ip", "netns", "exec", self._host(node)]
 
     def commands(self) -> list[list[str]]:
         """Return the commands that make the hosts, in order."""
