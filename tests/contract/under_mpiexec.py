@@ -19,6 +19,7 @@ REASONS = {
     "test_one_rank_with_another_operation_shape_or_dtype_is_told_by_every_algorithm": _FIRST_WORD,
     "test_of_nested_collectives_the_outermost_is_told": _NO_LAUNCHER,
     "test_two_collectives_are_told_where_a_started_function_makes_a_shorter_circle": _NO_LAUNCHER,
+    "test_two_collectives_are_told_where_functions_of_others_make_a_shorter_circle": _NO_LAUNCHER,
     "test_a_collective_is_told_that_waits_for_what_it_has_started": _NO_LAUNCHER,
     "test_two_collectives_are_told_where_one_also_waits_for_a_rank_that_has_returned": (
         _NO_LAUNCHER
@@ -26,6 +27,7 @@ REASONS = {
     # of test_isend_and_irecv.py
     "test_two_that_wait_for_what_neither_has_sent_are_a_deadlock": _NO_LAUNCHER,
     "test_two_that_wait_for_what_neither_takes_are_a_deadlock": _NO_LAUNCHER,
+    "test_a_message_that_nobody_waits_for_hides_no_collective_in_a_circle": _NO_LAUNCHER,
     "test_a_started_function_outlives_one_that_has_waited_for_a_message": _NO_LAUNCHER,
     "test_who_waits_in_a_collective_for_what_was_posted_before_is_told_to_be_in_it": _NO_LAUNCHER,
     "test_what_nobody_waits_for_is_told_to_be_at_the_end_of_the_function": _NO_LAUNCHER,

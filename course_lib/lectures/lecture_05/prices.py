@@ -115,8 +115,6 @@ def times_over_bytes(workers: int, network: Network) -> Chart:
     )  # fmt: skip
 
 
-@cache
-@cache
 def simulated_s(name: str, workers: int, n_bytes: int, network: Network = DEFAULT) -> float:
     """Return the virtual seconds of an all-reduce, by its name in ``SHOWN``.
 
@@ -139,6 +137,11 @@ def simulated_s(name: str, workers: int, n_bytes: int, network: Network = DEFAUL
     float
         Seconds.
     """
+    return _simulated_s(name, workers, n_bytes, network)
+
+
+@cache  # which would take a default that is written out for another call
+def _simulated_s(name: str, workers: int, n_bytes: int, network: Network) -> float:
     if network.is_star and name in _PRICED:
         found = predicted_s(
             _PRICED[name], workers, n_bytes, network.latency_s, network.beta_s_per_byte,
