@@ -406,8 +406,9 @@ guess_edge.compare(round(100 * lecture_09.edge_of(equal) / 2))
 lecture_09.edges_chart()
 
 # %% [markdown]
-# (Crosses: the ages that a run had, and the largest rate with them.) **All equally long.** At the edge the swings neither grow nor shrink:
-# $w_t = e^{i\theta t}$. Put that in, with a delay of $P-1$:
+# (Crosses: the ages that a run had, and the largest rate with them.) **All equally long.** At the
+# edge the swings neither grow nor shrink: $w_t = e^{i\theta t}$. Put that in, with a delay of
+# $P-1$:
 # $e^{i\theta} - 1 = -\eta\lambda\, e^{-i\theta(P-1)}$. Equal directions give
 # $\theta = \pi/(2P-1)$, equal lengths
 #
@@ -553,12 +554,12 @@ explore(
 )  # fmt: skip
 
 # %% [markdown]
-# Grey is the loss at the edge: what stays above it diverges. In (1) momentum $-0.5$ has, in this
-# run, the largest rate of the four, 1.15, larger than fresh gradients bear with it: asynchrony's
-# own momentum makes up for it. (With other random times a momentum of 0 bears more now and then.) But a larger rate is not a longer way: with momentum $m$ a gradient makes
-# $\frac{1}{1-m}$ of a step in the end; 1.15/1.5 is 0.77, less than the 1.02 without momentum. In
-# (2) it falls with random times; with equal times it grows, and with the straggler it is past the
-# edge by a hair. In (3) the old bars all but vanish, and so do two thirds of the updates.
+# Grey is the loss at the edge: what stays above it diverges. In (1) momentum $-0.5$ has the largest
+# rate of the four in this run, 1.15, larger than fresh gradients bear with it: asynchrony's own
+# momentum makes up for it. But a larger rate is not a longer way: with momentum $m$ a gradient
+# makes $\frac{1}{1-m}$ of a step in the end; 1.15/1.5 is 0.77, less than the 1.02 without momentum.
+# In (2) it falls with random times; with equal times it grows, and with the straggler it is past
+# the edge by a hair. In (3) the old bars all but vanish, and so do two thirds of the updates.
 
 # %% tags=["how-we-know"]
 # How we know: the edges that the text compares
@@ -701,7 +702,7 @@ def last_loss(made):
     return np.mean([note.value for note in notes if note.time_s > notes[-1].time_s - 0.1])
 
 
-ended = {name: np.mean([last_loss(made) for made in of_seeds]) for name, of_seeds in trained.items()}
+ended = {name: np.mean([last_loss(one) for one in three]) for name, three in trained.items()}
 table({name: {"loss at the end": round(loss, 2)} for name, loss in ended.items()})
 
 # %% [markdown]
