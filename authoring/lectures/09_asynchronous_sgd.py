@@ -203,9 +203,9 @@ explore(lecture_09.staleness_chart, times=list(lecture_09.TIMES),
 # With a fetch of its own a replica reads *later* than its push: what others have pushed meanwhile
 # is in it already, so gradients are younger. With random times it depends on how long messages
 # take, here a tenth of a gradient; if they take no time, nobody comes between: $P-1$ again. With
-# equal times all four push at one moment, and then fetch: ages 0 to 3, 1.5 on average, however
-# short the messages. (The three fast ones beside the straggler do the same.) If they push in turn,
-# and a fetch is there before the next push, it is $P-1$.
+# equal times all push at one moment, and then fetch: ages 0 to 3, 1.5 on average, however short
+# the messages. (The three fast ones beside the straggler do the same.) If they push in turn, and
+# fetch before the next push, it is $P-1$.
 
 # %%
 claim("0.14")
@@ -228,6 +228,8 @@ for latency_s in (0.0, 0.1):  # all push before anybody fetches; or one after th
     for in_turn, mean in ((False, 1.5), (True, 3 - 0.025)):
         equal = pace(4, latency_s=latency_s, in_turn=in_turn)
         assert np.isclose(np.mean(ages(on_bowl(downpour, 4, 240, equal).trace)), mean)
+late = pace(4, latency_s=0.3, in_turn=True)  # the next pushes are there before a fetch
+assert np.mean(ages(on_bowl(downpour, 4, 240, late).trace)) < 2
 paces = [24 / trace.end_s for trace in both.values()]
 assert np.isclose(paces[0], 1.0)
 assert 2.5 < paces[1] < 3.25
@@ -406,9 +408,8 @@ guess_edge.compare(round(100 * lecture_09.edge_of(equal) / 2))
 lecture_09.edges_chart()
 
 # %% [markdown]
-# (Crosses: the ages that a run had, and the largest rate with them.) **All equally long.** At the
-# edge the swings neither grow nor shrink: $w_t = e^{i\theta t}$. Put that in, with a delay of
-# $P-1$:
+# (Crosses: ages of runs.) **All equally long.** At the edge the swings neither grow nor
+# shrink: $w_t = e^{i\theta t}$. Put that in, with a delay of $P-1$:
 # $e^{i\theta} - 1 = -\eta\lambda\, e^{-i\theta(P-1)}$. Equal directions give
 # $\theta = \pi/(2P-1)$, equal lengths
 #
