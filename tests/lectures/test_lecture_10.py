@@ -8,6 +8,7 @@ import pytest
 from course_lib import run
 from course_lib.lectures import lecture_10
 from course_lib.lectures.lecture_10 import drawn, in_turn, on_memory, outcomes
+from course_lib.training import Plan
 
 
 def by_hand(order):
@@ -94,8 +95,21 @@ def test_the_explorer_shows_what_was_trained():
     assert len(losses) == lecture_10.EPOCHS
     total = sum(note.value for note in trace.notes_named("loss_partial"))
     assert np.mean(losses) == pytest.approx(total / (lecture_10.EPOCHS * 24))
-    even = [note.value for note in lecture_10.evened(trace).notes_named("loss_partial")]
-    assert even[::24] == pytest.approx(losses)
+
+
+def test_a_loss_is_noted_over_all_examples_when_they_are_loaded_and_at_the_end():
+    model, X, y = lecture_10.problem(100)
+    alone, together = (lecture_10.trained(100, workers).notes_named("loss") for workers in (1, 4))
+    assert [len(alone), len(together)] == [6 * 48 + 1, 6 * 12 + 1]
+    assert {note.rank for note in together} == {0}
+    w, expected = model.initial(), []
+    for examples, _ in Plan(lecture_10.STEP, 1, lecture_10.EPOCHS).shares(len(y)):
+        expected.append(model.loss(w, (X, y)))
+        w = w - lecture_10.STEP * model.gradient(w, (X[examples], y[examples]))[1]
+    expected.append(model.loss(w, (X, y)))
+    assert [note.value for note in alone] == pytest.approx(expected, rel=1e-9)
+    assert together[0].value == pytest.approx(np.log(2))
+    assert together[0].time_s == 0 < together[1].time_s < alone[2].time_s
 
 
 def test_steps_on_shared_memory_are_those_of_one_process_where_rows_never_meet():

@@ -124,6 +124,16 @@ def test_pictures_are_small_opaque_and_in_the_courses_colours(draw, most_kb):
     assert colours & set(ours)
 
 
+def test_a_filmstrip_shows_the_moment_at_which_its_playhead_rests():
+    trace = map_reduce(4, 1)
+    told = [
+        [text.get_text() for axes in filmstrip(trace, "star", 3, playhead_s=at).axes
+         for text in axes.texts if text.get_text() == f"{0.37 * trace.end_s * 1e6:.2f} µs"]
+        for at in (None, 0.37 * trace.end_s)
+    ]  # fmt: skip
+    assert [len(times) for times in told] == [0, 1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 64])
 @pytest.mark.parametrize("layout", ["ring", "star", "line"])

@@ -1,22 +1,22 @@
 """How much is lost if all load, then all store: a formula, and runs of the scheme itself."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.data.text_like import text_like
 from course_lib.models.logistic_regression import LogisticRegression
+from course_lib.models.model import Batch
 from course_lib.schemes import hogwild
 from course_lib.schemes.hogwild import Uneven
-from course_lib.trace.events import Note
 from course_lib.trace.trace import Trace
-from course_lib.training import Plan
+from course_lib.training import Plan, Training
 from course_lib.viz import Chart, chart, table
-from course_lib.viz.charts.curves import loss_curve
 
 __all__ = [
     "COLUMNS",
@@ -24,7 +24,6 @@ __all__ = [
     "EXAMPLES",
     "SPARSITY",
     "STEP",
-    "evened",
     "explorer_chart",
     "losses",
     "lost_share",
@@ -144,14 +143,12 @@ def trained(touched: int, workers: int, lock: str = "none") -> Trace:
     Returns
     -------
     Trace
-        With the scheme's notes.
+        With the scheme's notes, and rank 0's ``"loss"``: over all examples, whenever it loads the
+        parameters, and at the end. To look takes no virtual time.
     """
-    model, X, y = problem(touched)
+    _, X, y = problem(touched)
     plan = Plan(STEP * workers, workers, EPOCHS)  # its share of a batch is one example
-    made = run(
-        partial(hogwild, lock=lock, stripes=8, pace=Uneven(0, 0.5)), model, X, y, plan,
-        workers=workers, backend="simulated",
-    )  # fmt: skip
+    made = run(_train, X, y, plan, lock, workers=workers, backend="simulated")
     assert made.trace is not None
     return made.trace
 
@@ -236,23 +233,28 @@ def explorer_chart(
     )  # fmt: skip
 
 
-def evened(trace: Trace) -> Trace:
-    """Even out losses, each of one example a worker, so that curves can be told apart.
+class _Watched(LogisticRegression):
+    """Has rank 0 note the loss over all examples, of what it loads for each of its gradients."""
 
-    Parameters
-    ----------
-    trace : Trace
-        Of ``trained``.
+    def __init__(self, comm: Communicator, X: Any, y: Any) -> None:
+        super().__init__(COLUMNS)
+        object.__setattr__(self, "note", partial(_note_loss, comm, X, y))
 
-    Returns
-    -------
-    Trace
-        Whose losses are the means of an epoch: of the last updates, as many as one has.
-    """
-    points = loss_curve(trace, "loss_partial")
-    n = -(-EXAMPLES // trace.size)
-    notes = [
-        Note(0, "loss_partial", float(np.mean([loss for _, loss in points[k - n : k]])), time_s)
-        for k, (time_s, _) in enumerate(points, start=1) if k >= n
-    ]  # fmt: skip
-    return replace(trace, notes=notes)
+    def gradient(
+        self, w: NDArray[np.float64], batch: Batch, weight: float = 1.0
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Note, then compute what is asked for."""
+        getattr(self, "note")(w)  # noqa: B009 - the class is frozen
+        return super().gradient(w, batch, weight)
+
+
+def _train(comm: Communicator, X: Any, y: Any, plan: Plan, lock: str) -> Training:
+    model = _Watched(comm, X, y)
+    made = hogwild(comm, model, X, y, plan, lock=lock, stripes=8, pace=Uneven(0, 0.5))
+    _note_loss(comm, X, y, made.w)
+    return made
+
+
+def _note_loss(comm: Communicator, X: Any, y: Any, w: NDArray[np.float64]) -> None:
+    if comm.rank == 0:
+        comm.note("loss", LogisticRegression(COLUMNS).loss(np.array(w), (X, y)))

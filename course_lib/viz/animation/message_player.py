@@ -69,7 +69,7 @@ class Player(Picture):
         """Draw the filmstrip, as PNG."""
         from course_lib.viz.stills.stills import filmstrip
 
-        return filmstrip(self._trace, **self._still).to_png()
+        return filmstrip(self._trace, **self._still, playhead_s=self.time_s or None).to_png()
 
 
 def player(

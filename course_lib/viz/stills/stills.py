@@ -107,6 +107,7 @@ def filmstrip(
     contributions: "Contributions | None" = None,
     curves: Mapping[str, Curve] | None = None,
     title: str | None = None,
+    playhead_s: float | None = None,
 ) -> Still:
     """Draw a few telling moments of a run above its timeline.
 
@@ -136,6 +137,8 @@ def filmstrip(
         Seconds and value, by the curve's name, to be drawn below the timeline.
     title : str or None, default: None
         What stands above it.
+    playhead_s : float or None, default: None
+        A moment to be shown in place of the chosen one that is nearest; None: none.
 
     Returns
     -------
@@ -157,6 +160,9 @@ def filmstrip(
     )  # fmt: skip
     many_cells = scene.size > 8 and len(scene.goals) > 1  # they need wide panels
     times = telling_moments(scene, min(moments, 4) if many_cells else moments)
+    if playhead_s is not None:
+        nearest = min(times, key=lambda time_s: abs(time_s - playhead_s))
+        times = sorted([playhead_s, *(time_s for time_s in times if time_s != nearest)])
     across = len(times) if len(times) <= _COLUMNS else _COLUMNS if len(times) != 4 else 2
     rows = -(-len(times) // across)
     panel = min(4.4, (_WIDTH - 0.1) / across)
