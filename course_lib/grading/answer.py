@@ -203,8 +203,8 @@ def _texts(
         lines = cell.source.split("\n")
         _, text = kept.setdefault(cell.number, (cell, [""] * len(lines)))
         if isinstance(node, ast.Import | ast.ImportFrom):
-            node.names = [alias for alias in node.names if _known_as(alias) in needed]
-            text[node.lineno - 1] = _joined(text[node.lineno - 1], ast.unparse(node))
+            line = ast.unparse(_import_of(node, needed))
+            text[node.lineno - 1] = _joined(text[node.lineno - 1], line)
             continue
         if _shares_lines(cell, node):
             text[node.lineno - 1] = _joined(text[node.lineno - 1], ast.unparse(node))
@@ -213,6 +213,14 @@ def _texts(
         text[first - 1 : node.end_lineno] = lines[first - 1 : node.end_lineno]
     for number, (_, text) in kept.items():
         yield number, "\n".join(text)
+
+
+def _import_of(node: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.stmt:
+    """Return an import of what is needed alone; the line itself is there for other answers, too."""
+    names = [alias for alias in node.names if _known_as(alias) in needed]
+    if isinstance(node, ast.Import):
+        return ast.Import(names)
+    return ast.ImportFrom(node.module, names, node.level)
 
 
 def _joined(one: str, other: str) -> str:

@@ -50,6 +50,20 @@ def test_of_a_line_that_imports_several_things_only_what_is_used_comes_along():
     assert found.startswith("from course_lib import run\n")
 
 
+def test_a_line_of_imports_is_whole_for_the_next_answer_too():
+    notebook = cells(
+        "from math import floor, sqrt\nimport cmath, json",
+        "def f(x):\n    return floor(x), cmath.pi",
+        "def g(x):\n    return sqrt(x), json.dumps(x)",
+    )
+    first = [answer_in(notebook, name).cells[0] for name in "fgf"]
+    assert first == [
+        (1, "from math import floor\nimport cmath"),
+        (1, "from math import sqrt\nimport json"),
+        (1, "from math import floor\nimport cmath"),
+    ]
+
+
 def test_lines_keep_their_numbers():
     (cell,) = answer_in(cells("x = 1\n\n\ndef f():\n    return 2"), "f").cells
     assert cell == (1, "\n\n\ndef f():\n    return 2")
