@@ -3,7 +3,7 @@
 Where nobody seeds them every rank finds the same, in every world: those of Python and NumPy made
 from the run's seed, torch's with the seed of a new ``torch.Generator``. All three are Mersenne
 twisters of 2.5 KB. To see whether one has been used, it is enough to look at eight bytes of its
-memory: where it is in its block of numbers, and one number of that block, another after every seeding
+memory: where it is in its block of numbers, and one number of that block, another after every seed
 and after every block. Where these bytes lie is found out, not assumed: a generator of our own is
 drawn from, and the bytes must be those that it says it has. If they are not, the whole state is
 compared: slow, and right all the same.
