@@ -1,9 +1,10 @@
 """A call of ``run``, checked: every argument is refused by name before anything is started."""
 
-import math
+import reprlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from course_lib.comm.communicator import EAGER_BYTES
@@ -216,11 +217,11 @@ def _check_restart(restart: Any, survive: bool) -> int:
 
 
 def _check_limit(limit_s: Any) -> float:
-    if isinstance(limit_s, bool) or not isinstance(limit_s, int | float):
+    if isinstance(limit_s, bool) or not isinstance(limit_s, Real):
         raise TypeError(
             f"time_limit_s must be a number of seconds, got {limit_s!r} "
             f"({type(limit_s).__name__}); there is always a limit"
         )
-    if not (limit_s > 0 and math.isfinite(limit_s)):
-        raise ValueError(f"time_limit_s must be above 0 and finite, got {limit_s!r}")
+    if not 0 < limit_s <= sys.float_info.max:
+        raise ValueError(f"time_limit_s must be above 0 and finite, got {reprlib.repr(limit_s)}")
     return float(limit_s)
