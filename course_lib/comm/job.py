@@ -217,7 +217,8 @@ def _check_restart(restart: Any, survive: bool) -> int:
 
 
 def _check_limit(limit_s: Any) -> float:
-    if isinstance(limit_s, bool) or not isinstance(limit_s, Real):
+    is_number = isinstance(limit_s, Real) and not isinstance(limit_s, bool)
+    if not is_number:
         raise TypeError(
             f"time_limit_s must be a number of seconds, got {limit_s!r} "
             f"({type(limit_s).__name__}); there is always a limit"
