@@ -13,6 +13,7 @@ from course_lib.comm.memory import worker_bytes
 from course_lib.comm.rates import USUAL, kept_rates
 from course_lib.comm.settings import Settings
 from course_lib.comm.started import torchrun_size
+from course_lib.words.real import finite
 from course_lib.words.units import in_bytes
 from course_lib.words.whole import whole
 
@@ -223,6 +224,6 @@ def _check_limit(limit_s: Any) -> float:
             f"time_limit_s must be a number of seconds, got {limit_s!r} "
             f"({type(limit_s).__name__}); there is always a limit"
         )
-    if not 0 < limit_s <= sys.float_info.max:
+    if not (limit_s > 0 and finite(limit_s)):
         raise ValueError(f"time_limit_s must be above 0 and finite, got {reprlib.repr(limit_s)}")
     return float(limit_s)
