@@ -1,5 +1,6 @@
 """Something is done in the moment in which a module has been loaded."""
 
+import importlib.util
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ from course_lib.comm.ambient.loading import WhenLoaded
 def module(tmp_path, monkeypatch):
     """Return the file of a module that can be imported."""
     monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "late_one.py").write_text("")
     yield tmp_path / "late_one.py"
     sys.modules.pop("late_one", None)
 
@@ -50,3 +52,13 @@ def test_a_module_that_fails_is_waited_for_and_one_that_is_forgotten_is_not(modu
 
     assert len(told) == 1
     assert sys.meta_path == finders
+
+
+def test_a_folder_without_code_and_a_question_load_nothing(module):
+    (module.parent / "only_a_folder").mkdir()
+    told = []
+    for name in ("only_a_folder", "late_one"):
+        waiting = WhenLoaded(name, told.append)
+        assert importlib.util.find_spec(name) is not None
+        waiting.forget()
+    assert told == []

@@ -49,10 +49,14 @@ class WhenLoaded:
         return None
 
     def _wait_for(self, loader: Any) -> None:
+        if loader is None:  # a folder without code, which is nothing to load
+            return
         load = loader.exec_module
 
         def load_and_tell(module: Any) -> None:
             load(module)
+            if module.__name__ != self._name:  # one loader may load many
+                return
             del loader.exec_module  # that of its class is there again
             self.forget()
             self._then(module)
