@@ -41,6 +41,7 @@ def test_what_lives_in_the_run_cannot_leave_it(world, kind, words):
     with pytest.raises(SerializationError, match=f"rank 0 .*{words}") as raised:
         world(returns(kind))
     assert raised.value.rank == 0
+    assert "rank 0 had returned" not in str(raised.value)
 
 
 def test_a_result_that_cannot_be_loaded_is_told_alike(both_worlds):
