@@ -1,9 +1,10 @@
 """A call of ``run``, checked: every argument is refused by name before anything is started."""
 
-import math
+import reprlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from course_lib.comm.communicator import EAGER_BYTES
@@ -12,6 +13,7 @@ from course_lib.comm.memory import worker_bytes
 from course_lib.comm.rates import USUAL, kept_rates
 from course_lib.comm.settings import Settings
 from course_lib.comm.started import torchrun_size
+from course_lib.words.real import finite
 from course_lib.words.units import in_bytes
 from course_lib.words.whole import whole
 
@@ -216,11 +218,12 @@ def _check_restart(restart: Any, survive: bool) -> int:
 
 
 def _check_limit(limit_s: Any) -> float:
-    if isinstance(limit_s, bool) or not isinstance(limit_s, int | float):
+    is_number = isinstance(limit_s, Real) and not isinstance(limit_s, bool)
+    if not is_number:
         raise TypeError(
             f"time_limit_s must be a number of seconds, got {limit_s!r} "
             f"({type(limit_s).__name__}); there is always a limit"
         )
-    if not (limit_s > 0 and math.isfinite(limit_s)):
-        raise ValueError(f"time_limit_s must be above 0 and finite, got {limit_s!r}")
+    if not (limit_s > 0 and finite(limit_s)):
+        raise ValueError(f"time_limit_s must be above 0 and finite, got {reprlib.repr(limit_s)}")
     return float(limit_s)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from course_lib.console.outputs import say, tell
-from course_lib.words.plain_file import put
+from course_lib.words.plain_file import overwrite, put
 
 __all__ = ["CHECKPOINT", "are_one_file", "check_file", "write"]
 
@@ -105,7 +105,7 @@ def write(what: str, told: str, file: Path, content: bytes) -> int:
         The exit status: 0, or 1 if it is not where it should be.
     """
     try:
-        _put_or_overwrite(Path(os.path.realpath(file)), content)
+        overwrite(file, content)
     except OSError as error:
         why = f"{file} cannot be written: {error}"
         try:
@@ -118,14 +118,3 @@ def write(what: str, told: str, file: Path, content: bytes) -> int:
         return 1
     say(f"{told} {file}")
     return 0
-
-
-def _put_or_overwrite(file: Path, content: bytes) -> None:
-    if not file.exists():
-        put(file, content)
-    elif os.access(file.parent, os.W_OK):
-        mode = stat.S_IMODE(file.stat().st_mode)
-        put(file, content)
-        file.chmod(mode)
-    else:  # the file may be ours where the folder is not
-        file.write_bytes(content)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.costs.checking import checked, count, flag, ranks
+from course_lib.costs.checking import checked, count, flag, listed, ranks
 
 __all__ = [
     "backup_step",
@@ -172,7 +172,7 @@ def _moments(P: int, a: float) -> NDArray[np.float64]:
     )
 
 
-@checked(needed=ranks, backups=count, interrupted=flag)
+@checked(needed=listed, backups=count, interrupted=flag)
 def backup_step(needed: int, backups: int, interrupted: bool = False) -> float:
     """Return how long a step takes that waits for the first of exponential service times.
 

@@ -14,7 +14,7 @@ from course_lib.costs.allreduces import (
     allreduce_ring,
     allreduce_tree,
 )
-from course_lib.costs.checking import checked, count, duration, flag, ranks
+from course_lib.costs.checking import checked, count, duration, flag, listed, ranks
 from course_lib.costs.composed import allreduce_double_tree, allreduce_two_level
 from course_lib.costs.price import EAGER_BYTES, Items, Price
 from course_lib.costs.rooted import (
@@ -50,7 +50,7 @@ PRICES: dict[str, Callable[..., Price]] = {
 }
 
 
-@checked(size=ranks, n_bytes=count, item_bytes=ranks, rendezvous=flag, eager_bytes=count)
+@checked(size=listed, n_bytes=count, item_bytes=ranks, rendezvous=flag, eager_bytes=count)
 def price(
     collective: str,
     size: int,
@@ -114,7 +114,7 @@ def price(
 
 
 @checked(
-    size=ranks, n_bytes=count, alpha_s=duration, beta_s_per_byte=duration, item_bytes=ranks,
+    size=listed, n_bytes=count, alpha_s=duration, beta_s_per_byte=duration, item_bytes=ranks,
     eager_bytes=count,
 )  # fmt: skip
 def predicted_s(
@@ -167,7 +167,7 @@ def predicted_s(
     return found.time_s(alpha_s, beta_s_per_byte)
 
 
-@checked(size=ranks, rendezvous=flag)
+@checked(size=listed, rendezvous=flag)
 def crossover(
     few_rounds: str, few_bytes: str, size: int, rendezvous: bool = False
 ) -> Fraction | None:

@@ -5,11 +5,10 @@
 
 import functools
 import inspect
-import math
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from course_lib.words.real import real
+from course_lib.words.real import finite, real
 from course_lib.words.whole import whole
 
 __all__ = [
@@ -20,6 +19,7 @@ __all__ = [
     "duration",
     "flag",
     "fraction",
+    "listed",
     "positive",
     "ranks",
 ]
@@ -27,6 +27,8 @@ __all__ = [
 Arguments = ParamSpec("Arguments")
 Found = TypeVar("Found")
 Check = Callable[[str, Any], None]
+
+_MOST_LISTED = 1_000_000  # a price says of each rank what it sends; these take seconds
 
 
 def checked(**checks: Check) -> Callable[[Callable[Arguments, Found]], Callable[Arguments, Found]]:
@@ -61,7 +63,7 @@ def checked(**checks: Check) -> Callable[[Callable[Arguments, Found]], Callable[
 
 def amount(name: str, value: Any) -> None:
     """Refuse what is no finite number of 0 or more."""
-    if not (real(name, value) >= 0 and math.isfinite(value)):
+    if not (real(name, value) >= 0 and finite(value)):
         raise ValueError(f"{name} must be 0 or more and finite, got {value!r}")
 
 
@@ -71,13 +73,13 @@ duration = amount
 
 def at_least_one(name: str, value: Any) -> None:
     """Refuse what is no finite number of 1 or more: formulas may be drawn between whole ones."""
-    if not (real(name, value) >= 1 and math.isfinite(value)):
+    if not (real(name, value) >= 1 and finite(value)):
         raise ValueError(f"{name} must be 1 or more and finite, got {value!r}")
 
 
 def positive(name: str, value: Any) -> None:
     """Refuse what is no finite number above 0."""
-    if not (real(name, value) > 0 and math.isfinite(value)):
+    if not (real(name, value) > 0 and finite(value)):
         raise ValueError(f"{name} must be above 0 and finite, got {value!r}")
 
 
@@ -95,6 +97,11 @@ def count(name: str, value: Any, least: int = 0) -> None:
 def ranks(name: str, value: Any) -> None:
     """Refuse what is no number of ranks."""
     count(name, value, least=1)
+
+
+def listed(name: str, value: Any) -> None:
+    """Refuse what is no number of ranks, or of more than can be written down one by one."""
+    whole(name, value, 1, _MOST_LISTED)
 
 
 def flag(name: str, value: Any) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from course_lib.costs.catalogue import predicted_s
-from course_lib.costs.checking import checked, count, duration, ranks
+from course_lib.costs.checking import checked, count, duration, listed, ranks
 from course_lib.costs.price import chunk_sizes
 from course_lib.costs.rooted import highest_bit
 from course_lib.words.units import in_bytes, in_seconds
@@ -61,7 +61,7 @@ class Choice:
 
 @lru_cache(maxsize=4096)  # a small all-reduce takes a few microseconds
 @checked(
-    size=ranks, n_bytes=count, item_bytes=ranks, alpha_s=duration, beta_s_per_byte=duration,
+    size=listed, n_bytes=count, item_bytes=ranks, alpha_s=duration, beta_s_per_byte=duration,
     gamma_s_per_byte=duration,
 )  # fmt: skip
 def choose_allreduce(

@@ -6,6 +6,8 @@ exercise all but bare calls. What tries something out, and the notebook's checks
 are.
 """
 
+import __future__
+
 import ast
 import linecache
 import re
@@ -23,8 +25,10 @@ _DEFINING = (
     ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign,
     ast.AnnAssign, ast.AugAssign,
 )  # fmt: skip
+_NAMED = (ast.FunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 _NEVER = (ast.Expr, ast.Assert, ast.Delete, ast.Pass)
 _MANY = "*"  # from numpy import *
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 class Answer(NamedTuple):
@@ -144,8 +148,10 @@ def _bound(node: ast.AST) -> set[str]:
             names.add(part.id)
         elif isinstance(part, ast.Import | ast.ImportFrom):
             names |= {_known_as(alias) for alias in part.names}
-        elif isinstance(part, ast.FunctionDef | ast.ClassDef):
+        elif isinstance(part, _NAMED) and part.name:
             names.add(part.name)
+        elif isinstance(part, ast.MatchMapping) and part.rest:
+            names.add(part.rest)
         elif isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):
             names |= {inner.id for inner in ast.walk(part.value) if isinstance(inner, ast.Name)}
     return names
@@ -198,13 +204,15 @@ def _texts(
 ) -> Iterator[tuple[int, str]]:
     kept: dict[int, tuple[Cell, list[str]]] = {}
     for cell, node in statements:
+        if _is_of_future(node):  # it changes how the others are read
+            needed |= _bound(node)
         if not _bound(node) & needed:
             continue
         lines = cell.source.split("\n")
         _, text = kept.setdefault(cell.number, (cell, [""] * len(lines)))
         if isinstance(node, ast.Import | ast.ImportFrom):
-            node.names = [alias for alias in node.names if _known_as(alias) in needed]
-            text[node.lineno - 1] = _joined(text[node.lineno - 1], ast.unparse(node))
+            line = ast.unparse(_import_of(node, needed))
+            text[node.lineno - 1] = _joined(text[node.lineno - 1], line)
             continue
         if _shares_lines(cell, node):
             text[node.lineno - 1] = _joined(text[node.lineno - 1], ast.unparse(node))
@@ -213,6 +221,18 @@ def _texts(
         text[first - 1 : node.end_lineno] = lines[first - 1 : node.end_lineno]
     for number, (_, text) in kept.items():
         yield number, "\n".join(text)
+
+
+def _is_of_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _import_of(node: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.stmt:
+    """Return an import of what is needed alone; the line itself is there for other answers, too."""
+    names = [alias for alias in node.names if _known_as(alias) in needed]
+    if isinstance(node, ast.Import):
+        return ast.Import(names)
+    return ast.ImportFrom(node.module, names, node.level)
 
 
 def _joined(one: str, other: str) -> str:
@@ -246,7 +266,12 @@ def _code_named(code: CodeType, name: str) -> CodeType | None:
 
 @cache
 def _compiled(cells: tuple[tuple[int, str], ...]) -> list[CodeType]:
-    return [compile(tree, filename, "exec") for filename, tree in _trees(cells)]
+    codes: list[CodeType] = []
+    flags = 0
+    for filename, tree in _trees(cells):
+        codes.append(compile(tree, filename, "exec", flags, dont_inherit=True))
+        flags |= codes[-1].co_flags & _FUTURE  # in a notebook it is so in all later cells
+    return codes
 
 
 def _loaded(name: str, cells: tuple[tuple[int, str], ...]) -> Any:

@@ -19,7 +19,10 @@ NOTEBOOK_BYTES = 20 * 10**6
 
 _MOST_CELLS, _MOST_CHARACTERS = 2_000, 1_000_000
 _FIRST_LINE = re.compile(r"^%%(?!time\b|timeit\b|capture\b|prun\b).*", re.DOTALL)
-_MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
+_MAGIC = re.compile(
+    r"^[ \t]*(?:[%!?].*|[\w.]+\?{1,2}[ \t]*|[\w., \t]+=[ \t]*[%!].*)$", re.MULTILINE
+)
+_MOST_MAGICS = 50  # a cell is read once for each
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 _NUMBER = re.compile(r"(?<!\d)(\d\d)_")
 
@@ -159,7 +162,26 @@ def _without_magics(source: str) -> str:
     """Blank what only IPython understands; a cell of another language as a whole."""
     if _FIRST_LINE.match(source):
         return ""
-    return source if _read(source)[0] else _MAGIC.sub("", source)
+    lines = source.split("\n")
+    for _ in range(_MOST_MAGICS):  # one by one: a line of a text may look like a magic
+        stop = _stop_in("\n".join(lines))
+        if not (0 < stop <= len(lines) and _MAGIC.match(lines[stop - 1])):
+            break
+        lines[stop - 1] = ""
+    plain, without = "\n".join(lines), _MAGIC.sub("", source)
+    return without if _read(plain)[0] is None and _read(without)[0] is not None else plain
+
+
+def _stop_in(source: str) -> int:
+    """Return the line at which Python stops reading, from 1; 0 where it does not, or says none."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(source)
+    except SyntaxError as error:
+        return error.lineno or 0
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    return 0
 
 
 def _read(source: str) -> tuple[ast.Module | None, str]:

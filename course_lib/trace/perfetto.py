@@ -25,6 +25,7 @@ Perfetto documentation, "Visualizing external trace formats with Perfetto", Chro
 """
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,7 +111,7 @@ def _name(pid: int, what: str, name: str, **tid: int) -> Event:
 
 
 def _ns(seconds: float) -> int:
-    return round(1e9 * seconds)
+    return round(min(1e9 * seconds, sys.float_info.max))  # a trace may hold any number
 
 
 def _time(ns: int) -> float:

@@ -11,7 +11,7 @@ from course_lib.trace import text as as_text
 from course_lib.trace.events import NO_RECORD, Collective, Compute, Fault, Message, Note, Wait
 from course_lib.trace.shift import later
 from course_lib.trace.table import column
-from course_lib.words.plain_file import read_plain
+from course_lib.words.plain_file import overwrite, read_plain
 
 __all__ = ["Trace"]
 
@@ -258,9 +258,9 @@ class Trace:
         Parameters
         ----------
         path : str or Path
-            The file; it is overwritten.
+            The file; one that is there is replaced when all is written.
         """
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        overwrite(Path(path), self.to_json().encode())
 
     def to_perfetto_json(self) -> str:
         """Write the trace as JSON text in Chrome's Trace Event Format.
@@ -281,10 +281,9 @@ class Trace:
         Parameters
         ----------
         path : str or Path
-            The file; it is overwritten.
+            The file; one that is there is replaced when all is written.
         """
-        with Path(path).open("w", encoding="utf-8") as file:
-            file.writelines(perfetto.text(self))
+        overwrite(Path(path), (line.encode() for line in perfetto.text(self)))
 
     @classmethod
     def load(cls, path: str | Path) -> "Trace":

@@ -6,10 +6,11 @@ What is read is a plain file, whole, and no more of it than is needed.
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["NEW", "put", "read_plain"]
+__all__ = ["NEW", "overwrite", "put", "read_plain"]
 
 NEW = ".new"
 """How the name of a file ends that is not whole yet."""
@@ -53,15 +54,46 @@ def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
         return stream.read(-1 if most_bytes is None else most_bytes)
 
 
-def put(file: Path, content: bytes) -> None:
+def overwrite(file: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a file that may be there: it stays as it is until the new one is whole, where it can.
+
+    Parameters
+    ----------
+    file : Path
+        Which; behind a link, the file that the link stands for. A file keeps its mode.
+    content : bytes or iterable of bytes
+        All of it, or piece by piece.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    target = Path(os.path.realpath(file))
+    if not file.exists():
+        put(target, content)
+        return
+    mode = file.stat().st_mode
+    # Nothing takes the place of a device; and the file may be ours where the folder is not.
+    if not (stat.S_ISREG(mode) and os.access(target.parent, os.W_OK)):
+        with file.open("wb") as stream:
+            stream.writelines(_pieces(content))
+        return
+    with target.open("ab"):  # one that must not be written to is not replaced either
+        pass
+    put(target, content)
+    target.chmod(stat.S_IMODE(mode))
+
+
+def put(file: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that its name always stands for all of it: the old one, then the new one.
 
     Parameters
     ----------
     file : Path
         Which; one that is there is replaced.
-    content : bytes
-        All of it.
+    content : bytes or iterable of bytes
+        All of it, or piece by piece.
 
     Raises
     ------
@@ -71,15 +103,19 @@ def put(file: Path, content: bytes) -> None:
     new = file.with_name(f"{file.name}.{secrets.token_hex(4)}{NEW}")
     try:
         with new.open("xb") as stream:
-            stream.write(content)
+            stream.writelines(_pieces(content))
             stream.flush()
             os.fsync(stream.fileno())
         new.replace(file)
-    except (OSError, KeyboardInterrupt):
+    except BaseException:  # what a signal handler of the program raises, too
         with suppress(OSError):  # there may be room for something once this half of it is gone
             new.unlink()
         raise
     _sync_folder(file.parent)
+
+
+def _pieces(content: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    return [content] if isinstance(content, bytes) else content
 
 
 def _sync_folder(folder: Path) -> None:

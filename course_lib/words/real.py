@@ -1,9 +1,18 @@
 """The check of an argument that is a number, and the sentence that refuses another."""
 
+import math
 from numbers import Real
 from typing import Any
 
-__all__ = ["real"]
+__all__ = ["finite", "real"]
+
+
+def finite(number: Any) -> bool:
+    """Tell whether a number is finite, and not larger than any float, as a whole number may be."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def real(argument: str, value: Any) -> Any:

@@ -43,6 +43,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"time_limit_s": None}, TypeError, "there is always a limit"),
     ({"time_limit_s": float("nan")}, ValueError, "time_limit_s"),
     ({"time_limit_s": float("inf")}, ValueError, "time_limit_s"),
+    ({"time_limit_s": 10**400}, ValueError, "time_limit_s must be above 0 and finite, got 1000"),
     ({"rendezvous": 1}, TypeError, "rendezvous must be True or False, got 1"),
     ({"trace": None}, TypeError, "trace must be True or False"),
     ({"seed": -1}, ValueError, "seed must be an int of 0 or more"),

@@ -104,7 +104,8 @@ def test_what_was_made_is_put_elsewhere_where_its_place_has_gone(tmp_path, monke
     assert (told.out, len(told.err.splitlines())) == ("", 1)
     assert f"{file} cannot be written: " in told.err
     assert f"; the trace is in {kept}" in told.err
-    monkeypatch.setattr(files, "put", full)
+    for name in ("overwrite", "put"):
+        monkeypatch.setattr(files, name, full)
     assert write("the trace", "written to", file, b"content") == 1
     assert "No space left on device; the trace is lost" in capsys.readouterr().err
 
@@ -120,7 +121,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_half_written(tmp_pa
 
 def test_a_training_whose_trace_cannot_be_written_tells_all_else(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("course_lib.console.files._put_or_overwrite", full)
+    monkeypatch.setattr("course_lib.console.files.overwrite", full)
     words = f"{TRAIN} --trace {tmp_path / 'trace.json'} --checkpoint {tmp_path / 'kept'}"
     assert train(words.split()) == 1
     told = capsys.readouterr()
@@ -132,7 +133,7 @@ def test_a_training_whose_trace_cannot_be_written_tells_all_else(tmp_path, monke
 
 def test_a_benchmark_whose_file_cannot_be_written_shows_its_table(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("course_lib.console.files._put_or_overwrite", full)
+    monkeypatch.setattr("course_lib.console.files.overwrite", full)
     assert bench(f"{BENCH} --json {tmp_path / 'found.json'}".split()) == 1
     told = capsys.readouterr()
     assert "\nring " in told.out

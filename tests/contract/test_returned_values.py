@@ -41,6 +41,7 @@ def test_what_lives_in_the_run_cannot_leave_it(world, kind, words):
     with pytest.raises(SerializationError, match=f"rank 0 .*{words}") as raised:
         world(returns(kind))
     assert raised.value.rank == 0
+    assert "rank 0 had returned" not in str(raised.value)
 
 
 def test_a_result_that_cannot_be_loaded_is_told_alike(both_worlds):
@@ -51,6 +52,28 @@ def test_a_result_that_cannot_be_loaded_is_told_alike(both_worlds):
     for world in both_worlds:
         with pytest.raises(SerializationError, match="what rank 0 returned could not be loaded"):
             world(lambda comm: Sealed())
+
+
+def test_an_array_comes_back_in_the_order_and_as_writable_as_everywhere(both_worlds):
+    def work(comm):
+        x = np.arange(24.0).reshape(2, 3, 4)
+        sealed = x.copy()
+        sealed.flags.writeable = False
+        return {
+            1: sealed,
+            2: np.broadcast_to(x[0], (2, 3, 4)),
+            3: x.transpose(1, 0, 2),
+            4: x[:, ::-1],
+            5: x[:0].transpose(2, 0, 1),
+            6: np.asfortranarray(x),
+        }[comm.rank + 1]
+
+    found = [
+        [(array.strides, array.flags.writeable, array.tolist()) for array in values]
+        for values in (world(work, workers=6).values for world in both_worlds)
+    ]
+    assert found[0] == found[1]
+    assert [writable for _, writable, _ in found[0]] == [False] + 5 * [True]
 
 
 def test_a_result_that_calls_itself_interrupted_is_a_failure_and_no_ctrl_c(world):

@@ -160,7 +160,7 @@ def test_a_price_is_one_line_also_with_a_thousand_ranks():
 def test_bad_arguments_are_told():
     with pytest.raises(ValueError, match=r"one of broadcast_flat, .*, got 'ring'"):
         price("ring", 4, 8)
-    with pytest.raises(ValueError, match="size must be an int of 1 or more, got 0"):
+    with pytest.raises(ValueError, match="size must be an int from 1 to 1,000,000, got 0"):
         price("allreduce_ring", 0, 8)
     with pytest.raises(ValueError, match="multiple of item_bytes, got 7 and 8"):
         price("allreduce_ring", 2, 7, 8)

@@ -11,6 +11,7 @@ import pytest
 
 from course_lib.costs import (
     Step,
+    backup_step,
     catalogue,
     crossover,
     fit,
@@ -103,7 +104,13 @@ def test_every_public_function_is_tried_with_nonsense(name):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: price("allreduce_ring", 4.0, 8), "size must be an int of 1 or more, got 4.0"),
+        (
+            lambda: price("allreduce_ring", 4.0, 8),
+            "size must be an int from 1 to 1,000,000, got 4.0",
+        ),
+        (lambda: price("allreduce_ring", 2**70, 8), "size must be an int from 1 to 1,000,000"),
+        (lambda: backup_step(2**70, 1), "needed must be an int from 1 to 1,000,000"),
+        (lambda: predicted_s("gather", 4, 8, 10**400, 0), "alpha_s must be 0 or more and finite"),
         (lambda: price("broadcast_flat", 4, 8, root=4), "root must be a rank from 0 to 3, got 4"),
         (lambda: price("broadcast_flat", 4, 8, root=True), "root must be an int of 0 or more"),
         (lambda: price("allreduce_ring", 4, 8, root=0), "allreduce_ring has no option 'root'"),

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from course_lib.grading.answer import answer_in, uncalled
+from course_lib.grading.answer import _loaded, answer_in, uncalled
 from course_lib.grading.submission import Cell
 
 STUB = 'def f(x):\n    """Do."""\n    raise NotImplementedError("write this function")\n'
@@ -48,6 +48,30 @@ def test_imports_helpers_and_constants_come_along_and_nothing_else():
 def test_of_a_line_that_imports_several_things_only_what_is_used_comes_along():
     found = text("from course_lib import checks, networks, run", "def f(x):\n    return run(f, x)")
     assert found.startswith("from course_lib import run\n")
+
+
+def test_a_line_of_imports_is_whole_for_the_next_answer_too():
+    notebook = cells(
+        "from math import floor, sqrt\nimport cmath, json",
+        "def f(x):\n    return floor(x), cmath.pi",
+        "def g(x):\n    return sqrt(x), json.dumps(x)",
+    )
+    first = [answer_in(notebook, name).cells[0] for name in "fgf"]
+    assert first == [
+        (1, "from math import floor\nimport cmath"),
+        (1, "from math import sqrt\nimport json"),
+        (1, "from math import floor\nimport cmath"),
+    ]
+
+
+def test_what_a_case_names_comes_along_and_what_the_future_brings_holds_in_later_cells():
+    notebook = cells(
+        "from __future__ import annotations\nimport math",
+        "match [1, {'k': 2}, 3]:\n    case [first, {**rest}, *_]:\n        pass",
+        "def f(x: NotThere):\n    return first + rest['k'] + x",
+        tagged=(2,),
+    )
+    assert _loaded("f", answer_in(notebook, "f").cells)(3) == 6
 
 
 def test_lines_keep_their_numbers():

@@ -61,6 +61,31 @@ def test_magics_are_blanked_and_lines_stay_where_they_are(tmp_path):
     assert four.tree is None
 
 
+def test_only_lines_that_python_cannot_read_are_taken_for_magics(tmp_path):
+    text = """%matplotlib inline
+files = !ls
+np.sum?
+DOC = '''
+%d of them
+!really
+'''
+def f(x):
+    return (x
+        % 7)
+%timeit -n1 f(3)
+!echo it's (
+"""
+    slip = "%matplotlib inline\nx = (7\n  % 2)\ny = = 3"
+    (tmp_path / "a.ipynb").write_text(notebook(text, slip))
+    one, two = read_cells(tmp_path / "a.ipynb")
+    kept = text.split("\n")
+    for line in (0, 1, 2, 10, 11):
+        kept[line] = ""
+    assert one.source == "\n".join(kept)
+    assert one.tree is not None
+    assert (two.tree, two.fault) == (None, "in its line 4: invalid syntax")
+
+
 def test_the_functions_tell_the_set_whatever_the_file_is_called():
     for number in ("00", "05", "13"):
         (file,) = (ROOT / "exercises").glob(f"{number}_*.ipynb")

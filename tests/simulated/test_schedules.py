@@ -72,6 +72,7 @@ def test_schedules_that_differ_are_not_equal():
         (lambda: schedule(1, 4, within_s=math.nan), ValueError, "within_s must be above 0"),
         (lambda: schedule(-1, 4, within_s=1.0), ValueError, "seed must be an int of 0 or more"),
         (lambda: schedule(1, 4, within_s=1.0, drop=1.5), TypeError, "drop must be an int"),
+        (lambda: schedule(1, 4, within_s=1.0, delay=2**70), ValueError, "delay must be .* 100,000"),
         (lambda: schedule(1, 4, within_s=1.0, crash=3, restart=2), ValueError, "at most workers=4"),
         (lambda: schedule(1, 1, within_s=1.0, drop=1), ValueError, "workers must be 2 or more"),
     ],

@@ -1235,22 +1235,30 @@ from course_lib.collectives.allreduce_ring import allreduce_ring
 def load(comm):
     if comm.rank == 0:
         import torch
+        first = torch.rand(1).item(), torch.get_num_threads()
         torch.set_default_dtype(torch.float64)
-        torch.rand(1)
         with torch.no_grad():
             comm.barrier()
             inside = torch.is_grad_enabled()
     else:
         comm.barrier()
         import torch
+        first = torch.rand(1).item(), torch.get_num_threads()
         inside = torch.is_grad_enabled()
     comm.barrier()
-    return inside, str(torch.get_default_dtype()), torch.rand(1).item()
+    return inside, str(torch.get_default_dtype()), first, torch.rand(1).item()
+finders = [*sys.meta_path]
+real = run(load, workers=2).values
 assert "torch" not in sys.modules
-(a, b, _), (c, d, drawn) = run(load, workers=2, backend="simulated").values
+values = run(load, workers=2, backend="simulated").values
+assert values == real, (values, real)
+assert sys.meta_path == finders
+(a, b, first, _), (c, d, other, drawn) = values
 import torch
+assert first == other == (torch.rand(1, generator=torch.Generator()).item(), 1)
 assert (a, b, c, d) == (False, "torch.float64", True, "torch.float32"), (a, b, c, d)
 assert torch.get_default_dtype() is torch.float32 and torch.is_grad_enabled()
+torch.rand(1)
 assert drawn == torch.rand(1).item()
 """
 

@@ -16,7 +16,7 @@ from course_lib import networks, run
 from course_lib.cli import train
 from course_lib.collectives import ALLREDUCES, allreduce_ring
 from course_lib.comm.simulated.faults import Drop, Faults
-from course_lib.trace.events import Message, Note, Wait
+from course_lib.trace.events import Compute, Message, Note, Wait
 from course_lib.trace.trace import Trace
 from tests.viz.traces import accident, map_reduce
 
@@ -215,3 +215,8 @@ def test_a_training_writes_it(tmp_path, capsys):
         with pytest.raises(SystemExit):
             train.main([*words, *wrong])
         assert said in capsys.readouterr().err
+
+
+def test_the_latest_moment_that_a_trace_may_hold_is_written():
+    trace = Trace("simulated", "virtual", 1, computes=[Compute(0, "long", 1.0, 0.0, 1.7e308)])
+    assert '"name":"long"' in Trace.from_json(trace.to_json()).to_perfetto_json()

@@ -1,9 +1,9 @@
 """The global generators of random numbers: ``random``, ``numpy.random``, torch's.
 
 Where nobody seeds them every rank finds the same, in every world: those of Python and NumPy made
-from the run's seed, torch's as torch makes it in a new process. All three are Mersenne twisters of
-2.5 KB. To see whether one has been used, it is enough to look at eight bytes of its memory: where
-it is in its block of numbers, and one number of that block, which is another after every seeding
+from the run's seed, torch's with the seed of a new ``torch.Generator``. All three are Mersenne
+twisters of 2.5 KB. To see whether one has been used, it is enough to look at eight bytes of its
+memory: where it is in its block of numbers, and one number of that block, another after every seed
 and after every block. Where these bytes lie is found out, not assumed: a generator of our own is
 drawn from, and the bytes must be those that it says it has. If they are not, the whole state is
 compared: slow, and right all the same.
@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from course_lib.comm.ambient.entries import Entry
+from course_lib.comm.ambient.loading import WhenLoaded
 
-__all__ = ["Generator", "TorchGenerator", "generators", "seed_generators"]
+__all__ = ["Generator", "TorchGenerator", "generators", "seed_generators", "seed_torch"]
 
 _BLOCK = 624  # numbers of four bytes that a twister makes at a time
 _BLOCK_BYTES = 4 * _BLOCK + 4  # with the place in it
@@ -42,15 +43,22 @@ def generators(seed: int) -> "list[Generator]":
 def seed_generators(seed: int) -> None:
     """Make the global generators what a rank finds, in a process that is its own.
 
-    Torch's only if torch is loaded.
+    Torch's as soon as torch is loaded.
     """
     model = random.Random(seed)
     numpy_seed = model.getrandbits(32)
     random.setstate(model.getstate())
     np.random.seed(numpy_seed)  # noqa: NPY002 - it is this one
     torch: Any = sys.modules.get("torch")
-    if torch is not None:
-        torch.default_generator.set_state(torch.Generator().get_state())
+    if torch is None:
+        WhenLoaded("torch", seed_torch)
+    else:
+        seed_torch(torch)
+
+
+def seed_torch(torch: Any) -> None:
+    """Give torch's generator the seed of every other: the first is seeded at random."""
+    torch.default_generator.set_state(torch.Generator().get_state())
 
 
 def _window(address: int, n_bytes: int) -> memoryview:

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from course_lib.comm.ambient.entries import Entry, function_of
-from course_lib.comm.ambient.generators import Generator
+from course_lib.comm.ambient.generators import Generator, seed_torch
+from course_lib.comm.ambient.loading import WhenLoaded
 from course_lib.comm.ambient.notes import NOTED
 from course_lib.comm.ambient.of_python import of_asyncio, of_python, of_socket
 from course_lib.comm.ambient.of_torch import half_way, of_torch
@@ -103,6 +104,8 @@ class Surroundings:
             "socket": of_socket,
         }
         self.is_half_way = self._look_again_half_way
+        self._thread = threading.get_ident()
+        self._loading: WhenLoaded | None = None
 
     def begin(self) -> None:
         """Put the caller's aside."""
@@ -110,10 +113,14 @@ class Surroundings:
             self._callers.append((entry, entry.begin()))
         self._compile()
         self._settle()
+        if "torch" not in sys.modules:
+            self._loading = WhenLoaded("torch", self._torch_is_loaded)
 
     def end(self) -> None:
         """Put the caller's back. An interrupt comes when that is done."""
         interrupt = None
+        if self._loading is not None:
+            self._loading.forget()
         while self._callers:
             entry, own = self._callers[-1]
             try:
@@ -175,11 +182,25 @@ class Surroundings:
             if not generator.is_usual():
                 generator.put_aside()
 
+    def _torch_is_loaded(self, torch: Any) -> None:
+        """Look after torch at once: the rank that has loaded it may use it before it sends."""
+        seed_torch(torch)
+        if threading.get_ident() == self._thread:  # else the rank's next verb finds it
+            added = self._to_come.pop("torch")(torch)
+            self.entries += added
+            self._begin_late(added)
+            for entry in added:
+                entry.settle()
+
     def _look_again(self) -> None:
         """Add what is kept by modules that a rank has loaded."""
         if added := self._look_around():
-            self._callers += [(entry, entry.begin_late()) for entry in added]
-            self._compile()
+            self._begin_late(added)
+
+    def _begin_late(self, added: list[Entry]) -> None:
+        """Put aside what the caller has of what a rank has loaded."""
+        self._callers += [(entry, entry.begin_late()) for entry in added]
+        self._compile()
 
     def _look_again_half_way(self) -> bool:
         """Begin to look after torch, which a rank has loaded."""

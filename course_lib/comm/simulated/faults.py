@@ -48,6 +48,8 @@ from course_lib.words.whole import whole
 
 __all__ = ["Crash", "Delay", "Drop", "Duplicate", "Faults", "Partition", "SlowLink", "schedule"]
 
+_MOST_EVENTS = 100_000  # of a kind that are drawn
+
 
 class Faults:
     """A schedule of faults.
@@ -181,8 +183,9 @@ def schedule(
         "crash": crash, "restart": restart, "slow_link": slow_link, "drop": drop,
         "duplicate": duplicate, "delay": delay, "partition": partition,
     }  # fmt: skip
-    for name, count in {"seed": seed, **counts}.items():
-        whole(name, count, least=0)
+    whole("seed", seed, least=0)
+    for name, count in counts.items():
+        whole(name, count, 0, _MOST_EVENTS)
     whole("first", first, least=1)
     whole("workers", workers, least=1)
     if not (number("within_s", within_s) > 0 and math.isfinite(within_s)):

@@ -156,9 +156,14 @@ def _first(raised: BaseException) -> BaseException:
 
 
 def _named(world: EventLoop, error: RunError) -> list[Flow]:
-    """List whom an error names already, besides the rank that raised it."""
+    """List whom an error names already, besides the function that raised it."""
     peer = error.peer if isinstance(error, PeerFinishedError) else None
-    return [flow for flow in world.flows.values() if flow.rank == peer]
+    return [
+        flow
+        for flow in world.flows.values()
+        # What a rank has returned may be what is wrong.
+        if flow.rank == peer or (flow.rank == error.rank and flow.finished)
+    ]
 
 
 def _end(world: EventLoop, interrupts: Interrupts) -> None:

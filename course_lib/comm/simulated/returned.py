@@ -51,6 +51,9 @@ def check_travels(value: Any, rank: int) -> None:
 def _travelled(value: Any, rank: int) -> Any:
     if type(value) in _PLAIN:
         return value
-    if type(value) is np.ndarray and not value.dtype.hasobject:
-        return value.copy(order="K")
+    # Others arrive in another order of their elements than they have here.
+    if type(value) is np.ndarray and value.flags.forc and value.size and not value.dtype.hasobject:
+        copy = value.copy(order="K")
+        copy.flags.writeable = value.flags.writeable
+        return copy
     return load_value(pack_value(value, rank), rank)

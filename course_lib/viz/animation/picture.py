@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from course_lib.words.plain_file import overwrite
+
 __all__ = ["Picture"]
 
 
@@ -52,7 +54,8 @@ class Picture(anywidget.AnyWidget):
         Parameters
         ----------
         path : str or pathlib.Path
-            The file to write; its name usually ends in ``.html``.
+            The file to write; its name usually ends in ``.html``. One that is there is replaced
+            when all is written.
         dark : bool, default: False
             Whether the page is dark.
 
@@ -64,7 +67,7 @@ class Picture(anywidget.AnyWidget):
         from course_lib.viz.animation.pages import page_of
 
         path = Path(path)
-        path.write_bytes(page_of(self, dark).encode("utf-8", "backslashreplace"))
+        overwrite(path, page_of(self, dark).encode("utf-8", "backslashreplace"))
         return path
 
     def open(self) -> None:
