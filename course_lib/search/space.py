@@ -60,6 +60,8 @@ class Choice:
 
     def __post_init__(self) -> None:
         """Check that there is one."""
+        if not isinstance(self.values, Sequence) or isinstance(self.values, str):
+            raise TypeError(f"values must be a sequence, such as (16, 32), got {self.values!r}")
         if not self.values:
             raise ValueError("values must hold one at least, got none")
 
@@ -88,6 +90,16 @@ class Space:
 
     ranges: Mapping[str, Range] = field(default_factory=dict)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check that there is a range for each name."""
+        if not isinstance(self.ranges, Mapping):
+            raise TypeError(f"ranges must be a dict of ranges by name, got {self.ranges!r}")
+        for name, of in self.ranges.items():
+            if not callable(getattr(of, "draw", None)):
+                raise TypeError(
+                    f"ranges[{name!r}] must be a Uniform, LogUniform or Choice, got {of!r}"
+                )
 
     def draw(self, trial: int) -> dict[str, Any]:
         """Return the numbers of a trial by name."""

@@ -244,6 +244,20 @@ def test_an_empty_range_is_refused(make, told):
         make()
 
 
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Choice(math.nan), "values must be a sequence, such as .* got nan"),
+        (lambda: Choice("adam"), "values must be a sequence, such as .* got 'adam'"),
+        (lambda: Space(math.nan), "ranges must be a dict of ranges by name, got nan"),
+        (lambda: Space({"rate": 0.1}), r"ranges\['rate'\] must be a Uniform, .* got 0.1"),
+    ],
+)
+def test_what_is_no_range_is_named(make, told):
+    with pytest.raises(TypeError, match=told):
+        make()
+
+
 def test_of_equals_the_first_trial_is_the_best_and_short_trainings_do_not_count():
     outcomes = [Outcome(Job(0, 1), 0.1), Outcome(Job(2, 3), 0.5), Outcome(Job(1, 3), 0.5)]
     assert best_of(outcomes).job.trial == 1

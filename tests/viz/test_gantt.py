@@ -75,6 +75,10 @@ def test_the_caption_says_what_all_lanes_do_here_and_in_the_browser(browser, tmp
 def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="traces must be 1 to 4"):
         gantt({})
+    with pytest.raises(TypeError, match="runs must be a dict of str to Trace, got Trace"):
+        gantt(TRACE)
+    with pytest.raises(TypeError, match=r"runs\['a run'\] must be a Trace, got int"):
+        gantt({"a run": 3})
     with pytest.raises(ValueError, match="rank must be one that computes, got 3 in the run"):
         gantt({"a run": TRACE}, rank=3)
     with pytest.raises(ValueError, match="roles must name ranks from 0 to 1, got 2"):

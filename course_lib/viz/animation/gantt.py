@@ -37,6 +37,8 @@ def gantt(
 
     Raises
     ------
+    TypeError
+        If ``runs`` is no dict of traces.
     ValueError
         If there is no run or there are more than four, or one in which the rank never computes.
 
@@ -54,6 +56,11 @@ def gantt(
     >>> [doing[1] for doing in picture.scenes[0]["doings"]]
     ['backward L1', 'all-reduce L1']
     """
+    if not isinstance(runs, Mapping):
+        raise TypeError(f"runs must be a dict of str to Trace, got {type(runs).__name__}")
+    for name, trace in runs.items():
+        if not isinstance(trace, Trace):
+            raise TypeError(f"runs[{name!r}] must be a Trace, got {type(trace).__name__}")
     told = labels or {}
     made = {name: _lanes_of(trace, rank, name, told.get(name, ())) for name, trace in runs.items()}
     n = max((trace.size for trace in made.values()), default=0)
