@@ -435,10 +435,11 @@ lecture_09.edges_chart()
 
 # %% [markdown]
 # **Random times** forgive more: 0.843 for four. The mean age is the same, but a quarter of the
-# gradients are fresh. (That ages differ is not enough: in the order A C B A C C, again and again,
-# they are 2 on average, and the edge is below 0.6.) This edge is that of the *mean* of many runs'
-# squares. The median of eleven runs survives 28 % more; beyond the edge, the few that fail make the
-# mean grow.
+# gradients are fresh. This edge is that of the *mean* of many runs' squares. The median of eleven
+# runs survives 28 % more; beyond the edge, the few that fail make the mean grow.
+#
+# (That ages differ is not enough: three replicas in the order A C B A C C, again and again, are 2
+# updates old on average, as with equal times, and their edge is below 0.6.)
 
 # %% [markdown]
 # **What does one gain?** P replicas make P updates a second, in smaller steps. Multiply $P$ by the
