@@ -286,7 +286,7 @@ print("between 0.9 and 3.1:", bool(ended[0].min() > 0.9 and ended[0].max() < 3.1
 #
 # An answer may be lost with its server or its network; so workers push again what was not
 # confirmed. Every push has a number, counted by its rank. The server below remembers the last push
-# of each rank, and does not apply it again. It looks right, and its loss falls.
+# of each rank, and does not apply it again. It looks right.
 
 
 # %% name="forgetful-server"
