@@ -71,9 +71,11 @@ explore(lecture_11.rates_chart, momentum=knob([0.0, 0.5, 0.9], start=0.5))
 # %% [markdown]
 # A curve shows only rates with which a scheme arrives within twelve epochs; a cross, that it
 # arrives with one rate only. With momentum 0 and rate 0.2 Downpour is the only one to arrive. With
-# momentum 0.9 it never does. Nothing on the network has changed. So one rate for all is a choice of
-# the winner: old gradients bear less rate and less momentum (lecture 09), large batches want more.
-#
+# momentum 0.9 it does with none of these rates, but with 0.025, left of the picture. Nothing on the
+# network has changed. So one rate for all is a choice of the winner: old gradients bear less rate,
+# and less still with momentum (lecture 09); large batches want more.
+
+# %% [markdown]
 # Hence the rule of this race: *each at its own best* rate and momentum, searched on a grid with
 # seed 0, then raced with five other seeds. These results are kept with the course
 # (`benchmarks/quarrel.json`); the races below are run again, here and now.
@@ -138,8 +140,8 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 
 # %% [markdown]
 # Downpour makes four times as many updates a second, and comes later: its gradients are more than
-# two updates old. Its best momentum is −0.5: staleness brings momentum of its own (lecture 09), and
-# a negative one takes some of it back.
+# two updates old. The grid gave it a momentum of −0.5 at rate 0.4. Do not read much into that: with
+# 0.9 at rate 0.025, which is not on the grid, it is there as soon, within a few percent.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One is slow
@@ -194,6 +196,8 @@ assert ms["data_parallel", 1] < ms["downpour", 1] < ms["serial", 1]
 assert ms["backup_workers", 10] < ms["downpour", 10] < ms["serial", 10] < ms["data_parallel", 10]
 assert 1.1 < ms["downpour", 10] / ms["downpour", 1] < 1.2
 assert best("downpour").momentum == -0.5
+other = lecture_11.trained(best("downpour").case, 0.025, 0.9, 0, lecture_11.rules())
+assert 0.9 < other["updates"] / lecture_11.grid("downpour")[0.4, -0.5]["updates"] < 1.05
 assert ms["bounded_staleness", 10] > ms["data_parallel", 10]
 for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
     seen = lecture_11.reached(slow[NAMES[scheme]], TARGET).time_s
@@ -218,8 +222,7 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 # The answer to the question: those who wait for all move to the left and stay at their height.
 # Downpour moves to the left by a little (a worker is missing, nearly) and down, as it is tuned
 # anew. With 8 workers leave the all-reduce out of it: its rate, found on one seed, is too high
-# there, and with half of it, it is level with local SGD and all but one. Ask what Downpour pays
-# with.
+# there; with half of it, it is level with local SGD and all but one. Ask what Downpour pays with.
 # </details>
 
 # %%
@@ -312,8 +315,8 @@ table({
 # latency of 1 ms. But no: both times one worker alone is faster, and sends nothing. (3) A latency
 # of 1 ms is enough, or 10 Mbit/s. Then: who has seen Downpour on the front? With one straggler that
 # is always the same, all but one beats it. There is one corner where it does not, four workers, a
-# straggler of 10, 1 ms and 10 Gbit/s or more: there local SGD does, or, with H = 1, only the
-# one worker alone.
+# straggler of 10, 1 ms and 10 Gbit/s or more: there local SGD does, or, with H = 1, only the one
+# worker alone.
 # </details>
 
 # %%
@@ -344,7 +347,8 @@ assert round(lecture_11.when_nobody_waits_wins(20e-6, 10), 1) == 1.6
 near, far = (lecture_11.prices(4, 1, latency_s, 10, 8, 24) for latency_s in (20e-6, 1e-3))
 assert near["data_parallel"].seconds < alone_s < far["local_sgd"].seconds
 assert 0.06 < near["downpour"].seconds < 0.07 < 4 * alone_s < far["data_parallel"].seconds
-assert lecture_11.prices(4, 3, 20e-6, 1, 8, 24)["downpour"].seconds > 1.5 * alone_s
+late = best("downpour", straggler=3)
+assert late.median("updates") * pace_of(late.case, 20e-6, 1).seconds > 1.5 * alone_s
 beside = lecture_11.prices(4, 10, 1e-3, 10, 8, 24)  # the front says of 10 what the table says
 assert beside["downpour"].seconds < beside["data_parallel"].seconds
 assert beside["downpour"].seconds > alone_s < beside["local_sgd"].seconds
@@ -355,7 +359,7 @@ for every, is_there in ((8, False), (64, True)):
     said = lecture_11.front_chart(4, 10, 0.02, 10, every, 24).chart["said"]
     assert ("local SGD" in said) == is_there
     assert lecture_11.prices(4, 10, 20e-6, 10, every, 24)["local_sgd"].seconds > alone_s
-settings = product((1, 10), (0.02, 0.2, 1, 100), (1, 10, 100), (1, 8))
+settings = product((1, 10), (0.02, 1, 100), (1, 10, 100), (1, 8))
 with_downpour = [each for each in settings
                  if "Downpour" in lecture_11.front_chart(4, *each, 24).chart["said"]]  # fmt: skip
 assert with_downpour == [(10, 1, 10, 1), (10, 1, 100, 1)]
