@@ -228,6 +228,8 @@ lost_here
 # How we know: whatever the times, a lock loses nothing, and nobody loses more than was stored
 rows = {row[0]: row[1:] for row in lost_here.rows}
 assert [rows[name][1] for name in rows if "one lock" in name] == ["0", "0"]
+counts = [[int(text.replace(",", "")) for text in row[:2]] for row in rows.values()]
+assert all(0 <= n_lost <= n_stored for n_stored, n_lost in counts)
 for lock in ("striped", "one"):
     assert lecture_10.share_lost(trained(10, 2, lock), 10) == 0
 

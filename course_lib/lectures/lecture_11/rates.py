@@ -13,7 +13,7 @@ __all__ = ["best_rates", "rates_chart", "trade_chart"]
 _TUNED = ("data_parallel", "backup_workers", "downpour", "local_sgd")
 _TRADED = ("serial", "data_parallel", "parameter_server", "backup_workers", "bounded_staleness",
            "downpour", "local_sgd", "compressed")  # fmt: skip
-_X, _Y = (1e4, 5e5), (3.0, 12.0)
+_X, _Y = (1e4, 2e6), (3.0, 12.0)
 _MS = (25, 50, 100, 200, 400)
 
 
