@@ -269,10 +269,10 @@ print(
 #
 # <details><summary>Answer</summary>
 #
-# The result is still a training, but with $P$ ranks up to $1 - 1/P$ of all stores are lost. A lock
-# around load, step and store loses none, and lets one rank at a time through; several locks, each
-# for a part of the parameters, let more through. Or add up the gradients of several examples before
-# each store.
+# The result is still a training, but if all $P$ ranks store at once, $1 - 1/P$ of all stores are
+# lost; a rank that is interrupted for long loses more. A lock around load, step and store loses
+# none, and lets one rank at a time through; several locks, each for a part of the parameters, let
+# more through. Or add up the gradients of several examples before each store.
 # </details>
 
 # %% [markdown]
@@ -447,8 +447,9 @@ table({name: {"all at once, %": round(100 * share, 1), "in training, %": round(1
 # <details><summary>Answer</summary>
 #
 # With 2 and with 10 of 100: the formula is about the features, and the intercept, which all
-# examples have, is lost most. With all 100 the formula says 75 %, the most that can be; in training
-# the workers do not all store at once.
+# examples have, is lost most. With all 100 the formula says 75 %, as if all stored at once; in
+# training they do not, and less is lost. (It is no bound: task 2 has lost more, with one core that
+# was interrupted for long.)
 # </details>
 
 # %% [markdown]

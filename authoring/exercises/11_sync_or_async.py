@@ -19,7 +19,7 @@ from course_lib import checks
 from course_lib.lectures import lecture_11
 from course_lib.viz import race, table
 
-# No seed is needed: every check draws data of its own; what is raced here has its seed, 1.
+# No seed is needed: every check draws data of its own; what is raced here has its seed, 5.
 
 # %% [markdown]
 # ## 1 · Who is first?

@@ -227,7 +227,7 @@ def explorer_chart(
     }
     return chart(
         {"these workers": losses(trace), "one worker": losses(alone)},
-        x_label="epoch", y_label="loss", y_range=(0.2, 0.8), x_range=(1, EPOCHS),
+        x_label="epoch", y_label="loss", y_range=(0.2, 0.85), x_range=(1, EPOCHS),
         reference="one worker", below=table({"beside one worker": told}),
         said=f"{told['stores lost, %']} % of all stores are lost.",
     )  # fmt: skip
