@@ -424,8 +424,8 @@ guess_edge.compare(round(100 * lecture_09.edge_of(equal) / 2))
 lecture_09.edges_chart()
 
 # %% [markdown]
-# (Crosses: runs with equal times.) **All equally long.** At the edge the swings neither grow nor
-# shrink: $w_t = e^{i\theta t}$. Put that in, with a delay of $P-1$:
+# **All equally long** (crosses: runs). At the edge swings neither grow nor shrink,
+# $w_t = e^{i\theta t}$; with a delay of $P-1$,
 # $e^{i\theta} - 1 = -\eta\lambda\, e^{-i\theta(P-1)}$. Equal directions give
 # $\theta = \pi/(2P-1)$, equal lengths
 #
@@ -556,9 +556,8 @@ assert lecture_09.edge_of(lecture_09.history(4, "random")[0]) < 14 / 10
 # 1. Four workers, random times, rate 0.4, momentum 0.9. Save it with the momentum alone. Which
 #    momentum allows the largest rate? Look below 0, too.
 # 2. Momentum 0; change *times*. At which does rate 0.6 still fall?
-# 3. Straggler: what does bound 1 do to the histogram, and to the updates a second?
-#
-# "Bound" is the next section: how many batches a replica may be ahead of the slowest.
+# 3. Straggler: what does bound 1 (batches ahead of the slowest) do to the histogram, and to the
+#    updates a second?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: everything at once, 4 minutes</summary>
@@ -573,7 +572,7 @@ assert lecture_09.edge_of(lecture_09.history(4, "random")[0]) < 14 / 10
 explore(
     lecture_09.explorer_chart, workers=knob([1, 2, 4, 8], start=4),
     times=knob(lecture_09.TIMES, start="random"),
-    rate=knob([0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2], label="rate × curvature", start=0.4),
+    rate=knob([0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2], label="rate × λ", start=0.4),
     momentum=knob([-0.5, 0.0, 0.5, 0.9], start=0.9), bound=["none", "0", "1", "4"],
 )  # fmt: skip
 
