@@ -29,6 +29,7 @@ LONG_MPICH = (
 )
 
 
+@pytest.mark.soak  # test_algorithms makes a tiny run of fewer engines
 def test_a_tiny_run_measures_every_engine_that_is_there_and_writes_what_it_printed(
     tmp_path, monkeypatch, capsys
 ):

@@ -104,7 +104,7 @@ def in_virtual_time():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", REAL)
+@pytest.mark.parametrize("backend", ["processes", pytest.param("torch", marks=pytest.mark.soak)])
 def test_collectives_that_start_functions_may_be_started_in_chains(backend, in_virtual_time):
     X, y, expected = in_virtual_time
     values = run(

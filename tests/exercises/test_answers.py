@@ -55,10 +55,11 @@ def stubs() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_solution_passes_for_several_seeds_and_costs_what_the_reference_column_says(
+def test_solution_passes_and_costs_what_the_reference_column_says(
     name: str, solutions: dict[str, object]
 ) -> None:
-    report = check(task_of(name), solutions[name], secrets=range(1, 3))
+    # Another seed for each; right answers are checked with many (below).
+    report = check(task_of(name), solutions[name], secrets=[1 + TASKS.index(name) % 3])
     assert report.passed, report
     assert bool(report.prices) == task_of(name).talks
     for row in report.prices:

@@ -181,6 +181,7 @@ def test_under_torchrun_processes_of_its_own_are_refused():
     assert "torchrun has started 3 ranks already: leave --backend out" in errors
 
 
+@pytest.mark.soak  # tests/train has torchrun start a command, tests/torch_backend a run
 def test_torchruns_programs_measure_together_and_one_of_them_prints(tmp_path):
     try:
         check_job(

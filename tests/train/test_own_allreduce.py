@@ -248,7 +248,7 @@ def torchrun(*words):
     return done.stdout.splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # test_own_problem has torchrun train
 def test_torchruns_programs_train_with_it_as_processes_do(mine, tmp_path, capsys):
     folders = [tmp_path / "processes", tmp_path / "torch"]
     words = ["--model", "linear", "--epochs", "1", "--allreduce", f"{mine}ring", "--checkpoint"]
