@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.trace.events import Compute
 from course_lib.trace.trace import Trace
-from course_lib.viz.animation.moving_timeline import Timeline, timeline
+from course_lib.viz.animation.moving_timeline import Timeline, check_trace, timeline
 
 __all__ = ["gantt"]
 
@@ -59,8 +59,7 @@ def gantt(
     if not isinstance(runs, Mapping):
         raise TypeError(f"runs must be a dict of str to Trace, got {type(runs).__name__}")
     for name, trace in runs.items():
-        if not isinstance(trace, Trace):
-            raise TypeError(f"runs[{name!r}] must be a Trace, got {type(trace).__name__}")
+        check_trace(f"runs[{name!r}]", trace)
     told = labels or {}
     made = {name: _lanes_of(trace, rank, name, told.get(name, ())) for name, trace in runs.items()}
     n = max((trace.size for trace in made.values()), default=0)

@@ -10,7 +10,7 @@ from course_lib.viz.animation.build_scene import make_scene
 from course_lib.viz.animation.picture import Picture
 from course_lib.viz.animation.script import read_css, read_esm
 
-__all__ = ["Timeline", "timeline"]
+__all__ = ["Timeline", "check_trace", "timeline"]
 
 _MOST = 4
 _MOST_EVENTS = 5000
@@ -154,7 +154,24 @@ def _by_name(traces: tuple[Trace | Mapping[str, Trace], ...]) -> dict[str, Trace
         n = len(traces) if len(traces) != 1 else len(named)
         raise ValueError(f"traces must be 1 to {_MOST} traces, or a dict of as many, got {n}")
     for name, trace in named.items():
-        if not isinstance(trace, Trace):
-            what = f"trace {name!r}" if name else "trace"
-            raise TypeError(f"{what} must be a Trace, got {type(trace).__name__}")
+        check_trace(f"trace {name!r}" if name else "trace", trace)
     return named
+
+
+def check_trace(what: str, trace: object) -> None:
+    """Refuse what is no trace.
+
+    Parameters
+    ----------
+    what : str
+        The argument's name, for the error.
+    trace : object
+        What was given.
+
+    Raises
+    ------
+    TypeError
+        Naming the argument and what it was.
+    """
+    if not isinstance(trace, Trace):
+        raise TypeError(f"{what} must be a Trace, got {type(trace).__name__}")
