@@ -3,7 +3,7 @@
 import io
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 from PIL import Image
@@ -172,6 +172,17 @@ def test_powers_at_a_logarithmic_axis_are_written_as_powers():
     assert powers
     assert all(tick.get_parse_math() for tick in powers)
     assert not axes.title.get_parse_math()
+
+
+def test_no_name_of_a_point_is_written_over_another():
+    """Where they stand close together; three are more than above and below the one before."""
+    close = {f"scheme {k}": (0.2 + 0.01 * k, 0.5 + 0.005 * k) for k in range(4)}
+    drawn = chart({"front": [(0, 0), (1, 1)]}, points=close, x_range=(0, 1), y_range=(0, 1))
+    figure = chart_still(drawn.chart)
+    figure.to_png()
+    names = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(names) == 4
+    assert not any(one.overlaps(other) for one, other in combinations(names, 2))
 
 
 @pytest.mark.parametrize("moments", [0, 7, 2.5, "3"])

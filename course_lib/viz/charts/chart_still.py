@@ -8,7 +8,9 @@ from course_lib.viz.stills.parts import INK, LINE, Still
 __all__ = ["chart_still"]
 
 _WIDTH = 6.3  # inches
-_LETTER, _ROW = 0.012, 0.03  # how wide a letter of a name is, how high a name, in parts of the axes
+_LETTER, _ROW = 0.012, 0.06  # how wide a letter of a name is, how high a name, in parts of the axes
+_POINT = 1 / 158  # a typographic point, likewise
+_ABOVE = (4, -11, 16, -23, 28, -35, 40)  # where a name may stand, in points above its point
 
 
 def chart_still(chart: dict[str, Any], title: str = "") -> Still:
@@ -91,17 +93,25 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
 
 
 def _mark_points(axes: Any, points: list[Any]) -> None:
-    """Write the name beside each point; below it, where the one before would be written over."""
-    start, end, height = 0.0, 0.0, -1.0  # of the name before, in parts of the axes
+    """Write the name beside each point, as near above or below it as none is written over."""
+    taken: list[tuple[float, float, float]] = []  # start, end and height, in parts of the axes
     for name, x, y in points:
         axes.plot([x], [y], "+", color=INK)
         right, up = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))
         turns = right > 0.7
-        left = right - _LETTER * len(name) if turns else right
-        is_over = left < end and start < left + _LETTER * len(name) and abs(up - height) < _ROW
-        where = (-5 if turns else 5), (-11 if is_over else 4)
+        width = _LETTER * len(name)
+        left = right - width if turns else right
+        free = (
+            above
+            for above in _ABOVE
+            if not any(
+                left < end and start < left + width and abs(up + _POINT * above - height) < _ROW
+                for start, end, height in taken
+            )
+        )
+        above = next(free, _ABOVE[0])
         axes.annotate(
-            name, (x, y), xytext=where, textcoords="offset points", fontsize=8,
-            ha="right" if turns else "left",
+            name, (x, y), xytext=(-5 if turns else 5, above), textcoords="offset points",
+            fontsize=8, ha="right" if turns else "left",
         )  # fmt: skip
-        start, end, height = left, left + _LETTER * len(name), (-1.0 if is_over else up)
+        taken.append((left, left + width, up + _POINT * above))
