@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from course_lib.comm.ambient.loading import WhenLoaded
+
 __all__ = ["Originals", "note"]
 
 _BUILTINS = vars(builtins)
@@ -142,9 +144,11 @@ class Originals:
 
     def _put_imports_back(self) -> None:
         finders = sys.meta_path if isinstance(sys.meta_path, list) else []
-        if any(finder not in finders for finder in self._finders):
+        # Who waits for a module to be loaded leaves when it has been.
+        to_stay = [one for one in self._finders if not isinstance(one, WhenLoaded)]
+        if any(finder not in finders for finder in to_stay):
             self.replaced.append("sys.meta_path")
-            sys.meta_path = self._finders.copy()
+            sys.meta_path = to_stay
         for name, module in self._loaded.items():
             if self._modules.get(name) is not module:
                 self._modules[name] = module

@@ -62,3 +62,15 @@ def test_a_folder_without_code_and_a_question_load_nothing(module):
         assert importlib.util.find_spec(name) is not None
         waiting.forget()
     assert told == []
+
+
+def test_two_that_wait_for_the_same_are_both_told(module):
+    module.write_text("drawn = 3\n")
+    finders, told = [*sys.meta_path], []
+    WhenLoaded("late_one", lambda loaded: told.append(("first", loaded.drawn)))
+    WhenLoaded("late_one", lambda loaded: told.append(("second", loaded.drawn)))
+    import late_one
+
+    assert sorted(told) == [("first", 3), ("second", 3)]
+    assert sys.meta_path == finders
+    assert "exec_module" not in vars(late_one.__spec__.loader)

@@ -38,10 +38,13 @@ class WhenLoaded:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> ModuleSpec | None:
-        """Have the others find the module, and be told when it has been loaded."""
-        if name != self._name:
+        """Have those behind it find the module, and be told when it has been loaded.
+
+        Those in front have been asked already. One of its own kind among them would ask it back.
+        """
+        if name != self._name or self not in sys.meta_path:
             return None
-        for finder in [one for one in sys.meta_path if one is not self]:
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 self._wait_for(spec.loader)
@@ -57,7 +60,7 @@ class WhenLoaded:
             load(module)
             if module.__name__ != self._name:  # one loader may load many
                 return
-            del loader.exec_module  # that of its class is there again
+            vars(loader).pop("exec_module", None)  # that of its class is there again
             self.forget()
             self._then(module)
 
