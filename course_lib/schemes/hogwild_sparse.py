@@ -34,7 +34,7 @@ def hogwild_sparse(
     Parameters
     ----------
     plan : Plan
-        Every example is a step; after each batch the ranks share their intercepts.
+        Every example is a step; after each batch, a short one, intercepts' changes are added up.
     lock, stripes : str and int, default: "none" and 64
         As for ``hogwild``.
     count, shuffle : bool, default: False and True

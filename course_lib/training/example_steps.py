@@ -148,7 +148,9 @@ def steps(
     Cost: 4 flops for each number that is stored in a row.
 
     The intercept is part of every example. Changed each time, its cache line would be all that
-    several ranks wait for; so each works with its own, and adds what has become of it at the end.
+    several ranks wait for; so each works with its own, and adds what has become of it at the end
+    (who locks, under the first lock). ``order`` is to be short: where each of P ranks has found the
+    best intercept alone, the sum of their changes goes P times as far.
     """
     del shift, words
     total = 0.0
@@ -180,8 +182,9 @@ def compiled_steps() -> Callable[..., float]:
     """
     import numba
 
-    one = np.uint64(1)
+    one, first_lock = np.uint64(1), np.uint64(0)
     subtract = _compiled_subtract()
+    exchange, take = compiled_exchange(), compiled_take()
 
     def loop(
         w: Any, rows: Any, order: Any, rate: Any, shift: Any = ONE_STRIPE,
@@ -204,7 +207,11 @@ def compiled_steps() -> Callable[..., float]:
             step = rate * (likely - y[i])
             intercept -= step
             subtract(weights, columns, values, begin, end, step, shift, words, seen)
+        if words is not None:
+            take(words, first_lock)
         w[0] += intercept - first
+        if words is not None:
+            exchange(words, first_lock, 0)
         return total
 
     compiled: Callable[..., float] = numba.njit(nogil=True)(loop)

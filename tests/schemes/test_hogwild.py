@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from course_lib.schemes import hogwild_sparse as scheme_of_sparse
 from course_lib.schemes.hogwild import Uneven
 from course_lib.training import Adam, Plan
 from course_lib.training.checking import LOCKS
+from course_lib.training.example_steps import ONE_STRIPE, compiled_steps, rows_of
+from course_lib.training.locks import LINE, Locks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(48, 5))
@@ -222,6 +225,24 @@ def test_a_lock_that_a_lost_rank_could_keep_is_refused(lock):
                 partial(scheme, lock=lock), MODEL, examples, Y, Plan(0.1, 8, epochs=1),
                 workers=2, backend="simulated", survive=True,
             )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_intercept_is_added_under_the_first_lock():
+    rows, order = rows_of(csr_matrix((1, 2)), np.array([1])), np.zeros(1, np.uint64)
+    w, words, loop = np.zeros(3), np.zeros(LINE, np.int64), compiled_steps()
+    loop(w, rows, order[:0], 0.5, ONE_STRIPE, words)  # compiled
+    lock = Locks(words)
+    assert lock.try_take(0)
+    other = Thread(target=loop, args=(w, rows, order, 0.5, ONE_STRIPE, words))
+    other.start()
+    other.join(0.2)
+    waited = other.is_alive(), w[0]
+    lock.release(0)
+    other.join()
+    assert waited == (True, 0)
+    assert w[0] == 0.25
+    assert lock.try_take(0), "given back"
 
 
 def test_a_training_that_diverges_is_told():

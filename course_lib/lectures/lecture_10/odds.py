@@ -128,7 +128,7 @@ def problem(touched: int) -> tuple[LogisticRegression, Any, Any]:
 
 
 @lru_cache(maxsize=64)
-def trained(touched: int, workers: int, lock: str = "none") -> Trace:
+def trained(touched: int, workers: int, lock: str = "none", rate: float = STEP) -> Trace:
     """Train by ``hogwild`` in virtual time, one example a step.
 
     Parameters
@@ -139,6 +139,8 @@ def trained(touched: int, workers: int, lock: str = "none") -> Trace:
         How many train.
     lock : {"none", "striped", "one"}, default: "none"
         What a worker locks for an update; "striped" has 8 locks.
+    rate : float, default: STEP
+        Of one example's step.
 
     Returns
     -------
@@ -147,7 +149,7 @@ def trained(touched: int, workers: int, lock: str = "none") -> Trace:
         parameters, and at the end. To look takes no virtual time.
     """
     _, X, y = problem(touched)
-    plan = Plan(STEP * workers, workers, EPOCHS)  # its share of a batch is one example
+    plan = Plan(rate * workers, workers, EPOCHS)  # its share of a batch is one example
     made = run(_train, X, y, plan, lock, workers=workers, backend="simulated")
     assert made.trace is not None
     return made.trace

@@ -1,9 +1,11 @@
 """How fast it is here: steps a second on real processes, sparse and dense, with each lock."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
@@ -13,9 +15,11 @@ from course_lib.models.logistic_regression import LogisticRegression
 from course_lib.schemes import hogwild_sparse
 from course_lib.training import Plan
 from course_lib.training.checking import LOCKS
+from course_lib.training.example_steps import ONE_STRIPE, compiled_steps, rows_of
+from course_lib.training.locks import LINE, Locks
 from course_lib.viz import Table, table
 
-__all__ = ["KINDS", "Paces", "lost_here", "measured_here", "pace_table"]
+__all__ = ["COUNTED", "KINDS", "Paces", "lost_here", "measured_here", "pace_table"]
 
 Paces = dict[tuple[int, str, str], float]
 """Steps a second by workers, kind of examples, and lock."""
@@ -34,7 +38,13 @@ KINDS = {name: Kind(2_000_000 // (k + 10), k, COLUMNS) for name, k in SPARSITY.i
 }
 """Enough rows to work on for some milliseconds between two meetings of all."""
 
-_EPOCHS, _ROUNDS = 3, 5
+COUNTED = {
+    "2 of 100": Kind(30_000, 2, 100), "10 of 1,000": Kind(20_000, 10, 1000),
+    "all 100": Kind(3_600, 100, 100),
+}  # fmt: skip
+"""So few that two who begin together are seldom interrupted before the end."""
+
+_EPOCHS, _ROUNDS, _MEETINGS, _RATE = 3, 5, 10, 0.05
 
 
 def measured_here(
@@ -78,18 +88,18 @@ def measured_here(
 
 def _all_settings(comm: Communicator, kinds: tuple[str, ...]) -> None:
     """Train with every setting in turn, in one run, so that it is compiled once."""
-    examples = [_examples(kind) for kind in kinds]
+    examples = [_examples(KINDS[kind]) for kind in kinds]
     for _ in range(_ROUNDS):
         for X, y in examples:
-            plan = Plan(0.05, len(y), _EPOCHS)
+            plan = Plan(_RATE, len(y), _EPOCHS)
             for lock in LOCKS:
                 model = LogisticRegression(X.shape[1])
                 hogwild_sparse(comm, model, X, y, plan, lock, 8, shuffle=False)
 
 
-def _examples(kind: str) -> tuple[Any, Any]:
+def _examples(kind: Kind) -> tuple[Any, Any]:
     """Draw rows that have so many columns, all equally likely."""
-    rows, touched, columns = KINDS[kind]
+    rows, touched, columns = kind
     if touched < columns:
         text = text_like(rows, columns, touched, exponent=0, seed=1)
         return text.X, text.y
@@ -100,13 +110,13 @@ def _examples(kind: str) -> tuple[Any, Any]:
     return csr_matrix(X), (X @ rng.normal(size=columns) > 0).astype(int)
 
 
-def lost_here(kinds: Sequence[str] = ("2 of 100", "all 100")) -> Table:
-    """Count on two processes of this computer how many changes are lost.
+def lost_here(kinds: Sequence[str] = tuple(COUNTED)) -> Table:
+    """Count on two processes of this computer how many changes are lost, in ten short rounds.
 
     Parameters
     ----------
-    kinds : sequence of str, default: ("2 of 100", "all 100")
-        Which examples, of ``KINDS``.
+    kinds : sequence of str, default: all
+        Which examples, of ``COUNTED``.
 
     Returns
     -------
@@ -127,13 +137,53 @@ def lost_here(kinds: Sequence[str] = ("2 of 100", "all 100")) -> Table:
 
 
 def _count(comm: Communicator, kinds: tuple[str, ...]) -> None:
-    """Train with the counter on; the scheme notes what it has counted."""
+    """Take the steps of ``hogwild_sparse``, with its counter, in rounds that all begin together."""
+    words = comm.shared_array(LINE, "int64")
+    Locks(words)  # says so where there can be none
+    loop = compiled_steps()
     for kind in kinds:
-        X, y = _examples(kind)
-        plan = Plan(0.05, len(y), _EPOCHS)
-        for lock in ("none", "one"):
-            model = LogisticRegression(X.shape[1])
-            hogwild_sparse(comm, model, X, y, plan, lock, 8, count=True, shuffle=False)
+        X, y = _examples(COUNTED[kind])
+        rows, w = rows_of(X, y), comm.shared_array(X.shape[1] + 1)
+        seen = comm.shared_array(X.shape[1], "int64")
+        mine = np.arange(comm.rank, len(y), comm.size).astype(np.uint64)
+        ready = comm.shared_array(comm.size * LINE, "int64")
+        for lock in (None, words):
+            asked = _RATE, ONE_STRIPE, lock, seen
+            loop(w.copy(), rows, mine[:0], *asked)  # compiled here, before all begin
+            before = int(seen.sum())
+            with _own_core(comm.rank):
+                for _ in range(_MEETINGS):
+                    _begin_together(comm, ready)
+                    loop(w, rows, mine, *asked)
+                    comm.barrier()
+            if comm.rank == 0:
+                made = _MEETINGS * X.nnz
+                comm.note("updates", made)
+                comm.note("lost_updates", made - (int(seen.sum()) - before))
+            comm.barrier()
+
+
+def _begin_together(comm: Communicator, ready: NDArray[np.int64]) -> None:
+    """Go on when all run at this moment: who has left a barrier may still wait for its turn."""
+    ready[comm.rank * LINE] += 1
+    while (ready[::LINE] < ready[comm.rank * LINE]).any():
+        pass
+
+
+@contextmanager
+def _own_core(rank: int) -> Iterator[None]:
+    """Keep this process on one core, each on another, where the system can (macOS cannot)."""
+    import psutil
+
+    affinity: Any = getattr(psutil.Process(), "cpu_affinity", None)
+    cores = affinity() if affinity else []
+    if cores:
+        affinity([cores[rank % len(cores)]])
+    try:
+        yield
+    finally:
+        if cores:
+            affinity(cores)
 
 
 def pace_table(paces: Mapping[tuple[int, str, str], float]) -> Table:
