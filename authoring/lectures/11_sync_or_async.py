@@ -317,10 +317,9 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 #
 # Five minutes in pairs. (1) 100 Mbit/s; at 1 Gbit/s local SGD is level. (2) H = 64 (in bytes), or a
 # latency of 1 ms. But no: both times one worker alone is faster, and sends nothing. (3) A latency
-# of 1 ms is enough, or 10 Mbit/s. Then: who has seen Downpour on the front? With one straggler that
-# is always the same, all but one beats it. There is one corner where it does not: four workers, a
-# straggler of 10, 1 ms, 10 Gbit/s or more. But trained there, or with more seeds than five,
-# Downpour is not on the front at all; and one worker alone is faster.
+# of 1 ms is enough, or 10 Mbit/s. Then: who has seen Downpour on the front? With one straggler all
+# but one beats it, but in one corner: four workers, 10 times, 1 ms, 10 Gbit/s or more. Trained
+# there, or with more seeds, it is not on the front at all.
 # </details>
 
 # %%
