@@ -97,7 +97,9 @@ race(raced, note="loss", target=0.1, steps_per_epoch=lecture_11.per_epoch(scheme
 # <details><summary>Answer</summary>
 #
 # Whoever has small batches: an update of 16 images is a ninetieth of an epoch, one of 64 a
-# twenty-third. One worker alone is such a case: most updates, fewest epochs.
+# twenty-third. One worker alone is such a case beside those who wait: 312 updates in place of the
+# all-reduce's 102, but 3.5 epochs in place of 4.4. (Downpour has its small batches, too, and
+# gradients that are old: it needs more of both.)
 # </details>
 
 # %% [markdown]
@@ -445,15 +447,17 @@ table({
 # %% [markdown]
 # Where the straggler sets the pace nobody notices the queue. Where it does not, the queue costs a
 # tenth to a fifth of the time: four messages wait for one NIC, each way.
-#
+
+# %% [markdown]
 # **Without code.** With one straggler, all but one is hard to beat in this formula. Name two things
 # that would let nobody-waits win.
 #
 # <details><summary>Answer</summary>
 #
-# Two stragglers, or times that vary, each worker slow at another time: then one backup is not
-# enough. And fewer updates: where noise keeps the rate low anyway, old gradients cost little, so
-# that n_async comes near P times n_sync and nothing is thrown away.
+# Two stragglers: then one backup is not enough. (Times that vary, each worker slow at another time,
+# do not suffice: with exponential ones all but one of four stays ahead in the lecture's race.) And
+# fewer updates: where noise keeps the rate low anyway, old gradients cost little, so that n_async
+# falls to P - 1 times n_sync; then what the straggler adds decides.
 # </details>
 
 # %% [markdown]

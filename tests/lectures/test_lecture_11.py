@@ -78,6 +78,17 @@ def test_downpour_is_ahead_from_a_straggler_on_that_grows_with_the_latency():
     at_10 = lecture_11.prices(4, 10, 1e-3, 10, 8, 24)
     assert at_10["downpour"].seconds < at_10["data_parallel"].seconds, "as the front has it"
     assert lecture_11.when_nobody_waits_wins(0.1, 10) == float("inf")
+    apart = [lecture_11.when_nobody_waits_wins(1e-3, 10, seed=seed) for seed in range(1, 6)]
+    assert min(apart) < many < max(apart) == float("inf"), "five seeds do not say it"
+    assert "7.9 × … above 10 ×" in repr(lecture_11.ahead_from([(1, 10)]))
+
+
+def test_what_a_scheme_takes_beside_one_straggler_is_what_was_measured():
+    for name, row in lecture_11.who_is_late().items():
+        (scheme,) = (each for each, called in NAMES.items() if called == name)
+        assert row["one always"] == pytest.approx(
+            best(scheme, straggler=10).median("seconds"), 0.04
+        )
 
 
 def test_rates_choose_the_winner():

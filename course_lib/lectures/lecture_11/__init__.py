@@ -3,12 +3,14 @@
 from course_lib.lectures.lecture_11.cases import Case, Rules
 from course_lib.lectures.lecture_11.clocks import Pace, Priced, dry, network_with, pace_of, priced
 from course_lib.lectures.lecture_11.front import (
+    ahead_from,
     front_chart,
     on_the_front,
     prices,
     when_nobody_waits_wins,
 )
 from course_lib.lectures.lecture_11.kept import NAMES, Best, best, grid, rules
+from course_lib.lectures.lecture_11.late import late_s, who_is_late
 from course_lib.lectures.lecture_11.racing import launched, trained
 from course_lib.lectures.lecture_11.rates import best_rates, rates_chart, trade_chart
 from course_lib.lectures.lecture_11.records import points_of, sent_in
@@ -39,6 +41,7 @@ __all__ = [
     "Pace",
     "Priced",
     "Rules",
+    "ahead_from",
     "best",
     "best_rates",
     "dry",
@@ -47,6 +50,7 @@ __all__ = [
     "first_gradients",
     "front_chart",
     "grid",
+    "late_s",
     "launched",
     "least_every",
     "near_runs",
@@ -68,4 +72,5 @@ __all__ = [
     "trade_chart",
     "trained",
     "when_nobody_waits_wins",
+    "who_is_late",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "ended",
     "network_with",
     "pace_of",
+    "pace_on",
     "priced",
     "takes_part",
 ]
@@ -174,9 +175,29 @@ def pace_of(case: Case, latency_s: float, gbit: float) -> Pace:
     Pace
         Of an update, once all have begun.
     """
-    lap = max(case.every, case.workers if case.scheme in ASYNCHRONOUS else 1)
     laps = 12 if case.scheme in ASYNCHRONOUS else 4
-    trace = dry(case, (laps + 3) * lap, network_with(latency_s, gbit, case.straggler, case.ranks))
+    return pace_on(case, network_with(latency_s, gbit, case.straggler, case.ranks), laps)
+
+
+def pace_on(case: Case, network: Network, laps: int) -> Pace:
+    """Run a scheme dry on any network.
+
+    Parameters
+    ----------
+    case : Case
+        Who trains.
+    network : Network
+        What connects the ranks, and how fast each is.
+    laps : int
+        Over how many laps the mean is: updates, H of them, or a gradient of each worker.
+
+    Returns
+    -------
+    Pace
+        Of an update, once all have begun, and while none is done.
+    """
+    lap = max(case.every, case.workers if case.scheme in ASYNCHRONOUS else 1)
+    trace = dry(case, (laps + 3) * lap, network)
     label = "gradient" if case.scheme == "serial" else "update"
     ends = [span.end_s for span in trace.computes if (span.rank, span.label) == (0, label)]
     first, last = ends[2 * lap - 1], ends[(laps + 2) * lap - 1]

@@ -1,15 +1,17 @@
 """Seconds against bytes: which schemes no other beats in both, on a network that sliders move."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from course_lib.lectures.lecture_11.clocks import Priced, priced, takes_part
 from course_lib.lectures.lecture_11.kept import NAMES, best
-from course_lib.viz import Chart, chart, table
+from course_lib.viz import Chart, Table, chart, table
 
-__all__ = ["front_chart", "on_the_front", "or_not", "prices", "together", "when_nobody_waits_wins"]
+__all__ = ["ahead_from", "front_chart", "on_the_front", "or_not", "prices", "together",
+           "when_nobody_waits_wins"]  # fmt: skip
 
 _X, _Y = (0.01, 200.0), (0.1, 100.0)
 _SHOWN = ("data_parallel", "backup_workers", "bounded_staleness", "downpour", "local_sgd",
@@ -154,7 +156,9 @@ def front_chart(
     )  # fmt: skip
 
 
-def when_nobody_waits_wins(latency_s: float, gbit: float, workers: int = 4) -> float:
+def when_nobody_waits_wins(
+    latency_s: float, gbit: float, workers: int = 4, seed: int | None = None
+) -> float:
     """Find the straggler from which on Downpour is faster than the all-reduce.
 
     Parameters
@@ -163,6 +167,8 @@ def when_nobody_waits_wins(latency_s: float, gbit: float, workers: int = 4) -> f
         Of the network.
     workers : {4, 8}, default: 4
         How many.
+    seed : {1, 2, 3, 4, 5}, optional
+        Of which training the updates are; by default the medians of all five.
 
     Returns
     -------
@@ -174,12 +180,43 @@ def when_nobody_waits_wins(latency_s: float, gbit: float, workers: int = 4) -> f
     factors = (1.0, 3.0, 10.0)
     leads = []
     for factor in factors:
-        waits_s, nobody_s = (
-            priced(takes_part(scheme, workers, factor, 8, 24), latency_s, gbit).seconds
-            for scheme in ("data_parallel", "downpour")
+        waits, nobody = (
+            takes_part(scheme, workers, factor, 8, 24) for scheme in ("data_parallel", "downpour")
         )
+        if seed is not None:
+            waits, nobody = (replace(of, seeds=of.seeds[seed - 1 : seed]) for of in (waits, nobody))
+        waits_s, nobody_s = (priced(of, latency_s, gbit).seconds for of in (waits, nobody))
         leads.append(waits_s - nobody_s)
     return float(np.interp(0, leads, factors, right=math.inf)) if leads[-1] > 0 else math.inf
+
+
+def ahead_from(networks: Iterable[tuple[float, float]]) -> Table:
+    """Lay out from which straggler on Downpour is ahead, and how far seeds are apart in it.
+
+    Parameters
+    ----------
+    networks : iterable of (float, float)
+        The milliseconds of latency and the gigabits a second of each.
+
+    Returns
+    -------
+    Table
+        A row for each network; stragglers of more than 10 were not measured.
+    """
+    rows = {}
+    for latency, gbit in networks:
+        apart = sorted(
+            when_nobody_waits_wins(latency / 1e3, gbit, seed=seed) for seed in range(1, 6)
+        )
+        rows[f"{latency:g} ms, {gbit:g} Gbit/s"] = {
+            "Downpour is ahead from": _times(when_nobody_waits_wins(latency / 1e3, gbit)),
+            "each seed by itself": f"{_times(apart[0])} … {_times(apart[-1])}",
+        }
+    return table(rows)
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.1f} ×" if math.isfinite(factor) else "above 10 ×"
 
 
 def _steps(front: list[tuple[float, float]]) -> list[tuple[float, float]]:
