@@ -4,12 +4,14 @@ It hears on its standard input what to do, and ends when that is closed, because
 know has gone. What is seen goes into a file, and is judged elsewhere.
 """
 
+import importlib
 import io
 import os
 import pickle
 import sys
 import sysconfig
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +46,8 @@ class Job(NamedTuple):
         How long, and with how much memory.
     book : Path
         The file to write to, in a folder of the process's own.
+    modules : list of str
+        What the answer imports, of what it may.
     """
 
     task: str
@@ -51,6 +55,7 @@ class Job(NamedTuple):
     cases: tuple[Case, ...]
     limits: Limits
     book: Path
+    modules: list[str]
 
 
 def main() -> None:
@@ -64,6 +69,10 @@ def main() -> None:
     threading.Thread(target=_end_with, args=(line,), name="line", daemon=True).start()
     task = task_named(job.task)
     from course_lib.comm.simulated import launcher  # noqa: F401 - before files are refused
+
+    for name in job.modules:  # torch reaches for libraries of the system while it is loaded
+        with suppress(Exception):  # the answer will hear of it, and its report will say so
+            importlib.import_module(name)
 
     own = job.book.parent
     package = Path(__file__).resolve().parents[1]

@@ -33,7 +33,7 @@ from course_lib.comm.shipping import pack_call
 from course_lib.grading.answer import Answer, answer_in, uncalled
 from course_lib.grading.book import UnreadableError, read
 from course_lib.grading.candidate import DONE, READY, Job
-from course_lib.grading.means import foreign_means
+from course_lib.grading.means import foreign_means, imported
 from course_lib.grading.submission import Cell, NotANotebookError, read_cells, set_of
 
 __all__ = ["START_S", "Order", "examine", "main"]
@@ -168,17 +168,17 @@ def _sitting(
     task: Task, answer: Answer, cases: tuple[Case, ...], order: Order
 ) -> tuple[list[Observation], Mishap | None]:
     """Have an answer run; return what was seen, and how its process ended before its end."""
-    limits = order.limits
     with _own_folder() as folder:
         book = folder / "book"
-        job = pickle.dumps(Job(task.name, pack_call(cast(Any, answer), ()), cases, limits, book))
+        packed = pack_call(cast(Any, answer), ())
+        job = pickle.dumps(Job(task.name, packed, cases, order.limits, book, imported(answer)))
         process = subprocess.Popen(
             [sys.executable, "-m", "course_lib.grading.candidate"],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             cwd=folder, env=_environ(folder), start_new_session=True,
         )  # fmt: skip
         try:
-            end = _wait(process, job, book, limits)
+            end = _wait(process, job, book, order.limits)
         finally:
             _end(process)
         if not (folder / READY).exists():

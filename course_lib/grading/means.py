@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from course_lib.grading.answer import Answer
 
-__all__ = ["foreign_means"]
+__all__ = ["foreign_means", "imported"]
 
 _MODULES = {
-    "__future__", "abc", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal",
-    "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "numpy", "operator",
-    "queue", "random", "re", "statistics", "string", "threading", "time", "torch", "typing",
-    "course_lib",
+    "__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses",
+    "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "numpy",
+    "operator", "pprint", "queue", "random", "re", "statistics", "string", "threading", "time",
+    "torch", "typing", "warnings", "course_lib",
 }  # fmt: skip
 _NOT_OF_OURS = {"checks", "grading", "cli", "console", "doctor", "__main__"}
 _NAMES = {
@@ -63,6 +63,29 @@ def foreign_means(answer: Answer, task_module: str = "") -> str:
             for what in _in(node, task_module) if id(node) not in said else ():
                 return f"{what}, in cell {number}, line {getattr(node, 'lineno', 1)}"
     return ""
+
+
+def imported(answer: Answer) -> list[str]:
+    """List the modules that an answer imports, anywhere in its text.
+
+    Parameters
+    ----------
+    answer : Answer
+        What was handed in.
+
+    Returns
+    -------
+    list of str
+        Their whole names, in the order in which they stand there.
+    """
+    names: dict[str, None] = {}
+    for _, text in answer.cells:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                names |= dict.fromkeys(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names[node.module] = None
+    return list(names)
 
 
 def _in(node: ast.AST, task_module: str) -> Iterator[str]:

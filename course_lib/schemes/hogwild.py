@@ -114,6 +114,11 @@ class _Shared:
     """What all ranks see: the parameters, how often each was stored, and who has done how much."""
 
     def __init__(self, comm: Communicator, like: Array, lock: str, stripes: int) -> None:
+        if not isinstance(like, np.ndarray):
+            raise TypeError(
+                "model must begin with NumPy's arrays, for all ranks share this computer's memory, "
+                f"got one that begins with {type(like).__name__}: leave on_device out"
+            )
         n = len(like)
         self._comm = comm
         self.w = comm.shared_array(n, like.dtype)

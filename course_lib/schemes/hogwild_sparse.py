@@ -34,7 +34,7 @@ def hogwild_sparse(
     Parameters
     ----------
     plan : Plan
-        Every example is a step; after each batch, a short one, intercepts' changes are added up.
+        Each example is a step. Changes of the intercept are added up after each batch: short ones.
     lock, stripes : str and int, default: "none" and 64
         As for ``hogwild``.
     count, shuffle : bool, default: False and True

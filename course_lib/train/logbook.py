@@ -19,6 +19,7 @@ from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states, unpack_states
 from course_lib.training import SGD, Optimizer, Plan, Share, Stepper
+from course_lib.training.optimizer import copied, plain
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]
 
@@ -150,7 +151,7 @@ class Logbook:
         stepper = self._make(w, plan)
         if self._keeping.resume:
             state = self._kept_of(len(self._steppers), w)
-            w[...] = state.w
+            w[...] = copied(state.w, w)
             try:
                 stepper.load(state.kept)
             except ValueError as error:
@@ -165,7 +166,7 @@ class Logbook:
     def keep(self, array: Array) -> Array:
         """Remember an array that no optimizer steps; fill it with what was kept of it."""
         if self._keeping.resume:
-            array[...] = self._kept_of(len(self._steppers), array).w
+            array[...] = copied(self._kept_of(len(self._steppers), array).w, array)
         self._steppers.append(_Beside(array))
         return array
 
@@ -207,10 +208,10 @@ class Logbook:
     def _kept_of(self, index: int, w: Array) -> State:
         """Return what was kept of an optimizer, if it is of the length of the array it steps."""
         lengths = [state.w.size for state in self._kept]
-        if lengths[index : index + 1] != [w.size]:
+        if lengths[index : index + 1] != [len(w)]:
             raise CheckpointError(
                 f"the checkpoint in {self._keeping.folder} is damaged: rank {self._comm.rank} "
-                f"needs {w.size} parameters as its part {index}, and has parts of {lengths}"
+                f"needs {len(w)} parameters as its part {index}, and has parts of {lengths}"
             )
         return self._kept[index]
 
@@ -218,8 +219,8 @@ class Logbook:
         """Return what is to be kept: on rank 0 all ranks' states, if they differ."""
         own = [
             State(
-                np.asarray(stepper.w),
-                {name: np.asarray(array) for name, array in stepper.state.items()},
+                plain(stepper.w),
+                {name: plain(array) for name, array in stepper.state.items()},
                 stepper.n_steps,
             )
             for stepper in self._steppers

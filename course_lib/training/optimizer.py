@@ -2,7 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from course_lib.models.model import Array
 from course_lib.training.clipping import clip
@@ -63,12 +66,12 @@ class Stepper(ABC):
 
 
 def copied(array: Array, like: Array) -> Array:
-    """Copy an array as the kind of array that another one is.
+    """Copy an array as the kind of array that another one is, to where that lies.
 
     Parameters
     ----------
     array : array
-        Of either kind.
+        NumPy's, or of that kind already.
     like : array
         Of the kind that is wanted.
 
@@ -77,7 +80,23 @@ def copied(array: Array, like: Array) -> Array:
     array
         A new one.
     """
-    return namespace(like).asarray(array, copy=True)
+    return namespace(like).asarray(array, copy=True, device=like.device)
+
+
+def plain(array: Array) -> NDArray[Any]:
+    """See an array of either kind as NumPy's, to be kept in a file.
+
+    Parameters
+    ----------
+    array : array
+        Parameters, or a number of an optimizer.
+
+    Returns
+    -------
+    numpy.ndarray
+        It shares memory where it can; what lies on a GPU is copied.
+    """
+    return array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
 
 
 def only(state: Mapping[str, Array], names: tuple[str, ...], of: str, w: Array) -> None:

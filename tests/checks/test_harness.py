@@ -16,12 +16,13 @@ import pytest
 
 from authoring.outputs import problems_of
 from course_lib import checks, run
-from course_lib.checks import check
+from course_lib.checks import check, originals
 from course_lib.checks.forbidden import forbidding
 from course_lib.checks.lecture_00.pass_around import TASK as PASS_AROUND
 from course_lib.checks.lecture_00.shift_right import TASK as SHIFT_RIGHT
 from course_lib.checks.report import Report
 from course_lib.checks.room import Limits
+from course_lib.comm.ambient.loading import WhenLoaded
 from course_lib.viz import Player
 
 
@@ -222,8 +223,6 @@ def test_forbidden_modules_come_back() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork server, so nothing is noted before")
 def test_what_a_fork_server_has_noted_is_what_one_would_find_without() -> None:
     def look(_: Any) -> tuple[int, bool, bool]:
-        from course_lib.checks import originals
-
         def found(changed: set[str]) -> dict[str, tuple[int, dict[str, int]]]:
             spaces = originals.Originals(changed)._spaces
             return {
@@ -308,3 +307,17 @@ def test_the_same_wrong_answer_gives_the_same_report(reports: list[Report]) -> N
 def test_html_escapes_what_a_learner_returns() -> None:
     hello: Callable[[Any], str] = lambda comm: "<script>alert(1)</script>"  # noqa: E731
     assert "<script>" not in checks.hello(hello)._html()
+
+
+def test_who_waited_for_a_module_may_leave_the_finders_and_no_other_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own, finders = object(), [*sys.meta_path]
+    monkeypatch.setattr(sys, "meta_path", [own, *finders])
+    waiting = WhenLoaded("no_such_module", lambda _: None)
+    noted = originals.Originals()
+    waiting.forget()
+    assert noted.after_case(thorough=False) == ()
+    sys.meta_path.remove(own)
+    assert noted.after_case(thorough=False) == ("sys.meta_path",)
+    assert sys.meta_path == [own, *finders]

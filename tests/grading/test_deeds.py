@@ -87,6 +87,8 @@ def test_most_deeds_are_told_before_anything_is_run(tmp_path):
 
 def test_the_same_answers_without_a_deed_are_credited(tmp_path):
     answers = {task: answer("pass", task) for task in TASKS}
+    # To load torch reaches for libraries of the system, which an answer may not.
+    answers["shift_right"] = answer("import torch; torch.ones(1).sum().item()", "shift_right")
     found = examined(order(hand_in(tmp_path / "good.ipynb", answers)), without_reading=True)
     assert {status for status, _, _ in found.values()} == {"passed"}
 

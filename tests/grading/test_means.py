@@ -7,7 +7,7 @@ import pytest
 from authoring.build import ROOT
 from course_lib.checks import SETS, task_named
 from course_lib.grading.answer import answer_in
-from course_lib.grading.means import foreign_means
+from course_lib.grading.means import foreign_means, imported
 from course_lib.grading.submission import Cell, read_cells
 from tests.exercises.answers import RIGHT_ANSWERS, name_of
 
@@ -80,3 +80,13 @@ def test_a_program_of_the_exercise_is_no_way_out():
     module = "course_lib.checks.lecture_00.predict_gather"
     assert means(source.format("sum_at_rank_0", "sum_at_rank_0"), module=module) == ""
     assert means(source.format("TASK", "TASK"), module=module) != ""
+
+
+def test_what_it_imports_is_listed_wherever_it_stands():
+    first = "import math, os\nimport torch.nn as nn"
+    then = (
+        "def f(x):\n    from course_lib.collectives import allreduce_ring\n"
+        "    return nn.ReLU()(math.pi)"
+    )
+    cells = [Cell(number, text, False, ast.parse(text)) for number, text in ((1, first), (2, then))]
+    assert imported(answer_in(cells, "f")) == ["math", "torch.nn", "course_lib.collectives"]

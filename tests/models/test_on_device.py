@@ -12,13 +12,17 @@ import torch
 from torch import nn
 
 from course_lib import run, schemes
+from course_lib.cli.train import main
 from course_lib.collectives import ALLREDUCES
+from course_lib.comm.errors import WorkerError
 from course_lib.models import from_module
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
 from course_lib.models.on_device import on_device
 from course_lib.schemes import data_parallel
+from course_lib.train.checkpoint import load
 from course_lib.training import SGD, Adam, Plan, from_torch
+from course_lib.training.optimizer import copied
 from course_lib.training.shards import shards_evenly
 
 RNG = np.random.default_rng(0)
@@ -86,6 +90,45 @@ def test_an_optimizer_steps_tensors_as_arrays(optimizer, momentum, no_arrays):
     ours = trained(scheme, PERCEPTRON, plan)[0]
     placed = trained(scheme, on_device(PERCEPTRON, "cpu"), plan)[0]
     np.testing.assert_allclose(placed.w.numpy(), ours.w, rtol=0, atol=1e-12)
+
+
+def test_shared_memory_takes_none():
+    with pytest.raises(WorkerError, match="begins with Tensor: leave on_device out"):
+        trained(schemes.hogwild, on_device(PERCEPTRON, "cpu"))
+
+
+def test_what_is_kept_is_copied_to_where_the_parameters_are():
+    there = torch.empty(3, device="meta")  # as on a GPU: not in this computer's memory
+    assert copied(np.ones(3), there).device == there.device
+
+
+PLACED = """
+import numpy as np
+
+from course_lib.models.mlp import mlp
+from course_lib.models.on_device import on_device
+from course_lib.train import Problem
+from course_lib.training import Plan
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.integers(0, 3, 40)
+    return Problem(on_device(mlp(4, 5, 3), "cpu"), (X[:30], y[:30], X[30:], y[30:]), Plan(0.1, 10))
+"""
+
+
+@pytest.mark.parametrize("optimizer", ["sgd --momentum 0.9", "adamw"])
+@pytest.mark.parametrize("scheme", ["data_parallel", "sharded_data_parallel", "local_sgd"])
+def test_a_training_goes_on_from_what_is_kept_of_it(scheme, optimizer, no_arrays, tmp_path, capsys):
+    (tmp_path / "placed.py").write_text(PLACED)
+    words = f"--problem {tmp_path}/placed.py:problem --scheme {scheme} --optimizer {optimizer}"
+    words += f" --backend simulated --checkpoint {tmp_path}/"
+    for rest in ("whole --epochs 2", "halves --epochs 1", "halves --epochs 2 --resume"):
+        assert main((words + rest).split()) == 0, capsys.readouterr().err
+    whole, halves = load(tmp_path / "whole"), load(tmp_path / "halves")
+    np.testing.assert_array_equal(halves.w, whole.w)
+    assert halves.rows[-1].loss == whole.rows[-1].loss < whole.rows[0].loss
 
 
 @pytest.mark.parametrize("name", ALLREDUCES)
