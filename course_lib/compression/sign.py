@@ -36,8 +36,12 @@ class Sign:
         """Accept any model."""
 
     def start(self, w: Array, layers: Sequence[Layer], seed: int) -> Array:
-        """Return nothing."""
+        """Return nothing, and refuse what is not NumPy's."""
         del layers, seed
+        if not isinstance(w, np.ndarray):
+            raise TypeError(
+                f"Sign packs the bits of NumPy's arrays, got {type(w).__name__}: leave on_device out"
+            )
         return w[:0]
 
     def add_up(

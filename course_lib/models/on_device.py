@@ -13,7 +13,9 @@ def on_device(model: TorchModel, device: str) -> TorchModel:
     """Return a model whose parameters begin on a device, so that schemes compute there.
 
     A scheme never asks where the parameters are: gradients, messages and steps are made where they
-    lie. Examples stay in the computer's memory, and a batch is copied when it is used.
+    lie. Examples stay in the computer's memory, and a batch is copied when it is used. Two take no
+    such model, and say so: ``hogwild``, whose ranks share the computer's memory, and the
+    compression ``Sign``, which packs the bits of NumPy's arrays.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from course_lib import run, schemes
 from course_lib.cli.train import main
 from course_lib.collectives import ALLREDUCES
 from course_lib.comm.errors import WorkerError
+from course_lib.compression import Sign
 from course_lib.models import from_module
 from course_lib.models.linear_regression import LinearRegression
 from course_lib.models.mlp import mlp
@@ -92,9 +93,12 @@ def test_an_optimizer_steps_tensors_as_arrays(optimizer, momentum, no_arrays):
     np.testing.assert_allclose(placed.w.numpy(), ours.w, rtol=0, atol=1e-12)
 
 
-def test_shared_memory_takes_none():
-    with pytest.raises(WorkerError, match="begins with Tensor: leave on_device out"):
-        trained(schemes.hogwild, on_device(PERCEPTRON, "cpu"))
+@pytest.mark.parametrize(
+    "scheme", [schemes.hogwild, partial(schemes.compressed, compressor=Sign())]
+)
+def test_two_say_that_they_take_none(scheme):
+    with pytest.raises(WorkerError, match=r"Tensor: leave on_device out"):
+        trained(scheme, on_device(PERCEPTRON, "cpu"))
 
 
 def test_what_is_kept_is_copied_to_where_the_parameters_are():

@@ -110,7 +110,7 @@ def _up(exact: float) -> int:
 _FIXED: tuple[tuple[Any, ...], ...] = (
     ("100 ms and 13 MB, three quarters of the time", 0.1, 1e-8, 13_000_000, 0.007, 0.75),
     ("three quarters, exactly", 0.25, 2.0**-20, 2**20, 0.5, 0.75),
-    ("latency only", 0.125, 0.0, 1_000_000, 0.05, 0.8),
+    ("latency only", 0.125, 0.0, 1_000_000, 0.0625, 0.75),
     ("bytes only", 0.0, 2.0**-20, 2**22, 0.7, 0.5),
     ("a fast network: after every step", 1e-5, 1e-9, 1000, 0.1, 0.9),
     ("nothing to wait for", 0.0, 0.0, 1000, 0.1, 0.9),
