@@ -40,7 +40,7 @@ class Sign:
         del layers, seed
         if not isinstance(w, np.ndarray):
             raise TypeError(
-                f"Sign packs the bits of NumPy's arrays, got {type(w).__name__}: leave on_device out"
+                f"Sign packs bits of NumPy's arrays, got {type(w).__name__}: leave on_device out"
             )
         return w[:0]
 
