@@ -15,7 +15,7 @@ from course_lib.checks.task import Task
 from tests.exercises.answers import RIGHT_ANSWERS, TASKS, load
 from tests.exercises.test_answers import task_of
 
-N_TRIES = 5
+N_TRIES = 7
 
 
 def strange(right: Any, rng: random.Random) -> Any:
@@ -35,7 +35,7 @@ def strange(right: Any, rng: random.Random) -> Any:
 def test_strange_results_are_judged(name: str) -> None:
     task: Task = task_of(name)
     answer = next(path for path in RIGHT_ANSWERS if path.parent.name == name)
-    cases, rng = list(task.cases(5))[:3], random.Random(name)
+    cases, rng = list(task.cases(5))[:2], random.Random(name)
     packed = pack_call(load(answer), ())
     seen = [sandbox.observe(packed, task, case) for case in cases]
     verdicts = []

@@ -28,6 +28,23 @@ def world(request: pytest.FixtureRequest) -> World:
     return World(request.param)
 
 
+@pytest.fixture(
+    params=[
+        "simulated",
+        pytest.param("processes", marks=pytest.mark.slow),
+        pytest.param("torch", marks=[pytest.mark.slow, pytest.mark.soak]),
+        MPI,
+    ]
+)
+def rarely_torch(request: pytest.FixtureRequest) -> World:
+    """Give a test each backend in turn, torch in the soak alone.
+
+    For programs of their own, each of whose fork servers loads torch for two seconds, and for ranks
+    that load its compiler: how their processes start and end is what ``processes`` does, too.
+    """
+    return World(request.param)
+
+
 @pytest.fixture(params=["usual", MPI])
 def both_worlds(request: pytest.FixtureRequest) -> list[World]:
     """Give a test all backends at once, to compare them."""

@@ -160,14 +160,16 @@ print(run_here(METHOD), flush=True)
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
-def test_a_copy_made_after_a_run_starts_processes_of_its_own(world, method, tmp_path):
-    if world.backend != "processes" and method == "spawn":
+def test_a_copy_made_after_a_run_starts_processes_of_its_own(rarely_torch, method, tmp_path):
+    if rarely_torch.backend != "processes" and method == "spawn":
         pytest.skip("as on processes, or nothing is started there")
-    with Program(tmp_path, f"BACKEND = {world.backend!r}\n{BEGIN}{AFTERWARDS}", method) as program:
+    with Program(
+        tmp_path, f"BACKEND = {rarely_torch.backend!r}\n{BEGIN}{AFTERWARDS}", method
+    ) as program:
         out, err = program.finish(PATIENCE_S)
     both = "copy: [0, 1] [0, 1]"
     copies = {"processes": [both, both, "copy: [0, 1]"], "simulated": ["copy: [0, 1]"], "torch": []}
-    assert out.splitlines() == ["[0, 1]", *copies[world.backend], both, "[0, 1]"], err
+    assert out.splitlines() == ["[0, 1]", *copies[rarely_torch.backend], both, "[0, 1]"], err
     assert err == ""
 
 

@@ -43,14 +43,12 @@ print("the end")
 
 
 @pytest.mark.parametrize("how", ["loop", "sleep"])
-def test_a_run_in_a_daemon_thread_does_not_hold_up_the_programs_end(world, how, tmp_path):
-    if (world.backend, how) == ("torch", "loop"):
-        pytest.skip("as on processes; that its folder is removed, the other way shows")
-    text = f"BACKEND, HOW = {world.backend!r}, {how!r}\n{DAEMON}"
+def test_a_run_in_a_daemon_thread_does_not_hold_up_the_programs_end(rarely_torch, how, tmp_path):
+    text = f"BACKEND, HOW = {rarely_torch.backend!r}, {how!r}\n{DAEMON}"
     with Program(tmp_path, text, None, stdin=-1) as program:
         program.wait_for("at work")
         below = program.descendants()
-        assert len(below) >= (0 if world.backend == "simulated" else 2)
+        assert len(below) >= (0 if rarely_torch.backend == "simulated" else 2)
         program.process.stdin.write(b"\n")
         out, err = program.finish()
         assert (out, err, program.process.returncode) == ("the end\n", "", 0)

@@ -159,8 +159,8 @@ print("all tried")
 """
 
 
-def test_what_a_handler_of_the_program_raises_comes_out_of_run_as_it_is(world, tmp_path):
-    with Program(tmp_path, f"BACKEND = {world.backend!r}\n{RAISING}", None) as program:
+def test_what_a_handler_of_the_program_raises_comes_out_of_run_as_it_is(rarely_torch, tmp_path):
+    with Program(tmp_path, f"BACKEND = {rarely_torch.backend!r}\n{RAISING}", None) as program:
         out, err = program.finish()
     said = [line for line in out.splitlines() if not line.endswith("at work")]
     assert said == ["all tried"], err

@@ -39,8 +39,8 @@ if __name__ == "__main__":
 """
 
 
-def test_its_ranks_share_nothing_either(world, tmp_path):
-    script = f"BACKEND = {world.backend!r}\n{SCRIPT}"
+def test_its_ranks_share_nothing_either(rarely_torch, tmp_path):
+    script = f"BACKEND = {rarely_torch.backend!r}\n{SCRIPT}"
     with Program(tmp_path, script, "spawn") as program:
         output, errors = program.process.communicate(timeout=120)
     assert json.loads(output) == [[[[1.0, 1], [1.0, 1]], 0.0, 0]], errors.decode()
