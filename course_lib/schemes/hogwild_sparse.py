@@ -16,7 +16,7 @@ from course_lib.training import Plan, Training
 from course_lib.training.batches import epoch_batches
 from course_lib.training.divergence import check_finite, check_parameters
 from course_lib.training.example_steps import check_examples, compiled_steps, rows_of, steps
-from course_lib.training.locks import LINE, Locks, check_lock, why_not_compiled
+from course_lib.training.locks import LINE, Locks, check_lock, stripe_shift, why_not_compiled
 from course_lib.words.split import split_evenly
 
 __all__ = ["hogwild_sparse"]
@@ -36,7 +36,7 @@ def hogwild_sparse(
     plan : Plan
         Each example is a step. Changes of the intercept are added up after each batch: short ones.
     lock, stripes : str and int, default: "none" and 64
-        As for ``hogwild``.
+        As for ``hogwild``; a stripe is as wide as a power of 2, so there may be fewer.
     count, shuffle : bool, default: False and True
         Whether to count changes, as racily, and note "updates" and "lost_updates"; and whether each
         epoch has its own order, else batches are as the rows stand.
@@ -55,8 +55,7 @@ def hogwild_sparse(
     if lock != "none":
         Locks(words)  # says so where there can be none
     loop = _loop(comm)
-    width = -(-model.n_features // n_stripes)
-    shift = np.uint64((width - 1).bit_length())  # a stripe is as wide as a power of 2
+    shift = stripe_shift(model.n_features, n_stripes)
     asked = plan.learning_rate, shift, None if lock == "none" else words, seen if count else None
     loop(w.copy(), rows, np.empty(0, np.uint64), *asked)  # compiled here, before it is timed
     losses, n_changed = [], comm.shared_array(comm.size, "int64")

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LINE", "Locks", "check_lock", "compiled_exchange", "compiled_take", "why_not_compiled"]
+__all__ = [
+    "LINE",
+    "Locks",
+    "check_lock",
+    "compiled_exchange",
+    "compiled_take",
+    "stripe_shift",
+    "why_not_compiled",
+]
 
 LINE = 8
 """How many numbers of 8 bytes a lock takes: a cache line, so that neighbours do not disturb."""
@@ -41,6 +49,30 @@ def check_lock(lock: str, survives: bool) -> None:
             f"lock must be none in a run with survive=True, got {lock!r}: who is lost while it has "
             "the lock would keep it for ever"
         )
+
+
+def stripe_shift(n_columns: int, n_stripes: int) -> np.uint64:
+    """Say how far the number of a column is shifted to be that of its stripe.
+
+    Parameters
+    ----------
+    n_columns : int
+        How many there are.
+    n_stripes : int
+        Into how many stripes at most. A stripe is as wide as a power of 2, so there may be fewer.
+
+    Returns
+    -------
+    numpy.uint64
+        Column j belongs to stripe ``j >> shift``.
+
+    Examples
+    --------
+    >>> 99 >> int(stripe_shift(100, 8))
+    6
+    """
+    width = -(-n_columns // n_stripes)
+    return np.uint64((width - 1).bit_length())
 
 
 @cache
