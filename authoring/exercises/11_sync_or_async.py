@@ -174,9 +174,9 @@ table(fronts)
 #
 # <details><summary>Answer</summary>
 #
-# Yes: who beats it would have a smaller product. And yes, if bytes and seconds can be weighed as
-# one likes: but not by a weighted sum alone; a point above the line between two others is never the
-# least of any sum.
+# Yes, if no cost is 0: who beats it would have a smaller product. And yes, if bytes and seconds can
+# be weighed as one likes: but not by a weighted sum alone; a point above the line between two
+# others is never the least of any sum.
 # </details>
 
 # %% [markdown]
@@ -431,7 +431,7 @@ checks.predict_winner(predict_winner)
 # </details>
 #
 # Now race the lecture's own schemes, with the straggler of 10: your prediction has no queue at the
-# server's NIC and no update in it. By how much is it off?
+# server, no update and no small messages in it. By how much is it off?
 
 # %% tags=["raises-exception"]
 told = predict_winner(4, 324, 35, 10, 102, 512)
@@ -445,8 +445,10 @@ table({
 })  # fmt: skip
 
 # %% [markdown]
-# Where the straggler sets the pace nobody notices the queue. Where it does not, the queue costs a
-# tenth to a fifth of the time: four messages wait for one NIC, each way.
+# Where the straggler sets the pace nobody notices. Where it does not, a tenth to a fifth of the
+# time is missing. For all but one that is mostly the queue: the server sends the parameters three
+# times, one after the other. For Downpour most of it is two more latencies in a turn (it asks for
+# the parameters, and a push is answered) and the update; its workers come at different times.
 
 # %% [markdown]
 # **Without code.** With one straggler, all but one is hard to beat in this formula. Name two things
@@ -455,7 +457,7 @@ table({
 # <details><summary>Answer</summary>
 #
 # Two stragglers: then one backup is not enough. (Times that vary, each worker slow at another time,
-# do not suffice: with exponential ones all but one of four stays ahead in the lecture's race.) And
+# do not suffice: with exponential ones all but one of four is level with it, or ahead.) And
 # fewer updates: where noise keeps the rate low anyway, old gradients cost little, so that n_async
 # falls to P - 1 times n_sync; then what the straggler adds decides.
 # </details>
