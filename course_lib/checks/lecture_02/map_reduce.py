@@ -45,6 +45,8 @@ class MapReduce(Task):
         )  # fmt: skip
         yield Case(4, "10 rows, 100 steps, of which the last change little", calls=1,
                    settings={**settings, "steps": 100})  # fmt: skip
+        yield Case(4, "10 rows, 4 steps at a rate of 1e-10", calls=1,
+                   settings={**settings, "steps": 4, "rate": 1e-10})  # fmt: skip
         for number, size in enumerate(ALL_SIZES):
             for n_rows, n_features, steps in ((41, 3, 4), (5, 1, 2), (1, 2, 2)):
                 yield Case(
@@ -59,7 +61,8 @@ class MapReduce(Task):
         if case.seed == 0:
             X = np.arange(n_rows * n_features).reshape(n_rows, n_features) % 7.0 - 2
             mark = 11.0**rank if "told" in case.settings else 0.0
-            return X, np.arange(n_rows) ** 2 % 11.0 + mark, 0.05, case.settings["steps"]
+            rate = case.settings.get("rate", 0.05)
+            return X, np.arange(n_rows) ** 2 % 11.0 + mark, rate, case.settings["steps"]
         rng = case.rng(case.workers, call)  # no rank has this number: the same for all
         X, y = random_examples(rng, n_rows, n_features)
         return X, y, float(rng.uniform(0.01, 0.1)), case.settings["steps"]
@@ -99,7 +102,7 @@ class MapReduce(Task):
         """Recognise the usual ones."""
         X, y, rate, steps = arguments[0]
         size = case.workers
-        if "told" in case.settings:
+        if "told" in case.settings or "rate" in case.settings:
             return
         if steps > 1:
             yield Mistake("stale", "the gradient is that of the first w in every step, as if it "
@@ -160,9 +163,9 @@ class MapReduce(Task):
 
 
 def _with_steps(case: Case, wrong: Difference) -> Hint | None:
-    if case.seed == 0 and case.settings["steps"] == 100 and "should be" in wrong.says:
-        return Hint("later-steps", "three steps are right, 100 are not: take all `steps` of them, "
-                    "at the same rate, also when w hardly changes any more")  # fmt: skip
+    if case.seed == 0 and case.settings["steps"] > 3 and "should be" in wrong.says:
+        return Hint("later-steps", "three steps are right, more are not: take all `steps` of them, "
+                    "at the rate that is given, also when w hardly changes")  # fmt: skip
     if case.seed == 0 and case.settings["steps"] > 1 and "should be" in wrong.says:
         return Hint("later-steps", "one step is right, more are not: is the model that the next "
                     "step starts from the new one, on every rank?")  # fmt: skip

@@ -46,7 +46,8 @@ class PredictWinner(PredictTask):
             for scheme in ("all", "but_one", "nobody")
         }
         found: dict[str, Any] = {
-            "all_us": n_sync * max(turns["all"]), "but_one_us": n_sync * max(turns["but_one"]),
+            "all_us": float(n_sync * max(turns["all"])),
+            "but_one_us": float(n_sync * max(turns["but_one"])),
             "nobody_us": n_async / sum(1 / us for us in turns["nobody"]),
         }  # fmt: skip
         return found | {"first": _first(found.values())}
