@@ -64,5 +64,10 @@ def on_device(model: TorchModel, device: str) -> TorchModel:
                 f"the device, but its layer {name!r} has {', '.join(kept)}"
             )
     placed = copy.copy(model)
-    placed._device = torch.empty(0, device=device).device  # fails now, not during a training
+    try:
+        placed._device = torch.empty(0, device=device).device  # fails now, not during a training
+    except (AssertionError, NotImplementedError) as error:
+        raise RuntimeError(
+            f"there is no device {device!r} here ({str(error).splitlines()[0]}): comm.device is one"
+        ) from error
     return placed

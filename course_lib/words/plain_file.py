@@ -100,16 +100,19 @@ def put(file: Path, content: bytes | Iterable[bytes]) -> None:
     OSError
         If it cannot be written; one that was there is as it was.
     """
-    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}{NEW}")
+    # A name may have 255 bytes, and a letter four.
+    new = file.with_name(f"{file.name[:60]}.{secrets.token_hex(4)}{NEW}")
     try:
         with new.open("xb") as stream:
             stream.writelines(_pieces(content))
             stream.flush()
             os.fsync(stream.fileno())
         new.replace(file)
-    except BaseException:  # what a signal handler of the program raises, too
+    except BaseException as error:  # what a signal handler of the program raises, too
         with suppress(OSError):  # there may be room for something once this half of it is gone
             new.unlink()
+        if isinstance(error, OSError) and error.filename == str(new):
+            error.filename = str(file)  # the name that was asked for
         raise
     _sync_folder(file.parent)
 

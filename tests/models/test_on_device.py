@@ -181,5 +181,8 @@ def test_what_cannot_go_to_a_device_is_refused_before_anything_is_started():
     frozen[0].bias.requires_grad_(False)
     with pytest.raises(ValueError, match=r"nothing beside the parameters.* has .*bias"):
         on_device(from_module(frozen), "cpu")
+    if not torch.backends.mps.is_available():
+        with pytest.raises(RuntimeError, match=r"no device 'mps' here \(.*\): comm.device is one"):
+            on_device(PERCEPTRON, "mps")
     with pytest.raises(RuntimeError, match="nowhere"):
         on_device(PERCEPTRON, "nowhere")

@@ -80,3 +80,13 @@ def test_a_trace_and_a_picture_that_do_not_fit_leave_what_was_there(tmp_path):
         save(file)
         assert len(file.read_bytes()) > 1000
         file.write_bytes(b"the only copy")
+
+
+def test_a_name_may_be_as_long_as_the_system_allows_and_an_error_names_what_was_asked_for(tmp_path):
+    long = tmp_path / f"{'ä' * 60}{'a' * 130}.json"
+    overwrite(long, b"all")
+    assert long.read_bytes() == b"all"
+    nowhere = tmp_path / "no folder" / "it.json"
+    with pytest.raises(FileNotFoundError) as error:
+        overwrite(nowhere, b"all")
+    assert error.value.filename == str(nowhere)
