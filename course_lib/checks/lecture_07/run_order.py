@@ -51,6 +51,7 @@ class RunOrder(Task):
             (4, 8, "1f1b", False), (4, 8, "gpipe", False), (2, 3, "1f1b", True),
             (1, 4, "1f1b", False), (3, 5, "1f1b", True), (3, 2, "gpipe", False),
             (5, 7, "1f1b", False), (4, 6, "gpipe", True), (2, 1, "1f1b", False),
+            (2, 12, "1f1b", False),
         )):  # fmt: skip
             yield Case(P, f"{M} micro-batches in the order of {kind}", calls=1, rendezvous=waits,
                        stagger=waits, seed=secret + number if number else 0,
@@ -148,6 +149,9 @@ class RunOrder(Task):
         if "dst must be" in text or "src must be" in text:
             return Hint("no-neighbour", "the first rank has nobody before it, the last nobody "
                         "behind: it calls backward(m, None)")  # fmt: skip
+        if "has been forward already" in text:
+            return Hint("once-each", "a micro-batch goes forward once; its number is all that "
+                        "stands behind the letter: F12 is micro-batch 12")  # fmt: skip
         if "has not been forward" in text or "a slope is needed" in text:
             return Hint("what-a-stage-needs", "forward(m, x) before backward(m, slope); only the "
                         "last rank's slope is None")  # fmt: skip
@@ -163,6 +167,8 @@ class _Stage:
 
     def forward(self, m: int, x: Array) -> Array:
         """Compute the outputs for micro-batch m."""
+        if f"F{m}" in self.done:
+            raise ValueError(f"micro-batch {m} has been forward already on rank {self.comm.rank}")
         self._take_time("forward", f"F{m}")
         self.outputs[m] = _forward(self.comm.rank, m, x)
         return self.outputs[m].copy()

@@ -29,7 +29,8 @@ class SplitFault(LocalTask):
         for number, kind in enumerate(kinds):
             yield _case(4, kind, f"run {number + 1}")
         more = ("not summed", "first bias 0", "all biases 0", "one wrong number", "mean",
-                "nearly no bias", "nearly all")  # fmt: skip
+                "nearly no bias", "nearly all", "wrong, and too many bytes",
+                "errors that cancel")  # fmt: skip
         for number, kind in enumerate((*kinds, *more)):
             P = 2 + (secret + number) % 3
             yield _case(P, kind, f"{P} ranks, random run {number + 1}", secret + number)
@@ -53,11 +54,12 @@ class SplitFault(LocalTask):
             split = parts[0] + bias
         elif kind == "mean":
             split = np.mean(parts, axis=0) + bias
-        elif kind in ("other values", "one wrong number"):
+        elif kind in _WRONG:
             split = split.copy()
             split[-1, -1] += 1e-3 if kind == "one wrong number" else 0.5
+            split[0, -1] -= 0.5 * (kind == "errors that cancel")
         budget = 2 * (P - 1) * 240 // P
-        sent = {"too many bytes": 3 * budget, "not summed": 0}.get(kind, budget)
+        sent = 0 if kind == "not summed" else 3 * budget if "too many" in kind else budget
         return P, sent, budget, split, whole, bias
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
@@ -81,6 +83,7 @@ class SplitFault(LocalTask):
         )  # fmt: skip
 
 
+_WRONG = ("other values", "one wrong number", "wrong, and too many bytes", "errors that cancel")
 _WRONG_VALUES = ("bias of every rank", "no bias", "other values")
 _OVERLOOKED = (
     ("bias of every rank", ("right", "too many bytes"), "looks-at-bytes-only", "the bytes are as "
@@ -102,7 +105,8 @@ _OVERLOOKED = (
     ("too many bytes", ("right",), "ignores-bytes", "the values are right, but more than the "
      "budget was sent"),
     ("right", ("too many bytes",), "budget-allowed", "as much as the budget may be sent"),
-    ("other values", ("right",), "one-number-only", "all numbers count: one of them is wrong here"),
+    ("other values", ("right",), "one-number-only", "all numbers count, each by itself: one "
+     "or two of them are wrong here"),
     ("other values", ("too many bytes",), "looks-at-bytes-only", "look at the values first: they "
      "are wrong"),
     ("other values", ("bias of every rank", "no bias"), "not-the-bias", "the difference must be "
