@@ -53,6 +53,12 @@ class WhatIsUnfair(LocalTask):
              "largest of them: beyond it may be a better one", (_not_best, _warm, _clock, _target)),
             ("best-of-tried", "a rate in the middle of the grid need not be its best: compare "
              "seconds", (_at_the_end, _warm, _clock, _target)),
+            ("all-tried", "the ends are the smallest and the largest of all rates tried, also of "
+             "those that never reached the target", (_untuned_of_good, _warm, _clock, _target)),
+            ("all-tried", "the ends are the smallest and the largest rate, wherever they stand in "
+             "the dict", (_untuned_as_listed, _warm, _clock, _target)),
+            ("as-fast", "another rate with as many seconds is no better one",
+             (_untuned_of_equals, _warm, _clock, _target)),
             ("which-holder", "the clock is that of the rank that holds the model, not always of "
              "rank 0", (_untuned, _warm, _clock_0, _target)),
             ("which-holder", "the clock is that of the rank that holds the model, not of the last",
@@ -147,6 +153,21 @@ def _untuned(record: Record, records: Any) -> bool:
     return _not_best(record, records) or _at_the_end(record, records)
 
 
+def _untuned_of_good(record: Record, records: Any) -> bool:
+    good = [rate for rate, seconds in record["tried"].items() if seconds is not None]
+    return _not_best(record, records) or record["rate"] in (min(good), max(good))
+
+
+def _untuned_as_listed(record: Record, records: Any) -> bool:
+    rates = list(record["tried"])
+    return _not_best(record, records) or record["rate"] in (rates[0], rates[-1])
+
+
+def _untuned_of_equals(record: Record, records: Any) -> bool:
+    first = min(record["tried"], key=lambda rate: _seconds(record, rate))
+    return record["rate"] != first or _at_the_end(record, records)
+
+
 def _warm(record: Record, records: Any) -> bool:
     return bool(record["first_loss"] < max(one["first_loss"] for one in records))
 
@@ -201,6 +222,12 @@ def _record(rng: Any, number: int, plants: Sequence[str]) -> dict[str, Any]:
     missed = [rate for k, rate in enumerate(rates) if abs(k - best) > 1]
     tried |= dict.fromkeys(missed[: int(rng.integers(0, 3))])
     rate = rates[best]
+    if "the only side" in plants:
+        tried |= dict.fromkeys(rates[:best])
+    if "as fast" in plants:
+        tried[rates[best - 1]] = tried[rate]
+    if "listed first" in plants:
+        tried = {rate: tried[rate], **tried}
     if "not best" in plants:
         rate = next(rates[k] for k in (2, 1, 3) if k != best and tried[rates[k]] is not None)
     ended = (tried[rate] or 0.0) + rng.integers(0, 9, size=4).cumsum() / 8 + 1
@@ -225,6 +252,9 @@ _FIXED: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("the first record has the easier target", (("easier target",), (), ())),
     ("several at once", (("not best", "another clock"), ("warm start", "easier target"), ())),
     ("all fair", ((), (), ())),
+    ("smaller rates that never reach the target", ((), ("the only side",), ())),
+    ("two rates that are equally fast", ((), (), ("as fast",))),
+    ("rates in another order", (("listed first",), (), ())),
 )
 
 TASK = WhatIsUnfair()
