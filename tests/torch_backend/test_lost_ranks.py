@@ -27,7 +27,7 @@ from course_lib.comm.errors import RunError
 def work(comm, fault):
     comm.barrier()
     if comm.rank == 3:
-        sys.stdout.write(f"FAULT {os.getpid()}\\n")
+        sys.stdout.write(f"FAULT {fault} {os.getpid()}\\n")
         sys.stdout.flush()
         if fault == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -38,14 +38,15 @@ def work(comm, fault):
         comm.send(np.zeros(10**7), dst=3)
     comm.recv(src=(comm.rank + 1) % 4)
 
-try:
-    run(work, sys.argv[1], backend="torch", time_limit_s=float(sys.argv[2]))
-except RunError as error:
-    text = str(error).splitlines()[0]
-    sys.stdout.write(f"RANK {os.environ['RANK']} {type(error).__name__} {text}\\n")
-    sys.stdout.flush()
-    time.sleep(1)  # when the first leaves, torchrun ends the others of its machine
-    sys.exit(1)
+for fault in sys.argv[1].split(","):
+    try:
+        run(work, fault, backend="torch", time_limit_s=float(sys.argv[2]))
+    except RunError as error:
+        text = str(error).splitlines()[0]
+        sys.stdout.write(f"RANK {os.environ['RANK']} {type(error).__name__} {text}\\n")
+        sys.stdout.flush()
+time.sleep(1)  # when the first leaves, torchrun ends the others of its machine
+sys.exit(1)
 """
 
 
@@ -102,47 +103,43 @@ def two_agents(tmp_path):
         agent.wait(30)
 
 
+ENDED = r"WorkerKilled rank 3 has ended before its function had returned"
+STALLED = r"WorkerStalled rank 3 has been stopped for 5 seconds"
+ERRORS = {"killed": ENDED, "left": ENDED, "stopped": STALLED}
+LATE = r"LaunchTimeout .*rank \d still waits in .* when the time limit passes"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("fault", "limit_s", "error"),
+    ("faults", "limit_s"),
     [
-        pytest.param(  # to the others the same as one that has left
-            "killed",
-            60,
-            r"WorkerKilled rank 3 has ended before its function had returned",
-            marks=pytest.mark.soak,
-        ),
-        ("left", 60, r"WorkerKilled rank 3 has ended before its function had returned"),
-        ("stopped", 60, r"WorkerStalled rank 3 has been stopped for 5 seconds"),
-        pytest.param(  # the same agents once more: the soak plays it
-            "stopped",
-            2,
-            r"LaunchTimeout .*rank \d still waits in .* when the time limit passes",
-            marks=pytest.mark.soak,
-        ),
+        # One after the other, by the same agents: who has been stopped goes on, and then leaves.
+        (("stopped", "left"), 60),
+        pytest.param(("killed",), 60, marks=pytest.mark.soak),  # to others the same as "left"
+        pytest.param(("stopped",), 2, marks=pytest.mark.soak),
     ],
 )
-def test_all_ranks_hear_within_ten_seconds_who_is_lost(two_agents, fault, limit_s, error):
+def test_all_ranks_hear_within_ten_seconds_who_is_lost(two_agents, faults, limit_s):
     start, printed, folder = two_agents
-    start(fault, str(limit_s))
+    start(",".join(faults), str(limit_s))
+    for fault in faults:
+        until(lambda fault=fault: f"FAULT {fault}" in printed(), 120)
+        error = LATE if limit_s == 2 else ERRORS[fault]
+        # On the machine of a killed rank, torchrun may end the others before they have printed.
+        survivors = {0, 1} if fault == "killed" else {0, 1, 2}
+        if limit_s == 2:  # all ranks of a machine are late at once
+            survivors = {2}
 
-    def told():
-        return {int(rank) for rank in re.findall(rf"^RANK (\d) {error}", printed(), re.MULTILINE)}
+        def all_have(error=error, survivors=survivors):
+            told = re.findall(rf"^RANK (\d) {error}", printed(), re.MULTILINE)
+            return survivors <= {*map(int, told)} and bool({"0", "1"} & {*told})
 
-    until(lambda: "FAULT" in printed(), 120)
-    # On the machine of a killed rank, torchrun may end the others before they have printed.
-    survivors = {0, 1} if fault == "killed" else {0, 1, 2}
-    if fault == "stopped" and limit_s == 2:  # all ranks of a machine are late at once
-        survivors = {2}
-
-    def all_have():
-        return survivors <= told() and bool({0, 1} & told())
-
-    with suppress(AssertionError):
-        until(all_have, 10)
-    assert all_have(), printed()
-    with suppress(ProcessLookupError):
-        os.kill(int(re.search(r"FAULT (\d+)", printed()).group(1)), signal.SIGKILL)
+        with suppress(AssertionError):
+            until(all_have, 10)
+        assert all_have(), printed()
+        lost = int(re.search(rf"FAULT {fault} (\d+)", printed()).group(1))
+        with suppress(ProcessLookupError):
+            os.kill(lost, signal.SIGKILL if fault == faults[-1] else signal.SIGCONT)
     until(lambda: not of_this_test(folder), 40)
 
 

@@ -26,10 +26,10 @@ class PredictBound(PredictTask):
     other_number = "write down {name} for 2 workers with one parameter each and one example"
 
     def tried(self) -> Sequence[tuple[int, ...]]:
-        """Begin with round numbers, then more workers, and a batch that does not divide."""
+        """Begin with round numbers, then more workers, and a batch for equal times."""
         return (
             (4, 250, 16, 3100, 125), (2, 100, 8, 1000, 100), (8, 60, 3, 700, 1250),
-            (3, 40, 50, 9000, 70),
+            (3, 40, 50, 9000, 70), (4, 250, 16, 2000, 125),
         )  # fmt: skip
 
     def _unforeseen(self, secret: int) -> Iterator[tuple[int, ...]]:
@@ -97,6 +97,8 @@ class PredictBound(PredictTask):
             "least_batch": [
                 ("rounded-up", "a smaller batch than that would not do: round up", int(exact)),
                 ("rounded-up", "examples are whole: round up", exact),
+                ("as-long", "as long is long enough: where both times are equal, an example more is "
+                 "not needed", int(exact) + 1),
                 ("per-example", "how many examples, not how many flops", exact * 6 * n),
                 ("other-way", "the ratio is upside down", 1 / exact),
                 ("three-products", "an example has six flops for each parameter", 3 * exact),
