@@ -97,8 +97,8 @@ class PredictBound(PredictTask):
             "least_batch": [
                 ("rounded-up", "a smaller batch than that would not do: round up", int(exact)),
                 ("rounded-up", "examples are whole: round up", exact),
-                ("as-long", "as long is long enough: where both times are equal, an example more is "
-                 "not needed", int(exact) + 1),
+                ("as-long", "as long is long enough: where both times are equal, no more examples "
+                 "are needed", int(exact) + 1),
                 ("per-example", "how many examples, not how many flops", exact * 6 * n),
                 ("other-way", "the ratio is upside down", 1 / exact),
                 ("three-products", "an example has six flops for each parameter", 3 * exact),
