@@ -264,9 +264,10 @@ table({
 # Say of each record of a race why it may not be compared. *Difficulty 2 of 3, 25 minutes.*
 #
 # Somebody sends the records below, and the sentence "Downpour is nearly five times as fast as the
-# all-reduce". Every time was measured. `tried` has the seconds to the target for each learning
-# rate, None where it was not reached (with a seed for tuning; they were raced with others);
-# `ended_s` says when each rank had computed for the last time, `holder` which rank holds the model.
+# all-reduce". (They are made up of the lecture's numbers; what is unfair is planted.) `tried` has
+# the seconds to the target for each learning rate, None where it was not reached (with a seed for
+# tuning; they were raced with others); `ended_s` says when each rank had computed for the last
+# time, `holder` which rank holds the model.
 
 # %% name="sent-in"
 records = lecture_11.sent_in()

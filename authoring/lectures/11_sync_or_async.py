@@ -226,9 +226,10 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 # <details><summary>For lecturers: consistency against throughput, 4 minutes</summary>
 #
 # The answer to the question: those who wait for all move to the left and stay at their height.
-# Downpour moves to the left by a little (a worker is missing, nearly) and down, as it is tuned
-# anew. With 8 workers leave the all-reduce out of it: its rate, found on one seed, is too high
-# there; with half of it, it is level with local SGD and all but one. Ask what Downpour pays with.
+# Downpour moves to the left by a little (a worker is missing, nearly) and down by a little: the
+# other three's gradients are younger (that it is tuned anew adds next to nothing). With 8 workers
+# leave the all-reduce out of it: its rate, found on one seed, is too high there; with half of it,
+# it is level with local SGD. Ask what Downpour pays with.
 # </details>
 
 # %%
@@ -320,11 +321,11 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: no winner without a network, 5 minutes</summary>
 #
-# Five minutes in pairs. (1) 100 Mbit/s; at 1 Gbit/s local SGD is level. (2) H = 64 (in bytes), or a
-# latency of 1 ms. But no: both times one worker alone is faster, and sends nothing. (3) A latency
-# of 1 ms is enough, or 10 Mbit/s. Then: who has seen Downpour on the front? With one straggler all
-# but one beats it, but in one corner: four workers, 10 times, 1 ms, 10 Gbit/s or more, H = 1.
-# Trained there, or with more seeds, it is not on the front at all.
+# In pairs. (1) 100 Mbit/s; at 1 Gbit/s local SGD is level. (2) H = 64 (in bytes), or a latency of 1
+# ms. But no: both times one worker alone is faster, without bytes. (3) 10 Mbit/s, or a latency of 1
+# ms with H = 8. (With 64, nobody slow, local SGD is level, over more seeds.) Then: who has seen
+# Downpour on the front? It is beaten, but in one corner: four workers, 10 times, 1 ms, 10 Gbit/s or
+# more, H = 1. Trained there, or with more seeds, it is not on the front at all.
 # </details>
 
 # %%
@@ -339,11 +340,11 @@ explore(
 # %% [markdown]
 # How this is computed: the updates to the target are the kept ones, measured by training. What an
 # update takes is a *dry run* on your network: the scheme's real messages, nothing learned. Where
-# all wait for all, that is exact, since neither network nor straggler changes what they compute.
-# For Downpour and the bound it is an approximation: little bandwidth makes gradients a little older
-# than they were when they were measured, much latency a little younger, and that is not in the
-# picture. (Medians of the seeds that
-# arrived. Eight workers beside one of 3: the updates are those beside one of 10.)
+# all wait for all, that is right, since neither network nor straggler changes what they compute (up
+# to 2 % too long: an epoch's smaller last batch counts as a whole one). For Downpour and the bound
+# it is an approximation: little bandwidth makes gradients a little older than they were when they
+# were measured, much latency a little younger, and that is not in the picture. (Medians of the
+# seeds that arrived. Eight workers beside one of 3: the updates are those beside one of 10.)
 
 # %% tags=["how-we-know"]
 # How we know: dry run times updates is the measured time, within 3 %; the front moves
@@ -491,8 +492,10 @@ for latency, gbit, every in ((1, 1, 64), (0.1, 10, 8), (100, 1, 500)):
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet, 3 minutes</summary>
 #
-# Point at the spread: lowest to highest of five seeds is a factor of 1.1 to 2.5. Differences
-# below that are no differences. Then the second show of hands: synchronous or asynchronous?
+# Point at the spread: lowest to highest of five seeds is a factor of 1.1 to 2.5. A difference below
+# that needs more seeds, or must be there seed by seed: with every seed the server, whose updates
+# are the all-reduce's, is 2 % ahead of it. Then the second show of hands: synchronous or
+# asynchronous?
 # </details>
 
 # %%
@@ -541,7 +544,7 @@ assert 0.7 < vary["bounded"] / vary["all-reduce"] / more < 0.8, "it waits less t
 # %%
 table({
     "alike, fast network": {"begin with": "all-reduce", "because": "nobody is waited for"},
-    "some always late": {"begin with": "leave them out; fast network: as many to spare",
+    "some always much later": {"begin with": "leave them out; fast network: as many to spare",
                          "because": "no old gradients"},
     "times differ, each time another": {"begin with": "one or more to spare, local SGD",
                                         "because": "the late one is not waited for, or rarely"},
@@ -552,9 +555,10 @@ table({
 
 # %% [markdown]
 # **What this does not say.** A tiny model on a tiny task, one target, a constant rate. Each best
-# was found on one seed, and rates on the grid lie a factor of 2 apart. Two are not the best on
-# others: eight workers' all-reduce (at half the rate it is level with local SGD), and the one
-# worker's, which could save a sixth. To choose the largest numbers takes top-k no time here.
+# was found on one seed, and rates on the grid lie a factor of 2 apart. Four at least are not
+# the best on others: the one worker's, which could save a sixth, and with eight workers the
+# all-reduce's (at half the rate it is level with local SGD), top-k's, and Downpour's beside a
+# straggler. To choose the largest numbers takes top-k no time here.
 # Workers' times do not vary in the races, which is kind to those who wait. All of it is in
 # `docs/quarrel.md`, with the grids.
 
@@ -569,8 +573,9 @@ table({
 #
 # <details><summary>Answer</summary>
 #
-# How many images an update stands for, and how many updates each needs to the same loss, at its own
-# best rate. Seconds are images needed by images a second; updates are no unit of either.
+# How many updates each of the two needs to the same loss, at its own best rate: seconds are updates
+# needed by updates a second. They need not be alike, since an update stands for one worker's images
+# in the one and for all workers' in the other.
 # </details>
 
 # %% [markdown]

@@ -48,8 +48,9 @@ def sent_in() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The times are those of the kept grids and of dry runs on the race's network. For each rate
-        ``tried`` holds the seconds to the target, or None.
+        The times are made of the kept updates and of dry runs on the race's network: nobody trained
+        at a planted rate, or to a planted target. For each rate ``tried`` holds the seconds to the
+        target, or None.
     """
     records = []
     for scheme, planted in _PLANTED.items():
