@@ -220,10 +220,10 @@ lost_here
 
 # %% [markdown]
 # With a lock nothing is lost. Without one it depends on your computer, and on what else runs there.
-# On a processor each parameter has a window of its own, some nanoseconds, or as long as a store must
-# wait for its place in memory while the other core goes on. (Workers that take turns on one core
-# meet only if one is interrupted in a window: seldom, where it is so short.) In virtual time there
-# is one window, as wide as the whole update, so that one can see it: the pictures show *what*
+# On a processor each parameter has a window of its own, some nanoseconds, or as long as a store
+# must wait for its place in memory while the other core goes on. (Workers that take turns on one
+# core meet only if one is interrupted in a window: seldom, where it is so short.) In virtual time
+# there is one window, as wide as the whole update, so that one can see it: the pictures show *what*
 # happens, the table above how often it does here.
 
 # %% tags=["how-we-know"]
