@@ -219,11 +219,12 @@ lost_here = lecture_10.lost_here()
 lost_here
 
 # %% [markdown]
-# With a lock nothing is lost. Without one it depends on your computer, and on what else runs there:
-# only workers that run at the same moment can meet. On a processor each parameter has a window of
-# its own, some nanoseconds, or as long as a store must wait for its place in memory while the other
-# core goes on. In virtual time there is one window, as wide as the whole update, so that one can
-# see it: the pictures show *what* happens, the table above how often it does here.
+# With a lock nothing is lost. Without one it depends on your computer, and on what else runs there.
+# On a processor each parameter has a window of its own, some nanoseconds, or as long as a store
+# must wait for its place in memory while the other core goes on. (Workers that take turns on one
+# core meet only if one is interrupted in a window: seldom, where it is so short.) In virtual time
+# there is one window, as wide as the whole update, so that one can see it: the pictures show *what*
+# happens, the table above how often it does here.
 
 # %% tags=["how-we-know"]
 # How we know: whatever the times, a lock loses nothing, and nobody loses more than was stored
@@ -273,8 +274,8 @@ explore(lecture_10.lost_share_chart, workers=knob([2, 4, 8, 16], start=4))
 # The formula is for one window, and not for your processor. It says 1 % for 2 of 100, half a
 # percent for 10 of 1,000, and half of all stores for dense examples. Compare the table of your
 # computer (no lock, if anything was lost). With a window for each parameter, stores meet the more
-# often the *fewer parameters* there are; how many of them one update changes matters far less than
-# in the formula. So few of 100 can lose more than it says, and all of 100 lose less.
+# often the *fewer parameters* there are. Whether an update changes 2 or all of 100 matters far less
+# than in the formula: few of 100 can lose more than it says, and all of 100 lose less.
 
 # %% [markdown]
 # Now in motion: eight parameters, four updates a core, random times. *Touched*: how many of the
@@ -345,9 +346,11 @@ table({
 
 # %% [markdown]
 # (8 locks: each for an eighth of the parameters.) Four workers: nearly three updates, as in lecture
-# 09, lock or not. Hogwild has *two* defects, and locks cure the one: updates that are lost.
-# Gradients that are old it has in common with Downpour. (The analysis of 2011 is reported to assume
-# that adding to one number is atomic, so that nothing is lost, and to bound the age.)
+# 09, lock or not. These locks cure one defect of Hogwild: updates that are lost. Gradients that are
+# old it has in common with Downpour. (On a processor a gradient can also be of parameters of
+# which another has changed only some: no lock is held while it is computed. The analysis of 2011 is
+# reported to assume that adding to one number is atomic, so that nothing is lost, and to bound the
+# age.)
 
 # %% tags=["how-we-know"]
 # How we know: with a lock a round is one step of four times the rate, by hand; without it is not
@@ -515,7 +518,8 @@ table({name: {"of 400,000": n, "lost, %": round(100 - n / 4000, 2)} for name, n 
 
 # %% [markdown]
 # Another number each time, and neither library says a word. In PyTorch's line little time lies
-# between load and store, in NumPy's most of it: one is lucky more often than the other.
+# between load and store, in NumPy's most of it: one is lucky more often than the other. (One core
+# for both is no help: who is interrupted in between throws away all that the other added.)
 
 # %% tags=["how-we-know"]
 # How we know: where rows never meet, all steps count, in whatever order; a counter has its bounds
@@ -559,9 +563,9 @@ lecture_10.pace_table(here)
 # cost: an atomic instruction for each lock (see one worker with a lock), and *cache lines*. A core
 # writes to a line of memory, on most processors 64 bytes, eight parameters (on Apple's 128), only
 # while no other core has it; a line that both write to travels to and fro. 100 parameters lie on
-# some 13 lines of 64 bytes, and both workers write to all of them; a million lie on 125,000, where
-# two seldom meet: compare the last column. (Workers that take turns disturb nobody: so both
-# begin together, in short rounds.)
+# some 13 lines of 64 bytes, and both workers write to all of them; a million lie on 125,000, and
+# two seldom want the same one at once: compare the last column. (Workers that take turns disturb
+# nobody: so both begin together, in short rounds.)
 
 # %% tags=["nbval-ignore-output"] name="spread"
 table({"20 rounds, of which the fastest counts": {"fastest / median": round(spread, 2)}})
