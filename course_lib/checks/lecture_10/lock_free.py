@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.checks.comparator import Difference
+from course_lib.checks.lecture_10.shared_numbers import SharedNumbers
 from course_lib.checks.task import Case, Given, Hint, Mistake, Price, Task
 from course_lib.comm.simulated.network import Network
 
@@ -79,23 +80,28 @@ class LockFree(Task):
     def call(self, fn: Callable[..., Any], comm: Any, arguments: tuple[Any, ...]) -> Any:
         """Let gradients and steps take their time; memory is there for each rank at another."""
         w, touched, work, _ = arguments
-        turns = iter(work.step_s)
+        turns, numbers = iter(work.step_s), SharedNumbers()
 
         def gradient(values: Vector, number: int) -> Vector:
+            numbers.look_before()
             with comm.compute("gradient", flops=work.gradient_s[number] * _FLOPS_PER_S):
                 grad: Vector = work.gradient(np.array(values), number)
+            numbers.look_after()
             return grad
 
         def step(values: Vector, grad: Vector) -> Vector:
             before = np.array(values)
+            numbers.look_before()
             with comm.compute("step", flops=next(turns, 1e-4) * _FLOPS_PER_S):
                 after: Vector = work.step(before, np.asarray(grad))
+            numbers.look_after()
             return after
 
         make = comm.shared_array
 
         def shared_array(*args: Any, **named: Any) -> Any:
             shared = make(*args, **named)
+            numbers.add(shared)
             with comm.compute("memory", flops=1e-2 * (comm.size - comm.rank) * _FLOPS_PER_S):
                 return shared
 
@@ -174,7 +180,11 @@ class LockFree(Task):
                     "w[touched[number]] again; step; store there. A barrier before")  # fmt: skip
 
     def explain_mishap(self, case: Case, kind: str, text: str) -> Hint | None:
-        """Notice that ranks have left while others still wait."""
+        """Notice a write into an argument, and a number to which several ranks add."""
+        if SharedNumbers.SAYS in text:
+            return Hint("one-counter", "several ranks add to one number: between load and store "
+                        "others add, and that is lost, too. Give each rank a place of its own, and "
+                        "add these up behind the last barrier")  # fmt: skip
         if "read-only" in text:
             return Hint("count", "do not write into an argument")
         return None

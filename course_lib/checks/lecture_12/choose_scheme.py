@@ -46,12 +46,14 @@ class ChooseScheme(LocalTask):
         """Begin with those that tell all usual mistakes apart, then some at random."""
         for seed in _TELLING:
             yield _case("two networks", [0, seed])
+        yield _case("the best get there with their last update", [0, _TELLING[0]], late=True)
         for number in range(6):
             yield _case("drawn at random", [secret, 1 + number, 124])
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Hand over plain tuples."""
-        ways, *others = drawn(*case.settings["seed"])
+        given = drawn(*case.settings["seed"])
+        ways, *others = _late(given) if case.settings["late"] else given
         return ([tuple(way) for way in ways], *others)
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
@@ -74,6 +76,8 @@ class ChooseScheme(LocalTask):
         yield Mistake("whole-rounds", "an update counts when its round is over: before that, "
                       "workers have models of their own",
                       [_choices(given, _by_run, _parts_too)])  # fmt: skip
+        yield Mistake("from-the-start", "losses[0] is before the first update: losses[k] after k",
+                      [_choices(given, _by_run, _one_before)])  # fmt: skip
         yield Mistake("each-network", "each network has a choice of its own", [[right[0]] * 2])
         yield Mistake("order", "a choice for each network, in their order", [right[::-1]])
         yield Mistake("numbers", "the number of the way in the list, from 0", [
@@ -168,6 +172,11 @@ def _by_rounds(given: Drawn, k: int, network: tuple[int, int], how: Any) -> floa
     return losses[min(_updates(given, k, network, how) // given.ways[k].every, len(losses) - 1)]
 
 
+def _one_before(given: Drawn, k: int, network: tuple[int, int], how: Any) -> float:
+    losses = given.losses[k]
+    return losses[max(0, min(_updates(given, k, network, how), len(losses)) - 1)]
+
+
 def _parts_too(given: Drawn, k: int, network: tuple[int, int], how: Any) -> float:
     way, losses = given.ways[k], given.losses[k]
     updates = int(given.budget_us * way.every / how(way, given, network))
@@ -227,8 +236,18 @@ def _is_clear(given: Drawn) -> bool:
     return True
 
 
-def _case(label: str, seed: list[int]) -> Case:
-    return Case(1, label, calls=1, alone=True, settings={"seed": tuple(seed)})
+def _late(given: Drawn) -> Drawn:
+    """Keep the best choices as far as at the start, until their last update."""
+    losses, how = list(given.losses), _with()
+    for network, best in zip(given.networks, _choices(given, how), strict=True):
+        last = min(_updates(given, best, network, how), len(losses[best]) - 1)
+        losses[best] = losses[best][:1] * last + losses[best][last:]
+    return given._replace(losses=tuple(losses))
+
+
+def _case(label: str, seed: list[int], late: bool = False) -> Case:
+    settings = {"seed": tuple(seed), "late": late}
+    return Case(1, label, calls=1, alone=True, settings=settings)
 
 
 TASK = ChooseScheme()
