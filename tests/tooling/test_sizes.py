@@ -35,6 +35,7 @@ LONG_FUNCTIONS = {
     "checks/lecture_06/critical_path.py alternatives",  # the same
     "checks/lecture_06/hidden_seconds.py mistakes",  # the same
     "checks/lecture_06/predict_bucket.py wrong_answers",  # the same
+    "checks/lecture_12/predict_bound.py alternatives",  # the same
     "cli/train_arguments.py _parser",  # a table of options
     "comm/collective.py collective",  # in one piece, for a few microseconds
     "comm/collective.py traced",  # the same
