@@ -2,8 +2,8 @@
 
 Nothing is run here. Of all statements of the notebook only those count that give a name to what the
 function uses, and to what that uses in turn: imports, definitions, assignments; in a cell tagged as
-exercise all but bare calls. What tries something out, and the notebook's checks, stay where they
-are.
+exercise all but bare calls, unless these fill what the function uses (``TABLE.append(3)``). What
+tries something out, and the notebook's checks, stay where they are.
 """
 
 import __future__
@@ -15,7 +15,7 @@ import symtable
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from course_lib.grading.submission import Cell
 
@@ -26,7 +26,8 @@ _DEFINING = (
     ast.AnnAssign, ast.AugAssign,
 )  # fmt: skip
 _NAMED = (ast.FunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
-_NEVER = (ast.Expr, ast.Assert, ast.Delete, ast.Pass)
+_NEVER = (ast.Assert, ast.Delete, ast.Pass)
+_FILLING = {"add", "append", "appendleft", "extend", "insert", "setdefault", "sort", "update"}
 _MANY = "*"  # from numpy import *
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
@@ -89,8 +90,10 @@ def answer_in(cells: Sequence[Cell], name: str) -> Answer:
         broken = [cell for cell in cells if cell.tree is None and meant.search(cell.source)]
         fault = f"code cell {broken[-1].number}, {broken[-1].fault}" if broken else ""
         return Answer(name, is_written=bool(broken), fault=fault)
-    chosen = ([pair for pair in written if pair[0].is_task] or written)[-1][1]
-    others = [pair for pair in statements if name not in _bound(pair[1]) or pair[1] is chosen]
+    chosen = ([pair for pair in written if pair[0].is_task] or written)[-1]
+    # Those before it as well: `f = faster(f)`, or `def f(x): return old(x)` behind `old = f`.
+    counted = written[: written.index(chosen) + 1]
+    others = [pair for pair in statements if name not in _bound(pair[1]) or pair in counted]
     return Answer(name, tuple(_texts(others, _needed(others, name))))
 
 
@@ -142,7 +145,9 @@ def _bound(node: ast.AST) -> set[str]:
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {_known_as(alias) for alias in node.names}
-    names = set()
+    names = set[str]()
+    if isinstance(node, ast.Expr) and not _is_filling(node.value):
+        return names
     for part in _outside_of_functions(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             names.add(part.id)
@@ -154,7 +159,18 @@ def _bound(node: ast.AST) -> set[str]:
             names.add(part.rest)
         elif isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):
             names |= {inner.id for inner in ast.walk(part.value) if isinstance(inner, ast.Name)}
+        elif _is_filling(part):
+            names |= {inner.id for inner in ast.walk(part.func) if isinstance(inner, ast.Name)}
     return names
+
+
+def _is_filling(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Tell whether a list, a dict or a set is given more by a call."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _FILLING
+    )
 
 
 def _known_as(alias: ast.alias) -> str:

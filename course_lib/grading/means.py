@@ -6,7 +6,7 @@ no proof that there is no other way.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from course_lib.grading.answer import Answer
 
@@ -55,12 +55,15 @@ def foreign_means(answer: Answer, task_module: str = "") -> str:
     str
         What and where, such as ``"open, in cell 7, line 3"``; empty where there is nothing.
     """
-    for number, text in answer.cells:
-        tree = ast.parse(text)
+    trees = [(number, ast.parse(text)) for number, text in answer.cells]
+    written = _written_texts([tree for _, tree in trees])
+    for number, tree in trees:
         alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
-        said = {id(value) for value in alone if isinstance(value, ast.Constant)}
+        harmless = {id(value) for value in alone if isinstance(value, ast.Constant)}
+        harmless |= {id(node) for node in _local_names(tree)}
+        harmless |= {id(call) for call in _calls_of_written_texts(tree, written)}
         for node in ast.walk(tree):
-            for what in _in(node, task_module) if id(node) not in said else ():
+            for what in _in(node, task_module) if id(node) not in harmless else ():
                 return f"{what}, in cell {number}, line {getattr(node, 'lineno', 1)}"
     return ""
 
@@ -106,6 +109,53 @@ def _in(node: ast.AST, task_module: str) -> Iterator[str]:
         yield from (f'"{name}" in a text' for name in _IN_TEXTS.findall(node.value)[:1])
     elif isinstance(node, ast.Call):
         yield from _looked_up(node)
+
+
+def _local_names(tree: ast.AST) -> Iterator[ast.Name]:
+    """List what has the name of something that is built in, and is a function's own variable.
+
+    In a class, and where something is said to be global, a name may be the built-in one all the
+    same; so it may in a default value, which belongs to who surrounds the function.
+    """
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        parts = [part for statement in function.body for part in ast.walk(statement)]
+        if any(isinstance(part, ast.ClassDef | ast.Global) for part in parts):
+            continue
+        own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        for statement in function.body:
+            if isinstance(statement, ast.Assign):
+                own |= {one.id for one in statement.targets if isinstance(one, ast.Name)}
+        yield from (part for part in parts if isinstance(part, ast.Name) and part.id in own)
+
+
+def _written_texts(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the names that stand for nothing but texts that are written out."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    given = [
+        target
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    known, others = {id(target) for target in given}, set[str | None]()
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            others |= {node.id} if id(node) not in known else set()
+        else:  # arguments, functions, classes, imports, what is caught or matched
+            others |= {getattr(node, key, None) for key in ("arg", "name", "asname", "rest")}
+    return {target.id for target in given} - others
+
+
+def _calls_of_written_texts(tree: ast.AST, written: set[str]) -> Iterator[ast.Call]:
+    """List calls such as ``TEXT.format(x)``, where ``TEXT`` is written out elsewhere."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            value = node.func.value
+            if node.func.attr in _OF_TEXTS and getattr(value, "id", "") in written:
+                yield node
 
 
 def _looked_up(call: ast.Call) -> Iterator[str]:

@@ -115,3 +115,18 @@ def test_the_function_whose_text_is_read_is_made_without_running_a_line(source):
     function = uncalled(answer_in(cells(source), "f"))
     if source.startswith("def"):
         assert inspect.getsource(function).startswith("def f(x=1 / 0):")
+
+
+def test_what_replaces_a_function_or_fills_what_it_uses_comes_along():
+    kept = text(
+        "def faster(f):\n    return f",
+        "TABLE = []\nfor k in range(3):\n    TABLE.append(k)\nTABLE.sort()\nprint(TABLE)\n"
+        "def f(x):\n    return TABLE[x]\nf = faster(f)\nold = f\ndef f(x):\n    return old(x)",
+        tagged=(2,),
+    )
+    for line in ("def faster(f):", "TABLE.append(k)", "TABLE.sort()", "f = faster(f)", "old = f"):
+        assert line in kept
+    assert "print" not in kept
+    space = {}
+    exec(kept, space)
+    assert space["f"](2) == 2

@@ -90,3 +90,30 @@ def test_what_it_imports_is_listed_wherever_it_stands():
     )
     cells = [Cell(number, text, False, ast.parse(text)) for number, text in ((1, first), (2, then))]
     assert imported(answer_in(cells, "f")) == ["math", "torch.nn", "course_lib.collectives"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'TEXT = "rank {} of {}"\ndef f(x):\n    return TEXT.format(x, x)',
+        "def f(x):\n    open = [x]\n    return open.pop()",
+        "def f(x, vars=3):\n    return [vars for _ in range(x)]",
+    ],
+)
+def test_names_of_ones_own_are_no_means(text):
+    assert means(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('TEXT = "{}"\nTEXT += "{0.a}"\ndef f(x):\n    return TEXT.format(x)', "format of a text"),
+        ('TEXT = "{0.gi_frame}"\ndef f(x):\n    return TEXT.format(x)', '"gi_frame" in a text'),
+        ('T = "{}"\ndef f(x, T):\n    return T.format(x)', "format of a text"),
+        ("def f(x, open=open('/etc/passwd')):\n    return open", "open"),
+        ("def f(x):\n    open = 1\n    class A:\n        open = open('x')\n    return A", "open"),
+        ("def f(x):\n    def g():\n        global open\n        open('x')\n    open = g()", "open"),
+    ],
+)
+def test_names_that_only_look_like_ones_own_are_told(text, told):
+    assert means(text).startswith(told)
