@@ -109,6 +109,14 @@ def test_a_race_without_runs_or_losses_is_refused():
         race({"silent": simulated(lambda comm: None)})
 
 
+def test_runs_that_have_all_diverged_are_refused():
+    def diverged(comm):
+        comm.note("loss_partial", float("nan"))
+
+    with pytest.raises(ValueError, match="a loss that is a finite number, got none"):
+        race({"a": simulated(diverged)})
+
+
 @pytest.mark.parametrize(("scheme", "n_walks"), [(data_parallel, 1), (hogwild, 4)])
 def test_replicas_that_are_always_together_are_one_dot(scheme, n_walks):
     walks = walks_of("it", simulated(scheme, LINE, X, Y, PLAN, workers=4), (0.0, 0.0))

@@ -1,6 +1,6 @@
 """The capstone: which way to train reaches the least loss within a budget, on two networks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,14 +46,15 @@ class ChooseScheme(LocalTask):
         """Begin with those that tell all usual mistakes apart, then some at random."""
         for seed in _TELLING:
             yield _case("two networks", [0, seed])
-        yield _case("the best get there with their last update", [0, _TELLING[0]], late=True)
+        yield _case("the best get there with their last update", [0, _TELLING[0]], _late)
+        yield _case("a loss that falls and rises again", [0, _TELLING[0]], _with_a_dip)
         for number in range(6):
             yield _case("drawn at random", [secret, 1 + number, 124])
 
     def arguments(self, case: Case, rank: int, call: int) -> tuple[Any, ...]:
         """Hand over plain tuples."""
         given = drawn(*case.settings["seed"])
-        ways, *others = _late(given) if case.settings["late"] else given
+        ways, *others = case.settings["change"](given)
         return ([tuple(way) for way in ways], *others)
 
     def expected(self, case: Case, arguments: Given) -> list[Any]:
@@ -78,6 +79,8 @@ class ChooseScheme(LocalTask):
                       [_choices(given, _by_run, _parts_too)])  # fmt: skip
         yield Mistake("from-the-start", "losses[0] is before the first update: losses[k] after k",
                       [_choices(given, _by_run, _one_before)])  # fmt: skip
+        yield Mistake("on-the-way", "the loss counts when the budget is used up, not the least on "
+                      "the way", [_choices(given, _by_run, _least_so_far)])  # fmt: skip
         yield Mistake("each-network", "each network has a choice of its own", [[right[0]] * 2])
         yield Mistake("order", "a choice for each network, in their order", [right[::-1]])
         yield Mistake("numbers", "the number of the way in the list, from 0", [
@@ -172,6 +175,10 @@ def _by_rounds(given: Drawn, k: int, network: tuple[int, int], how: Any) -> floa
     return losses[min(_updates(given, k, network, how) // given.ways[k].every, len(losses) - 1)]
 
 
+def _least_so_far(given: Drawn, k: int, network: tuple[int, int], how: Any) -> float:
+    return min(given.losses[k][: _updates(given, k, network, how) + 1])
+
+
 def _one_before(given: Drawn, k: int, network: tuple[int, int], how: Any) -> float:
     losses = given.losses[k]
     return losses[max(0, min(_updates(given, k, network, how), len(losses)) - 1)]
@@ -245,8 +252,20 @@ def _late(given: Drawn) -> Drawn:
     return given._replace(losses=tuple(losses))
 
 
-def _case(label: str, seed: list[int], late: bool = False) -> Case:
-    settings = {"seed": tuple(seed), "late": late}
+def _with_a_dip(given: Drawn) -> Drawn:
+    """Have the one that ends highest be lowest after an update, and as ever after two."""
+    losses = list(given.losses)
+    dips = max(range(len(losses)), key=lambda k: losses[k][-1])
+    losses[dips] = (losses[dips][0], 0.0, *losses[dips][2:])
+    return given._replace(losses=tuple(losses))
+
+
+def _as_drawn(given: Drawn) -> Drawn:
+    return given
+
+
+def _case(label: str, seed: list[int], change: Callable[[Drawn], Drawn] = _as_drawn) -> Case:
+    settings = {"seed": tuple(seed), "change": change}
     return Case(1, label, calls=1, alone=True, settings=settings)
 
 

@@ -197,6 +197,10 @@ def _packed(
         for one in [*runners, *seeds]:
             one[name] = [value / factor for value in one[name]]
     losses = [v for one in [*runners, *seeds] for v in one["loss"] if math.isfinite(v)]
+    if not losses:
+        raise ValueError(
+            "runs must have a loss that is a finite number, got none: all have diverged"
+        )
     low, high = min(losses), max(losses)
     margin = 0.05 * (high - low) or 0.5
     y_range = [max(low, 1e-12), high] if y_log else [min(0.0, low), high + margin]

@@ -30,7 +30,7 @@ def with_safe_path(command: list[str]) -> list[str]:
 
     Parameters
     ----------
-    command : list of str
+    command : list of str or bytes
         The interpreter, and what follows it.
 
     Returns
@@ -38,7 +38,10 @@ def with_safe_path(command: list[str]) -> list[str]:
     list of str
         The command to run.
     """
-    if "-P" in command or any(_is_here(path) for path in sys.path):
+    # Words may be bytes, and `python -bb` takes a comparison with those for an error.
+    if any(isinstance(word, str) and word == "-P" for word in command) or any(
+        _is_here(path) for path in sys.path
+    ):
         return command
     return [command[0], "-P", *command[1:]]
 
