@@ -21,6 +21,7 @@ import torch
 import torch.multiprocessing as mp
 
 from course_lib import networks, run
+from course_lib.data.text_like import text_like
 from course_lib.lectures import lecture_10
 from course_lib.lectures.lecture_10 import drawn, in_turn, on_memory, outcomes, trained
 from course_lib.models.logistic_regression import LogisticRegression
@@ -240,7 +241,7 @@ for lock in ("striped", "one"):
 #
 # Text is *sparse*: of 1,000 words a document has some ten, and its gradient is 0 for all others. An
 # update stores only those. Two workers load at the same moment, and store at the same moment; each
-# changes 10 of 1,000 parameters, drawn at random. Which part of all stores is lost?
+# changes 10 of 1,000 parameters, all equally likely. Which part of all stores is lost?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: sparse updates, 3 minutes</summary>
@@ -263,7 +264,8 @@ guess_lost.compare(round(100 * lecture_10.lost_share(2, 10, 1000), 3))
 #
 # $$1 - \frac{d}{Pk}\left(1 - \left(1 - \frac kd\right)^P\right)$$
 #
-# are lost. Dense ($k = d$): $1 - 1/P$. It is no bound: a core that is interrupted for long loses
+# are lost. Dense ($k = d$): $1 - 1/P$. Real words are not equally likely: by Zipf's law more than
+# ten times that half percent is lost. Nor is it a bound: a core that is interrupted for long loses
 # more, as two long interruptions above lost 18 of 20. Move *workers*: curve by formula, points
 # counted.
 
@@ -275,7 +277,8 @@ explore(lecture_10.lost_share_chart, workers=knob([2, 4, 8, 16], start=4))
 # percent for 10 of 1,000, and half of all stores for dense examples. Compare the table of your
 # computer (no lock, if anything was lost). With a window for each parameter, stores meet the more
 # often the *fewer parameters* there are. Whether an update changes 2 or all of 100 matters far less
-# than in the formula: few of 100 can lose more than it says, and all of 100 lose less.
+# than in the formula (of more parameters it may matter more): few of 100 can lose more than it
+# says, and all of 100 lose less.
 
 # %% [markdown]
 # Now in motion: eight parameters, four updates a core, random times. *Touched*: how many of the
@@ -297,6 +300,9 @@ explore(cores_at_work, touched=knob([1, 2, 4, 8], start=4), cores=[2, 3, 4],
 assert np.isclose(lecture_10.lost_share(2, 10, 1000), 0.5 * 10 / 1000)
 assert np.isclose(lecture_10.lost_share(8, 5, 5), 1 - 1 / 8)
 assert 1 - min(outcomes([10, 10])) / 20 == 18 / 20 > lecture_10.lost_share(2, 5, 5)
+words = text_like(2000, 1000, 10, seed=1).X  # by Zipf's law; two rows at a time
+n_met = words[::2].multiply(words[1::2]).nnz
+assert n_met / words.nnz > 10 * lecture_10.lost_share(2, 10, 1000)
 for P in (2, 4, 8, 16):
     for name, k, counted in lecture_10.lost_share_chart(P).chart["points"]:
         assert abs(counted - 100 * lecture_10.lost_share(P, int(k), 100)) < 3, (P, name)
@@ -347,8 +353,9 @@ table({
 # %% [markdown]
 # (8 locks: each for an eighth of the parameters.) Four workers: nearly three updates, as in lecture
 # 09, lock or not. These locks cure one defect of Hogwild: updates that are lost. Gradients that are
-# old it has in common with Downpour. (On a processor a gradient can also be of parameters of
-# which another has changed only some: no lock is held while it is computed. The analysis of 2011 is
+# old it has in common with Downpour, but where all parameters are equally likely, few of a sparse
+# example's have changed meanwhile. (On a processor a gradient can also be of parameters of which
+# another has changed only some: no lock is held while it is computed. The analysis of 2011 is
 # reported to assume that adding to one number is atomic, so that nothing is lost, and to bound the
 # age.)
 
@@ -369,12 +376,16 @@ ages = {lock: np.mean([note.value for note in trained(10, 4, lock).notes_named("
         for lock in LOCKS.values()}  # fmt: skip
 assert max(ages.values()) - min(ages.values()) < 0.1
 assert 2.8 < min(ages.values()) < 3
+alike = (text_like(400, 1000, 10, exponent=0, seed=1).X != 0).astype(int)
+others = alike[1:-2] + alike[2:-1] + alike[3:]  # the three that update meanwhile
+assert alike[:-3].multiply(others).nnz < 0.1 * alike.nnz
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Dense against sparse
 #
-# Logistic regression, 100 parameters, 48 examples, four workers; the rate is the same for all, so
-# that one sees what losing does to it. Look at the axis *updates* first, then at *time*.
+# Logistic regression, 100 parameters, all equally likely, 48 examples, four workers; the rate is
+# the same for all, so that one sees what losing does to it. Look at the axis *updates* first, then
+# at *time*.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: dense against sparse, 3 minutes</summary>
@@ -678,11 +689,11 @@ lecture_10.price_sheet()
 # %% [markdown]
 # ## What to remember
 #
-# - Load, add, store: what others have stored between your load and your store is gone, and nothing
-#   tells of it. Two cores adding ten times each may end at 2.
+# - Load, add, store: what others have stored between your load and store is gone, and nothing tells
+#   of it. Two cores adding ten each may end at 2.
 # - $P$ workers that load, then store at once, lose $1 - 1/P$ of dense updates, and of sparse ones
-#   ($Pk \ll d$) about $(P-1)/2$ times the part that each changes. On a processor the number of
-#   parameters matters. A lost update is a step not taken; old gradients stay old.
+#   ($Pk \ll d$, equally likely) about $(P-1)/2$ times the part that each changes; of frequent words
+#   more. On processors the number of parameters matters. A lost update is a step not taken.
 # - One lock makes workers take turns, and cache lines cost without any: measure before you add
 #   cores.
 #

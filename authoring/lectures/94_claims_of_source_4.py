@@ -240,10 +240,11 @@ assert max(above["sparse"]) < 0.2 < 0.5 < min(above["dense"])
 assert min(fall["sparse"]) > 0.97 > 0.95 > max(fall["dense"])
 
 # %% [markdown]
-# **Verdict on 4.7: imprecise.** Without a lock sparse updates rarely meet, and the loss falls
-# nearly as far as with a lock; dense ones overwrite each other (Niu and others 2011). But what is
-# shared is the array of *parameters*: gradients are private. And dense training still learns, at
-# the same rate only less far (De Sa and others 2015 say when it converges, if no step is lost).
+# **Verdict on 4.7: imprecise.** Without a lock sparse updates rarely meet (here all words are
+# equally frequent; else more do), and the loss falls nearly as far as with a lock; dense ones
+# overwrite each other (Niu and others 2011). But what is shared is the array of *parameters*:
+# gradients are private. And dense training still learns, at the same rate only less far (De Sa and
+# others 2015 say when it converges, if no step is lost).
 
 # %% [markdown]
 # ## 4.8
