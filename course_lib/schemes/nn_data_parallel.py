@@ -6,6 +6,7 @@ from course_lib.collectives import broadcast_flat, gather, reduce_flat, scatter
 from course_lib.comm.communicator import Communicator
 from course_lib.models.model import Array
 from course_lib.training import SGD, Optimizer, Plan, Training, check_plan, check_training
+from course_lib.words.split import split_evenly
 
 if TYPE_CHECKING:
     from course_lib.models.torch_model import TorchModel
@@ -33,9 +34,8 @@ def nn_data_parallel(
     gradients, where P divides the batch of x bytes and its outputs of z bytes. After the last step
     it sends (P-1) n bytes more, so that all ranks end with the model.
 
-    Invariant: only rank 0 keeps anything from step to step.
-
-    The original is one process with a thread and a device for each replica.
+    Invariant: only rank 0 keeps anything from step to step. The original is one process with a
+    thread and a device for each replica.
 
     References
     ----------
@@ -62,7 +62,8 @@ def nn_data_parallel(
         broadcast_flat(comm, w if is_main else None, MAIN, out=w)
 
         replica = TorchPasses(model, w, (X_local, None))
-        flops = model.layer_flops((X_local, X_local))  # it only counts examples, in both
+        part = split_evenly(len(y[examples]), comm.size)[comm.rank]
+        flops = model.layer_flops((X_local, y[examples][part]))  # the targets are only counted
         with comm.compute("forward", flops=sum(of_layer.forward for of_layer in flops)):
             for layer in model.layers:
                 replica.forward(layer)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from course_lib import run
+from course_lib.models import from_module
 from course_lib.models.conv_net import conv_net
 from course_lib.models.mlp import mlp
 from course_lib.models.torch_passes import TorchPasses, loss_and_slope
@@ -39,6 +40,15 @@ def test_unequal_parts_and_ranks_without_an_example_weigh_what_they_should(size)
     serial = train(model, X, y, plan)
     values = run(nn_data_parallel, model, X, y, plan, workers=size, backend="simulated").values
     np.testing.assert_allclose(values[-1].w, serial.w, rtol=0, atol=1e-14)
+
+
+def test_a_module_of_ones_own_is_looked_at_with_its_own_targets():
+    """A loss takes what the module gives and classes: examples in their place it refuses."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2))
+    model, (X, y) = from_module(net.double(), torch.nn.CrossEntropyLoss()), examples(rows=10)
+    plan = Plan(batch_size=8, epochs=2)
+    values = run(nn_data_parallel, model, X, y, plan, workers=3, backend="simulated").values
+    np.testing.assert_allclose(values[0].w, train(model, X, y, plan).w, rtol=0, atol=1e-14)
 
 
 def test_it_is_what_autograd_gives_for_replicas_of_one_module():
