@@ -98,7 +98,10 @@ class _WrongSumError(Exception):
     """What an all-reduce returned is not what it should be."""
 
 
-def try_allreduce(own: OwnAllreduce, lengths: Iterable[int], dtype: Any, workers: int) -> None:
+def try_allreduce(
+    own: OwnAllreduce, lengths: Iterable[int], dtype: Any, workers: int,
+    time_limit_s: float = _TRIED_S,
+) -> None:  # fmt: skip
     """Let an all-reduce add up a few numbers on the simulator, before a training relies on it.
 
     Parameters
@@ -112,6 +115,8 @@ def try_allreduce(own: OwnAllreduce, lengths: Iterable[int], dtype: Any, workers
         Of their elements.
     workers : int
         How many ranks.
+    time_limit_s : float, default: 60
+        How long it may take, a minute at most.
 
     Raises
     ------
@@ -127,7 +132,7 @@ def try_allreduce(own: OwnAllreduce, lengths: Iterable[int], dtype: Any, workers
             warnings.simplefilter("ignore", UnreceivedMessagesWarning)  # told below
             result = run(
                 _sums_of_fractions, own, tried, np.dtype(dtype), workers=workers,
-                backend="simulated", time_limit_s=_TRIED_S,
+                backend="simulated", time_limit_s=min(time_limit_s, _TRIED_S),
             )  # fmt: skip
     except RunError as error:
         original = getattr(error, "original", None)

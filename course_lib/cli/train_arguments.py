@@ -213,7 +213,8 @@ def _check(chosen: argparse.Namespace) -> Arguments:
     if scheme.fits is not None:
         options = scheme.fits(model, workers, **options)
     if own is not None and is_first_program():
-        try_allreduce(own, added_up(chosen.scheme, model), model.initial().dtype, workers)
+        sizes, dtype = added_up(chosen.scheme, model), model.initial().dtype
+        try_allreduce(own, sizes, dtype, workers, time_limit_s)
     names = {"scheme": chosen.scheme, "workers": workers, **options, **what.names}
     made_with = names | numbers_of(plan, optimizer)
     n_examples = what.examples.y_train.shape[0]

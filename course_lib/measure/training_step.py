@@ -70,7 +70,8 @@ def one_step(
     scheme : callable
         How to train, called as ``scheme(comm, model, X, y, plan, **options)``.
     model : Model or sequence of LayerSize, optional
-        What is trained, a ``StandIn`` for example, which costs no time of yours; or its layers.
+        What is trained: a ``StandIn``, which costs no time of yours, or another model whose
+        examples have one number each; or its layers.
     workers : int
         How many ranks compute gradients; dedicated servers are ranks of their own besides.
     batch : int or None, default: None

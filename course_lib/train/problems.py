@@ -75,7 +75,8 @@ class Kind:
     def _score(self, model: Model, w: Array, examples: Data) -> float:
         if self.score_name == "test loss":
             return float(model.loss(w, (examples.X_test, examples.y_test)))
-        return float(np.mean(np.asarray(model.predict(w, examples.X_test)) == examples.y_test))
+        is_right = np.asarray(model.predict(w, examples.X_test)) == np.asarray(examples.y_test)
+        return float(np.mean(is_right))
 
     def score_in_words(self, score: float) -> str:
         """Write a score: an accuracy in percent, a loss with four digits."""

@@ -285,3 +285,14 @@ def test_a_model_that_cannot_be_split_is_refused_as_that_of_the_problem(mine, tm
     for scheme in (("pipeline",), ("sharded", "--stage", "3")):
         told = refused(capsys, "--problem", mine, "--scheme", *scheme)
         assert "model must be a Chain" in told
+
+
+def test_data_may_be_tensors(tmp_path, capsys):
+    as_tensors = "torch.from_numpy(X[:30]), torch.from_numpy(y[:30]), torch.from_numpy(X[30:]), "
+    text = SMALL.replace("import numpy as np\n", "import numpy as np\nimport torch\n").replace(
+        "(X[:30], y[:30], X[30:], y[30:]), Plan(0.1, 10)",
+        f"({as_tensors}torch.from_numpy(y[30:])), Plan(0.1, 10), score='test accuracy'",
+    )
+    (tmp_path / "tensors.py").write_text(text)
+    words = ["--problem", f"{tmp_path}/tensors.py:problem", "--backend", "simulated"]
+    assert "test accuracy" in trained(capsys, *words, "--epochs", "1")[2]
