@@ -123,11 +123,17 @@ def _local_names(tree: ast.AST) -> Iterator[ast.Name]:
         parts = [part for statement in function.body for part in ast.walk(statement)]
         if any(isinstance(part, ast.ClassDef | ast.Global) for part in parts):
             continue
-        own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        own = {one.arg for one in _arguments(function.args)}
         for statement in function.body:
             if isinstance(statement, ast.Assign):
                 own |= {one.id for one in statement.targets if isinstance(one, ast.Name)}
         yield from (part for part in parts if isinstance(part, ast.Name) and part.id in own)
+
+
+def _arguments(given: ast.arguments) -> Iterator[ast.arg]:
+    """List a function's own arguments, not those of a lambda that is a default value."""
+    yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    yield from (one for one in (given.vararg, given.kwarg) if one is not None)
 
 
 def _written_texts(trees: Iterable[ast.AST]) -> set[str]:

@@ -10,6 +10,7 @@ from torch import nn
 from course_lib.models.model import Array
 from course_lib.models.module_checks import trained
 from course_lib.models.module_copies import copied
+from course_lib.words.namespace import as_numpy
 
 __all__ = ["digest", "drawn_weights", "flat_weights", "places_of", "with_weights"]
 
@@ -85,5 +86,4 @@ def places_of(layer: nn.Module) -> dict[str, int]:
 
 def digest(w: Array) -> bytes:
     """Return what tells two vectors apart."""
-    plain = w.detach().cpu().numpy() if isinstance(w, torch.Tensor) else np.asarray(w)
-    return hashlib.blake2b(plain.tobytes()).digest()
+    return hashlib.blake2b(as_numpy(w).tobytes()).digest()

@@ -19,7 +19,8 @@ from course_lib.train.errors import CheckpointError
 from course_lib.train.row import Row
 from course_lib.train.states import State, pack_states, unpack_states
 from course_lib.training import SGD, Optimizer, Plan, Share, Stepper
-from course_lib.training.optimizer import copied, plain
+from course_lib.training.optimizer import copied
+from course_lib.words.namespace import as_numpy
 
 __all__ = ["Keeping", "Logbook", "LoggedPlan"]
 
@@ -219,8 +220,8 @@ class Logbook:
         """Return what is to be kept: on rank 0 all ranks' states, if they differ."""
         own = [
             State(
-                plain(stepper.w),
-                {name: plain(array) for name, array in stepper.state.items()},
+                as_numpy(stepper.w),
+                {name: as_numpy(array) for name, array in stepper.state.items()},
                 stepper.n_steps,
             )
             for stepper in self._steppers

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from course_lib.training.optimizer import Stepper, copied, plain
+from course_lib.training.optimizer import Stepper, copied
+from course_lib.words.namespace import as_numpy
 from course_lib.words.whole import whole
 
 __all__ = ["KeepShards", "KeptShard"]
@@ -125,10 +126,10 @@ class KeptShard:
         if self._file is None:
             return
         stepper, self._n_kept = self._stepper, len(self.done)
-        state = {f"state_{name}": plain(array) for name, array in stepper.state.items()}
+        state = {f"state_{name}": as_numpy(array) for name, array in stepper.state.items()}
         numbers = np.array([stepper.n_steps, self._n_kept, self.n_lost])
         file = io.BytesIO()
-        np.savez(file, allow_pickle=False, w=plain(stepper.w), numbers=numbers, **state)
+        np.savez(file, allow_pickle=False, w=as_numpy(stepper.w), numbers=numbers, **state)
         half = self._file.with_suffix(".new")
         half.write_bytes(file.getvalue())
         half.replace(self._file)

@@ -2,10 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeAlias
 
 from course_lib.models.model import Array
 from course_lib.training.clipping import clip
@@ -81,22 +78,6 @@ def copied(array: Array, like: Array) -> Array:
         A new one.
     """
     return namespace(like).asarray(array, copy=True, device=like.device)
-
-
-def plain(array: Array) -> NDArray[Any]:
-    """See an array of either kind as NumPy's, to be kept in a file.
-
-    Parameters
-    ----------
-    array : array
-        Parameters, or a number of an optimizer.
-
-    Returns
-    -------
-    numpy.ndarray
-        It shares memory where it can; what lies on a GPU is copied.
-    """
-    return array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
 
 
 def only(state: Mapping[str, Array], names: tuple[str, ...], of: str, w: Array) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from course_lib.models.model import Array
-from course_lib.training.optimizer import Optimizer, Stepper, plain
+from course_lib.training.optimizer import Optimizer, Stepper
 from course_lib.training.plan import Plan
+from course_lib.words.namespace import as_numpy
 
 __all__ = ["TorchStepper", "from_torch"]
 
@@ -109,7 +110,7 @@ class TorchStepper(Stepper):
     def state(self) -> dict[str, Array]:
         """What torch's optimizer keeps of the parameters, as arrays by its own names."""
         kept = self._optimizer.state.get(self._parameter, {})
-        return {name: plain(value) for name, value in kept.items() if value is not None}
+        return {name: as_numpy(value) for name, value in kept.items() if value is not None}
 
     def load(self, state: Mapping[str, Array]) -> None:
         """Take over a state: floats of 32 bits and vectors as tensors, other numbers as such."""

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["namespace"]
+__all__ = ["as_numpy", "namespace"]
 
 
 def namespace(array: Any) -> Any:
@@ -28,3 +29,19 @@ def namespace(array: Any) -> Any:
     import array_api_compat
 
     return array_api_compat.array_namespace(array)
+
+
+def as_numpy(array: Any) -> NDArray[Any]:
+    """See an array of either kind as NumPy's, to keep it in a file or to look at its bytes.
+
+    Parameters
+    ----------
+    array : array
+        Parameters, or a number of an optimizer.
+
+    Returns
+    -------
+    numpy.ndarray
+        It shares memory where it can; what lies on a GPU is copied.
+    """
+    return array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)

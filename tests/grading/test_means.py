@@ -111,6 +111,7 @@ def test_names_of_ones_own_are_no_means(text):
         ('TEXT = "{0.gi_frame}"\ndef f(x):\n    return TEXT.format(x)', '"gi_frame" in a text'),
         ('T = "{}"\ndef f(x, T):\n    return T.format(x)', "format of a text"),
         ("def f(x, open=open('/etc/passwd')):\n    return open", "open"),
+        ("def f(x, g=lambda eval: eval):\n    return eval('x')", "eval"),
         ("def f(x):\n    open = 1\n    class A:\n        open = open('x')\n    return A", "open"),
         ("def f(x):\n    def g():\n        global open\n        open('x')\n    open = g()", "open"),
     ],
