@@ -97,8 +97,8 @@ race(raced, note="loss", target=0.1, steps_per_epoch=lecture_11.per_epoch(scheme
 # <details><summary>Answer</summary>
 #
 # Whoever has small batches: an update of 16 images is a ninetieth of an epoch, one of 64 a
-# twenty-third. One worker alone is such a case beside those who wait: 312 updates in place of the
-# all-reduce's 102, but 3.5 epochs in place of 4.4. (Downpour has its small batches, too, and
+# twenty-third. One worker alone is such a case beside those who wait: 308 updates in place of the
+# all-reduce's 100, but 3.4 epochs in place of 4.3. (Downpour has its small batches, too, and
 # gradients that are old: it needs more of both.)
 # </details>
 
@@ -263,9 +263,9 @@ table({
 #
 # Say of each record of a race why it may not be compared. *Difficulty 2 of 3, 25 minutes.*
 #
-# Somebody sends the records below, and the sentence "Downpour is nearly five times as fast as the
+# Somebody sends the records below, and the sentence "Downpour is five times as fast as the
 # all-reduce". (They are made up of the lecture's numbers; what is unfair is planted.) `tried` has
-# the seconds to the target for each learning rate, None where it was not reached (with a seed for
+# the seconds to the target for each learning rate, None where it was not reached (with seeds for
 # tuning; they were raced with others); `ended_s` says when each rank had computed for the last
 # time, `holder` which rank holds the model.
 
@@ -435,7 +435,7 @@ checks.predict_winner(predict_winner)
 # server, no update and no small messages in it. By how much is it off?
 
 # %% tags=["raises-exception"]
-told = predict_winner(4, 324, 35, 10, 102, 512)
+told = predict_winner(4, 324, 35, 10, 100, 472)
 names = {"all_us": "parameter_server", "but_one_us": "backup_workers", "nobody_us": "downpour"}
 table({
     lecture_11.NAMES[scheme]: {
@@ -446,10 +446,11 @@ table({
 })  # fmt: skip
 
 # %% [markdown]
-# Where the straggler sets the pace nobody notices. Where it does not, a tenth to a fifth of the
-# time is missing. For all but one that is mostly the queue: the server sends the parameters three
-# times, one after the other. For Downpour most of it is two more latencies in a turn (it asks for
-# the parameters, and a push is answered) and the update; its workers come at different times.
+# Where the straggler sets the pace nobody notices. Where it does not, an eighth to a quarter of the
+# time is missing. For all but one a part is that it needs 107 updates, not 100, and most is the
+# queue: the server sends the parameters three times, one after the other. For Downpour most of it
+# is two more latencies in a turn (it asks for the parameters, and a push is answered) and the
+# update; its workers come at different times.
 
 # %% [markdown]
 # **Without code.** With one straggler, all but one is hard to beat in this formula. Name two things

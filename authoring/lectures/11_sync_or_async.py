@@ -14,7 +14,7 @@
 # [exercises](../exercises/11_sync_or_async.ipynb), and [lecture 12](12_beyond_one_machine.ipynb).
 
 # %% tags=["set-up"]
-# Set-up: imports; seeds are part of the kept results: 0 to tune, 1 to 5 to race
+# Set-up: imports; seeds are part of the kept results: five to tune, 1 to 10 to race
 from itertools import product
 
 import numpy as np
@@ -71,13 +71,14 @@ explore(lecture_11.rates_chart, momentum=knob([0.0, 0.5, 0.9], start=0.5))
 # %% [markdown]
 # A curve shows only rates with which a scheme arrives within twelve epochs; a cross, that it
 # arrives with one rate only. With momentum 0 and rate 0.2 Downpour is the only one to arrive. With
-# momentum 0.9 it does with none of these rates, but with 0.025, left of the picture. Nothing on the
-# network has changed. So one rate for all is a choice of the winner: old gradients bear less rate,
-# and less still with momentum (lecture 09); large batches want more.
+# momentum 0.9 and the same rate the all-reduce is first, and Downpour does not arrive at all: its
+# best rate there is an eighth of that. Nothing on the network has changed. So one rate for all is a
+# choice of the winner: old gradients bear less rate, and less still with momentum (lecture 09);
+# large batches want more.
 
 # %% [markdown]
-# Hence the rule of this race: *each at its own best* rate and momentum, searched on a grid with
-# seed 0, then raced with five other seeds. These results are kept with the course
+# Hence the rule of this race: *each at its own best* rate and momentum, the best median of five
+# seeds on a grid, then raced with ten other seeds. These results are kept with the course
 # (`benchmarks/quarrel.json`); the races below are run again, here and now.
 
 # %%
@@ -94,9 +95,11 @@ lecture_11.best_rates()
 # How we know: at one rate or another three are first; a kept run, run again, is the same to the bit
 first = {momentum: lecture_11.rates_chart(momentum).chart["said"] for momentum in (0.0, 0.9)}
 assert "0.2: Downpour" in first[0.0]
-assert "Downpour" not in first[0.9]
-assert [rate for (rate, of), found in lecture_11.grid("downpour").items()
-        if of == 0.9 and "updates" in found] == []  # fmt: skip
+assert "0.2: all-reduce" in first[0.9]
+assert best("downpour").rate == 0.2 / 8
+for momentum, rates in ((0.0, [0.2]), (0.9, [0.0125, 0.025])):
+    assert rates == sorted(rate for (rate, of), found in lecture_11.grid("downpour").items()
+                           if of == momentum and "updates" in found)  # fmt: skip
 kept = best("data_parallel").seeds[0]
 again = lecture_11.trained(best("data_parallel").case, 0.2, 0.9, 1, lecture_11.rules())
 assert (again["updates"], again["seconds"]) == (kept["updates"], kept["seconds"])
@@ -132,16 +135,18 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 # %% [markdown]
 # The same seven runs, and each clock has another order. By *updates* those who wait are first, and
 # Downpour is last: an update of one gradient is worth less, of an old one least. By *time* four
-# arrive nearly together, after 45 to 50 ms; Downpour needs 68. By *bytes* top-k arrives with less
-# than half a megabyte, the all-reduce with 12, Downpour with 23. By *epochs* the one worker is
+# arrive nearly together, after 45 to 50 ms; Downpour needs 70. By *bytes* top-k arrives with less
+# than half a megabyte, the all-reduce with 12, Downpour with 24. By *epochs* the one worker is
 # first: the smallest batch, and nothing old. A flag marks the target. (The loss is that over all
 # images, looked at after every 128; local SGD has one model only after each average. Where nobody
 # is slow, the bound holds nobody up: it is Downpour, number for number.)
 
 # %% [markdown]
 # Downpour makes four times as many updates a second, and comes later: its gradients are more than
-# two updates old. The grid gave it a momentum of −0.5 at rate 0.4. Do not read much into that: with
-# 0.9 at rate 0.025, which is not on the grid, it is there as soon, within a few percent.
+# two updates old, so it bears small steps only. On its grid four pairs of rate $\eta$ and momentum
+# $\mu$ are nearly level, 67 to 73 ms: 0.025 and 0.9, 0.0125 and 0.95, 0.1 and 0.5, 0.2 and 0. What
+# they share is $\eta / (1 - \mu)$, how far one gradient moves the model in all: 0.2 to 0.25. One
+# worker alone, with batches as small, is best at 1.0.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One is slow
@@ -181,7 +186,7 @@ race(slow, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 
 # %% [markdown]
 # By *updates* nothing has changed for those who wait for all. By *time* they are now behind the one
-# worker alone. Downpour has hardly noticed. The bound goes at the straggler's pace. And who waits
+# worker alone. Downpour hardly notices. The bound goes at the straggler's pace. And who waits
 # for all but one is first: it has no old gradients, and no straggler. (Whoever knows which one is
 # slow can leave it out: three workers and no server are there as soon, with a third fewer bytes.)
 
@@ -190,19 +195,28 @@ race(slow, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 ms = {(scheme, slow_by): 1e3 * best(scheme, straggler=slow_by).median("seconds")
       for scheme in NAMES for slow_by in (1, 10)}  # fmt: skip
 assert min(NAMES, key=lambda scheme: ms[scheme, 10]) == "backup_workers"
-assert max(ms[s, 1] for s in ("local_sgd", "compressed", "data_parallel", "backup_workers")) < 50
+together = [
+    1e3 * lecture_11.reached(even[NAMES[scheme]], TARGET).time_s
+    for scheme in ("local_sgd", "compressed", "data_parallel", "backup_workers")
+]
+assert 44 < min(together) < max(together) < 50
 updates = [best(scheme).median("updates") for scheme in ("compressed", "downpour")]
 assert max(best(scheme).median("updates") for scheme in NAMES) == updates[1] > 5 * updates[0]
 assert ms["data_parallel", 1] < ms["downpour", 1] < ms["serial", 1]
 assert ms["backup_workers", 10] < ms["downpour", 10] < ms["serial", 10] < ms["data_parallel", 10]
-assert 1.1 < ms["downpour", 10] / ms["downpour", 1] < 1.2
-assert best("downpour").momentum == -0.5
-other = lecture_11.trained(best("downpour").case, 0.025, 0.9, 0, lecture_11.rules())
-assert 0.9 < other["updates"] / lecture_11.grid("downpour")[0.4, -0.5]["updates"] < 1.05
+assert 0.95 < ms["downpour", 10] / ms["downpour", 1] < 1.1
+pairs = sorted((1e3 * found["seconds"], pair) for pair, found in lecture_11.grid("downpour").items()
+               if "seconds" in found)[:4]  # fmt: skip
+assert [pair for _, pair in pairs] == [(0.025, 0.9), (0.0125, 0.95), (0.1, 0.5), (0.2, 0.0)]
+assert 66.5 < pairs[0][0] < pairs[-1][0] < 73.5
+moved = [rate / (1 - momentum) for _, (rate, momentum) in pairs]
+assert 0.2 <= min(moved) < max(moved) < 0.2501
+alone = best("serial")
+assert np.isclose(alone.rate / (1 - alone.momentum), 1.0)
 assert ms["bounded_staleness", 10] > ms["data_parallel", 10]
 rules, without = lecture_11.rules(), pace_of(lecture_11.Case("data_parallel", 3, 48), 20e-6, 10.0)
 needed = np.median([lecture_11.trained(lecture_11.Case("serial", 1, 48), 0.2, 0.9, seed, rules)
-                    ["updates"] for seed in range(1, 6)])  # fmt: skip
+                    ["updates"] for seed in range(1, 11)])  # fmt: skip
 assert 1e3 * needed * without.seconds < ms["backup_workers", 10]
 assert needed * without.n_bytes < 2 / 3 * best("backup_workers", straggler=10).median("bytes")
 for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
@@ -226,10 +240,9 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 # <details><summary>For lecturers: consistency against throughput, 4 minutes</summary>
 #
 # The answer to the question: those who wait for all move to the left and stay at their height.
-# Downpour moves to the left by a little (a worker is missing, nearly) and down by a little: the
-# other three's gradients are younger (that it is tuned anew adds next to nothing). With 8 workers
-# leave the all-reduce out of it: its rate, found on one seed, is too high there; with half of it,
-# it is level with local SGD. Ask what Downpour pays with.
+# Downpour moves to the left by a little (a worker is missing, nearly); tuned anew, it lies a little
+# lower. With 8 workers, nobody slow, the all-reduce is first, though three have more throughput.
+# Ask what they pay with.
 # </details>
 
 # %%
@@ -238,12 +251,11 @@ explore(lecture_11.trade_chart, workers=[4, 8],
 
 # %% [markdown]
 # Four workers, nobody slow: not waiting gains next to nothing, 138,000 images a second against
-# 134,000 (fetch, push and queue take nine tenths of the ring's time), for 6.3 epochs instead of
-# 4.4. A straggler of 10: who waits for all falls to 19,000, at unchanged height; Downpour keeps
+# 134,000 (fetch, push and queue take nine tenths of the ring's time), for 6.6 epochs instead of
+# 4.3. A straggler of 10: who waits for all falls to 19,000, at unchanged height; Downpour keeps
 # 109,000. Eight, nobody slow: it gains a third, as the ring is longer; but its gradients are six
-# updates old, for 10.7 epochs. The highest
-# throughput there is local SGD's: its averages are rare. (All but one: images of a gradient that is
-# thrown away are counted, too. Eight workers: the all-reduce's rate is too high, see the end.)
+# updates old, for 10.4 epochs instead of 5. The highest throughput there is local SGD's: its
+# averages are rare. (All but one: images of a gradient that is thrown away are counted, too.)
 
 # %%
 claim("4.8")
@@ -255,11 +267,15 @@ paces = {(scheme, by): pace_of(best(scheme, 4, by).case, 20e-6, 10.0)
 per_s = {key: best(key[0]).case.batch / pace.seconds for key, pace in paces.items()}
 assert [round(value / 1000) for value in per_s.values()] == [134, 19, 138, 109]
 assert round(paces["data_parallel", 1].seconds / paces["downpour", 1].seconds, 1) == 4.1
-assert [round(best(s).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [4.4, 6.3]
+assert [round(best(s).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [4.3, 6.6]
 assert 2 < paces["downpour", 1].age < 3
 assert 5.5 < pace_of(best("downpour", 8).case, 20e-6, 10.0).age < 6.5
-assert round(best("downpour", 8).median("epochs"), 1) == 10.7
-assert best("data_parallel", 8).n_there == 4, "its rate is too high for one of five seeds"
+assert [round(best(s, 8).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [5, 10.4]
+eight = [lecture_11.priced(best(s, 8), 20e-6, 10.0) for s in NAMES if s != "serial"]
+assert min(eight, key=lambda one: one.seconds).best.case.scheme == "data_parallel"
+fastest = sorted(eight, key=lambda one: one.images_per_s)
+assert [one.best.case.scheme for one in fastest].index("data_parallel") < 4
+assert fastest[-1].best.case.scheme == "local_sgd"
 ring, nobody = (pace_of(best(s, 8).case, 20e-6, 10.0) for s in ("data_parallel", "downpour"))
 assert 1.3 < ring.seconds / 8 / nobody.seconds < 1.35
 sends = [seconds - lecture_11.STEP_S for seconds in
@@ -273,7 +289,7 @@ assert 0.89 < sends[0] / sends[1] < 0.93
 #
 # Between "nobody is slow" (the all-reduce is ahead of Downpour) and "ten times" (far behind) they
 # must be equal. An update of the all-reduce: one gradient of the slowest and 0.15 ms of network. It
-# needs 102 of them, Downpour 66 ms in all, and a few more beside a straggler. How many times as
+# needs 100 of them, Downpour 69 ms in all, and a few more beside a straggler. How many times as
 # slow must the slowest be?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -303,8 +319,8 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 # for its own messages. Each gradient of 16 images makes a fetch and a push, and all of them go
 # through one server, which sends and receives by turns. (One that does both at once, as its NIC
 # can, is ahead much earlier in the third row; elsewhere little changes.) How sure is that? Above
-# are medians of five seeds, beside them each seed by itself. The last row is no result: who really
-# trains there, or takes more seeds, finds the all-reduce ahead at 10 ×, too (`docs/quarrel.md`).
+# are medians of ten seeds, beside them each seed by itself. The last row is no result: who really
+# trains there finds the all-reduce ahead at 10 ×, too (`docs/quarrel.md`).
 # (And where the last two rows have them equal, one worker alone has long been there.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -322,11 +338,11 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: no winner without a network, 5 minutes</summary>
 #
-# In pairs. (1) 100 Mbit/s; at 1 Gbit/s local SGD is level. (2) H = 64 (in bytes), or a latency of 1
-# ms. But no: both times one worker alone is faster, without bytes. (3) 10 Mbit/s, or a latency of 1
-# ms with H = 8. (With 64, nobody slow, local SGD is level, over more seeds.) Then: who has seen
-# Downpour on the front? It is beaten, but in one corner: four workers, 10 times, 1 ms, 10 Gbit/s or
-# more, H = 1. Trained there, or with more seeds, it is not on the front at all.
+# In pairs. (1) 100 Mbit/s; at 1 Gbit/s local SGD is level, and "10 %" is ahead already here, by
+# less than seeds differ. (2) H = 64 (in bytes), or a latency of 1 ms. But no: both times one worker
+# alone is faster, without bytes. (3) 10 Mbit/s, or a latency of 1 ms with H = 8. Then: who has seen
+# Downpour on the front? Only beside the straggler of 10, over some slow networks: each time one
+# worker alone is faster.
 # </details>
 
 # %%
@@ -342,7 +358,7 @@ explore(
 # How this is computed: the updates to the target are the kept ones, measured by training. What an
 # update takes is a *dry run* on your network: the scheme's real messages, nothing learned. Where
 # all wait for all, that is right, since neither network nor straggler changes what they compute (up
-# to 2 % too long: an epoch's smaller last batch counts as a whole one). For Downpour and the bound
+# to 6 % too long: an epoch's smaller last batch counts as a whole one). For Downpour and the bound
 # it is an approximation: little bandwidth makes gradients a little older than they were when they
 # were measured, much latency a little younger, and that is not in the picture. (Medians of the
 # seeds that arrived. Eight workers beside one of 3: the updates are those beside one of 10.)
@@ -355,7 +371,7 @@ for scheme in NAMES:
         by_pace = found.median("updates") * pace_of(found.case, 20e-6, 10.0).seconds
         assert np.isclose(by_pace, found.median("seconds"), rtol=0.03), (scheme, slow_by)
 alone_s = best("serial").median("seconds")
-assert round(lecture_11.when_nobody_waits_wins(20e-6, 10), 1) == 1.6
+assert round(lecture_11.when_nobody_waits_wins(20e-6, 10), 1) == 1.8
 near, far = (lecture_11.prices(4, 1, latency_s, 10, 8, 24) for latency_s in (20e-6, 1e-3))
 assert near["data_parallel"].seconds < alone_s < far["local_sgd"].seconds
 assert 0.06 < near["downpour"].seconds < 0.07 < 4 * alone_s < far["data_parallel"].seconds
@@ -374,10 +390,11 @@ for every, is_there in ((8, False), (64, True)):
 ages = [pace_of(best("downpour").case, *net).age for net in ((2e-5, 1), (2e-5, 10), (1e-3, 10))]
 assert ages == sorted(ages, reverse=True)
 assert len(set(ages)) == 3
-settings = product((3, 10), (0.02, 1), (10, 100), (1, 8))
-with_downpour = [each for each in settings
-                 if "Downpour" in lecture_11.front_chart(4, *each, 24).chart["said"]]  # fmt: skip
-assert with_downpour == [(10, 1, 10, 1), (10, 1, 100, 1)]
+settings = product((1, 3, 10), (0.02, 0.2, 1, 100), (0.1, 1, 10), (1, 8, 64))
+said = {each: lecture_11.front_chart(4, *each, 24).chart["said"] for each in settings}
+with_downpour = {each: text for each, text in said.items() if "Downpour" in text}
+assert {by for by, *_ in with_downpour} == {10}
+assert all("one worker alone is faster" in text for text in with_downpour.values())
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Four ways to rig a race
@@ -420,13 +437,13 @@ assert 1 / 7 < 1 - 1 / (1 + last["all but one"]) < 1 / 5
 # Two workers here, two there, 100 ms and 1 Gbit/s between them. A step takes 0.33 ms. An average of
 # all four models waits twice for the slow link: 200 ms. With an average after every step nearly all
 # of the time is waiting. After 64 steps there are 64 times fewer averages; but replicas drift apart
-# in between, and who is there must wait for the next average: 192 steps are needed instead of 100.
+# in between, and who is there must wait for the next average: 192 steps are needed instead of 95.
 # How many times as fast is it?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: two sites, 5 minutes</summary>
 #
-# 100 averages against 3: 33 times, less the longer computing and the first broadcast. In the
+# 95 averages against 3: 31 times, less the longer computing and the first broadcast. In the
 # explorer set the latency to 1 ms: after H = 64 the curve turns up. Ask why H = 500 costs seconds
 # there, and what it still saves: bytes.
 # </details>
@@ -478,7 +495,7 @@ for H in (1, 8, 64, 500):
     told = lecture_11.sites(0.1, 1).training_s(
         round(found.median("updates")), H, lecture_11.STEP_S, lecture_11.N_BYTES)  # fmt: skip
     assert np.isclose(float(told), found.median("seconds"), rtol=0.01), H
-assert 25 < every_step / rarely < 28
+assert 24 < every_step / rarely < 26
 assert 4 * alone_s < best("local_sgd", every=500, is_far=True).median("seconds")
 assert lecture_11.least_every(0.2, lecture_11.STEP_S, 0.9) > 5000
 for latency, gbit, every in ((1, 1, 64), (0.1, 10, 8), (100, 1, 500)):
@@ -487,13 +504,13 @@ for latency, gbit, every in ((1, 1, 64), (0.1, 10, 8), (100, 1, 500)):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The price sheet, complete
 #
-# Four workers, one ten times as slow; five seeds, each scheme at its own best. Cover the last
+# Four workers, one ten times as slow; ten seeds, each scheme at its own best. Cover the last
 # column: whom do you choose? And if your network is billed by the byte?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet, 3 minutes</summary>
 #
-# Point at the spread: lowest to highest of five seeds is a factor of 1.1 to 2.5. A difference below
+# Point at the spread: lowest to highest of ten seeds is a factor of 1.3 to 1.8. A difference below
 # that needs more seeds, or must be there seed by seed: with every seed the server, whose updates
 # are the all-reduce's, is 2 % ahead of it. Then the second show of hands: synchronous or
 # asynchronous?
@@ -520,7 +537,7 @@ table(late, units=dict.fromkeys(late["Downpour"], "s"))
 # all but one has the late gradient to spare, and in local SGD eight steps even out; all three are
 # near each other. The bound of 1 is last, as it pays twice. It waits, so that an update takes a
 # third longer than Downpour's; still, as many images take it a quarter less time than the
-# all-reduce. But its gradients are old, and it needs 1.4 times as many. Chen and others (2016)
+# all-reduce. But its gradients are old, and it needs 1.5 times as many. Chen and others (2016)
 # built the backup workers for such times, and found them ahead of asynchronous training.
 
 # %% tags=["how-we-know"]
@@ -529,10 +546,10 @@ one, two, vary = ({name: row[who] for name, row in late.items()} for who in late
 assert min(one, key=one.__getitem__) == "all but one"
 assert two["all but one"] > 0.95 * two["all-reduce"] > 3 * two["Downpour"]
 assert max(vary[name] for name in ("all but one", "local SGD")) < 1.05 * vary["Downpour"]
-assert 1.2 * vary["Downpour"] < vary["all-reduce"] < vary["bounded"]
+assert 1.15 * vary["Downpour"] < vary["all-reduce"] < vary["bounded"]
 waiting = ("bounded_staleness", "data_parallel")
 more = best(waiting[0]).median("epochs") / best(waiting[1]).median("epochs")
-assert round(more, 1) == 1.4
+assert round(more, 1) == 1.5
 assert 0.7 < vary["bounded"] / vary["all-reduce"] / more < 0.8, "it waits less than the all-reduce"
 assert 1.3 < vary["bounded"] / vary["Downpour"] < 1.36, "as many updates: it waits"
 
@@ -557,13 +574,12 @@ table({
 })  # fmt: skip
 
 # %% [markdown]
-# **What this does not say.** A tiny model on a tiny task, one target, a constant rate. Each best
-# was found on one seed, and rates on the grid lie a factor of 2 apart. Four at least are not
-# the best on others: the one worker's, which could save a sixth, and with eight workers the
-# all-reduce's (at half the rate it is level with local SGD), top-k's, and Downpour's beside a
-# straggler. To choose the largest numbers takes top-k no time here.
-# Workers' times do not vary in the races, which is kind to those who wait. All of it is in
-# `docs/quarrel.md`, with the grids.
+# **What this does not say.** A tiny model on a tiny task, one target, a constant rate. Rates on the
+# grid lie a factor of 2 apart, and ten seeds leave medians of schemes that are near each other
+# undecided. Downpour's eight workers need more than ten of the twelve epochs, and two of ten seeds
+# do not get there. To choose the largest numbers takes top-k no time here. Workers' times do not
+# vary in the races, which is kind to those who wait. All of it is in `docs/quarrel.md`, with the
+# grids.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three questions, no code

@@ -1,13 +1,13 @@
 """The best rate and momentum of a grid that grows where its best lies at an end."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MOMENTA", "RATES", "Grid", "place", "searched"]
+__all__ = ["MOMENTA", "RATES", "Grid", "middle", "place", "searched"]
 
-RATES = (0.05, 0.1, 0.2, 0.4, 0.8)
+RATES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
 MOMENTA = (0.0, 0.5, 0.9)
 MOST_WIDENINGS = 6
 
@@ -30,6 +30,11 @@ def place(found: dict[str, Any]) -> tuple[float, float]:
     """Order findings: seconds to the target; else the loss at the end; what diverged comes last."""
     loss = math.inf if found["is_diverged"] else found["loss"]
     return found.get("seconds", math.inf), loss
+
+
+def middle(found: Sequence[dict[str, Any]], n_seeds: int) -> dict[str, Any]:
+    """Return the finding in the middle of all seeds; those that were not tried count as last."""
+    return sorted(found, key=place)[n_seeds // 2]
 
 
 def searched(

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.quarrel.__main__ import main
 from benchmarks.quarrel.grid import searched
 from benchmarks.quarrel.kept import Kept
-from benchmarks.quarrel.measure import Asked, cases, predicted, tuned_as
+from benchmarks.quarrel.measure import Asked, cases, on_grid, predicted, tuned_as
 from benchmarks.quarrel.table import BEGIN, DOCS, END, RESULTS, tables, updated
 from course_lib import run
 from course_lib.comm.errors import RunError
@@ -19,7 +19,7 @@ from course_lib.lectures.lecture_11.racing import MODEL, SCHEMES, data, network_
 TINY = Rules(target=2.0, epochs=2, far_epochs=2, n_images=256)
 ASKED = Asked(
     TINY, workers=(2,), stragglers=(10.0,), also=(), sent=(24,), far_every=(1, 4), far_workers=(2,),
-    seeds=(1,),
+    grid_seeds=(0,), seeds=(1,),
     rates=(0.1, 0.4), momenta=(0.5,), most_widenings=0,
 )  # fmt: skip
 
@@ -97,6 +97,19 @@ def test_who_is_there_first_is_best_then_who_is_nearest_and_never_who_has_diverg
     of_rate[0.1]["seconds"] = 1e9
     grid = searched(lambda rate, _: of_rate[rate], tuple(of_rate), (0.0,), most_widenings=0)
     assert grid.best[0] == 0.1
+
+
+def test_a_point_of_the_grid_is_the_middle_of_five_seeds_and_no_lucky_one():
+    tried = []
+
+    def train(seconds):
+        tried.append(seconds)
+        return found_at(seconds) if seconds else {"is_diverged": False, "loss": 0.2}
+
+    assert on_grid(train, (9, 1, 5, 0, 4)) == found_at(5) | {"n_there": 4}
+    tried.clear()
+    assert "seconds" not in on_grid(train, (1, 0, 0, 0, 2)), "the best of it is not the point's"
+    assert tried == [1, 0, 0, 0], "most do not get there: the last seed need not be tried"
 
 
 @pytest.mark.parametrize("scheme", ["serial", "parameter_server", "downpour"])

@@ -78,9 +78,9 @@ def test_downpour_is_ahead_from_a_straggler_on_that_grows_with_the_latency():
     at_10 = lecture_11.prices(4, 10, 1e-3, 10, 8, 24)
     assert at_10["downpour"].seconds < at_10["data_parallel"].seconds, "as the front has it"
     assert lecture_11.when_nobody_waits_wins(0.1, 10) == float("inf")
-    apart = [lecture_11.when_nobody_waits_wins(1e-3, 10, seed=seed) for seed in range(1, 6)]
-    assert min(apart) < many < max(apart) == float("inf"), "five seeds do not say it"
-    assert "7.9 × … above 10 ×" in repr(lecture_11.ahead_from([(1, 10)]))
+    apart = [lecture_11.when_nobody_waits_wins(1e-3, 10, seed=seed) for seed in range(1, 11)]
+    assert min(apart) < many < max(apart) == float("inf"), "ten seeds do not say it"
+    assert "3.8 × … above 10 ×" in repr(lecture_11.ahead_from([(1, 10)]))
 
 
 def test_what_a_scheme_takes_beside_one_straggler_is_what_was_measured():
@@ -94,7 +94,7 @@ def test_what_a_scheme_takes_beside_one_straggler_is_what_was_measured():
 def test_rates_choose_the_winner():
     said = {m: lecture_11.rates_chart(m).chart["said"] for m in (0.0, 0.5, 0.9)}
     assert "0.2: Downpour" in said[0.0]
-    assert "Downpour" not in said[0.9]
+    assert "0.2: all-reduce" in said[0.9]
 
 
 def test_lines_of_equal_time_are_cut_at_the_edges_and_crosses_lie_at_their_time():

@@ -1,7 +1,7 @@
 """What the race has shown so far: kept results, each scheme at its own best rate and momentum."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -29,14 +29,14 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Best:
-    """A scheme at its best rate and momentum, on five seeds.
+    """A scheme at its best rate and momentum, on ten seeds.
 
     Attributes
     ----------
     case : Case
         Who trains, and where.
     rate, momentum : float
-        The best of a grid, which was searched on another seed.
+        The best of a grid, which was searched on five other seeds.
     seeds : tuple of dict
         What was found on each seed, see ``racing.trained``.
     """
@@ -90,7 +90,7 @@ def best(scheme: str, workers: int = 4, straggler: float = 1.0, every: int = 8, 
     Returns
     -------
     Best
-        Of five seeds.
+        Of ten seeds.
 
     Raises
     ------
@@ -109,8 +109,10 @@ def best(scheme: str, workers: int = 4, straggler: float = 1.0, every: int = 8, 
     raise ValueError(f"scheme and its options must be among what was measured, got {case}")
 
 
-def grid(scheme: str, workers: int = 4) -> dict[tuple[float, float], dict[str, Any]]:
-    """Look up what was found at each rate and momentum, without a straggler, on one seed.
+def grid(
+    scheme: str, workers: int = 4, straggler: float = 1.0
+) -> dict[tuple[float, float], dict[str, Any]]:
+    """Look up what was found at each rate and momentum: the middle one of five seeds.
 
     Parameters
     ----------
@@ -119,15 +121,21 @@ def grid(scheme: str, workers: int = 4) -> dict[tuple[float, float], dict[str, A
         the two schemes that wait for all share a grid, whose seconds are not theirs.
     workers : {4, 8}, default: 4
         How many.
+    straggler : {1.0, 3.0, 10.0}, default: 1.0
+        How many times longer the last one computes. Those whose updates it does not alter were
+        searched without one.
 
     Returns
     -------
     dict of (float, float) to dict
-        By rate and momentum; see ``racing.trained``.
+        By rate and momentum; see ``racing.trained``. ``n_there`` says how many seeds got there;
+        where most did not, fewer were tried.
     """
-    case = best(scheme, workers).case
+    case = best(scheme, workers, straggler).case
     if scheme in ("data_parallel", "parameter_server"):
         case = Case("serial", 1, case.batch)
+    elif scheme in ("local_sgd", "compressed"):
+        case = replace(case, straggler=1.0)
     (found,) = (one for one in _results()["grids"] if Case(**one["case"]) == case)
     return {(point["rate"], point["momentum"]): point for point in found["points"]}
 

@@ -42,9 +42,10 @@ def rates_chart(momentum: float) -> Chart:
         curves[NAMES[scheme]] = list(there.items()) or [(math.nan, math.nan)]
     return chart(
         curves, points=together({name: at[0] for name, at in curves.items() if len(at) == 1}),
-        x_log=True, y_log=True, x_range=(0.04, 1.0), y_range=(30, 300),
-        x_ticks=(0.05, 0.1, 0.2, 0.4, 0.8), x_label="learning rate, the same for all",
-        y_label="ms to the target", said=_who_wins(curves),
+        x_log=True, y_log=True, x_range=(0.01, 1.0), y_range=(30, 300),
+        x_ticks=(0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8),
+        x_label="learning rate, the same for all", y_label="ms to the target",
+        said=_who_wins(curves),
     )  # fmt: skip
 
 

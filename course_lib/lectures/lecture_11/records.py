@@ -54,16 +54,18 @@ def sent_in() -> list[dict[str, Any]]:
     """
     records = []
     for scheme, planted in _PLANTED.items():
-        case, momentum = best(scheme, straggler=_STRAGGLER).case, best(scheme).momentum
+        found = best(scheme, straggler=_STRAGGLER)
+        case = found.case
         each_s = pace_of(case, LATENCY_S, GBIT).seconds
         tried = {
-            rate: round(each_s * found["updates"], 5) if "updates" in found else None
-            for (rate, of), found in sorted(grid(scheme).items()) if of == momentum
+            rate: round(each_s * point["updates"], 5) if "updates" in point else None
+            for (rate, momentum), point in sorted(grid(scheme, 4, _STRAGGLER).items())
+            if momentum == found.momentum
         }  # fmt: skip
         there = {rate: seconds for rate, seconds in tried.items() if seconds is not None}
         rate = planted.get("rate", min(there, key=there.__getitem__))
         trace = dry(case, 60, network_with(LATENCY_S, GBIT, _STRAGGLER, case.ranks))
-        longer = best(scheme, straggler=_STRAGGLER).median("updates") / 60
+        longer = found.median("updates") / 60
         ends = [max(s.end_s for s in trace.computes if s.rank == r) for r in range(case.ranks)]
         ended_s = [round(longer * end_s, 5) for end_s in ends]
         records.append({

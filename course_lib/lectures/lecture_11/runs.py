@@ -34,7 +34,7 @@ def near_runs(
     epochs : int, default: 9
         When a training ends.
     seed : int, default: 5
-        Of all of them. Of the five, its times are nearest to the medians.
+        Of all of them. Of the ten, its times are nearest to the medians.
     schemes : sequence of str, default: RACED
         Who takes part.
 
@@ -57,7 +57,7 @@ def run_again(found: Best, seed: int, epochs: int = 12) -> Result:
     found : Best
         Who, and at which rate and momentum.
     seed : int
-        Which of the five seeds, 1 to 5.
+        Which of the ten seeds, 1 to 10.
     epochs : int, default: 12
         When it ends.
 
@@ -170,7 +170,7 @@ def first_gradients(straggler: float, gradients: int = 24, workers: int = 4) -> 
 
 
 def price_sheet(workers: int = 4, straggler: float = 1.0) -> Table:
-    """Lay out what each scheme has cost until the target, over five seeds.
+    """Lay out what each scheme has cost until the target, over ten seeds.
 
     Parameters
     ----------
