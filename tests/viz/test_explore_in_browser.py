@@ -199,3 +199,13 @@ def test_names_of_points_near_each_other_do_not_cover_each_other(browser, tmp_pa
         beside = a["x"] + a["width"] < b["x"] or b["x"] + b["width"] < a["x"]
         above = a["y"] + a["height"] - 3 < b["y"] or b["y"] + b["height"] - 3 < a["y"]  # no letters
         assert beside or above
+
+
+def test_an_axis_rounds_no_number_that_it_is_marked_with(browser, tmp_path):
+    marks = (0.00012, 0.0125, 200_000, 3e6)
+    path = chart({"": [(1e-4, 1), (1e7, 2)]}, x_log=True, x_ticks=marks).save(tmp_path / "a.html")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    written = page.locator(".lm-tick").all_text_contents()
+    page.close()
+    assert {"1.2e-4", "0.0125", "200,000", "3e6"} <= set(written)

@@ -1,14 +1,16 @@
 // Axes: where they have ticks, how numbers lie on them, and how numbers are written.
 
-const short = (value) => Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3)
-  ? value.toExponential(1).replace(".0e", "e") : (+value.toPrecision(4)).toLocaleString("en");
+const short = (value) => Math.abs(value) >= 1e6 || (value && Math.abs(value) < 1e-3)
+  ? value.toExponential(1).replace(".0e", "e").replace("e+", "e")
+  : value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
-// Where an axis has its ticks: powers of ten and, where there are few, their 2 and 5; or round steps.
+// Where an axis has its ticks: powers of ten and, where there are few, multiples of them; or round steps.
 function axis(low, high, log) {
   if (log) {
-    const found = [], few = Math.log10(high / low) < 2.5;
+    const found = [], decades = Math.log10(high / low);
+    const digits = decades < 1 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades < 2.5 ? [1, 2, 5] : [1];
     for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high) + 1e-9; power++)
-      for (const digit of few ? [1, 2, 5] : [1]) {
+      for (const digit of digits) {
         const at = digit * 10 ** power;
         if (at >= low * 0.999 && at <= high * 1.001) found.push(at);
       }
