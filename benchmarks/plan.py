@@ -66,11 +66,12 @@ def size_name(n_bytes: int) -> str:
 
 
 class Progress:
-    """A line that says what is being measured and how much is to come."""
+    """A line that says what is being measured and how much is to come; in a terminal only."""
 
     def __init__(self) -> None:
         tqdm.monitor_interval = 0  # no thread that wakes up while we measure
-        self._bar = tqdm(total=0, bar_format="{bar:20} {n}/{total}, {elapsed}: {desc}")
+        line = "{bar:20} {n}/{total}, {elapsed}: {desc}"
+        self._bar = tqdm(total=0, bar_format=line, disable=None)
 
     def __enter__(self) -> Self:
         return self
