@@ -13,11 +13,13 @@ from course_lib.grading.answer import Answer
 __all__ = ["foreign_means", "imported"]
 
 _MODULES = {
-    "__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses",
-    "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "numpy",
-    "operator", "pprint", "queue", "random", "re", "statistics", "string", "threading", "time",
-    "torch", "typing", "warnings", "course_lib",
+    "__future__", "abc", "array", "bisect", "cmath", "collections", "contextlib", "copy",
+    "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "numpy",
+    "operator", "pprint", "queue", "random", "re", "statistics", "string", "struct", "threading",
+    "time", "torch", "typing", "warnings", "course_lib",
 }  # fmt: skip
+_A_FEW = {"sys": {"float_info", "maxsize"}, "types": {"MappingProxyType", "SimpleNamespace"}}
+"""Modules of which these names are harmless, and many others are not."""
 _NOT_OF_OURS = {"checks", "grading", "cli", "console", "doctor", "__main__"}
 _NAMES = {
     "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr",
@@ -57,12 +59,16 @@ def foreign_means(answer: Answer, task_module: str = "") -> str:
     """
     trees = [(number, ast.parse(text)) for number, text in answer.cells]
     written = _written_texts([tree for _, tree in trees])
+    partly = _known_in_part(tree for _, tree in trees)
     for number, tree in trees:
         alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
         harmless = {id(value) for value in alone if isinstance(value, ast.Constant)}
         harmless |= {id(node) for node in _local_names(tree)}
         harmless |= {id(call) for call in _calls_of_written_texts(tree, written)}
+        named = {id(name) for name in _named_few(tree, partly)}
         for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in partly and id(node) not in named:
+                return f"{partly[node.id]}, in cell {number}, line {node.lineno}"
             for what in _in(node, task_module) if id(node) not in harmless else ():
                 return f"{what}, in cell {number}, line {getattr(node, 'lineno', 1)}"
     return ""
@@ -93,12 +99,14 @@ def imported(answer: Answer) -> list[str]:
 
 def _in(node: ast.AST, task_module: str) -> Iterator[str]:
     if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names if _is_foreign(alias.name))
+        names = [alias.name for alias in node.names if alias.name not in _A_FEW]
+        yield from filter(_is_foreign, names)
     elif isinstance(node, ast.ImportFrom):
         home = node.module or ""
         for alias in node.names:
             whole = f"{home}.{alias.name}"
             allowed = home == task_module and alias.name.islower()  # a program, not the TASK
+            allowed |= alias.name in _A_FEW.get(home, ())
             if node.level or (_is_foreign(whole) and not allowed) or alias.name in _ATTRIBUTES:
                 yield f"{'.' * node.level}{whole}"
     elif isinstance(node, ast.Name) and node.id in _NAMES:
@@ -109,6 +117,24 @@ def _in(node: ast.AST, task_module: str) -> Iterator[str]:
         yield from (f'"{name}" in a text' for name in _IN_TEXTS.findall(node.value)[:1])
     elif isinstance(node, ast.Call):
         yield from _looked_up(node)
+
+
+def _known_in_part(trees: Iterable[ast.AST]) -> dict[str, str]:
+    """Return under which names there are modules of which a few names are harmless."""
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    names = [alias for node in nodes for alias in node.names if alias.name in _A_FEW]
+    return {alias.asname or alias.name: alias.name for alias in names}
+
+
+def _named_few(tree: ast.AST, partly: dict[str, str]) -> Iterator[ast.Name]:
+    """List where such a module is written before one of its harmless names: ``sys.maxsize``."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.attr in _A_FEW.get(partly.get(node.value.id, ""), ())
+        ):
+            yield node.value
 
 
 def _local_names(tree: ast.AST) -> Iterator[ast.Name]:

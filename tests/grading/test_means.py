@@ -60,6 +60,11 @@ def test_a_solution_has_none(name):
         "import string\n    string.Formatter().format('{0.real}', x)",
         "import operator\n    operator.attrgetter('gi_frame.f_back')",
         "import operator\n    operator.attrgetter('o' + 's')",
+        "import sys\n    sys.modules",
+        "import sys as s\n    t = s\n    t.maxsize",
+        "import sys\n    getattr(sys, 'maxsize')",
+        "from sys import modules",
+        "import types\n    types.FunctionType",
     ],
 )
 def test_a_way_out_is_named_with_its_line(body):
@@ -98,6 +103,9 @@ def test_what_it_imports_is_listed_wherever_it_stands():
         'TEXT = "rank {} of {}"\ndef f(x):\n    return TEXT.format(x, x)',
         "def f(x):\n    open = [x]\n    return open.pop()",
         "def f(x, vars=3):\n    return [vars for _ in range(x)]",
+        "import sys\ndef f(x):\n    return min(x, default=sys.maxsize) + sys.float_info.epsilon",
+        "def f(x):\n    import sys as s\n    return s.maxsize",
+        "from types import SimpleNamespace\ndef f(x):\n    return SimpleNamespace(value=x).value",
     ],
 )
 def test_names_of_ones_own_are_no_means(text):
