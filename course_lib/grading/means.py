@@ -14,9 +14,9 @@ __all__ = ["foreign_means", "imported"]
 
 _MODULES = {
     "__future__", "abc", "array", "bisect", "cmath", "collections", "contextlib", "copy",
-    "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "numpy",
-    "operator", "pprint", "queue", "random", "re", "statistics", "string", "struct", "threading",
-    "time", "torch", "typing", "warnings", "course_lib",
+    "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math",
+    "numbers", "numpy", "operator", "pprint", "queue", "random", "re", "statistics", "string",
+    "struct", "threading", "time", "torch", "typing", "warnings", "course_lib",
 }  # fmt: skip
 _A_FEW = {"sys": {"float_info", "maxsize"}, "types": {"MappingProxyType", "SimpleNamespace"}}
 """Modules of which these names are harmless, and many others are not."""
