@@ -576,12 +576,12 @@ lecture_10.pace_table(here)
 
 # %% [markdown]
 # Where two workers' numbers are below 1, they are *slower than one*. The last row differs from "no
-# lock" in one thing: each has a vector of its own. What is missing there is the price of sharing
-# *cache lines*. A core writes to a line of memory, on most processors 64 bytes, eight parameters
-# (on Apple's 128), only while no other core has it, and must fetch one that another has written.
-# 100 parameters lie on some 13 lines of 64 bytes, which both workers write to all the time. A
-# million lie on 125,000, too many for a core's own cache: one worker alone must fetch most as well,
-# so sharing adds less (see the last column).
+# lock" in one thing: each has a vector of its own. The gap is the price of sharing *cache lines*. A
+# core writes to a line of memory, on most processors 64 bytes, eight parameters (on Apple's 128),
+# only while no other core has it, and must fetch one that another has written last. 100 parameters
+# lie on some 13 lines of 64 bytes, which both workers write to all the time. A million lie on
+# 125,000, too many for a core's own cache: one worker alone must fetch most as well, so sharing
+# adds less (see the last column).
 
 # %% [markdown]
 # With a lock workers also wait, and its number lies on a line that both write to. Even a lock that
@@ -589,12 +589,11 @@ lecture_10.pace_table(here)
 # instruction each, and the loop asks of every parameter which lock it has.
 #
 # Workers that take turns disturb nobody, and seem faster than they are. So both begin together, in
-# short rounds, and a round counts if both were at work for most of it:
+# short rounds, and a round counts if both were at work for most of it (if none is such, all do):
 
 # %% tags=["nbval-ignore-output"] name="spread"
-table({"of 40 rounds those that count; of these the fastest": {
-    "at least": n_together, "fastest / median": round(spread, 2)
-}})  # fmt: skip
+table({"of 40 rounds": {"both at work, at least": n_together,
+                        "of these fastest / median, at most": round(spread, 2)}})  # fmt: skip
 
 # %% tags=["how-we-know"]
 # How we know: what no timing changes; virtual time has no caches, only waiting
