@@ -204,8 +204,8 @@ assert changed.notes_named("lost_update")[0].time_s > seen.end_s
 # other, about as much. Each worker also counts its own stores, where nobody else writes. The
 # difference is what is lost.
 #
-# Two processes on this computer, real memory; each step changes 2 of 100 parameters, 10 of 1,000,
-# or all of 100. Ten short rounds, which both begin at the same moment:
+# Two processes on this computer, real memory; each step changes about 2 of 100 parameters, about 10
+# of 1,000 (the same may be drawn twice), or all of 100. Ten short rounds, begun together:
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: a counter, 1 minute</summary>
@@ -223,9 +223,9 @@ lost_here
 # With a lock nothing is lost. Without one it depends on your computer, and on what else runs there.
 # On a processor each parameter has a window of its own, some nanoseconds, or as long as a store
 # must wait for its place in memory while the other core goes on. (Workers that take turns on one
-# core meet only if one is interrupted in a window: seldom, where it is so short.) In virtual time
-# there is one window, as wide as the whole update, so that one can see it: the pictures show *what*
-# happens, the table above how often it does here.
+# core meet only if one is interrupted in a window: seldom, where it is so short.) In virtual time,
+# without a lock, there is one window, as wide as the whole update, so that one can see it: the
+# pictures show *what* happens, the table above how often it does here.
 
 # %% tags=["how-we-know"]
 # How we know: whatever the times, a lock loses nothing, and nobody loses more than was stored
@@ -316,14 +316,14 @@ assert shares[0] == 1 > shares[-1]
 #
 # ## What a lost update does
 #
-# A lost update is a step that nobody has taken. Nothing wrong is in the parameters: each number is
-# the sum of some steps, only not of all. So losing is like fewer steps or, while they are small, a
-# smaller rate. Is a lock better, then?
+# A lost update is a step that nobody has taken. Nothing wrong is in the parameters: each is the sum
+# of some steps, not of all. So losing is like fewer steps or, while they are small, a smaller rate.
+# Is a lock better, then?
 #
 # The bowl of lecture 09, four workers, equal times; they meet after every step, so all load at
-# once. Each takes a step of the rate that the slider shows, times the curvature. *A lock* keeps all
-# four steps, *no lock* loses most. At rate 0.2, who is nearer to the bottom after twelve steps? At
-# 0.6?
+# once. Each gradient is the whole bowl's; the slider is the rate of its step, times the curvature.
+# *A lock* keeps all four steps, *no lock* one. At rate 0.2, who is nearer to the bottom after
+# twelve steps? At 0.6?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: what a lost update does, 3 minutes</summary>
@@ -339,9 +339,9 @@ explore(lecture_10.walks, rate=knob([0.1, 0.2, 0.4, 0.6, 1.0], label="rate × cu
 
 # %% [markdown]
 # At 0.2 the lock has come farther. At 0.6 it swings out of the picture: four gradients of the same
-# parameters make one step of $4 \times 0.6 = 2.4$, past the edge of 2. Without the lock most of the
-# four are lost, and what is left is stable. A lock protects the sum of the steps, not the training:
-# gradients are as old with it as without.
+# parameters make one step of $4 \times 0.6 = 2.4$, past the edge of 2. Without the lock one of the
+# four is left, and is stable. A lock protects the sum of the steps, not the training: gradients are
+# as old with it as without.
 
 # %%
 table({
@@ -353,23 +353,25 @@ table({
 # %% [markdown]
 # (8 locks: each for an eighth of the parameters.) Four workers: nearly three updates, as in lecture
 # 09, lock or not. These locks cure one defect of Hogwild: updates that are lost. Gradients that are
-# old it has in common with Downpour, but where all parameters are equally likely, few of a sparse
-# example's have changed meanwhile. (On a processor a gradient can also be of parameters of which
-# another has changed only some: no lock is held while it is computed. The analysis of 2011 is
-# reported to assume that adding to one number is atomic, so that nothing is lost, and to bound the
-# age.)
+# old it has in common with Downpour, but where an example has 10 of 1,000 parameters, all equally
+# likely, few of these have changed meanwhile. (A gradient can also be of parameters of which
+# another has changed only some, for none is locked while it is computed: on a processor whatever
+# the lock, in virtual time with 8 locks. The analysis of 2011 is reported to assume that adding to
+# one number is atomic, so that nothing is lost, and to bound the age.)
 
 # %% tags=["how-we-know"]
-# How we know: with a lock a round is one step of four times the rate, by hand; without it is not
+# How we know: by hand, a round is one step of four times the rate with a lock, of once without
 ends = {
     (rate, lock): lecture_10.on_bowl(rate, lock).notes_named("w")[-1].value
     for rate in (0.2, 0.6) for lock in ("one", "none")
 }  # fmt: skip
 lost_on_bowl = lecture_10.on_bowl(0.6, "none").notes_named("lost_updates")[0].value
-assert lost_on_bowl > 0.5 * 4 * 12 * 2, "most of the stores"
+assert lost_on_bowl == 3 * 12 * 2, "of two numbers, by three of four, twelve times"
 away = {key: np.hypot(w[0] - 2, w[1] - 1) for key, w in ends.items()}
 for rate in (0.2, 0.6):
-    assert np.isclose(ends[rate, "one"][1] - 1, -((1 - 4 * rate) ** 12), rtol=1e-6, atol=0)
+    for lock, kept in {"one": 4, "none": 1}.items():
+        slope = ends[rate, lock][1]
+        assert np.isclose(slope - 1, -((1 - kept * rate) ** 12), rtol=1e-6, atol=0)
 assert away[0.2, "one"] < away[0.2, "none"] / 3
 assert away[0.6, "none"] < 1 < 50 < away[0.6, "one"]
 ages = {lock: np.mean([note.value for note in trained(10, 4, lock).notes_named("staleness")])
@@ -419,14 +421,14 @@ table({
 # %% [markdown]
 # Dense: more than half of all stores are lost. It learns all the same, only less far: here about
 # as with a rate that is smaller by that part. So in virtual time, at this rate, the lock is ahead
-# nearly always, though its workers wait in a row. Sparse: a lock improves the loss by next to
-# nothing.
+# nearly always, though its workers wait in a row. Sparse: on the whole a lock improves the loss by
+# next to nothing.
 
 # %% [markdown]
-# That it takes nearly four times as long there is not due to sparse examples, but to this readable
-# version: its update loads all 101 parameters and takes a step of each, 202 flops, for two words
-# whose gradient takes 12 (it stores only what has changed). So nearly all work is done under the
-# lock. An update of only what has changed, as in `hogwild_sparse`, keeps a lock for less.
+# That in virtual time it takes nearly four times as long is not due to sparse examples, but to this
+# readable version: its update loads all 101 parameters and takes a step of each, 202 flops, for two
+# words whose gradient takes 12 (it stores only what has changed). So nearly all work is done under
+# the lock. An update of only what has changed, as in `hogwild_sparse`, keeps a lock for less.
 
 # %%
 claim("4.7")
@@ -451,7 +453,8 @@ by_words = run(hogwild, WordsOnly(100), texts, about, wordy, workers=4, backend=
 n_words = by_words.notes_named("lost_updates")[0].value
 n_lost = trained(2, 4).notes_named("lost_updates")[0].value
 assert 0 < n_words < n_lost / 4
-last = {(k, lock): trained(k, 4, lock).notes_named("loss")[-1].value
+epoch = 48 // 4  # how many updates rank 0 makes in the last
+last = {(k, lock): np.mean([n.value for n in trained(k, 4, lock).notes_named("loss")[-epoch:]])
         for k in (2, 100) for lock in ("none", "one")}  # fmt: skip
 fall = {key: np.log(2) - loss for key, loss in last.items()}  # from what it is at the start
 assert abs(fall[2, "none"] / fall[2, "one"] - 1) < 0.1
@@ -529,8 +532,9 @@ table({name: {"of 400,000": n, "lost, %": round(100 - n / 4000, 2)} for name, n 
 
 # %% [markdown]
 # Another number each time, and neither library says a word. In PyTorch's line little time lies
-# between load and store, in NumPy's most of it: one is lucky more often than the other. (One core
-# for both is no help: who is interrupted in between throws away all that the other added.)
+# between load and store, in NumPy's most of it: one is lucky more often than the other. (For
+# NumPy's one core for both is no help: who is interrupted in between throws away all that the other
+# added.)
 
 # %% tags=["how-we-know"]
 # How we know: where rows never meet, all steps count, in whatever order; a counter has its bounds
@@ -546,16 +550,17 @@ assert all(2 <= n <= 400_000 for n in left.values())
 #
 # The loop of `hogwild_sparse`, compiled, on processes of this computer: rows with 2, 10 and all of
 # 100 parameters, and with 40 of 1,000,000; no lock, 8 locks (of 100 parameters 7: each has 16, a
-# power of 2), one lock. Two workers have twice the cores. With one lock, and rows of 10: how many
-# times as fast as *one* worker without a lock?
+# power of 2), one lock; and two workers with a vector each. Two workers have twice the cores. With
+# one lock, and rows of 10: how many times as fast as *one* worker without a lock?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: slower than one core, 3 minutes</summary>
 #
-# Two reasons, and both are about the same thing. A lock is a number in shared memory: taking it is
-# an atomic write. And a core can only write to a *cache line* (64 bytes, 8 parameters) that it has
-# alone, so a line that both write to travels between them all the time, lock or not. Let the class
-# find in the table the case where two workers without any lock are slower than one.
+# The last row is the control: the same steps, but no vector is shared. Let the class find where two
+# workers without any lock are slower than one, then ask what the last row rules out: not the loop,
+# not the second core, not the operating system. What is left is memory that both write to. A core
+# can only write to a *cache line* (64 bytes, 8 parameters) that it has alone. The line of a lock is
+# one of them.
 # </details>
 
 # %%
@@ -563,29 +568,39 @@ guess_lock = predict("Two workers, one lock: how many times as fast as one worke
 guess_lock
 
 # %% tags=["nbval-ignore-output"] name="measured"
-here, spread = lecture_10.measured_here()
+here, spread, n_together = lecture_10.measured_here()
 guess_lock.compare(round(here[2, "10 of 100", "one"] / here[1, "10 of 100", "none"], 2))
 
 # %% tags=["nbval-ignore-output"] name="paces"
 lecture_10.pace_table(here)
 
 # %% [markdown]
-# Where two workers' numbers are below 1, they are *slower than one*. Beside waiting, two things
-# cost: an atomic instruction for each lock (see one worker with a lock), and *cache lines*. A core
-# writes to a line of memory, on most processors 64 bytes, eight parameters (on Apple's 128), only
-# while no other core has it; a line that both write to travels to and fro. 100 parameters lie on
-# some 13 lines of 64 bytes, and both workers write to all of them; a million lie on 125,000, and
-# two seldom want the same one at once: compare the last column. (Workers that take turns disturb
-# nobody: so both begin together, in short rounds.)
+# Where two workers' numbers are below 1, they are *slower than one*. The last row differs from "no
+# lock" in one thing: each has a vector of its own. The gap is the price of sharing *cache lines*. A
+# core writes to a line of memory, on most processors 64 bytes, eight parameters (on Apple's 128),
+# only while no other core has it, and must fetch one that another has written last. 100 parameters
+# lie on some 13 lines of 64 bytes, which both workers write to all the time. A million lie on
+# 125,000, too many for a core's own cache: one worker alone must fetch most as well, so sharing
+# adds less (see the last column).
+
+# %% [markdown]
+# With a lock workers also wait, and its number lies on a line that both write to. Even a lock that
+# is always free has a price (see one worker): taking it and giving it back are an atomic
+# instruction each, and the loop asks of every parameter which lock it has.
+#
+# Workers that take turns disturb nobody, and seem faster than they are. So both begin together, in
+# short rounds, and a round counts if both were at work for most of it (if none is such, all do):
 
 # %% tags=["nbval-ignore-output"] name="spread"
-table({"20 rounds, of which the fastest counts": {"fastest / median": round(spread, 2)}})
+table({"of 40 rounds": {"both at work, at least": n_together,
+                        "of these fastest / median, at most": round(spread, 2)}})  # fmt: skip
 
 # %% tags=["how-we-know"]
 # How we know: what no timing changes; virtual time has no caches, only waiting
-assert len(here) == 2 * 4 * 3
+assert len(here) == 4 * (3 + 4)
 assert min(here.values()) > 0
 assert spread >= 1
+assert 0 <= n_together <= 40
 ends = {(P, lock): trained(2, P, lock).end_s for P in (1, 4) for lock in ("none", "one")}
 assert ends[1, "none"] > 3.5 * ends[4, "none"]
 assert 0.9 < ends[1, "none"] / ends[4, "one"] < 1.2

@@ -5,6 +5,8 @@ says what was there before: who writes 1 and finds 0 has the lock. Every process
 NumPy does not hand it out, so numba compiles it for the processor we run on.
 """
 
+import ctypes
+import sys
 import time
 from functools import cache
 from typing import Any
@@ -131,6 +133,22 @@ def compiled_exchange() -> Any:
     return numba.njit("int64(int64[::1], uint64, int64)")(exchange)
 
 
+def _systems_sleep() -> tuple[Any, int]:
+    """Find the operating system's sleep, and with which number a lock that is taken calls it.
+
+    Compiled code calls it as C would. Python's own sleep would cost every lock, also one that is
+    free: a function that may enter Python (``numba.objmode``) counts references to its arguments
+    whenever it is called, and that takes longer than a lock.
+    """
+    if sys.platform == "win32":
+        sleep, pause = ctypes.WinDLL("kernel32").Sleep, 0  # milliseconds: others' turn, if any wait
+        sleep.argtypes, sleep.restype = [ctypes.c_uint], None
+    else:
+        sleep, pause = ctypes.CDLL(None).usleep, round(_PAUSE_S * 1e6)  # microseconds
+        sleep.argtypes, sleep.restype = [ctypes.c_uint], ctypes.c_int
+    return sleep, pause
+
+
 @cache
 def compiled_take() -> Any:
     """Compile, once in a process, what waits for a lock: for loops that are compiled themselves.
@@ -145,14 +163,14 @@ def compiled_take() -> Any:
     import numba
 
     exchange = compiled_exchange()
+    sleep, pause = _systems_sleep()
 
     def take(words: Any, lock: Any) -> None:
         spins = 0
         while exchange(words, lock, 1) != 0:
             spins += 1
             if spins % _SPINS == 0:
-                with numba.objmode():
-                    time.sleep(_PAUSE_S)
+                sleep(pause)
 
     return numba.njit("void(int64[::1], uint64)")(take)
 

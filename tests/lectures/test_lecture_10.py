@@ -8,6 +8,8 @@ import pytest
 from course_lib import run
 from course_lib.lectures import lecture_10
 from course_lib.lectures.lecture_10 import drawn, in_turn, on_memory, outcomes
+from course_lib.lectures.lecture_10.speed import APART, of_round
+from course_lib.trace.events import Compute
 from course_lib.training import Plan
 
 
@@ -76,7 +78,7 @@ def test_with_a_lock_a_round_is_one_step_of_all_and_without_it_most_are_lost():
     ends = {lock: lecture_10.on_bowl(0.2, lock, steps=3) for lock in ("one", "none")}
     slopes = {lock: trace.notes_named("w")[-1].value[1] - 1 for lock, trace in ends.items()}
     assert slopes["one"] == pytest.approx(-((1 - 4 * 0.2) ** 3), rel=1e-9)
-    assert -1 < slopes["none"] < 20 * slopes["one"]
+    assert slopes["none"] == pytest.approx(-((1 - 0.2) ** 3), rel=1e-9)
     picture = lecture_10.walks(0.2, "equal").landscape
     assert [walk["name"] for walk in picture["walks"]] == ["a lock", "no lock"]
 
@@ -135,13 +137,25 @@ def test_a_count_in_turn_is_whole():
 
 
 def test_paces_are_laid_out_beside_one_worker_without_a_lock():
-    paces = {(1, "a", "none"): 2e6, (1, "a", "one"): 1e6, (2, "a", "none"): 3e6}
+    paces = {
+        (1, "a", "none"): 2e6, (1, "a", "one"): 1e6, (2, "a", "none"): 3e6, (2, "a", APART): 4e6,
+    }  # fmt: skip
     rows = {row[0]: row[1:] for row in lecture_10.pace_table(paces).rows}
     assert rows == {
         "1 worker, no lock: steps a second": ["2,000,000"],
         "1 worker, one lock: times as fast": ["0.5"],
         "2 workers, no lock: times as fast": ["1.5"],
+        "2 workers, a vector each, no lock: times as fast": ["2"],
     }
+
+
+def test_a_round_counts_if_all_were_at_work_for_most_of_it():
+    first, second = Compute(0, "", 0.0, 1.0, 2.0), Compute(1, "", 0.0, 1.1, 1.95)
+    assert of_round([first, second]) == (1.0, True)
+    assert of_round([first, second._replace(start_s=1.5)]) == (1.0, False)
+    after = second._replace(start_s=2.5, end_s=3.0)
+    assert of_round([first, after]) == (2.0, False)
+    assert of_round([first]) == (1.0, True)
 
 
 @pytest.mark.slow

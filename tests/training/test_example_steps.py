@@ -1,6 +1,8 @@
 """Steps of one example: what is compiled does what is to be read, and its locks keep others out."""
 
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -71,6 +73,35 @@ def test_a_lock_keeps_threads_apart():
     for thread in threads:
         thread.join()
     assert number[0] == 4 * 50_000
+
+
+def test_who_waits_long_for_a_lock_sleeps_and_who_gets_it_at_once_counts_no_references():
+    """Its holder may be waiting for the very processor, and most locks are free."""
+    import numba
+
+    take = compiled_take()
+    assert "call void @NRT_incref" not in "".join(take.inspect_llvm().values())
+    wait = numba.njit("void(int64[::1])", nogil=True)(lambda words: take(words, np.uint64(0)))
+    words, took_s = np.zeros(LINE, np.int64), []
+
+    def waits():
+        before = time.perf_counter(), time.thread_time()
+        wait(words)
+        took_s.extend(np.subtract((time.perf_counter(), time.thread_time()), before))
+
+    locks = Locks(words)
+    assert locks.try_take(0)
+    waiting = threading.Thread(target=waits)
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive()
+    locks.release(0)
+    waiting.join()
+    assert not locks.try_take(0), "it has the lock now"
+    wall_s, processor_s = took_s
+    assert wall_s > 0.1
+    if sys.platform != "win32":  # where it only gives its turn away
+        assert processor_s < 0.4 * wall_s
 
 
 def test_who_finds_a_lock_taken_does_not_get_it_and_others_are_free():

@@ -11,15 +11,28 @@ from course_lib.comm.communicator import Communicator
 from course_lib.comm.launch import run
 from course_lib.data.text_like import text_like
 from course_lib.lectures.lecture_10.odds import COLUMNS, SPARSITY
+from course_lib.trace.events import Compute
 from course_lib.training.checking import LOCKS
 from course_lib.training.example_steps import ONE_STRIPE, compiled_steps, rows_of
 from course_lib.training.locks import LINE, Locks, stripe_shift
 from course_lib.viz import Table, table
 
-__all__ = ["COUNTED", "KINDS", "Paces", "lost_here", "measured_here", "pace_table"]
+__all__ = [
+    "APART",
+    "COUNTED",
+    "KINDS",
+    "Paces",
+    "lost_here",
+    "measured_here",
+    "of_round",
+    "pace_table",
+]
 
 Paces = dict[tuple[int, str, str], float]
 """Steps a second by workers, kind of examples, and lock."""
+
+APART = "apart"
+"""In place of a lock: none, and a vector for each worker, so that nothing is shared."""
 
 
 class Kind(NamedTuple):
@@ -42,12 +55,13 @@ COUNTED = {
 }  # fmt: skip
 """So few that two who begin together are seldom interrupted before the end."""
 
-_TIMES, _ROUNDS, _MEETINGS, _STRIPES, _RATE = 4, 5, 10, 8, 0.05
+_TIMES, _ROUNDS, _MEETINGS, _STRIPES, _RATE = 4, 10, 10, 8, 0.05
+_TOGETHER = 0.8  # of a round: who works alone for long seems faster, as nobody disturbs it
 
 
 def measured_here(
     workers: Sequence[int] = (1, 2), kinds: Sequence[str] = tuple(KINDS)
-) -> tuple[Paces, float]:
+) -> tuple[Paces, float, int]:
     """Time the loop of ``hogwild_sparse`` on processes of this computer, which begin together.
 
     Parameters
@@ -61,28 +75,58 @@ def measured_here(
     -------
     paces : dict of (int, str, str) to float
         Steps a second of all workers together, from the first that begins a round to the last that
-        ends it, in the fastest of twenty rounds.
+        ends it, in the fastest of the rounds that count: of forty those in which all were at work
+        for most of that time, or all forty where there is none.
     spread : float
-        How many times as fast the fastest round was as the median, where they differ most.
+        How many times as fast the fastest of these was as the median, where they differ most.
+    n_together : int
+        In how many rounds all were at work for most of the time, where these were fewest.
     """
     found: Paces = {}
-    spread = 1.0
+    spread, n_together = 1.0, _TIMES * _ROUNDS
     for P in workers:
         trace = run(_all_settings, tuple(kinds), workers=P, time_limit_s=300).trace
         assert trace is not None
         calls = [
             (kind, lock)
-            for _ in range(_TIMES) for kind in kinds for lock in LOCKS for _ in range(_ROUNDS)
+            for _ in range(_TIMES) for kind in kinds for lock in _locks(P) for _ in range(_ROUNDS)
         ]  # fmt: skip
-        rates: dict[tuple[str, str], list[float]] = {}
+        rounds: dict[tuple[str, str], list[tuple[float, bool]]] = {}
         by_rank = [[s for s in trace.computes if s.rank == rank] for rank in range(P)]
         for (kind, lock), each in zip(calls, zip(*by_rank, strict=True), strict=True):
-            seconds = max(s.end_s for s in each) - min(s.start_s for s in each)
-            rates.setdefault((kind, lock), []).append(KINDS[kind].rows / seconds)
-        for setting, found_of in rates.items():
-            found[P, *setting] = max(found_of)  # of rounds that nobody has interrupted
-            spread = max(spread, max(found_of) / float(np.median(found_of)))
-    return found, spread
+            seconds, together = of_round(each)
+            rounds.setdefault((kind, lock), []).append((KINDS[kind].rows / seconds, together))
+        for setting, all_rounds in rounds.items():
+            counted = [pace for pace, together in all_rounds if together]
+            n_together = min(n_together, len(counted))
+            counted = counted or [pace for pace, _ in all_rounds]
+            found[P, *setting] = max(counted)  # nobody else has interrupted it
+            spread = max(spread, max(counted) / float(np.median(counted)))
+    return found, spread, n_together
+
+
+def _locks(workers: int) -> tuple[str, ...]:
+    return LOCKS if workers == 1 else (*LOCKS, APART)
+
+
+def of_round(spans: Sequence[Compute]) -> tuple[float, bool]:
+    """Say how long a round took, and whether all were at work for most of it.
+
+    Parameters
+    ----------
+    spans : sequence of Compute
+        What each worker did in it.
+
+    Returns
+    -------
+    seconds : float
+        From the first that begins to the last that ends.
+    together : bool
+        Whether all were at work for four fifths of that.
+    """
+    seconds = max(s.end_s for s in spans) - min(s.start_s for s in spans)
+    all_at_work = min(s.end_s for s in spans) - max(s.start_s for s in spans)
+    return seconds, all_at_work >= _TOGETHER * seconds
 
 
 def _all_settings(comm: Communicator, kinds: tuple[str, ...]) -> None:
@@ -93,11 +137,12 @@ def _all_settings(comm: Communicator, kinds: tuple[str, ...]) -> None:
     settings: list[tuple[Any, ...]] = []
     for kind in kinds:
         X, y = _examples(KINDS[kind])
-        rows, w = rows_of(X, y), comm.shared_array(X.shape[1] + 1)
+        rows, vectors = rows_of(X, y), [comm.shared_array(X.shape[1] + 1) for _ in range(comm.size)]
         mine = np.arange(comm.rank, len(y), comm.size).astype(np.uint64)
-        for lock in LOCKS:
+        for lock in _locks(comm.size):
             shift = stripe_shift(X.shape[1], _STRIPES) if lock == "striped" else ONE_STRIPE
-            asked = _RATE, shift, None if lock == "none" else words
+            asked = _RATE, shift, words if lock in ("striped", "one") else None
+            w = vectors[comm.rank if lock == APART else 0]  # the same kind of memory for both
             loop(w.copy(), rows, mine[:0], *asked)  # compiled here, before all begin
             settings.append((w, rows, mine, *asked))
     with _own_core(comm.rank):
@@ -211,7 +256,9 @@ def pace_table(paces: Mapping[tuple[int, str, str], float]) -> Table:
     Table
         A row for each number of workers and lock, the first in steps a second.
     """
-    words = {"none": "no lock", "striped": "8 locks", "one": "one lock"}
+    words = {
+        "none": "no lock", "striped": "8 locks", "one": "one lock", APART: "a vector each, no lock"
+    }  # fmt: skip
     kinds = list(dict.fromkeys(kind for _, kind, _ in paces))
     rows: dict[str, dict[str, Any]] = {
         "1 worker, no lock: steps a second": {
