@@ -117,8 +117,8 @@ table(rows)
 #
 # Steps have the numbers 1 to `n_steps`. After each step whose number is a multiple of `every` it
 # saves, in no time. `deaths` says how many steps it takes from one start to the next: after so many
-# it dies, and starts again from the last checkpoint, or from the beginning if there is none. It ends
-# as soon as step `n_steps` is taken: a death that is due then, or later, does not come.
+# it dies, and starts again from the last checkpoint, or from the beginning if there is none. It
+# ends as soon as step `n_steps` is taken: a death that is due then, or later, does not come.
 #
 # **Spec:** the numbers of all steps in the order in which they are taken. **Budget:** no messages.
 

@@ -1,9 +1,9 @@
 """The text of one answer, with what it uses, wherever in the notebook that stands.
 
-Nothing is run here. Of all statements of the notebook only those count that give a name to what the
-function uses, and to what that uses in turn: imports, definitions, assignments; in a cell tagged as
-exercise all but bare calls, unless these fill what the function uses (``TABLE.append(3)``). What
-tries something out, and the notebook's checks, stay where they are.
+The notebook is read from its top to the last check of the function: what is defined later does not
+count, nor does it in the notebook. Nothing is run here. Only those statements are kept that give
+what the function uses its meaning, or change it, and what that uses in turn. What tries something
+out, and the checks, stay where they are.
 """
 
 import __future__
@@ -11,23 +11,18 @@ import __future__
 import ast
 import linecache
 import re
-import symtable
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
+from course_lib.grading.meanings import Meanings, given, known_as, used
 from course_lib.grading.submission import Cell
 
 __all__ = ["Answer", "answer_in", "is_stub", "uncalled"]
 
-_DEFINING = (
-    ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign,
-    ast.AnnAssign, ast.AugAssign,
-)  # fmt: skip
-_NAMED = (ast.FunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 _NEVER = (ast.Assert, ast.Delete, ast.Pass)
-_FILLING = {"add", "append", "appendleft", "extend", "insert", "setdefault", "sort", "update"}
+_CALLED_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _MANY = "*"  # from numpy import *
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
@@ -74,27 +69,30 @@ def answer_in(cells: Sequence[Cell], name: str) -> Answer:
     Returns
     -------
     Answer
-        Of several definitions the last in a cell tagged as exercise, or else the last.
+        Of several definitions the last before the function is checked for the last time. Where the
+        notebook has no check of it, the last in a cell tagged as exercise, or else the last.
     """
-    statements = [
-        (cell, node)
-        for cell in cells
-        if cell.tree is not None
-        for node in cell.tree.body
-        if isinstance(node, _DEFINING) or (cell.is_task and not isinstance(node, _NEVER))
-    ]
-    own = [(cell, node) for cell, node in statements if name in _bound(node)]
-    written = [(cell, node) for cell, node in own if not is_stub(node)]
+    checked = [k for k, cell in enumerate(cells, start=1) if _has_check_of(name, cell)]
+    statements = _statements(cells[: checked[-1]] if checked else cells)
+    written = _written(statements, name)
+    if not written:
+        statements, checked = _statements(cells), []
+        written = _written(statements, name)
     if not written:
         meant = re.compile(rf"^\s*(?:async\s+)?(?:def\s+{name}\b|{name}\s*=)", re.MULTILINE)
         broken = [cell for cell in cells if cell.tree is None and meant.search(cell.source)]
         fault = f"code cell {broken[-1].number}, {broken[-1].fault}" if broken else ""
         return Answer(name, is_written=bool(broken), fault=fault)
-    chosen = ([pair for pair in written if pair[0].is_task] or written)[-1]
+    tagged = [] if checked else [pair for pair in written if pair[0].is_task]
     # Those before it as well: `f = faster(f)`, or `def f(x): return old(x)` behind `old = f`.
-    counted = written[: written.index(chosen) + 1]
-    others = [pair for pair in statements if name not in _bound(pair[1]) or pair in counted]
-    return Answer(name, tuple(_texts(others, _needed(others, name))))
+    counted = written[: written.index((tagged or written)[-1]) + 1]
+    others = [pair for pair in statements if name not in given(pair[1]) or pair in counted]
+    meanings = Meanings(node for _, node in others)
+    touched = {node: meanings.touched(node) for _, node in others}
+    kept, needed = _followed(touched, name)
+    needed |= {one for _, node in others if _is_of_future(node) for one in given(node)}
+    texts = _texts([pair for pair in others if pair[1] in kept or _is_of_future(pair[1])], needed)
+    return Answer(name, tuple(texts))
 
 
 def is_stub(node: ast.AST) -> bool:
@@ -139,91 +137,63 @@ def uncalled(answer: Answer) -> Callable[..., Any]:
     return answer.__call__
 
 
-def _bound(node: ast.AST) -> set[str]:
-    """Return the names that a statement gives a meaning to."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {_known_as(alias) for alias in node.names}
-    names = set[str]()
-    if isinstance(node, ast.Expr) and not _is_filling(node.value):
-        return names
-    for part in _outside_of_functions(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            names.add(part.id)
-        elif isinstance(part, ast.Import | ast.ImportFrom):
-            names |= {_known_as(alias) for alias in part.names}
-        elif isinstance(part, _NAMED) and part.name:
-            names.add(part.name)
-        elif isinstance(part, ast.MatchMapping) and part.rest:
-            names.add(part.rest)
-        elif isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):
-            names |= {inner.id for inner in ast.walk(part.value) if isinstance(inner, ast.Name)}
-        elif _is_filling(part):
-            names |= {inner.id for inner in ast.walk(part.func) if isinstance(inner, ast.Name)}
-    return names
-
-
-def _is_filling(node: ast.AST) -> TypeGuard[ast.Call]:
-    """Tell whether a list, a dict or a set is given more by a call."""
-    return (
+def _has_check_of(name: str, cell: Cell) -> bool:
+    """Tell whether a cell calls ``checks.name``."""
+    return cell.tree is not None and any(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _FILLING
+        and node.func.attr == name
+        and getattr(node.func.value, "id", "") == "checks"
+        for node in ast.walk(cell.tree)
     )
 
 
-def _known_as(alias: ast.alias) -> str:
-    return alias.asname or alias.name.partition(".")[0]
+def _statements(cells: Iterable[Cell]) -> list[tuple[Cell, ast.stmt]]:
+    """List all that may give a name its meaning."""
+    return [
+        (cell, node)
+        for cell in cells
+        if cell.tree is not None
+        for node in cell.tree.body
+        if not isinstance(node, _NEVER)
+    ]
 
 
-def _outside_of_functions(node: ast.AST) -> Iterator[ast.AST]:
-    inner = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-    waiting = [node]
-    while waiting:  # not by recursion: a thousand `elif` are as deep
-        part = waiting.pop()
-        yield part
-        if part is node or not isinstance(part, inner):
-            waiting += ast.iter_child_nodes(part)
+def _written(statements: Iterable[tuple[Cell, ast.stmt]], name: str) -> list[tuple[Cell, ast.stmt]]:
+    """List those that define the function, and are more than its stub."""
+    return [(cell, node) for cell, node in statements if name in given(node) and not is_stub(node)]
 
 
-def _needed(statements: Sequence[tuple[Cell, ast.stmt]], name: str) -> set[str]:
-    """Follow names to what they stand on, to the end."""
-    users: dict[str, list[ast.stmt]] = {}
-    for _, node in statements:
-        for bound in _bound(node):
-            users.setdefault(bound, []).append(node)
-    needed, waiting = {name, _MANY}, [name]
+def _followed(touched: Mapping[ast.stmt, set[str]], name: str) -> tuple[set[ast.stmt], set[str]]:
+    """Follow a name to the statements that it stands on, to the end; return all names as well.
+
+    A function finds what has a name when it is called; any other statement what it has by then.
+    """
+    by_name: dict[str, list[tuple[int, ast.stmt]]] = {}
+    for place, (node, names) in enumerate(touched.items()):
+        for one in names:
+            by_name.setdefault(one, []).append((place, node))
+    kept, until, end = set[ast.stmt](), dict[str, int](), len(touched)
+    waiting = [(name, end), (_MANY, end)]
     while waiting:
-        for node in users.get(waiting.pop(), ()):
-            used = _used(node)
-            waiting += used - needed
-            needed |= used
-    return needed
-
-
-def _used(node: ast.stmt) -> set[str]:
-    """Return the names of the notebook that a statement uses, but not a function's own."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return set()  # what else the line imports is not needed for that
-    used, tables = set(), [symtable.symtable(ast.unparse(node), "cell", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        is_module = table.get_type() == "module"
-        used |= {one.get_name() for one in table.get_symbols() if is_module or one.is_global()}
-    return used
+        name, before = waiting.pop()
+        if until.get(name, 0) >= before:
+            continue
+        until[name] = before
+        for place, node in by_name.get(name, ()):
+            if place < before and node not in kept:
+                kept.add(node)
+                is_called = any(isinstance(part, _CALLED_LATER) for part in ast.walk(node))
+                waiting += [(one, end if is_called else place) for one in used(node)]
+    return kept, set(until)
 
 
 def _texts(
     statements: Iterable[tuple[Cell, ast.stmt]], needed: set[str]
 ) -> Iterator[tuple[int, str]]:
+    """Cut statements out of their cells; each stays on its lines."""
     kept: dict[int, tuple[Cell, list[str]]] = {}
     for cell, node in statements:
-        if _is_of_future(node):  # it changes how the others are read
-            needed |= _bound(node)
-        if not _bound(node) & needed:
-            continue
         lines = cell.source.split("\n")
         _, text = kept.setdefault(cell.number, (cell, [""] * len(lines)))
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -240,12 +210,13 @@ def _texts(
 
 
 def _is_of_future(node: ast.stmt) -> bool:
+    """Tell whether a statement changes how all others are read."""
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _import_of(node: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.stmt:
     """Return an import of what is needed alone; the line itself is there for other answers, too."""
-    names = [alias for alias in node.names if _known_as(alias) in needed]
+    names = [alias for alias in node.names if known_as(alias) in needed]
     if isinstance(node, ast.Import):
         return ast.Import(names)
     return ast.ImportFrom(node.module, names, node.level)
@@ -259,7 +230,7 @@ def _shares_lines(cell: Cell, node: ast.stmt) -> bool:
     """Tell whether another statement stands on one of a statement's lines: ``x = 1; y = 2``."""
     assert cell.tree is not None
     first, last = node.lineno, node.end_lineno or node.lineno
-    return isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and any(
+    return isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr) and any(
         other is not node and other.lineno <= last and (other.end_lineno or 0) >= first
         for other in cell.tree.body
     )

@@ -18,7 +18,10 @@ _MODULES = {
     "numbers", "numpy", "operator", "pprint", "queue", "random", "re", "statistics", "string",
     "struct", "threading", "time", "torch", "typing", "warnings", "course_lib",
 }  # fmt: skip
-_A_FEW = {"sys": {"float_info", "maxsize"}, "types": {"MappingProxyType", "SimpleNamespace"}}
+_A_FEW = {
+    "sys": {"float_info", "maxsize", "version_info"},
+    "types": {"MappingProxyType", "SimpleNamespace"},
+}
 """Modules of which these names are harmless, and many others are not."""
 _NOT_OF_OURS = {"checks", "grading", "cli", "console", "doctor", "__main__"}
 _NAMES = {

@@ -130,3 +130,78 @@ def test_what_replaces_a_function_or_fills_what_it_uses_comes_along():
     space = {}
     exec(kept, space)
     assert space["f"](2) == 2
+
+
+FORMS = {
+    "loop": "WORDS = []\nfor k in range(3):\n    WORDS.append(k)",
+    "branch": "import math\nif math.pi > 3:\n    WORDS = [0, 1, 2]",
+    "try": "try:\n    from nowhere import WORDS\nexcept ImportError:\n    WORDS = [0, 1, 2]",
+    "with": "import contextlib\nwith contextlib.nullcontext([0, 1, 2]) as WORDS:\n    pass",
+    "call": "WORDS = [0, 1]\nWORDS.append(2)",
+    "one line": "WORDS = [2, 1, 0]; WORDS.reverse()",
+    "shown": "print(WORDS := [0, 1, 2])",
+    "function of a module": "import heapq\nWORDS = [1]\nheapq.heappush(WORDS, 0)\n"
+    "heapq.heappush(WORDS, 2)",
+    "function of the notebook": "WORDS = []\ndef fill(n):\n    for k in range(n):\n"
+    "        WORDS.append(k)\nfill(3)",
+    "function that is given it": "WORDS = []\ndef fill(words):\n    words += [0, 1, 2]\n"
+    "fill(WORDS)",
+    "decorator": "WORDS = {}\ndef word(k):\n    def keep(g):\n        WORDS[k] = g()\n"
+    "        return g\n    return keep\n@word(0)\ndef a():\n    return 0\n@word(2)\ndef c():\n"
+    "    return 2",
+    "method that decorates": "class Words(dict):\n    def word(self, g):\n"
+    "        self[g.__name__[1:]] = g()\n        return g\n    def __getitem__(self, k):\n"
+    "        return self.get(str(k))\nWORDS = Words()\n@WORDS.word\ndef w2():\n    return 2",
+    "heirs": "class Base:\n    kinds = []\n    def __init_subclass__(cls):\n"
+    "        Base.kinds.append(cls)\nclass A(Base):\n    k = 0\nclass B(Base):\n    k = 1\n"
+    "class C(Base):\n    k = 2\nWORDS = [kind.k for kind in Base.kinds]",
+    "heirs, later": "class WORDS:\n    kinds = []\n    def __init_subclass__(cls):\n"
+    "        WORDS.kinds.append(cls.k)\n    def __class_getitem__(cls, k):\n"
+    "        return cls.kinds[k]\nclass A(WORDS):\n    k = 0\nclass B(WORDS):\n    k = 1\n"
+    "class C(WORDS):\n    k = 2",
+    "setattr": "class Words:\n    pass\ndef at(self, k):\n    return k\n"
+    "setattr(Words, '__getitem__', at)\nWORDS = Words()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tagged", [(), (1, 2)], ids=["helper cell", "exercise cell"])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_whatever_gives_or_fills_what_the_function_uses_comes_along(form, tagged):
+    trying = (
+        "print(WORDS)\nf(2)\nassert f(2) == 2\nresults = [f(k) for k in (0, 2)]\nfor k in (0, 2):"
+    )
+    trying += "\n    print(f(k))"
+    function = "def f(x):\n    return WORDS[x]"
+    notebook = cells(form, function, trying, "checks.f(f)", tagged=tagged)
+    kept = answer_in(notebook, "f").cells
+    assert _loaded("f", kept)(2) == 2
+    assert [number for number, _ in kept] == [1, 2], "what tries it out stays where it is"
+
+
+def test_what_is_defined_last_before_the_check_counts_as_it_does_in_the_notebook():
+    first, second, third = (f"def f():\n    return {k}" for k in (1, 2, 3))
+    check = "from course_lib import checks\nchecks.f(f)"
+    for tagged in ((), (1,), (1, 3)):
+        notebook = cells(first, second, check, third, tagged=tagged)
+        assert _loaded("f", answer_in(notebook, "f").cells)() == 2
+    checked_again = cells(first, check, second, check, third, tagged=(1,))
+    assert _loaded("f", answer_in(checked_again, "f").cells)() == 2
+    assert _loaded("f", answer_in(cells(STUB, check, second), "f").cells)() == 2, "not yet checked"
+
+
+def test_a_helper_of_the_same_name_for_another_task_is_not_taken():
+    notebook = cells(
+        "def helper():\n    return 1", "def f():\n    return helper()", "checks.f(f)",
+        "def helper():\n    return 2", "def g():\n    return helper()", "checks.g(g)",
+    )  # fmt: skip
+    assert [_loaded(name, answer_in(notebook, name).cells)() for name in "fg"] == [1, 2]
+
+
+def test_what_runs_or_shows_the_function_is_not_run_again():
+    kept = text(
+        "import matplotlib.pyplot as plt\nfrom course_lib import checks, run\nX = [1]",
+        "def f(x=X):\n    return x",
+        "run(f, X, workers=4)\nplt.plot(X)\nprint(X, f)\ndisplay(X)\nlist(map(f, X))",
+        "for x in X:\n    print(f(x))\nchecks.f(f)",
+    )
+    assert ast.unparse(ast.parse(kept)) == "X = [1]\n\ndef f(x=X):\n    return x"
