@@ -93,8 +93,8 @@ def _parser() -> Parser:
     parser = Parser(
         prog="python -m course_lib grade",
         description="Run the answers of submitted exercise notebooks against the checks of this "
-        "course, and print a table: a row a submission, a column a task. Each notebook is read from "
-        "its top to the last check of a function; the last definition before it counts.",
+        "course, and print a table: a row a submission, a column a task. Each notebook is read "
+        "from its top to the last check of a function; the last definition before it counts.",
         epilog=_NOT_PROTECTED,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
