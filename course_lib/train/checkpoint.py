@@ -192,7 +192,9 @@ def load(folder: Path) -> Checkpoint:
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{file} is damaged, or missing: {error}") from error
     except MemoryError as error:
-        raise CheckpointError(f"{file} cannot be read: there is not enough memory for it") from error
+        raise CheckpointError(
+            f"{file} cannot be read: there is not enough memory for it"
+        ) from error
 
 
 def is_of_checkpoint(file: Path, folder: Path) -> bool:

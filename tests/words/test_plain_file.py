@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from course_lib import run
-from course_lib.train.checkpoint import save
+from course_lib.train import checkpoint
 from course_lib.viz import player
 from course_lib.words.plain_file import overwrite, read_plain
 from tests.train.test_foreign_checkpoints import arrays_of, forge, plain
@@ -59,8 +59,11 @@ def test_a_file_keeps_its_mode_and_a_link_its_file_and_a_device_is_written_to(tm
 
 
 @POSIX
-def test_a_trace_and_a_picture_that_do_not_fit_leave_what_was_there(tmp_path):
+def test_a_trace_and_a_picture_that_do_not_fit_leave_what_was_there(tmp_path, monkeypatch):
     import resource
+
+    # A module that is imported meanwhile would be kept as its first 1000 bytes.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def swap(comm):
         for _ in range(20):
@@ -119,7 +122,7 @@ for read, folder, file in [(Trace.load, trace, trace), (load, checkpoint, arrays
 def test_a_file_needs_the_memory_of_its_own_length_and_too_long_a_one_is_named(tmp_path):
     trace = tmp_path / "trace.json"
     run(lambda comm: comm.barrier(), workers=2, backend="simulated").trace.save(trace)
-    save(tmp_path, plain())
+    checkpoint.save(tmp_path, plain())
     forge(tmp_path, made_with={"parameters": 2**40, "workers": 2})
     arrays = arrays_of(tmp_path)
     words = [sys.executable, "-c", IN_LITTLE_MEMORY, str(trace), str(tmp_path), str(arrays)]
