@@ -24,6 +24,7 @@ LOCK = ".course-lock"
 BUSY = "another course.py is changing your workbook: wait until it is done, then run this again."
 PATIENCE_S = 10.0  # copying takes less
 _UNFINISHED = ".course-unfinished-"
+_AWAY = "move it away, then run this again."
 
 
 @dataclass
@@ -33,6 +34,7 @@ class Changes:
     added: list[str] = field(default_factory=list)
     refreshed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)  # the learner's, and the course has a newer one
+    odd: dict[str, str] = field(default_factory=dict)  # what stands in a file's place, and is none
 
     def sentences(self) -> Iterator[str]:
         """Say in a line each what the learner should know."""
@@ -45,6 +47,8 @@ class Changes:
                 f"The course has a newer {name}; yours is kept. To get it (yours stays beside "
                 f"it): python course.py reset {Path(name).with_suffix('').as_posix()}"
             )
+        for name, kind in self.odd.items():
+            yield f"{_not_a_file(name, kind)}: it is left alone; to get the course's, {_AWAY}"
 
 
 def synchronise(root: Path) -> Changes:
@@ -76,6 +80,9 @@ def _synchronise(root: Path, manifest: dict[str, dict[str, str]], changes: Chang
         name = source.relative_to(root).as_posix()
         copy = root / "workbook" / name
         newest = fingerprint(source)
+        if kind := _kind_of_no_file(copy):
+            changes.odd[name] = kind
+            continue
         if not copy.exists():
             _replace(source, copy)
             changes.added.append(name)
@@ -112,7 +119,8 @@ def reset(root: Path, wanted: str) -> list[str]:
     Raises
     ------
     SetupError
-        If there is no such lecture or exercise; the text lists what there is.
+        If there is no such lecture or exercise; the text lists what there is. Or if something
+        that is no file, such as a folder, stands in the place of one.
     """
     sources = [file for file in _course_files(root) if _is_wanted(root, file, wanted)]
     if not sources:
@@ -121,12 +129,16 @@ def reset(root: Path, wanted: str) -> list[str]:
         raise SetupError(
             f"there is no lecture or exercise {shown!r}; there is {', '.join(numbers) or 'none'}."
         )
+    names = {source.relative_to(root).as_posix(): source for source in sources}
     sentences = []
     with _open(root) as manifest:
-        for source in sources:
-            name = source.relative_to(root).as_posix()
+        for name in names:
             copy = root / "workbook" / name
-            if copy.exists() and as_copied(source) == copy.read_bytes():
+            if (kind := _kind_of_no_file(copy)) and not copy.is_symlink():
+                raise SetupError(f"{_not_a_file(name, kind)}: {_AWAY}")
+        for name, source in names.items():
+            copy = root / "workbook" / name
+            if copy.is_file() and as_copied(source) == copy.read_bytes():
                 sentences.append(f"{name} is as it was already.")
             else:
                 sentences.append(f"{name} is as it was" + _keep_aside(copy) + ".")
@@ -176,7 +188,7 @@ def first_lecture(root: Path) -> Path | None:
     """
     for lecture in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb")):
         copy = root / "workbook" / lecture.relative_to(root)
-        if copy.exists():
+        if copy.is_file():
             return copy
     return None
 
@@ -205,9 +217,26 @@ def _is_wanted(root: Path, file: Path, wanted: str) -> bool:
     return file.stem == stem or (number is not None and file.stem.split("_")[0] == number)
 
 
+def _kind_of_no_file(copy: Path) -> str:
+    """Say what stands in the place of a file and is none, if so: to read a pipe may never end."""
+    if copy.is_file() or not _is_there(copy):
+        return ""
+    if not copy.exists():
+        return "a link to nothing"
+    return "a folder" if copy.is_dir() else "a pipe or a device"
+
+
+def _not_a_file(name: str, kind: str) -> str:
+    return f"{name} in your workbook is {kind}, not a file"
+
+
+def _is_there(copy: Path) -> bool:
+    return copy.exists() or copy.is_symlink()  # also a link to nothing
+
+
 def _keep_aside(copy: Path) -> str:
     """Rename the learner's version to the next free backup name; say where it is."""
-    if not copy.exists():
+    if not _is_there(copy):
         return ""
     number = 1
     while not _claim(backup := copy.with_name(f"{copy.stem}.backup-{number}{copy.suffix}")):
@@ -264,6 +293,8 @@ def _unfinished(folder: Path) -> Path:
 
 
 def _read_manifest(workbook: Path) -> dict[str, dict[str, str]]:
+    if not (workbook / MANIFEST).is_file():
+        return {}
     try:
         manifest = json.loads((workbook / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -17,6 +17,8 @@ from course_lib.comm.messages import (
 
 __all__ = ["check_gradless", "check_out"]
 
+_MOST_WORK = 100_000  # to answer exactly takes time exponential in the axes
+
 
 def check_gradless(out: Any) -> None:
     """Refuse to receive into a tensor that requires grad.
@@ -61,14 +63,32 @@ def check_out(
     flags = data.flags
     if not flags.writeable:
         raise ValueError("out must be writable, got a read-only array; pass out=array.copy()")
-    if not flags.c_contiguous and 0 in data.strides:
-        _check_own_memory(data)
+    if not flags.forc and _overlaps_itself(data):
+        raise ValueError(
+            "out must have memory for each of its elements, got an expanded array, or another view "
+            "whose elements share it; pass an array that was made in that shape"
+        )
     return data
 
 
-def _check_own_memory(out: NDArray[Any]) -> None:
-    if any(not step and n > 1 for step, n in zip(out.strides, out.shape, strict=True)):
-        raise ValueError(
-            "out must have memory for each of its elements, got an expanded array, whose elements "
-            "share it; pass an array that was made in that shape"
-        )
+def _overlaps_itself(array: NDArray[Any]) -> bool:
+    """Tell whether two elements share memory, and so cannot both be received.
+
+    Two elements are at most as far apart in memory as all axes with smaller steps reach. Where each
+    step is larger than that, as in every array that has been transposed or sliced, none overlap.
+    Otherwise each axis is asked in turn whether elements that differ first in it meet. How far
+    apart two of them are depends on their distance in each axis alone, so the one may be the first.
+    """
+    reach = array.itemsize
+    for step, n in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if n > 1 and step < reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False
+    # What is too hard to find out counts as shared: nobody makes such a view to receive into.
+    firsts = (array[(0,) * axis] for axis in range(array.ndim))
+    return any(
+        np.may_share_memory(one[:1], one[1:], max_work=_MOST_WORK)  # type: ignore[arg-type]
+        for one in firsts
+    )

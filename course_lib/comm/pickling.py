@@ -20,13 +20,13 @@ import pickle
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import ModuleType
-from typing import Any, NamedTuple
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple, cast
 
 import cloudpickle
 from cloudpickle import cloudpickle as internals  # of what it does with classes nothing is public
 
-__all__ = ["brings_classes", "dump", "dumps", "load_anew", "load_here"]
+__all__ = ["brings_classes", "dump", "dumps", "is_dispatching", "load_anew", "load_here"]
 
 _KNOWN = internals._DYNAMIC_CLASS_TRACKER_BY_ID  # classes by their numbers: one for each
 _NUMBERS = internals._DYNAMIC_CLASS_TRACKER_BY_CLASS  # of classes: many may have the same
@@ -39,6 +39,7 @@ _GLOBAL_GENERATORS = (
 """Where they are. ``from random import randint`` is a method of the first: a copy of it would draw
 from a generator that nobody can see or seed."""
 
+_DISPATCH = cast(FunctionType, functools.singledispatch(len)).__code__  # of all that it makes
 _OWN = "attributes of members"  # a name in a pickle, of what cloudpickle leaves out
 
 
@@ -110,6 +111,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return getattr, (home, obj.__name__)
         if type(obj) is functools._lru_cache_wrapper and not _can_be_imported(obj):
             return _cached(obj)
+        if is_dispatching(obj) and not _can_be_imported(obj):
+            return _dispatching(obj)
         if type(obj) is functools.cached_property:  # it has a lock before Python 3.12
             return functools.cached_property, (obj.func,), {"attrname": obj.attrname}
         if self._alike and isinstance(obj, type) and not internals._should_pickle_by_reference(obj):
@@ -170,6 +173,26 @@ def _cached(function: Any) -> Any:
 
 def _cache_again(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
     return functools.lru_cache(maxsize, typed)(function)
+
+
+def is_dispatching(obj: Any) -> bool:
+    """Say whether ``functools.singledispatch`` has made a function."""
+    return type(obj) is FunctionType and obj.__code__ is _DISPATCH
+
+
+def _dispatching(function: Any) -> Any:
+    """Make such a function again; it has a cache with weak references, which cannot travel."""
+    others = vars(functools.singledispatch(function.__wrapped__))
+    own = {name: value for name, value in vars(function).items() if name not in others}
+    state = dict(function.registry), own
+    return functools.singledispatch, (function.__wrapped__,), state, None, None, _register
+
+
+def _register(function: Any, state: tuple[dict[type, Callable[..., Any]], dict[str, Any]]) -> None:
+    registry, own = state
+    for cls, one in registry.items():
+        function.register(cls, one)
+    vars(function).update(own)
 
 
 def _enumerated(cls: Any, make: Any, args: Any, state: Any, *rest: Any) -> Any:

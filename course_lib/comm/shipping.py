@@ -15,7 +15,7 @@ from typing import Any
 from course_lib.comm.errors import NestedLaunchError, SerializationError
 from course_lib.comm.frames import frames_of, place, user_frame
 from course_lib.comm.limits import no_room_for
-from course_lib.comm.pickling import dump, dumps, load_anew, load_here
+from course_lib.comm.pickling import dump, dumps, is_dispatching, load_anew, load_here
 
 __all__ = [
     "largest_part",
@@ -191,6 +191,10 @@ def _captured(fn: Any) -> dict[str, Any]:
     def visit(current: Any) -> None:
         if isinstance(current, functools._lru_cache_wrapper):
             current = current.__wrapped__
+        if is_dispatching(current) and id(current) not in seen:
+            seen.add(id(current))  # its own variables are nobody's here
+            for one in current.registry.values():
+                visit(one)
         current = getattr(current, "__func__", getattr(current, "func", current))
         if not isinstance(current, types.FunctionType) or id(current) in seen:
             return

@@ -303,7 +303,7 @@ class Trace:
         ------
         ValueError
             If the file holds no trace, or a damaged one, or is a device or longer than 16
-            GiB (some hundred million messages); it names the file.
+            GiB (some hundred million messages) or than there is memory for; it names the file.
         OSError
             If there is no such file, or it cannot be read.
         """
@@ -311,6 +311,8 @@ class Trace:
             return cls.from_json(read_plain(Path(path), _MOST_BYTES).decode())
         except ValueError as error:
             raise ValueError(f"{path} holds no trace that can be read: {error}") from None
+        except MemoryError:
+            raise ValueError(f"{path} cannot be read: there is not enough memory for it") from None
 
     def table(self, limit: int = 20) -> str:
         """Lay out the first messages as a text table, in the order they were posted.

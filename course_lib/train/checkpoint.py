@@ -175,7 +175,8 @@ def load(folder: Path) -> Checkpoint:
     Raises
     ------
     CheckpointError
-        If there is none, or it is damaged, or it has another schema version.
+        If there is none, or it is damaged, or it has another schema version, or there is not enough
+        memory for it.
     """
     index = read_index(folder)
     file = folder / index["arrays"]
@@ -190,6 +191,10 @@ def load(folder: Path) -> Checkpoint:
         return Checkpoint(index["made_with"], more["w"], states, _rows(more["rows"], index))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{file} is damaged, or missing: {error}") from error
+    except MemoryError as error:
+        raise CheckpointError(
+            f"{file} cannot be read: there is not enough memory for it"
+        ) from error
 
 
 def is_of_checkpoint(file: Path, folder: Path) -> bool:

@@ -17,6 +17,7 @@ NEW = ".new"
 
 # A pipe that nobody writes to would keep its reader waiting; Windows has its own line ends, too.
 _HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_PIECE = 2**16
 
 
 def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
@@ -51,7 +52,15 @@ def read_plain(file: Path, most_bytes: int | None = None) -> bytes:
             raise ValueError(
                 f"it has {told.st_size:,} bytes, and at most {most_bytes:,} are needed"
             )
-        return stream.read(-1 if most_bytes is None else most_bytes)
+        if most_bytes is None:
+            return stream.read()
+        # Room for all that is asked for is taken before anything is read. The size that is told is
+        # short where the file grows, and 0 in Linux' /proc: that is read piece by piece.
+        wanted, left, pieces = told.st_size + 1, most_bytes, list[bytes]()
+        while piece := stream.read(min(wanted, left)):
+            pieces.append(piece)
+            wanted, left = _PIECE, left - len(piece)
+        return b"".join(pieces)
 
 
 def overwrite(file: Path, content: bytes | Iterable[bytes]) -> None:

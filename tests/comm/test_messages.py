@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from course_lib.comm.buffers import check_out
 from course_lib.comm.errors import MessageMismatchError
@@ -104,3 +106,25 @@ def test_out_must_be_writable_and_op_known() -> None:
         check_out(np.zeros(2), ["sum"])
     with pytest.raises(ValueError, match="out was not given"):
         check_out(None, "sum")
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(-12, 24)), min_size=1, max_size=4),
+    st.sampled_from(["f8", "i2", "u1"]),
+)
+def test_an_array_is_received_into_unless_two_of_its_elements_share_a_byte(
+    axes: list[tuple[int, int]], dtype: str
+) -> None:
+    """Look at every byte of every element."""
+    shape, strides = tuple(n for n, _ in axes), tuple(2 * step for _, step in axes)
+    before = -sum(min(step, 0) * (n - 1) for n, step in zip(shape, strides, strict=True))
+    after = sum(max(step, 0) * (n - 1) for n, step in zip(shape, strides, strict=True))
+    out = np.ndarray(shape, dtype, bytearray(before + after + 8), before, strides)
+    places = [
+        np.dot(index, strides) + k for index in np.ndindex(shape) for k in range(out.itemsize)
+    ]
+    if len(set(places)) == len(places):
+        assert check_out(out, None) is out
+    else:
+        with pytest.raises(ValueError, match="out must have memory for each of its elements"):
+            check_out(out, None)

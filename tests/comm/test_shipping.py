@@ -56,6 +56,47 @@ def test_a_variable_of_a_function_with_a_cache_is_named_too() -> None:
         pack_call(lambda comm: cached(), ())
 
 
+def test_a_function_with_a_variant_for_each_type_travels_and_shares_no_variants() -> None:
+    class Pair(list[Any]):
+        pass
+
+    @functools.singledispatch
+    def depth(value: object) -> int:
+        return 0
+
+    @depth.register
+    def _(value: list) -> int:  # type: ignore[type-arg]
+        return 1 + max(map(depth, value))
+
+    class Deep:
+        @functools.singledispatchmethod
+        def of(self, value: object) -> int:
+            return depth(value)
+
+        @of.register
+        def _(self, value: str) -> int:
+            return -1
+
+    depth.unit = "lists"  # type: ignore[attr-defined]
+    given = [Pair([1]), 2]
+    assert depth(given) == 2  # fills the cache
+    data = pack_call(lambda comm, value: (Deep().of(value), Deep().of("")), (given,))
+    fn, args = load_call(data, 0)
+    assert fn(None, *args) == (2, -1)
+    loaded, _ = load_call(pack_call(depth, ()), 0)
+    assert (loaded.unit, loaded.__name__, loaded(given)) == ("lists", "depth", 2)
+    loaded.register(int, lambda value: 7)
+    assert (loaded(1), depth(1)) == (7, 0)
+
+
+def test_a_variable_of_a_variant_is_named_too() -> None:
+    lock = threading.Lock()
+    say = functools.singledispatch(lambda value: None)
+    say.register(int, lambda value: lock)
+    with pytest.raises(SerializationError, match=r"uses the variable 'lock', a lock"):
+        pack_call(lambda comm: say(comm.rank), ())
+
+
 def test_an_argument_that_cannot_travel_is_named_by_its_place() -> None:
     with pytest.raises(SerializationError, match=r"argument 2 of .*, a generator, cannot travel"):
         pack_call(lambda comm, a, b: None, (1, (i for i in range(3))))

@@ -78,6 +78,11 @@ CASES = {
         ValueError,
         ("out", "memory for each of its elements"),
     ),
+    "out overlaps itself": (
+        lambda c: c.recv(1 - c.rank, out=as_strided(np.zeros(10), (4, 4), (8, 16))),
+        ValueError,
+        ("out", "memory for each of its elements"),
+    ),
     "sum of strings": (
         lambda c: c.recv(1 - c.rank, out=np.array(["a"]), op="sum"),
         TypeError,

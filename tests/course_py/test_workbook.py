@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,31 @@ def test_lab_opens_the_lecture_and_not_a_backup_or_duplicate_of_it(root):
     write_notebook(lecture.with_name("00_start_here-Copy1.ipynb"), "mine, too")
     assert lecture.with_name("00_start_here.backup-1.ipynb").exists()
     assert workbook.first_lecture(root) == lecture
+
+
+def test_a_folder_in_the_place_of_a_file_is_left_alone_and_named(root):
+    mine = copied(root, "exercises/02_map_reduce.ipynb")
+    mine.mkdir(parents=True)
+    told = "exercises/02_map_reduce.ipynb in your workbook is a folder, not a file: "
+    (said,) = [line for line in workbook.synchronise(root).sentences() if "Added" not in line]
+    assert said.startswith(f"{told}it is left alone; to get the course's, move it away")
+    with pytest.raises(SetupError, match=f"^{told}move it away, then run this again"):
+        workbook.reset(root, "02")
+    assert mine.is_dir()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders, and few links")
+def test_a_pipe_is_not_waited_for_and_a_link_to_nothing_is_kept(root):
+    mine = copied(root, "exercises/02_map_reduce.ipynb")
+    mine.parent.mkdir(parents=True)
+    os.mkfifo(mine)
+    assert workbook.synchronise(root).odd == {"exercises/02_map_reduce.ipynb": "a pipe or a device"}
+    with pytest.raises(SetupError, match="is a pipe or a device, not a file: move it away"):
+        workbook.reset(root, "02")
+    assert mine.is_fifo()
+    mine.unlink()
+    mine.symlink_to("gone.ipynb")
+    assert workbook.synchronise(root).odd == {"exercises/02_map_reduce.ipynb": "a link to nothing"}
+    workbook.reset(root, "exercises/02")
+    assert sources(mine) == ["todo"]
+    assert mine.with_name("02_map_reduce.backup-1.ipynb").readlink() == Path("gone.ipynb")

@@ -24,6 +24,17 @@ from tests.programs import REPOSITORY
 
 pytestmark = pytest.mark.slow
 
+# The first rank leaves while Python ends in the other, which takes a while.
+FAILED = """
+class Late:
+    def __del__(self, rest=time.sleep):
+        rest(2)
+
+late = Late() if rank == 1 else None
+refused(lambda: run(fail, backend="torch"))
+say("ends", rank)
+"""
+
 
 def texts(folder, text, *arguments, n_programs=1):
     """Run a script under torchrun; return the exit code, and what all its ranks printed."""
@@ -43,7 +54,7 @@ def texts(folder, text, *arguments, n_programs=1):
 @pytest.fixture(scope="module")
 def one_machine(tmp_path_factory):
     """Run all scripts for one machine as one, because torch takes long to load."""
-    text = WELL.replace("(8 if", "(4 if") + BADLY + EARLY + APART + OWN
+    text = WELL.replace("(8 if", "(4 if") + BADLY + EARLY + APART + OWN + FAILED
     folder = tmp_path_factory.mktemp("one machine")
     codes, printed = texts(folder, text, "--standalone", "--nproc-per-node=2")
     assert set(codes) == {0}, printed
@@ -86,6 +97,10 @@ def test_ranks_in_different_collectives_are_both_named_on_both(one_machine):
 
 def test_a_rank_that_returns_early_is_told_as_one_that_has_returned(one_machine):
     check_early(one_machine)
+
+
+def test_a_program_ends_as_it_likes_after_a_run_that_has_failed(one_machine):
+    assert {"ends 0", "ends 1"} <= set(one_machine.splitlines())
 
 
 @pytest.mark.soak  # test_lost_ranks has two machines

@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 from course_lib import run
+from course_lib.train import checkpoint
 from course_lib.viz import player
-from course_lib.words.plain_file import overwrite
+from course_lib.words.plain_file import overwrite, read_plain
+from tests.train.test_foreign_checkpoints import arrays_of, forge, plain
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no such limits, modes or signals there")
 
@@ -56,8 +59,11 @@ def test_a_file_keeps_its_mode_and_a_link_its_file_and_a_device_is_written_to(tm
 
 
 @POSIX
-def test_a_trace_and_a_picture_that_do_not_fit_leave_what_was_there(tmp_path):
+def test_a_trace_and_a_picture_that_do_not_fit_leave_what_was_there(tmp_path, monkeypatch):
     import resource
+
+    # A module that is imported meanwhile would be kept as its first 1000 bytes.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def swap(comm):
         for _ in range(20):
@@ -90,3 +96,44 @@ def test_a_name_may_be_as_long_as_the_system_allows_and_an_error_names_what_was_
     with pytest.raises(FileNotFoundError) as error:
         overwrite(nowhere, b"all")
     assert error.value.filename == str(nowhere)
+
+
+IN_LITTLE_MEMORY = """
+import os, resource, sys
+from pathlib import Path
+from course_lib import Trace
+from course_lib.train.checkpoint import load
+
+trace, checkpoint, arrays = map(Path, sys.argv[1:])
+with open("/proc/self/statm") as file:
+    in_use = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (in_use + 2**28, resource.RLIM_INFINITY))
+print(Trace.load(trace).size)
+for read, folder, file in [(Trace.load, trace, trace), (load, checkpoint, arrays)]:
+    os.truncate(file, 2**33)
+    try:
+        read(folder)
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces that limit")
+def test_a_file_needs_the_memory_of_its_own_length_and_too_long_a_one_is_named(tmp_path):
+    trace = tmp_path / "trace.json"
+    run(lambda comm: comm.barrier(), workers=2, backend="simulated").trace.save(trace)
+    checkpoint.save(tmp_path, plain())
+    forge(tmp_path, made_with={"parameters": 2**40, "workers": 2})
+    arrays = arrays_of(tmp_path)
+    words = [sys.executable, "-c", IN_LITTLE_MEMORY, str(trace), str(tmp_path), str(arrays)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    why = "cannot be read: there is not enough memory for it"
+    assert told.splitlines() == ["2", f"{trace} {why}", f"{arrays} {why}"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the files of /proc are Linux'")
+def test_a_file_that_tells_no_length_is_read_up_to_its_limit():
+    file = Path("/proc/cpuinfo")
+    assert file.stat().st_size == 0
+    assert read_plain(file, 10) == b"processor\t"
+    assert len(read_plain(file, 2**20)) > 10

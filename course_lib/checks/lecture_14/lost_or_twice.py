@@ -37,6 +37,7 @@ class LostOrTwice(HistoryTask):
                 yield _case(name, _history(name, deaths))
         yield _case("three losses of one trial, by hand", _THREE)
         yield _case("a worker that was only slow, by hand", _LATE)
+        yield _case("a death, and a trial under way, at the end, by hand", _AT_THE_END)
         rng = Case(1, "", seed=secret).rng(0, 0)
         for name in COORDINATORS:
             died = [round(float(t), 2) + 0.003 for t in rng.uniform(0.5, 3, size=2)]
@@ -74,6 +75,12 @@ class LostOrTwice(HistoryTask):
         lost = [pair for pair in right if pair[1] == "lost"]
         twice = [pair for pair in right if pair[1] == "twice"]
         for hint_id, text, values in (
+            ("until-the-end", "a trial without a loss is lost, also if a death ends the history",
+             twice if history and history[-1][0] == "died" else right),
+            ("until-the-end", "a trial whose worker dies at the very end is lost, too",
+             _left_out(right, _held_by_the_dead(history) - _held_by_the_dead(history[:-1]))),
+            ("until-the-end", "a trial that a worker still has when the history ends is lost, too: "
+             "no loss of it came in", _left_out(right, _under_way(history))),
             ("lost-too", "a trial that was given out, and has no loss, is lost", twice),
             ("twice-too", "a trial with more than one loss was counted twice", lost),
             ("given-is-not-counted", "a trial may be given out twice, if its worker has died: "
@@ -153,6 +160,20 @@ def _held_by_the_dead(history: History) -> set[int]:
     return found
 
 
+def _under_way(history: History) -> set[int]:
+    """Return the trials that workers have when the history ends."""
+    held = dict[int, int]()
+    for what, worker, trial in history:
+        held.pop(worker, None)
+        if what == "given":
+            held[worker] = trial
+    return set(held.values())
+
+
+def _left_out(right: list[Pair], trials: set[int]) -> list[Pair]:
+    return [pair for pair in right if pair[1] == "twice" or pair[0] not in trials]
+
+
 def _last_of_the_dead(history: History) -> set[int]:
     last, found = dict[int, int](), set[int]()
     for what, worker, trial in history:
@@ -218,6 +239,10 @@ _THREE: History = [
 _LATE: History = [
     ("given", 1, 0), ("given", 2, 1), ("died", 1, -1), ("loss", 2, 1), ("given", 2, 0),
     ("loss", 1, 0), ("loss", 2, 0), ("given", 1, 2), ("died", 1, -1), ("loss", 1, 2),
+]  # fmt: skip
+_AT_THE_END: History = [
+    ("given", 1, 0), ("given", 2, 1), ("died", 1, -1), ("loss", 2, 1), ("given", 2, 2),
+    ("given", 3, 1), ("loss", 3, 1), ("given", 3, 3), ("died", 2, -1),
 ]  # fmt: skip
 
 TASK = LostOrTwice()

@@ -20,6 +20,7 @@ import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
 from course_lib.comm.processes.launcher.fork_server_folder import STORE
+from course_lib.comm.torch_backend.abandoned import Waiter
 from course_lib.comm.torch_backend.plain import plainly
 from course_lib.comm.torch_backend.way_out import tell_gloo_the_way
 
@@ -154,7 +155,7 @@ class Groups:
         if limit_s is None:
             self._flush()
         else:
-            thread = threading.Thread(target=self._flush, daemon=True)
+            thread = Waiter(self._flush, "flush")
             thread.start()
             thread.join(limit_s)
 

@@ -20,6 +20,7 @@ from course_lib.comm.processes.memory.mailbox import NOBODY, Mailbox
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import in_vain
+from course_lib.comm.torch_backend.abandoned import Waiter
 from course_lib.comm.torch_backend.incoming import Incoming
 from course_lib.comm.torch_backend.joining import Wires
 from course_lib.comm.torch_backend.packets import Packet, PacketKind, note
@@ -66,7 +67,7 @@ class TorchProgress(Incoming):
         """Meet the others, and take all packets from now on."""
         self.wires = self._meet()
         if self._peers:
-            threading.Thread(target=self._listen, name="packets", daemon=True).start()
+            Waiter(self._listen, "packets").start()
 
     def finish(self) -> None:
         """Tell all others that this rank will neither send nor receive any more."""

@@ -13,6 +13,7 @@ from course_lib.comm.processes.memory.mailbox import NOBODY
 from course_lib.comm.processes.memory.wait_board import WaitBoard
 from course_lib.comm.processes.rank.flow import Call, Flow
 from course_lib.comm.processes.returned import owner
+from course_lib.comm.torch_backend.abandoned import Waiter
 from course_lib.comm.torch_backend.joining import Wires
 from course_lib.comm.torch_backend.packets import Packet, PacketKind, note
 from course_lib.comm.torch_backend.progress import REPORTS, TorchProgress, told
@@ -195,7 +196,7 @@ class RemoteProgress(TorchProgress):
         if packet.kind == PacketKind.ASKED:
             self._asked.setdefault(packet.data.decode(), set()).add(packet.src)
             # In a thread: the one that listens must not wait for room for an answer.
-            threading.Thread(target=self._tell_over, name="answer", daemon=True).start()
+            Waiter(self._tell_over, "answer").start()
             return
         function, returned = packet.data.decode().split("\n")
         for flow in self.flows.values():
@@ -235,7 +236,7 @@ class RemoteProgress(TorchProgress):
                 ended.append(outcome)
                 self._word.notify_all()
 
-        threading.Thread(target=wait, name="transfer", daemon=True).start()
+        Waiter(wait, "transfer").start()
         with self.turn:
             while not ended:
                 if self._stop is not None:

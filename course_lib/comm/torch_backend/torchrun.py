@@ -30,6 +30,7 @@ from course_lib.comm.processes.worker.worker import done
 from course_lib.comm.rates import Rates
 from course_lib.comm.result import Result, inside_worker
 from course_lib.comm.shipping import load_call, load_value, pack_call, pack_value
+from course_lib.comm.torch_backend.abandoned import abandon
 from course_lib.comm.torch_backend.communicator import TorchCommunicator
 from course_lib.comm.torch_backend.joining import Started, Torchrun, Wires
 from course_lib.comm.torch_backend.lookout import Lookout
@@ -94,6 +95,7 @@ def take_part(job: Job, started: Started | None = None) -> Result:
         progress.finish()
         progress.close()
     except BaseException as error:
+        abandon(wires.abort)
         told = _told(error, progress, time.perf_counter() - origin_s, sites)
         write_once(told)
         raise told from None
