@@ -69,18 +69,12 @@ class LostOrTwice(HistoryTask):
     def mistakes(self, case: Case, arguments: Given) -> Iterator[Mistake]:
         """Recognise the usual ones."""
         (history,) = arguments[0]
+        yield from _of_the_end(history)
         right, losses = _wrong(history), _losses(history)
         given = Counter(trial for what, _, trial in history if what == "given")
         of_dead = _held_by_the_dead(history)
-        lost = [pair for pair in right if pair[1] == "lost"]
-        twice = [pair for pair in right if pair[1] == "twice"]
+        lost, twice = ([pair for pair in right if pair[1] == why] for why in ("lost", "twice"))
         for hint_id, text, values in (
-            ("until-the-end", "a trial without a loss is lost, also if a death ends the history",
-             twice if history and history[-1][0] == "died" else right),
-            ("until-the-end", "a trial whose worker dies at the very end is lost, too",
-             _left_out(right, _held_by_the_dead(history) - _held_by_the_dead(history[:-1]))),
-            ("until-the-end", "a trial that a worker still has when the history ends is lost, too: "
-             "no loss of it came in", _left_out(right, _under_way(history))),
             ("lost-too", "a trial that was given out, and has no loss, is lost", twice),
             ("twice-too", "a trial with more than one loss was counted twice", lost),
             ("given-is-not-counted", "a trial may be given out twice, if its worker has died: "
@@ -114,6 +108,18 @@ class LostOrTwice(HistoryTask):
         ):  # fmt: skip
             yield Mistake(hint_id, text, [values])
         yield from _no_pairs(right, losses)
+
+
+def _of_the_end(history: History) -> Iterator[Mistake]:
+    right, id_ = _wrong(history), "until-the-end"
+    if history and history[-1][0] == "died":
+        yield Mistake(id_, "a trial without a loss is lost, also if a death ends the history", [
+            [pair for pair in right if pair[1] == "twice"]])  # fmt: skip
+        at_last = _held_by_the_dead(history) - _held_by_the_dead(history[:-1])
+        yield Mistake(id_, "a trial whose worker dies at the very end is lost, too", [
+            _left_out(right, at_last)])  # fmt: skip
+    yield Mistake(id_, "a trial that a worker still has when the history ends is lost, too: no "
+                  "loss of it came in", [_left_out(right, _under_way(history))])  # fmt: skip
 
 
 def _no_pairs(right: list[Pair], losses: Counter[int]) -> Iterator[Mistake]:
