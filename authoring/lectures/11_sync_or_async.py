@@ -366,10 +366,9 @@ explore(
 # update takes is a *dry run* on your network: the scheme's real messages, nothing learned. Where
 # all wait for all, that is right, since neither network nor straggler changes what they compute (up
 # to 6 % too long: an epoch's smaller last batch counts as a whole one). For Downpour and the bound
-# it is an approximation: the network changes how old gradients are, and so how many are needed, and
-# that is not in the picture. (Trained at 1 ms beside the straggler of 10, Downpour takes a seventh
-# longer than is drawn, at the least. Medians are of the seeds that arrived. Eight workers beside
-# one of 3: the updates are those beside one of 10.)
+# it is an approximation: the network changes how old gradients are, and so how many are needed.
+# (Trained at 1 ms beside the straggler of 10, Downpour takes a seventh longer, at the least. Eight
+# workers beside one of 3: the updates are those beside one of 10.)
 
 # %% tags=["how-we-know"]
 # How we know: dry run times updates is the measured time, within 3 %; the front moves
