@@ -71,10 +71,10 @@ explore(lecture_11.rates_chart, momentum=knob([0.0, 0.5, 0.9], start=0.5))
 # %% [markdown]
 # A curve shows only rates with which a scheme arrives within twelve epochs; a cross, that it
 # arrives with one rate only. With momentum 0 and rate 0.2 Downpour is the only one to arrive. With
-# momentum 0.9 and the same rate the all-reduce is first, and Downpour does not arrive at all: its
-# best rate there is an eighth of that. Nothing on the network has changed. So one rate for all is a
-# choice of the winner: old gradients bear less rate, and less still with momentum (lecture 09);
-# large batches want more.
+# momentum 0.9 and the same rate the others are there in 38 to 52 ms, and Downpour does not arrive
+# at all: its best rate there is an eighth of that. Nothing on the network has changed. So one rate
+# for all is a choice of the winner: old gradients bear less rate (lecture 09), everybody bears less
+# with momentum, and large batches want more.
 
 # %% [markdown]
 # Hence the rule of this race: *each at its own best* rate and momentum, the best median of five
@@ -95,7 +95,10 @@ lecture_11.best_rates()
 # How we know: at one rate or another three are first; a kept run, run again, is the same to the bit
 first = {momentum: lecture_11.rates_chart(momentum).chart["said"] for momentum in (0.0, 0.9)}
 assert "0.2: Downpour" in first[0.0]
-assert "0.2: all-reduce" in first[0.9]
+at = {name: y for line in lecture_11.rates_chart(0.9).chart["lines"] for name in [line["name"]]
+      for x, y in zip(line["x"], line["y"], strict=True) if x == 0.2}  # fmt: skip
+assert set(at) == {"all-reduce", "all but one", "local SGD"}
+assert 37.5 < min(at.values()) < max(at.values()) < 52.5
 assert best("downpour").rate == 0.2 / 8
 for momentum, rates in ((0.0, [0.2]), (0.9, [0.0125, 0.025])):
     assert rates == sorted(rate for (rate, of), found in lecture_11.grid("downpour").items()
@@ -186,7 +189,7 @@ race(slow, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 
 # %% [markdown]
 # By *updates* nothing has changed for those who wait for all. By *time* they are now behind the one
-# worker alone. Downpour hardly notices. The bound goes at the straggler's pace. And who waits
+# worker alone. Downpour notices little. The bound goes at the straggler's pace. And who waits
 # for all but one is first: it has no old gradients, and no straggler. (Whoever knows which one is
 # slow can leave it out: three workers and no server are there as soon, with a third fewer bytes.)
 
@@ -241,8 +244,8 @@ for scheme in ("data_parallel", "backup_workers", "downpour", "local_sgd"):
 #
 # The answer to the question: those who wait for all move to the left and stay at their height.
 # Downpour moves to the left by a little (a worker is missing, nearly); tuned anew, it lies a little
-# lower. With 8 workers, nobody slow, the all-reduce is first, though three have more throughput.
-# Ask what they pay with.
+# lower. With 8 workers, nobody slow, the all-reduce is first, though all but the server have more
+# throughput. Ask what they pay with.
 # </details>
 
 # %%
@@ -273,9 +276,9 @@ assert 5.5 < pace_of(best("downpour", 8).case, 20e-6, 10.0).age < 6.5
 assert [round(best(s, 8).median("epochs"), 1) for s in ("data_parallel", "downpour")] == [5, 10.4]
 eight = [lecture_11.priced(best(s, 8), 20e-6, 10.0) for s in NAMES if s != "serial"]
 assert min(eight, key=lambda one: one.seconds).best.case.scheme == "data_parallel"
-fastest = sorted(eight, key=lambda one: one.images_per_s)
-assert [one.best.case.scheme for one in fastest].index("data_parallel") < 4
-assert fastest[-1].best.case.scheme == "local_sgd"
+throughput = [one.best.case.scheme for one in sorted(eight, key=lambda one: one.images_per_s)]
+assert throughput[:2] == ["parameter_server", "data_parallel"]
+assert throughput[-1] == "local_sgd"
 ring, nobody = (pace_of(best(s, 8).case, 20e-6, 10.0) for s in ("data_parallel", "downpour"))
 assert 1.3 < ring.seconds / 8 / nobody.seconds < 1.35
 sends = [seconds - lecture_11.STEP_S for seconds in
@@ -295,8 +298,8 @@ assert 0.89 < sends[0] / sends[1] < 0.93
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: from which straggler on, 5 minutes</summary>
 #
-# On the board: 102 (0.32 f + 0.155) = 66, so f = 1.5; Downpour, which misses a part of a worker,
-# needs a little longer, too, and the computer says 1.6. Then change one number: a latency of 1 ms
+# On the board: 100 (0.32 f + 0.155) = 69, so f = 1.7; Downpour, which misses a part of a worker,
+# needs a little longer, too, and the computer says 1.9. Then change one number: a latency of 1 ms
 # instead of 20 µs. Six messages, one after the other, are in the ring of four: the network's part
 # is 6 ms, and Downpour's fetch and push are slower, too. The table's numbers then surprise.
 # </details>
@@ -318,10 +321,14 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 # The same straggler, the same schemes, and another winner. On a slow network Downpour waits, too:
 # for its own messages. Each gradient of 16 images makes a fetch and a push, and all of them go
 # through one server, which sends and receives by turns. (One that does both at once, as its NIC
-# can, is ahead much earlier in the third row; elsewhere little changes.) How sure is that? Above
-# are medians of ten seeds, beside them each seed by itself. The last row is no result: who really
-# trains there finds the all-reduce ahead at 10 ×, too (`docs/quarrel.md`).
-# (And where the last two rows have them equal, one worker alone has long been there.)
+# can, is ahead much earlier in the third row; elsewhere little changes.)
+
+# %% [markdown]
+# How sure is that? Above are medians of ten seeds, beside them each seed by itself; twenty other
+# seeds have 2.2 × in the second row. The updates are those measured there: trained on the others,
+# it is 1.9 × in the first row, nearly 5 × in the third, and in the last the all-reduce is ahead or
+# level at 10 ×, too (`docs/quarrel.md`). (And where the last two rows have them equal, one worker
+# alone has long been there.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## There is no winner without a network
@@ -359,9 +366,9 @@ explore(
 # update takes is a *dry run* on your network: the scheme's real messages, nothing learned. Where
 # all wait for all, that is right, since neither network nor straggler changes what they compute (up
 # to 6 % too long: an epoch's smaller last batch counts as a whole one). For Downpour and the bound
-# it is an approximation: little bandwidth makes gradients a little older than they were when they
-# were measured, much latency a little younger, and that is not in the picture. (Medians of the
-# seeds that arrived. Eight workers beside one of 3: the updates are those beside one of 10.)
+# it is an approximation: the network changes how old gradients are, and so how many are needed.
+# (Trained at 1 ms beside the straggler of 10, Downpour takes a seventh longer, at the least. Eight
+# workers beside one of 3: the updates are those beside one of 10.)
 
 # %% tags=["how-we-know"]
 # How we know: dry run times updates is the measured time, within 3 %; the front moves
@@ -371,7 +378,7 @@ for scheme in NAMES:
         by_pace = found.median("updates") * pace_of(found.case, 20e-6, 10.0).seconds
         assert np.isclose(by_pace, found.median("seconds"), rtol=0.03), (scheme, slow_by)
 alone_s = best("serial").median("seconds")
-assert round(lecture_11.when_nobody_waits_wins(20e-6, 10), 1) == 1.8
+assert round(lecture_11.when_nobody_waits_wins(20e-6, 10), 1) == 1.9
 near, far = (lecture_11.prices(4, 1, latency_s, 10, 8, 24) for latency_s in (20e-6, 1e-3))
 assert near["data_parallel"].seconds < alone_s < far["local_sgd"].seconds
 assert 0.06 < near["downpour"].seconds < 0.07 < 4 * alone_s < far["data_parallel"].seconds
@@ -387,9 +394,6 @@ for every, is_there in ((8, False), (64, True)):
     said = lecture_11.front_chart(4, 10, 0.02, 10, every, 24).chart["said"]
     assert ("local SGD" in said) == is_there
     assert lecture_11.prices(4, 10, 20e-6, 10, every, 24)["local_sgd"].seconds > alone_s
-ages = [pace_of(best("downpour").case, *net).age for net in ((2e-5, 1), (2e-5, 10), (1e-3, 10))]
-assert ages == sorted(ages, reverse=True)
-assert len(set(ages)) == 3
 settings = product((1, 3, 10), (0.02, 0.2, 1, 100), (0.1, 1, 10), (1, 8, 64))
 said = {each: lecture_11.front_chart(4, *each, 24).chart["said"] for each in settings}
 with_downpour = {each: text for each, text in said.items() if "Downpour" in text}

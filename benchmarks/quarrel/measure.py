@@ -27,6 +27,7 @@ class Asked:
     workers: tuple[int, ...] = (4, 8)
     stragglers: tuple[float, ...] = (1.0, 10.0)
     also: tuple[tuple[int, float], ...] = ((4, 3.0),)  # workers and straggler of one more race
+    between: tuple[float, ...] = (1.5, 2.0, 2.5)  # stragglers of races that Downpour runs alone
     sent: tuple[int, ...] = (241, 24)  # a tenth of a gradient, and a hundredth
     far_every: tuple[int, ...] = (1, 8, 64, 500)
     far_workers: tuple[int, ...] = (4, 8)
@@ -50,6 +51,9 @@ def cases(asked: Asked) -> list[Case]:
             sent = asked.sent if straggler == 1 else asked.sent[-1:]
             for k in sent if scheme == "compressed" else (0,):
                 found.append(Case(scheme, workers, batch, straggler, every, sent=k))
+    if "downpour" in asked.schemes:  # its updates change with the straggler, the others' do not
+        batch = asked.rules.batch_of("downpour", asked.workers[0])
+        found += [Case("downpour", asked.workers[0], batch, by) for by in asked.between]
     far = [
         Case("local_sgd", n, asked.rules.batch_of("local_sgd", n), 1.0, H, is_far=True)
         for n in asked.far_workers for H in asked.far_every

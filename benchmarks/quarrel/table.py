@@ -35,7 +35,7 @@ def tables(found: Entry) -> str:
     for workers in dict.fromkeys(entry["case"]["workers"] for entry in far):
         of_them = [entry for entry in far if entry["case"]["workers"] == workers]
         parts += [f"### Two sites, {workers} workers together", "", *_far(of_them, found)]
-    parts += ["### The grids", "", *_grids(found["grids"])]
+    parts += ["### The grids", "", *_grids(found["grids"], len(found["seeds"]["grid"]))]
     parts.append(f"{found['n_runs']} runs, {found['cpu_s']} s of CPU: {describe(found['machine'])}")
     return "\n".join(parts)
 
@@ -98,7 +98,7 @@ def _far(entries: Sequence[Entry], found: Entry) -> list[str]:
     return _table(head, rows)
 
 
-def _grids(grids: Sequence[Entry]) -> list[str]:
+def _grids(grids: Sequence[Entry], n_seeds: int) -> list[str]:
     lines = []
     for grid in grids:
         points = {(point["rate"], point["momentum"]): point for point in grid["points"]}
@@ -107,7 +107,7 @@ def _grids(grids: Sequence[Entry]) -> list[str]:
         lines += [f"{_name(grid['case'])}{end}:", ""]
         rows = []
         for momentum in momenta:
-            row = {rate: _cell(points.get((rate, momentum))) for rate in rates}
+            row = {rate: _cell(points.get((rate, momentum)), n_seeds) for rate in rates}
             if momentum == grid["best"][1]:
                 row[grid["best"][0]] = f"**{row[grid['best'][0]]}**"
             rows.append([f"{momentum:g}", *row.values()])
@@ -129,13 +129,16 @@ def _option(case: Entry) -> str:
     return every + (f", k = {case['sent']}" if case["sent"] else "")
 
 
-def _cell(found: Entry | None) -> str:
-    """Write milliseconds to the target; else the last loss, in brackets."""
+def _cell(found: Entry | None, n_seeds: int) -> str:
+    """Write milliseconds to the target, and how many get there if not all; else the last loss."""
     if found is None:
         return ""
     if found["is_diverged"]:
         return "diverged"
-    return f"{1e3 * found['seconds']:.4g}" if "seconds" in found else f"({found['loss']:.2g})"
+    if "seconds" not in found:
+        return f"({found['loss']:.2g})"
+    some = f", {found['n_there']} of {n_seeds}" if found["n_there"] < n_seeds else ""
+    return f"{1e3 * found['seconds']:.4g}{some}"
 
 
 def _spread(numbers: Sequence[float], form: str) -> str:

@@ -18,8 +18,8 @@ from course_lib.lectures.lecture_11.racing import MODEL, SCHEMES, data, network_
 
 TINY = Rules(target=2.0, epochs=2, far_epochs=2, n_images=256)
 ASKED = Asked(
-    TINY, workers=(2,), stragglers=(10.0,), also=(), sent=(24,), far_every=(1, 4), far_workers=(2,),
-    grid_seeds=(0,), seeds=(1,),
+    TINY, workers=(2,), stragglers=(10.0,), also=(), between=(), sent=(24,), far_every=(1, 4),
+    far_workers=(2,), grid_seeds=(0,), seeds=(1,),
     rates=(0.1, 0.4), momenta=(0.5,), most_widenings=0,
 )  # fmt: skip
 
@@ -184,7 +184,7 @@ def test_gradients_are_as_stale_as_the_docs_say(workers, told):
 
 def test_all_take_part_alike():
     every = cases(Asked())
-    assert len(set(every)) == len(every) == 1 + 2 * (8 + 7) + 7 + 4 + 3
+    assert len(set(every)) == len(every) == 1 + 2 * (8 + 7) + 7 + 3 + 4 + 3
     for case in every:
         of_one = case.batch // (1 if case.scheme in ("downpour", "bounded_staleness")
                                 else case.workers)  # fmt: skip

@@ -1,7 +1,7 @@
 """Seconds against bytes: which schemes no other beats in both, on a network that sliders move."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +10,12 @@ from course_lib.lectures.lecture_11.clocks import Priced, priced, takes_part
 from course_lib.lectures.lecture_11.kept import NAMES, best
 from course_lib.viz import Chart, Table, chart, table
 
-__all__ = ["ahead_from", "front_chart", "on_the_front", "or_not", "prices", "together",
+__all__ = ["FACTORS", "ahead_from", "front_chart", "on_the_front", "or_not", "prices", "together",
            "when_nobody_waits_wins"]  # fmt: skip
 
 _X, _Y = (0.01, 200.0), (0.1, 100.0)
+FACTORS = (1.0, 1.5, 2.0, 2.5, 3.0, 10.0)
+"""Stragglers beside which Downpour of four workers was tuned."""
 _SHOWN = ("data_parallel", "backup_workers", "bounded_staleness", "downpour", "local_sgd",
           "compressed")  # fmt: skip
 
@@ -156,17 +158,13 @@ def front_chart(
     )  # fmt: skip
 
 
-def when_nobody_waits_wins(
-    latency_s: float, gbit: float, workers: int = 4, seed: int | None = None
-) -> float:
-    """Find the straggler from which on Downpour is faster than the all-reduce.
+def when_nobody_waits_wins(latency_s: float, gbit: float, seed: int | None = None) -> float:
+    """Find the straggler from which on Downpour is faster than the all-reduce, with four workers.
 
     Parameters
     ----------
     latency_s, gbit : float
         Of the network.
-    workers : {4, 8}, default: 4
-        How many.
     seed : int, optional
         Of which training the updates are, from 1 to 10; by default the medians of all ten.
 
@@ -175,19 +173,28 @@ def when_nobody_waits_wins(
     float
         How many times longer the last worker computes; 1 if Downpour is ahead with none that is
         slow, infinite if it is not ahead up to 10 times. The all-reduce's time is a straight line;
-        Downpour, which misses a part of a worker, was tuned with 1, 3 and 10, and is interpolated.
+        Downpour was tuned beside each straggler of ``FACTORS``, and is interpolated between them.
     """
-    factors = (1.0, 3.0, 10.0)
     leads = []
-    for factor in factors:
+    for factor in FACTORS:
         waits, nobody = (
-            takes_part(scheme, workers, factor, 8, 24) for scheme in ("data_parallel", "downpour")
+            takes_part(scheme, 4, factor, 8, 24) for scheme in ("data_parallel", "downpour")
         )
         if seed is not None:
             waits, nobody = (replace(of, seeds=of.seeds[seed - 1 : seed]) for of in (waits, nobody))
         waits_s, nobody_s = (priced(of, latency_s, gbit).seconds for of in (waits, nobody))
         leads.append(waits_s - nobody_s)
-    return float(np.interp(0, leads, factors, right=math.inf)) if leads[-1] > 0 else math.inf
+    return _crossing(leads)
+
+
+def _crossing(leads: Sequence[float]) -> float:
+    """Return the factor from which on a lead stays above 0."""
+    behind = max((k for k, lead in enumerate(leads) if lead <= 0), default=-1)
+    if behind == len(leads) - 1:
+        return math.inf
+    if behind < 0:
+        return FACTORS[0]
+    return float(np.interp(0, leads[behind : behind + 2], FACTORS[behind : behind + 2]))
 
 
 def ahead_from(networks: Iterable[tuple[float, float]]) -> Table:

@@ -9,8 +9,9 @@ __all__ = ["chart_still"]
 
 _WIDTH = 6.3  # inches
 _LETTER, _ROW = 0.012, 0.06  # how wide a letter of a name is, how high a name, in parts of the axes
+_GAP = 0.01  # between a point and its name, likewise
 _POINT = 1 / 158  # a typographic point, likewise
-_ABOVE = (4, -11, 16, -23, 28, -35, 40)  # where a name may stand, in points above its point
+_ABOVE = (0, 8, -8, 16, -16, 24, -24)  # where a name may stand, in points above its point
 
 
 def chart_still(chart: dict[str, Any], title: str = "") -> Still:
@@ -84,6 +85,9 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
     axes.set_yscale("log" if chart["y_log"] else "linear")
     axes.set_xlim(*chart["x_range"])
     axes.set_ylim(*chart["y_range"])
+    if chart["y_log"] and chart["y_range"][1] < 10 * chart["y_range"][0]:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")  # 4, and not 4 × 10^0
+        axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
     _mark_points(axes, chart.get("points", []))
     if "x_ticks" in chart:
         axes.set_xticks(chart["x_ticks"], [f"{at:g}" for at in chart["x_ticks"]])
@@ -93,25 +97,34 @@ def _draw_lines(axes: Any, chart: dict[str, Any]) -> None:
 
 
 def _mark_points(axes: Any, points: list[Any]) -> None:
-    """Write the name beside each point, as near above or below it as none is written over."""
-    taken: list[tuple[float, float, float]] = []  # start, end and height, in parts of the axes
-    for name, x, y in points:
+    """Write the name beside each point: right or left of it, where the least is in the way."""
+    if not points:
+        return
+    places = axes.transData.transform([(x, y) for _, x, y in points])
+    spots = axes.transAxes.inverted().transform(places)
+    names: list[tuple[float, float, float]] = []  # start, end and height, in parts of the axes
+
+    def in_the_way(left: float, width: float, height: float) -> int:
+        """Count the points and names that a name would cover; what is cut counts most."""
+        there = [*((x, x, y) for x, y in spots), *names]
+        covered = [
+            one
+            for one in there
+            if left - _GAP < one[1] and one[0] < left + width + _GAP and abs(one[2] - height) < _ROW
+        ]
+        return len(covered) + (0 if 0 <= left <= left + width <= 1 else 1 + len(there))
+
+    for (name, x, y), (right, up) in zip(points, spots, strict=True):
         axes.plot([x], [y], "+", color=INK)
-        right, up = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))
-        turns = right > 0.7
         width = _LETTER * len(name)
-        left = right - width if turns else right
-        free = (
-            above
-            for above in _ABOVE
-            if not any(
-                left < end and start < left + width and abs(up + _POINT * above - height) < _ROW
-                for start, end, height in taken
-            )
+        _, above, is_left = min(
+            (in_the_way(left, width, up + _POINT * above), number, is_left)
+            for number, above in enumerate(_ABOVE)
+            for is_left, left in enumerate((right + _GAP, right - _GAP - width))
         )
-        above = next(free, _ABOVE[0])
         axes.annotate(
-            name, (x, y), xytext=(-5 if turns else 5, above), textcoords="offset points",
-            fontsize=8, ha="right" if turns else "left",
+            name, (x, y), xytext=(-5 if is_left else 5, _ABOVE[above]), textcoords="offset points",
+            fontsize=8, ha="right" if is_left else "left", va="center",
         )  # fmt: skip
-        taken.append((left, left + width, up + _POINT * above))
+        left = right - _GAP - width if is_left else right + _GAP
+        names.append((left, left + width, up + _POINT * _ABOVE[above]))
