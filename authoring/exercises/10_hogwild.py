@@ -448,8 +448,8 @@ table({name: {"all at once, %": round(100 * share, 1), "in training, %": round(1
 #
 # With 2 and with 10 of 100: the formula is about the features, and the intercept, which all
 # examples have, is lost most. With all 100 the formula says 75 %, as if all stored at once; in
-# training they do not, and less is lost. (It is no bound: task 2 has lost more, with one core that
-# was interrupted for long.)
+# training they do not, and less is lost. (It is no bound: two cores with ten additions each can
+# lose 18 of 20, where the formula says half, if each is interrupted for long once.)
 # </details>
 
 # %% [markdown]

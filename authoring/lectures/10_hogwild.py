@@ -92,7 +92,7 @@ source(hogwild, part="for number")
 #
 # Step, do not play: after each step ask what the memory holds, and what each core believes. For the
 # prediction let them write a number; nearly all write 10. Then let two students act the second
-# picture: the one who sits down with 0 on the slip for a long time does the damage. Twice.
+# picture: each sits down once for a long time, with an old number on the slip, and does the damage.
 # </details>
 
 # %%
@@ -114,7 +114,7 @@ guess_least.compare(min(outcomes([10, 10])))
 
 # %% [markdown]
 # Two! (`outcomes` goes through every order of turns.) It takes only two long interruptions. Here
-# with three additions each; watch the memory's cell become *emptier*.
+# with three additions each; play it, and watch the memory's cell become *emptier*.
 
 # %%
 order = [2, 1, 1, 1, 1, 2, 1, 2, 2, 2, 2, 1]
@@ -147,8 +147,8 @@ assert added.kept == added.made == 64
 # ## Catch it in the act
 #
 # The same in a training: two workers, a logistic regression with four features, three steps each.
-# The scheme notes when a store overwrites another. We look for the first, and ask which gradient
-# came too early.
+# The scheme notes when updates are missing after a store. We look for the first note, and ask which
+# gradient came too early.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: catch it in the act, 3 minutes</summary>
@@ -178,7 +178,7 @@ seconds[lost.rank][turn] += 0.5
 changed = run(
     *problem, workers=2, backend="simulated", network=net.with_service_times(seconds)
 ).trace
-timeline({"as it was": seen, "one gradient later": changed}, title="Two workers, no lock")
+timeline({"as it was": seen, "one gradient longer": changed}, title="Two workers, no lock")
 
 # %% [markdown]
 # Above, both load before either stores, three times. Below, worker 0 loads what worker 1 has
@@ -557,8 +557,8 @@ assert all(2 <= n <= 400_000 for n in left.values())
 # <details><summary>For lecturers: slower than one core, 3 minutes</summary>
 #
 # The last row is the control: the same steps, but no vector is shared. Let the class find where two
-# workers without any lock are slower than one, then ask what the last row rules out: not the loop,
-# not the second core, not the operating system. What is left is memory that both write to. A core
+# workers without any lock are slower than one, then ask what the last row rules out: the loop, the
+# second core, the operating system. What is left is memory that both write to. A core
 # can only write to a *cache line* (64 bytes, 8 parameters) that it has alone. The line of a lock is
 # one of them.
 # </details>
@@ -667,7 +667,7 @@ lecture_10.price_sheet()
 #
 # <details><summary>Answer</summary>
 #
-# 1, 2 or 3. All three load 0: 1. Two of them meet: 2. None meet: 3.
+# 1, 2 or 3. If all three load 0: 1. If two of them meet: 2. If none meet: 3.
 # </details>
 
 # %% [markdown]

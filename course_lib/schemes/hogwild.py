@@ -39,7 +39,7 @@ def hogwild(
     Notes
     -----
     Cost: no messages. All meet after each epoch. Notes: how many updates of others a gradient has
-    missed ("staleness"), how many an update overwrites ("lost_update"), and all ("lost_updates").
+    missed ("staleness"), how many are missing after a store ("lost_update"), all ("lost_updates").
 
     References
     ----------
