@@ -172,8 +172,9 @@ def when_nobody_waits_wins(latency_s: float, gbit: float, seed: int | None = Non
     -------
     float
         How many times longer the last worker computes; 1 if Downpour is ahead with none that is
-        slow, infinite if it is not ahead up to 10 times. The all-reduce's time is nearly a straight line;
-        Downpour was tuned beside each straggler of ``FACTORS``, and is interpolated between them.
+        slow, infinite if it is not ahead up to 10 times. The all-reduce's time is nearly a straight
+        line; Downpour was tuned beside each straggler of ``FACTORS``, and is interpolated between
+        them.
     """
     leads = []
     for factor in FACTORS:
