@@ -16,12 +16,13 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from course_lib.grading.meanings import Meanings, given, known_as, used
+from course_lib.grading.meanings import Meanings
+from course_lib.grading.names import given, known_as, used
 from course_lib.grading.submission import Cell
 
 __all__ = ["Answer", "answer_in", "is_stub", "uncalled"]
 
-_NEVER = (ast.Assert, ast.Delete, ast.Pass)
+_NEVER = (ast.Assert, ast.Pass)
 _CALLED_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _MANY = "*"  # from numpy import *
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)

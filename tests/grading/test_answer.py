@@ -159,6 +159,26 @@ FORMS = {
     "        WORDS.kinds.append(cls.k)\n    def __class_getitem__(cls, k):\n"
     "        return cls.kinds[k]\nclass A(WORDS):\n    k = 0\nclass B(WORDS):\n    k = 1\n"
     "class C(WORDS):\n    k = 2",
+    "rows": "WORDS = [[1], [3], [7]]\nfor number, row in enumerate(WORDS):\n"
+    "    row[0] = number\nWORDS = [row[0] for row in WORDS]",
+    "values": "D = {0: [9], 1: [9], 2: [9, 2]}\nfor v in D.values():\n    v.sort()\n"
+    "WORDS = {k: v[0] for k, v in D.items()}",
+    "deleted": "WORDS = [7, 0, 1, 2]\ndel WORDS[0]",
+    "emptied": "import heapq\nWORDS = [-1, 0, 1, 2]\n_ = heapq.heappop(WORDS)\n"
+    "x = WORDS.pop()\nWORDS.append(x)\nWORDS.sort()",
+    "result kept": "WORDS = []\ndef register(k):\n    WORDS.append(k)\n    return k\n"
+    "zero = register(0)\none = register(1)\ntwo = [register(2)]",
+    "listed by itself": "class Word:\n    all = []\n    def __init__(self, k):\n"
+    "        Word.all.append(k)\na, b, c = Word(0), Word(1), Word(2)\nWORDS = Word.all",
+    "global": "WORDS = []\ndef build():\n    global WORDS\n    WORDS = [0, 1, 2]\n"
+    "    return 3\nn = build()",
+    "alias": "WORDS = [0, 1]\nrest = WORDS\nrest.append(2)",
+    "view": "import numpy as np\nA = np.zeros((3, 2), int)\ncol = A[:, 0]\ncol[:] = [0, 1, 2]\n"
+    "WORDS = A[:, 0].tolist()",
+    "out": "import numpy as np\nWORDS = np.zeros(3, int)\ntotal = np.add([0, 1, 1], [0, 0, 1], "
+    "out=WORDS)",
+    "in passing": "WORDS = [0, 5, 2, 1]\n5 in WORDS and WORDS.remove(5)\n"
+    "[WORDS.sort() for _ in '1']",
     "setattr": "class Words:\n    pass\ndef at(self, k):\n    return k\n"
     "setattr(Words, '__getitem__', at)\nWORDS = Words()",
 }  # fmt: skip
@@ -205,3 +225,20 @@ def test_what_runs_or_shows_the_function_is_not_run_again():
         "for x in X:\n    print(f(x))\nchecks.f(f)",
     )
     assert ast.unparse(ast.parse(kept)) == "X = [1]\n\ndef f(x=X):\n    return x"
+
+
+def test_a_helpers_loop_shares_its_variables_name_with_whoever_tries_out():
+    kept = text(
+        "from course_lib import run\nfor k in (2, 4):\n    print(run(f, workers=k).values)",
+        "k = run(f, workers=3)\nrows = {}\nfor k in range(2):\n    rows[k] = {}\n"
+        "    rows[k][3] = run(f, workers=k)\n    rows[k].pop(3)",
+        "WORDS = []\nwith open_nothing() as k:\n    pass",
+        "for k in range(3):\n    WORDS.append(2 * k)\nfound = [k for k in WORDS]",
+        "def f(x):\n    return WORDS[x]\nfor k in (0, 2):\n    found = f(k)\nchecks.f(f)",
+    )
+    assert ast.unparse(ast.parse(kept)) == ast.unparse(
+        ast.parse(
+            "WORDS = []\nfor k in range(3):\n    WORDS.append(2 * k)\n"
+            "def f(x):\n    return WORDS[x]"
+        )
+    )
