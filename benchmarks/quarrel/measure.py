@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.quarrel.grid import MOMENTA, RATES, Grid, middle, searched
 from benchmarks.quarrel.kept import Kept
 from course_lib import networks
 from course_lib.costs import TwoSites
-from course_lib.lectures.lecture_11.cases import Case, Rules
+from course_lib.lectures.lecture_11.cases import EVERY, Case, Rules, tuned_as
 from course_lib.lectures.lecture_11.racing import FAR, MODEL, SCHEMES, Found, data, trained
 
 __all__ = ["Asked", "cases", "least_runs", "measured", "on_grid", "predicted", "tuned_as"]
-
-SYNCHRONOUS = ("data_parallel", "parameter_server")
-EVERY = 8
 
 
 @dataclass(frozen=True)
@@ -59,21 +56,6 @@ def cases(asked: Asked) -> list[Case]:
         for n in asked.far_workers for H in asked.far_every
     ]  # fmt: skip
     return found + [case for case in far if case.every <= case.n_updates(asked.rules)]
-
-
-def tuned_as(case: Case) -> Case:
-    """Return the case that has the same updates, and so the same best rate, and costs least to run.
-
-    Synchronous gradients add up to the serial one of the batch, and a mean after every step is as
-    good. Where all wait for all, neither speeds nor the network alter the updates.
-    """
-    if case.scheme in SYNCHRONOUS or case.every == 1:
-        return Case("serial", 1, case.batch)
-    if case.scheme == "compressed":
-        return replace(case, straggler=1.0)
-    if case.scheme == "local_sgd":
-        return replace(case, straggler=1.0, is_far=case.is_far and case.every != EVERY)
-    return case
 
 
 def least_runs(asked: Asked) -> int:

@@ -96,13 +96,12 @@ class Meanings:
         function = root(call.func)
         if function in _LOOKING or self._home.get(function, "").partition(".")[0] in _SHOWING:
             return set()
-        changed = self._filled_by(function)
         if isinstance(call.func, ast.Attribute) and function not in self._home:
-            return changed | {function}  # words.reverse()
+            return {function}  # words.reverse()
         roots = {root(argument) for argument in call.args if not isinstance(argument, ast.Call)}
-        if function != "setattr":  # nothing else changes a function that it is given
-            roots -= self._made.keys()
-        return changed | roots  # heappush(heap, 3)
+        return (
+            roots - self._made.keys()
+        )  # np.put(words, 0, 3); nothing changes a function it is given
 
     def _filled_by_decorating(self, decorator: ast.expr) -> set[str]:
         """Return what a decorator may fill: ``@RULES.add``, ``@say.register(int)``, ``@rule``."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from course_lib.grading.answer import Answer
+from course_lib.grading.names import known_as
 
 __all__ = ["foreign_means", "imported"]
 
@@ -126,7 +127,7 @@ def _known_in_part(trees: Iterable[ast.AST]) -> dict[str, str]:
     """Return under which names there are modules of which a few names are harmless."""
     nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import)]
     names = [alias for node in nodes for alias in node.names if alias.name in _A_FEW]
-    return {alias.asname or alias.name: alias.name for alias in names}
+    return {known_as(alias): alias.name for alias in names}
 
 
 def _named_few(tree: ast.AST, partly: dict[str, str]) -> Iterator[ast.Name]:

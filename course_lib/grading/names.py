@@ -83,7 +83,7 @@ def aliases(node: ast.AST) -> Iterator[tuple[str, set[str]]]:
         return
     for part in outside_of_functions(node):
         if isinstance(part, ast.For | ast.comprehension):
-            roots = {one.id for one in ast.walk(part.iter) if isinstance(one, ast.Name)}
+            roots = _names_in(part.iter)
             yield from ((name, roots) for name in _names_in(part.target))
         elif isinstance(part, ast.Assign) and isinstance(part.value, _PART):
             roots = {root(part.value)}

@@ -1,16 +1,19 @@
 """Who takes part in the race, and the rules that are the same for all."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from course_lib.training import Plan
 
-__all__ = ["ASYNCHRONOUS", "SERVED", "Case", "Rules"]
+__all__ = ["ASYNCHRONOUS", "EVERY", "SERVED", "Case", "Rules", "tuned_as"]
 
 SERVED = ("parameter_server", "backup_workers", "bounded_staleness", "downpour")
 """Those with a server, on a rank besides the workers."""
 ASYNCHRONOUS = ("bounded_staleness", "downpour")
 """Those in which each gradient is an update, so that a batch is one worker's."""
+EVERY = 8
+"""Local SGD's H on one network."""
+_SYNCHRONOUS = ("data_parallel", "parameter_server")
 
 
 @dataclass(frozen=True)
@@ -145,3 +148,26 @@ class Case:
 
     def _epochs(self, rules: Rules) -> int:
         return rules.far_epochs if self.is_far else rules.epochs
+
+
+def tuned_as(case: Case) -> Case:
+    """Find the case that has the same updates, and so the same best rate, and costs least to run.
+
+    Parameters
+    ----------
+    case : Case
+        Who trains, and where.
+
+    Returns
+    -------
+    Case
+        Synchronous gradients add up to the serial one of the batch, and a mean after every step is
+        as good. Where all wait for all, neither speeds nor the network alter the updates.
+    """
+    if case.scheme in _SYNCHRONOUS or case.every == 1:
+        return Case("serial", 1, case.batch)
+    if case.scheme == "compressed":
+        return replace(case, straggler=1.0)
+    if case.scheme == "local_sgd":
+        return replace(case, straggler=1.0, is_far=case.is_far and case.every != EVERY)
+    return case

@@ -1,13 +1,13 @@
 """What the race has shown so far: kept results, each scheme at its own best rate and momentum."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from course_lib.lectures.lecture_11.cases import Case, Rules
+from course_lib.lectures.lecture_11.cases import Case, Rules, tuned_as
 
 __all__ = ["NAMES", "RESULTS", "Best", "best", "grid", "rules"]
 
@@ -132,11 +132,7 @@ def grid(
         By rate and momentum; see ``racing.trained``. ``n_there`` says how many seeds got there;
         where most did not, fewer were tried.
     """
-    case = best(scheme, workers, straggler).case
-    if scheme in ("data_parallel", "parameter_server"):
-        case = Case("serial", 1, case.batch)
-    elif scheme in ("local_sgd", "compressed"):
-        case = replace(case, straggler=1.0)
+    case = tuned_as(best(scheme, workers, straggler).case)
     (found,) = (one for one in _results()["grids"] if Case(**one["case"]) == case)
     return {(point["rate"], point["momentum"]): point for point in found["points"]}
 
