@@ -99,9 +99,8 @@ class Meanings:
         if isinstance(call.func, ast.Attribute) and function not in self._home:
             return {function}  # words.reverse()
         roots = {root(argument) for argument in call.args if not isinstance(argument, ast.Call)}
-        return (
-            roots - self._made.keys()
-        )  # np.put(words, 0, 3); nothing changes a function it is given
+        # np.put(words, 0, 3); a function that is given to another is not changed by it.
+        return roots - self._made.keys()
 
     def _filled_by_decorating(self, decorator: ast.expr) -> set[str]:
         """Return what a decorator may fill: ``@RULES.add``, ``@say.register(int)``, ``@rule``."""

@@ -117,8 +117,8 @@ def _mark_points(axes: Any, points: list[Any]) -> None:
     for (name, x, y), (right, up) in zip(points, spots, strict=True):
         axes.plot([x], [y], "+", color=INK)
         width = _LETTER * len(name)
-        _, above, is_left = min(
-            (in_the_way(left, width, up + _POINT * above), number, is_left)
+        _, above, is_left, left = min(
+            (in_the_way(left, width, up + _POINT * above), number, is_left, left)
             for number, above in enumerate(_ABOVE)
             for is_left, left in enumerate((right + _GAP, right - _GAP - width))
         )
@@ -126,5 +126,4 @@ def _mark_points(axes: Any, points: list[Any]) -> None:
             name, (x, y), xytext=(-5 if is_left else 5, _ABOVE[above]), textcoords="offset points",
             fontsize=8, ha="right" if is_left else "left", va="center",
         )  # fmt: skip
-        left = right - _GAP - width if is_left else right + _GAP
         names.append((left, left + width, up + _POINT * _ABOVE[above]))
