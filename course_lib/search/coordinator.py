@@ -88,7 +88,10 @@ class Coordinator:
         outcomes = []
         self._hand_out()
         while self._under_way or self._again:
-            src, told = self._hear()
+            heard = self._hear()
+            if heard is None:
+                continue
+            src, told = heard
             if len(told) == 0:  # it was started again, and knows nothing of its job
                 self.lose(src)
                 self._free.append(src)
@@ -117,17 +120,17 @@ class Coordinator:
             self._again.append(self._under_way.pop(worker))
         self._free = [other for other in self._free if other != worker]
 
-    def _hear(self) -> tuple[int, Array]:
+    def _hear(self) -> tuple[int, Array] | None:
         """Receive what comes first; while a worker is idle, who is busy may be lost and silent."""
-        while True:
-            if not self._comm.survives or not self._free:
-                return self._comm.recv_any()
-            busy = min(self._under_way)
-            try:
-                return busy, self._comm.recv(busy)
-            except RankLost:
-                self.lose(busy)
-                self._hand_out()
+        if not self._comm.survives or not self._free:
+            return self._comm.recv_any()
+        busy = min(self._under_way)
+        try:
+            return busy, self._comm.recv(busy)
+        except RankLost:
+            self.lose(busy)
+            self._hand_out()
+            return None
 
     def _see_off(self, worker: int) -> None:
         """Tell a worker that there are no more jobs; one that is started again is waited for."""

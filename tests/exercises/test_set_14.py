@@ -74,6 +74,13 @@ def test_the_history_has_every_loss_that_the_coordinator_was_told() -> None:
     assert len(given) == 9, "the trial of the dead was given out again"
 
 
+@pytest.mark.parametrize("name", lecture_14.COORDINATORS)
+def test_a_search_ends_where_its_last_job_is_lost_while_a_worker_waits(name: str) -> None:
+    trace = lecture_14.played(name, {1: (2.003, 2.254), 3: (2.493, 3.434)})
+    losses = [trial for what, _, trial in lecture_14.history_of(trace) if what == "loss"]
+    assert (set(losses) == set(range(8))) == (name != "one that forgets")
+
+
 @pytest.mark.parametrize("numbers", [(2, 2, 700, 50, 7), (3, 2, 250, 250, 10)])
 def test_what_is_served_is_what_the_formulas_say(
     numbers: tuple[int, ...], solutions: dict[str, Any]

@@ -194,9 +194,10 @@ def test_names_of_points_on_one_height_are_not_written_over_each_other(places):
     )  # fmt: skip
     figure = chart_still(marked.chart)
     figure.canvas.draw()
-    first, second = (
-        text.get_window_extent() for text in figure.axes[0].texts if text.get_text() in names
-    )
+    axes = figure.axes[0]
+    first, second = (text.get_window_extent() for text in axes.texts if text.get_text() in names)
+    (at, _), (other, _) = axes.transData.transform([(x, 1.0) for x in places])
     assert not first.overlaps(second)
-    assert first.x0 < second.x1
-    assert second.x0 < first.x1, "side by side they would be apart anyway"
+    for name, here, there in ((first, at, other), (second, other, at)):
+        assert min(abs(name.x0 - here), abs(name.x1 - here)) < abs(there - here), "its own point's"
+    assert other < at + first.width, "both right of their points they would overlap"
