@@ -7,11 +7,11 @@ reaches for the network; once there, it cannot be taken away. Compiled code is n
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HouseRuleError", "limit", "refuse_the_outside"]
+__all__ = ["HouseRuleError", "environ_in", "limit", "refuse_the_outside"]
 
 _PROGRAMS = {
     "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system",
@@ -31,6 +31,7 @@ _CHANGES = {
     "os.chflags", "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename",
     "os.rmdir", "os.symlink", "os.truncate", "os.utime", "shutil.move", "shutil.rmtree",
 }  # fmt: skip
+_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
 _LISTS = {"os.listdir", "os.scandir", "glob.glob"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LONGEST_FILE = 256 * 2**20
@@ -61,6 +62,31 @@ def refuse_the_outside(own: Path, readable: Iterable[Path]) -> None:
         Folders from which the process may read, besides its own and those of the system.
     """
     sys.addaudithook(_hook(own, [own, *readable, *map(Path, _SYSTEM)]))
+
+
+def environ_in(folder: Path) -> Mapping[str, str]:
+    """Return the variables of a candidate's process: none that might be a secret.
+
+    Parameters
+    ----------
+    folder : Path
+        Its own, which is its home as well.
+
+    Returns
+    -------
+    dict of str to str
+        All that it is started with.
+    """
+    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    homes = ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR", "NUMBA_CACHE_DIR")
+    return {
+        **kept,
+        **dict.fromkeys(homes, str(folder)),
+        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_WAIT_POLICY": "passive",
+    }
 
 
 def limit(cpu_s: float, more_bytes: int) -> None:

@@ -81,6 +81,32 @@ class Meanings:
                 changed |= self._changed_by(part.value)
         return given(node) | self._with_wholes(changed)
 
+    def may_do_something(self, node: ast.stmt) -> bool:
+        """Tell whether a statement may change what others have made.
+
+        Parameters
+        ----------
+        node : ast.stmt
+            One of the notebook's.
+
+        Returns
+        -------
+        bool
+            False of what only gives names a meaning, shows something, or calls what the course
+            brings along: a run, a picture, a check.
+        """
+        if isinstance(node, Made):
+            return bool(node.decorator_list) or (
+                isinstance(node, ast.ClassDef) and bool(node.bases)
+            )
+        parts = [*outside_of_functions(node)]
+        called = [root(part.func) for part in parts if isinstance(part, ast.Call)]
+        if any(self._home.get(name, "").partition(".")[0] in _SHOWING for name in called):
+            return False
+        return any(name not in _LOOKING for name in called) or any(
+            isinstance(part, ast.AugAssign | ast.Delete) or stored_in(part) for part in parts
+        )
+
     def _with_wholes(self, names: set[str]) -> set[str]:
         """Add what a name may be a part of: ``for row in TABLE: row[0] = 1`` changes TABLE."""
         found, waiting = set[str](), [*names]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from course_lib.grading.answer import Answer
 from course_lib.grading.names import known_as
 
-__all__ = ["foreign_means", "imported"]
+__all__ = ["foreign_in", "foreign_means", "imported"]
 
 _MODULES = {
     "__future__", "abc", "array", "bisect", "cmath", "collections", "contextlib", "copy",
@@ -61,6 +61,26 @@ def foreign_means(answer: Answer, task_module: str = "") -> str:
     str
         What and where, such as ``"open, in cell 7, line 3"``; empty where there is nothing.
     """
+    for what, (number, line) in foreign_in(answer, task_module):
+        return f"{what}, in cell {number}, line {line}"
+    return ""
+
+
+def foreign_in(answer: Answer, task_module: str = "") -> Iterator[tuple[str, tuple[int, int]]]:
+    """List all such things.
+
+    Parameters
+    ----------
+    answer : Answer
+        What was handed in.
+    task_module : str, default: ""
+        The module of the task's own check.
+
+    Yields
+    ------
+    tuple of str and (int, int)
+        What, and the numbers of its cell and line.
+    """
     trees = [(number, ast.parse(text)) for number, text in answer.cells]
     written = _written_texts([tree for _, tree in trees])
     partly = _known_in_part(tree for _, tree in trees)
@@ -71,11 +91,11 @@ def foreign_means(answer: Answer, task_module: str = "") -> str:
         harmless |= {id(call) for call in _calls_of_written_texts(tree, written)}
         named = {id(name) for name in _named_few(tree, partly)}
         for node in ast.walk(tree):
+            place = number, getattr(node, "lineno", 1)
             if isinstance(node, ast.Name) and node.id in partly and id(node) not in named:
-                return f"{partly[node.id]}, in cell {number}, line {node.lineno}"
-            for what in _in(node, task_module) if id(node) not in harmless else ():
-                return f"{what}, in cell {number}, line {getattr(node, 'lineno', 1)}"
-    return ""
+                yield partly[node.id], place
+            elif id(node) not in harmless:
+                yield from ((what, place) for what in _in(node, task_module))
 
 
 def imported(answer: Answer) -> list[str]:

@@ -5,7 +5,8 @@ import inspect
 
 import pytest
 
-from course_lib.grading.answer import _loaded, answer_in, uncalled
+from course_lib.grading.answer import _loaded, uncalled
+from course_lib.grading.picking import answer_in
 from course_lib.grading.submission import Cell
 
 STUB = 'def f(x):\n    """Do."""\n    raise NotImplementedError("write this function")\n'
@@ -71,7 +72,7 @@ def test_what_a_case_names_comes_along_and_what_the_future_brings_holds_in_later
         "def f(x: NotThere):\n    return first + rest['k'] + x",
         tagged=(2,),
     )
-    assert _loaded("f", answer_in(notebook, "f").cells)(3) == 6
+    assert _loaded("f", answer_in(notebook, "f").cells, False)(3) == 6
 
 
 def test_lines_keep_their_numbers():
@@ -194,7 +195,7 @@ def test_whatever_gives_or_fills_what_the_function_uses_comes_along(form, tagged
     function = "def f(x):\n    return WORDS[x]"
     notebook = cells(form, function, trying, "checks.f(f)", tagged=tagged)
     kept = answer_in(notebook, "f").cells
-    assert _loaded("f", kept)(2) == 2
+    assert _loaded("f", kept, False)(2) == 2
     assert [number for number, _ in kept] == [1, 2], "what tries it out stays where it is"
 
 
@@ -203,10 +204,12 @@ def test_what_is_defined_last_before_the_check_counts_as_it_does_in_the_notebook
     check = "from course_lib import checks\nchecks.f(f)"
     for tagged in ((), (1,), (1, 3)):
         notebook = cells(first, second, check, third, tagged=tagged)
-        assert _loaded("f", answer_in(notebook, "f").cells)() == 2
+        assert _loaded("f", answer_in(notebook, "f").cells, False)() == 2
     checked_again = cells(first, check, second, check, third, tagged=(1,))
-    assert _loaded("f", answer_in(checked_again, "f").cells)() == 2
-    assert _loaded("f", answer_in(cells(STUB, check, second), "f").cells)() == 2, "not yet checked"
+    assert _loaded("f", answer_in(checked_again, "f").cells, False)() == 2
+    assert _loaded("f", answer_in(cells(STUB, check, second), "f").cells, False)() == 2, (
+        "not yet checked"
+    )
 
 
 def test_a_helper_of_the_same_name_for_another_task_is_not_taken():
@@ -214,7 +217,7 @@ def test_a_helper_of_the_same_name_for_another_task_is_not_taken():
         "def helper():\n    return 1", "def f():\n    return helper()", "checks.f(f)",
         "def helper():\n    return 2", "def g():\n    return helper()", "checks.g(g)",
     )  # fmt: skip
-    assert [_loaded(name, answer_in(notebook, name).cells)() for name in "fg"] == [1, 2]
+    assert [_loaded(name, answer_in(notebook, name).cells, False)() for name in "fg"] == [1, 2]
 
 
 def test_what_runs_or_shows_the_function_is_not_run_again():

@@ -6,8 +6,8 @@ import pytest
 
 from authoring.build import ROOT
 from course_lib.checks import SETS, task_named
-from course_lib.grading.answer import answer_in
 from course_lib.grading.means import foreign_means, imported
+from course_lib.grading.picking import answer_in
 from course_lib.grading.submission import Cell, read_cells
 from tests.exercises.answers import RIGHT_ANSWERS, name_of
 
