@@ -7,7 +7,6 @@ course; one that the learner has changed is left alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from course_setup.copied import as_copied, fingerprint
 from course_setup.lock import alone
 from course_setup.problems import SetupError
 
@@ -141,44 +141,11 @@ def reset(root: Path, wanted: str) -> list[str]:
             if copy.is_file() and as_copied(source) == copy.read_bytes():
                 sentences.append(f"{name} is as it was already.")
             else:
+                whole = _written(source, copy.parent)  # first: for want of room nothing changes
                 sentences.append(f"{name} is as it was" + _keep_aside(copy) + ".")
-                _replace(source, copy)
+                whole.replace(copy)
             manifest[name] = {"cells": fingerprint(source)}
     return sentences
-
-
-def fingerprint(path: Path) -> str:
-    """Return a hash of what a learner writes: a notebook's cells without outputs, or all bytes.
-
-    Running a notebook therefore does not count as changing it.
-    """
-    data = path.read_bytes()
-    if path.suffix == ".ipynb":
-        try:
-            cells = json.loads(data)["cells"]
-            written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
-            data = json.dumps(written).encode()
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass  # not a notebook any more: compare it as it is
-    return hashlib.sha256(data).hexdigest()
-
-
-def as_copied(source: Path) -> bytes:
-    """Return what a file's copy in the workbook holds: a notebook without its outputs.
-
-    A saved output stands below every question and tells its answer before anything is run.
-    """
-    data = source.read_bytes()
-    if source.suffix != ".ipynb":
-        return data
-    try:
-        notebook = json.loads(data)
-        for cell in notebook["cells"]:
-            if cell["cell_type"] == "code":
-                cell["outputs"], cell["execution_count"] = [], None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return data  # not a notebook any more: copy it as it is
-    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def first_lecture(root: Path) -> Path | None:
@@ -260,10 +227,19 @@ def _claim(backup: Path) -> bool:
 
 def _replace(source: Path, copy: Path) -> None:
     """Copy a file so that the old one is there until the new one is whole."""
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = _unfinished(copy.parent)
-    unfinished.write_bytes(as_copied(source))
-    unfinished.replace(copy)
+    _written(source, copy.parent).replace(copy)
+
+
+def _written(source: Path, folder: Path) -> Path:
+    """Write what a file's copy holds under a name of its own; nothing is left where that fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = _unfinished(folder)
+    try:
+        unfinished.write_bytes(as_copied(source))
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+    return unfinished
 
 
 @contextmanager
@@ -271,6 +247,9 @@ def _open(root: Path) -> Iterator[dict[str, dict[str, str]]]:
     """Hold the workbook while a block changes it and its manifest, which is kept at the end."""
     workbook = root / "workbook"
     workbook.mkdir(exist_ok=True)
+    for name in (MANIFEST, LOCK):
+        if kind := _kind_of_no_file(workbook / name):
+            raise SetupError(f"{_not_a_file(name, kind)}: {_AWAY}")
     with alone(workbook / LOCK, BUSY, PATIENCE_S):
         _clear_unfinished(workbook)
         manifest = _read_manifest(workbook)

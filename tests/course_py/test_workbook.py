@@ -217,3 +217,31 @@ def test_a_pipe_is_not_waited_for_and_a_link_to_nothing_is_kept(root):
     workbook.reset(root, "exercises/02")
     assert sources(mine) == ["todo"]
     assert mine.with_name("02_map_reduce.backup-1.ipynb").readlink() == Path("gone.ipynb")
+
+
+def test_a_reset_for_which_there_is_no_room_changes_nothing(root, monkeypatch):
+    workbook.synchronise(root)
+    mine = root / "workbook" / "exercises" / "02_map_reduce.ipynb"
+    write_notebook(mine, "my answer")
+    before = mine.read_bytes()
+    write = Path.write_bytes
+
+    def half_of_it(path, data):
+        write(path, data[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_bytes", half_of_it)
+        with pytest.raises(OSError, match="No space left"):
+            workbook.reset(root, "exercises/02")
+    assert mine.read_bytes() == before
+    assert [file.name for file in mine.parent.iterdir()] == [mine.name]
+    workbook.reset(root, "exercises/02")
+    assert sources(mine) == ["todo"]
+
+
+@pytest.mark.parametrize("name", [workbook.MANIFEST, workbook.LOCK])
+def test_what_stands_in_the_place_of_its_own_files_is_named(root, name):
+    (root / "workbook" / name).mkdir(parents=True)
+    with pytest.raises(SetupError, match=f"{name} in your workbook is a folder, not a file: move"):
+        workbook.synchronise(root)
