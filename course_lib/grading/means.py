@@ -186,46 +186,75 @@ def _arguments(given: ast.arguments) -> Iterator[ast.arg]:
     yield from (one for one in (given.vararg, given.kwarg) if one is not None)
 
 
-def _written_texts(trees: Iterable[ast.AST]) -> set[str]:
-    """Return the names that stand for nothing but texts that are written out."""
+def _written_texts(trees: Iterable[ast.AST]) -> dict[str, set[object]]:
+    """Return the names that stand for nothing but constants that are written out, with these.
+
+    ``TEXT = "{}"`` gives one such a meaning, and so does ``for key in ("w", "b"):``.
+    """
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    given = [
-        target
-        for node in nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    ]
-    known, others = {id(target) for target in given}, set[str | None]()
+    found: dict[str, set[object]] = {}
+    known, others = set[int](), set[str | None]()
+    for node in nodes:
+        for target, constants in _given_constants(node):
+            known.add(id(target))
+            found.setdefault(target.id, set()).update(one.value for one in constants)
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             others |= {node.id} if id(node) not in known else set()
         else:  # arguments, functions, classes, imports, what is caught or matched
             others |= {getattr(node, key, None) for key in ("arg", "name", "asname", "rest")}
-    return {target.id for target in given} - others
+    return {name: constants for name, constants in found.items() if name not in others}
 
 
-def _calls_of_written_texts(tree: ast.AST, written: set[str]) -> Iterator[ast.Call]:
-    """List calls such as ``TEXT.format(x)``, where ``TEXT`` is written out elsewhere."""
+def _given_constants(node: ast.AST) -> Iterator[tuple[ast.Name, list[ast.Constant]]]:
+    """List names that a statement or a loop gives to constants, with these."""
+    if isinstance(node, ast.Assign):
+        targets, values = node.targets, [node.value]
+    elif isinstance(node, ast.For | ast.comprehension):
+        listed = isinstance(node.iter, ast.Tuple | ast.List | ast.Set)
+        targets, values = [node.target], getattr(node.iter, "elts", []) if listed else [node.iter]
+    else:
+        return
+    constants = [value for value in values if isinstance(value, ast.Constant)]
+    if len(constants) == len(values):
+        yield from ((one, constants) for one in targets if isinstance(one, ast.Name))
+
+
+def _calls_of_written_texts(tree: ast.AST, written: dict[str, set[object]]) -> Iterator[ast.Call]:
+    """List calls such as ``TEXT.format(x)`` and ``getattr(x, key)``, with what is written out."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             value = node.func.value
             if node.func.attr in _OF_TEXTS and getattr(value, "id", "") in written:
                 yield node
+        elif isinstance(node, ast.Call):
+            names = node.args[_BY_NAME.get(_called(node), len(node.args)) :]
+            key = getattr(names[0], "id", "") if names else ""
+            if key in written and not any(map(_leads_outside, written[key])):
+                yield node
 
 
 def _looked_up(call: ast.Call) -> Iterator[str]:
     """Tell which attributes a call looks up by their names, where nobody can read these."""
-    function = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    function = _called(call)
     if function in _BY_NAME:
         names = call.args[_BY_NAME[function] :]
-        value = getattr(names[0], "value", None) if names else None
-        if not isinstance(value, str) or value in _ATTRIBUTES or value.startswith("__"):
+        if _leads_outside(getattr(names[0], "value", None) if names else None):
             yield f"{function} of a name that is not written out"
     elif function in _OF_TEXTS and not isinstance(
         getattr(call.func, "value", ast.Constant("")), ast.Constant
     ):
         yield f"{function} of a text that is not written out"
+
+
+def _called(call: ast.Call) -> str:
+    name: str = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    return name
+
+
+def _leads_outside(key: object) -> bool:
+    """Tell whether an attribute of this name is not for an answer, or this is no name."""
+    return not isinstance(key, str) or key in _ATTRIBUTES or key.startswith("__")
 
 
 def _is_foreign(module: str) -> bool:
