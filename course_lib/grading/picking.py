@@ -81,7 +81,10 @@ def answer_with_deeds_in(cells: Sequence[Cell], name: str, task_module: str = ""
         outside = {place for _, place in foreign_in(answer, task_module)}
         if not outside:
             return None if answer.cells == first else answer
-        statements = [pair for pair in statements if outside.isdisjoint(_lines_of(*pair))]
+        left = [pair for pair in statements if outside.isdisjoint(_lines_of(*pair))]
+        if len(left) == len(statements):  # it stands where no statement of the notebook does
+            return None
+        statements = left
     return None
 
 
