@@ -221,7 +221,7 @@ def test_it_says_what_the_notes_say_of_running_all_cells_and_the_tasks_of_their_
     exercises = page.split("## Exercises")[1]
     for words, minutes in re.findall(r"In class: ([\d a-z]+) \((\d+) minutes\)", exercises):
         assert sum(of_task[k - 1] for k in chosen(words)) == int(minutes), words
-    for task, minutes in re.findall(r"(\d) is the best (\d+) minutes", exercises):
+    for task, minutes in re.findall(r"(\d) is (?:the best|worth its) (\d+) minutes", exercises):
         assert of_task[int(task) - 1] == int(minutes)
 
 
