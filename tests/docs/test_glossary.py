@@ -14,6 +14,14 @@ PROSE = {
     )
     for script in (ROOT / "authoring" / "lectures").glob("[01]*.py")
 }
+TEXT = {
+    script.name[:2]: re.sub(r"`[^`]*`", "", "\n".join(
+        cell.source for cell in read_script(script)[:-1]
+        if cell.kind == "markdown" and "For lecturers:" not in cell.source
+    ))
+    for script in (ROOT / "authoring" / "lectures").glob("[01]*.py")
+}  # fmt: skip
+"""What a learner reads: no notes, no code, and not the last cell, which looks ahead."""
 EXPLAINED = re.compile(r"^\| \*(?P<word>[^*|]+)\*[^|]* \|", re.MULTILINE)
 """A row of a table of words, as lecture 00 has one."""
 BOLD = re.compile(r"\*\*(?P<words>[a-z][a-z -]+)\*\*")
@@ -27,6 +35,19 @@ def test_each_entry_is_used_in_its_lecture_and_explained_in_a_sentence_or_two() 
         assert used, f"{words} is not in lecture {lecture}"
         assert means.endswith((".", ").")), words
         assert len(means) < 130, words
+
+
+def test_each_entry_names_the_lecture_that_has_it_first_or_explains_it() -> None:
+    other_sense = {"overlap", "root"}  # latencies overlap in 02; 03 has a root of squares
+    wrong = []
+    for words, _, lecture in ROWS:
+        either = "|".join(re.escape(word) for word in words.split(", "))
+        has = [n for n, text in sorted(TEXT.items()) if re.search(rf"\b(?:{either})", text, re.I)]
+        shown = rf"\*(?:{either})s?[*:,]|^## .*\b(?:{either})"
+        explains = re.search(shown, PROSE[lecture], re.IGNORECASE | re.MULTILINE)
+        if not explains and lecture != has[0] and words not in other_sense:
+            wrong.append((words, lecture, has[0]))
+    assert not wrong
 
 
 def test_entries_stand_in_order_and_once() -> None:

@@ -36,6 +36,12 @@ def test_the_lectures_told_to_be_there_are_there():
     assert {file.name[:2] for file in (REPOSITORY / "notebooks").glob("9[0-9]_*.ipynb")} == appendix
 
 
+def test_the_first_lecture_takes_as_long_as_it_says():
+    (told,) = re.findall(r"00_start_here\.ipynb` \((\d+) and (\d+) minutes\)", README)
+    script = (REPOSITORY / "authoring/lectures/00_start_here.py").read_text(encoding="utf-8")
+    assert re.findall(r"Part 1 takes (\d+) minutes, part 2 takes (\d+);", script) == [told]
+
+
 def test_every_file_named_is_there():
     for name in re.findall(r"`((?:docs|notebooks|authoring|tests|course_lib)/[\w./]*)`", README):
         assert (REPOSITORY / name).exists(), name
