@@ -10,6 +10,8 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from course_lib.grading.outside import guarded
+
 __all__ = ["Answer", "uncalled"]
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -61,10 +63,12 @@ def uncalled(answer: Answer) -> Callable[..., Any]:
         The definition's own code, without what surrounds it: no default value, no decorator and
         no other line of the notebook has been run for it.
     """
-    for filename, tree in reversed(_trees(answer.cells)):
-        code = _code_named(compile(tree, filename, "exec"), answer.name)
-        if code is not None:
-            return FunctionType(code, {})
+    trees = _trees(answer.cells)
+    for name in (answer.name, _other_name(answer.name, trees)):
+        for filename, tree in reversed(trees):
+            code = _code_named(compile(tree, filename, "exec"), name)
+            if code is not None:
+                return FunctionType(code, {})
     return answer.__call__
 
 
@@ -76,6 +80,16 @@ def _trees(cells: Iterable[tuple[int, str]]) -> list[tuple[str, ast.Module]]:
         linecache.cache[filename] = len(text), None, lines, filename
         trees.append((filename, ast.parse(text, filename)))
     return trees
+
+
+def _other_name(name: str, trees: Iterable[tuple[str, ast.Module]]) -> str:
+    """Return what a function is called besides: ``f = another``, ``f = lambda x: x``."""
+    found = ""
+    for node in (node for _, tree in trees for node in tree.body):
+        if isinstance(node, ast.Assign) and name in (getattr(t, "id", "") for t in node.targets):
+            found = "<lambda>" if isinstance(node.value, ast.Lambda) else found
+            found = node.value.id if isinstance(node.value, ast.Name) else found
+    return found
 
 
 def _code_named(code: CodeType, name: str) -> CodeType | None:
@@ -98,7 +112,7 @@ def _compiled(cells: tuple[tuple[int, str], ...]) -> list[CodeType]:
 
 def _loaded(name: str, cells: tuple[tuple[int, str], ...], passes_over: bool) -> Any:
     """Run the text: only ever in a candidate's process."""
-    space: dict[str, Any] = {"__name__": "__main__"}
+    space: dict[str, Any] = {"__name__": "__main__", **guarded}
     for code in _compiled(cells):
         with suppress(*((Exception, SystemExit) if passes_over else ())):
             exec(code, space)

@@ -36,7 +36,7 @@ from course_lib.grading.candidate import DONE, READY, Job
 from course_lib.grading.house import environ_in
 from course_lib.grading.means import foreign_means, imported
 from course_lib.grading.picking import answer_in, answer_with_deeds_in
-from course_lib.grading.submission import Cell, NotANotebookError, read_cells, set_of
+from course_lib.grading.submission import Cell, NotANotebookError, read_cells, set_of, shown_in
 
 __all__ = ["START_S", "Order", "examine", "main"]
 
@@ -107,9 +107,10 @@ def examine(order: Order) -> Iterator[dict[str, str]]:
         yield {"note": str(refusal)}
         return
     yield {"set": number}
+    shown = shown_in(number)
     for name in SETS[f"lecture_{number}"]:
         try:
-            report = _report(task_named(name), cells, order)
+            report = _report(task_named(name), cells, shown, order)
         except NotStartedError as error:
             yield {"note": f"{name} could not be examined: {error}"}
             continue
@@ -130,9 +131,9 @@ def _of_no_set(cells: Sequence[Cell]) -> str:
     return f"{said}, and Python cannot read code cell {unread[0].number}, {unread[0].fault}"
 
 
-def _report(task: Task, cells: Sequence[Cell], order: Order) -> Report:
+def _report(task: Task, cells: Sequence[Cell], shown: set[str], order: Order) -> Report:
     try:
-        answer = answer_in(cells, task.name)
+        answer = answer_in(cells, task.name, shown)
     except (RecursionError, ValueError) as error:
         return _refused(task, f"it could not be picked out: {type(error).__name__}", "unreadable",
                         "look at it yourself")  # fmt: skip
@@ -142,7 +143,7 @@ def _report(task: Task, cells: Sequence[Cell], order: Order) -> Report:
     if report.passed or report.hint_id in _FOR_GOOD:
         return report
     # What it needs may not all have been picked out.
-    more = answer_with_deeds_in(cells, task.name, type(task).__module__)
+    more = answer_with_deeds_in(cells, task.name, type(task).__module__, shown)
     again = report if more is None else _judged(task, more, order)
     return again if again.passed else report
 

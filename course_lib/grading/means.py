@@ -10,17 +10,31 @@ from collections.abc import Iterable, Iterator
 
 from course_lib.grading.answer import Answer
 from course_lib.grading.names import known_as
+from course_lib.grading.outside import ATTRIBUTES, leads_outside
+from course_lib.grading.scopes import looked_up_outside
 
 __all__ = ["foreign_in", "foreign_means", "imported"]
 
 _MODULES = {
-    "__future__", "abc", "array", "bisect", "cmath", "collections", "contextlib", "copy",
-    "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math",
-    "numbers", "numpy", "operator", "pprint", "queue", "random", "re", "statistics", "string",
-    "struct", "threading", "time", "torch", "typing", "warnings", "course_lib",
+    "__future__", "abc", "array", "base64", "binascii", "bisect", "calendar", "cmath",
+    "collections", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "enum",
+    "fractions", "functools", "graphlib", "hashlib", "heapq", "itertools", "json", "logging",
+    "math", "numbers", "numpy", "operator", "pprint", "queue", "random", "re", "scipy",
+    "statistics", "string", "struct", "textwrap", "threading", "time", "torch", "tqdm", "typing",
+    "warnings", "weakref", "zlib", "course_lib",
 }  # fmt: skip
 _A_FEW = {
-    "sys": {"float_info", "maxsize", "version_info"},
+    "io": {"BytesIO", "StringIO"},
+    "pickle": {"dumps"},
+    "sys": {
+        "float_info",
+        "getsizeof",
+        "maxsize",
+        "setrecursionlimit",
+        "stderr",
+        "stdout",
+        "version_info",
+    },
     "types": {"MappingProxyType", "SimpleNamespace"},
 }
 """Modules of which these names are harmless, and many others are not."""
@@ -29,21 +43,11 @@ _NAMES = {
     "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr",
     "eval", "exec", "globals", "open", "vars",
 }  # fmt: skip
-_ATTRIBUTES = {
-    "__base__", "__bases__", "__builtins__", "__closure__", "__code__", "__dict__", "__func__",
-    "__getattribute__", "__globals__", "__import__", "__loader__", "__mro__", "__reduce__",
-    "__reduce_ex__", "__self__", "__spec__", "__subclasses__", "__traceback__", "__wrapped__",
-    "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame",
-    "tb_frame", "tb_next",
-    "_os", "_sys", "_io", "builtins", "ctypes", "ctypeslib", "f2py", "gc", "importlib", "inspect",
-    "modules", "os", "pickle", "subprocess", "sys",
-    "fromfile", "genfromtxt", "loadtxt", "memmap", "savetxt", "tofile",
-}  # fmt: skip
-_BY_NAME = {"getattr": 1, "setattr": 1, "hasattr": 1, "attrgetter": 0, "methodcaller": 0}
-"""Functions that take an attribute's name, and which of their arguments it is."""
+_BY_NAME = {"attrgetter", "methodcaller"}
+"""Functions whose first argument names an attribute."""
 _OF_TEXTS = {"format", "format_map", "vformat", "get_field"}
 """What looks up the attributes that a text names: ``"{0.__class__}".format(x)``."""
-_IN_TEXTS = re.compile(rf"__\w+__|\b(?:{'|'.join(sorted(n for n in _ATTRIBUTES if '_' in n))})\b")
+_IN_TEXTS = re.compile(rf"__\w+__|\b(?:{'|'.join(sorted(n for n in ATTRIBUTES if '_' in n))})\b")
 
 
 def foreign_means(answer: Answer, task_module: str = "") -> str:
@@ -84,16 +88,21 @@ def foreign_in(answer: Answer, task_module: str = "") -> Iterator[tuple[str, tup
     trees = [(number, ast.parse(text)) for number, text in answer.cells]
     written = _written_texts([tree for _, tree in trees])
     partly = _known_in_part(tree for _, tree in trees)
+    has_package = any(map(_binds_package, (node for _, tree in trees for node in ast.walk(tree))))
     for number, tree in trees:
         alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
         harmless = {id(value) for value in alone if isinstance(value, ast.Constant)}
-        harmless |= {id(node) for node in _local_names(tree)}
         harmless |= {id(call) for call in _calls_of_written_texts(tree, written)}
         named = {id(name) for name in _named_few(tree, partly)}
+        outer = {id(name) for name in looked_up_outside(tree)}
         for node in ast.walk(tree):
             place = number, getattr(node, "lineno", 1)
             if isinstance(node, ast.Name) and node.id in partly and id(node) not in named:
                 yield partly[node.id], place
+            elif isinstance(node, ast.Name):
+                yield from [(node.id, place)] if node.id in _NAMES and id(node) in outer else []
+            elif isinstance(node, ast.Attribute) and node.attr in _NOT_OF_OURS:
+                yield from [(f".{node.attr}", place)] if has_package else []
             elif id(node) not in harmless:
                 yield from ((what, place) for what in _in(node, task_module))
 
@@ -131,16 +140,22 @@ def _in(node: ast.AST, task_module: str) -> Iterator[str]:
             whole = f"{home}.{alias.name}"
             allowed = home == task_module and alias.name.islower()  # a program, not the TASK
             allowed |= alias.name in _A_FEW.get(home, ())
-            if node.level or (_is_foreign(whole) and not allowed) or alias.name in _ATTRIBUTES:
+            if node.level or (_is_foreign(whole) and not allowed) or alias.name in ATTRIBUTES:
                 yield f"{'.' * node.level}{whole}"
-    elif isinstance(node, ast.Name) and node.id in _NAMES:
-        yield node.id
-    elif isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES | _NOT_OF_OURS:
+    elif isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES:
         yield f".{node.attr}"
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from (f'"{name}" in a text' for name in _IN_TEXTS.findall(node.value)[:1])
+        if node.value != "__main__":  # if __name__ == "__main__":
+            yield from (f'"{name}" in a text' for name in _IN_TEXTS.findall(node.value)[:1])
     elif isinstance(node, ast.Call):
         yield from _looked_up(node)
+
+
+def _binds_package(node: ast.AST) -> bool:
+    """Tell whether a statement gives a name to the course's package as a whole."""
+    return isinstance(node, ast.Import) and any(
+        alias.name.partition(".")[0] == "course_lib" for alias in node.names
+    )
 
 
 def _known_in_part(trees: Iterable[ast.AST]) -> dict[str, str]:
@@ -161,85 +176,39 @@ def _named_few(tree: ast.AST, partly: dict[str, str]) -> Iterator[ast.Name]:
             yield node.value
 
 
-def _local_names(tree: ast.AST) -> Iterator[ast.Name]:
-    """List what has the name of something that is built in, and is a function's own variable.
-
-    In a class, and where something is said to be global, a name may be the built-in one all the
-    same; so it may in a default value, which belongs to who surrounds the function.
-    """
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        parts = [part for statement in function.body for part in ast.walk(statement)]
-        if any(isinstance(part, ast.ClassDef | ast.Global) for part in parts):
-            continue
-        own = {one.arg for one in _arguments(function.args)}
-        for statement in function.body:
-            if isinstance(statement, ast.Assign):
-                own |= {one.id for one in statement.targets if isinstance(one, ast.Name)}
-        yield from (part for part in parts if isinstance(part, ast.Name) and part.id in own)
-
-
-def _arguments(given: ast.arguments) -> Iterator[ast.arg]:
-    """List a function's own arguments, not those of a lambda that is a default value."""
-    yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
-    yield from (one for one in (given.vararg, given.kwarg) if one is not None)
-
-
-def _written_texts(trees: Iterable[ast.AST]) -> dict[str, set[object]]:
-    """Return the names that stand for nothing but constants that are written out, with these.
-
-    ``TEXT = "{}"`` gives one such a meaning, and so does ``for key in ("w", "b"):``.
-    """
+def _written_texts(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the names that stand for nothing but texts that are written out."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    found: dict[str, set[object]] = {}
-    known, others = set[int](), set[str | None]()
-    for node in nodes:
-        for target, constants in _given_constants(node):
-            known.add(id(target))
-            found.setdefault(target.id, set()).update(one.value for one in constants)
+    given = [
+        target
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    known, others = {id(target) for target in given}, set[str | None]()
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             others |= {node.id} if id(node) not in known else set()
         else:  # arguments, functions, classes, imports, what is caught or matched
             others |= {getattr(node, key, None) for key in ("arg", "name", "asname", "rest")}
-    return {name: constants for name, constants in found.items() if name not in others}
+    return {target.id for target in given} - others
 
 
-def _given_constants(node: ast.AST) -> Iterator[tuple[ast.Name, list[ast.Constant]]]:
-    """List names that a statement or a loop gives to constants, with these."""
-    if isinstance(node, ast.Assign):
-        targets, values = node.targets, [node.value]
-    elif isinstance(node, ast.For | ast.comprehension):
-        listed = isinstance(node.iter, ast.Tuple | ast.List | ast.Set)
-        targets, values = [node.target], getattr(node.iter, "elts", []) if listed else [node.iter]
-    else:
-        return
-    constants = [value for value in values if isinstance(value, ast.Constant)]
-    if len(constants) == len(values):
-        yield from ((one, constants) for one in targets if isinstance(one, ast.Name))
-
-
-def _calls_of_written_texts(tree: ast.AST, written: dict[str, set[object]]) -> Iterator[ast.Call]:
-    """List calls such as ``TEXT.format(x)`` and ``getattr(x, key)``, with what is written out."""
+def _calls_of_written_texts(tree: ast.AST, written: set[str]) -> Iterator[ast.Call]:
+    """List calls such as ``TEXT.format(x)``, where ``TEXT`` is written out elsewhere."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             value = node.func.value
             if node.func.attr in _OF_TEXTS and getattr(value, "id", "") in written:
                 yield node
-        elif isinstance(node, ast.Call):
-            names = node.args[_BY_NAME.get(_called(node), len(node.args)) :]
-            key = getattr(names[0], "id", "") if names else ""
-            if key in written and not any(map(_leads_outside, written[key])):
-                yield node
 
 
 def _looked_up(call: ast.Call) -> Iterator[str]:
     """Tell which attributes a call looks up by their names, where nobody can read these."""
-    function = _called(call)
+    function = getattr(call.func, "id", getattr(call.func, "attr", ""))
     if function in _BY_NAME:
-        names = call.args[_BY_NAME[function] :]
-        if _leads_outside(getattr(names[0], "value", None) if names else None):
+        if leads_outside(getattr(call.args[0], "value", None) if call.args else None):
             yield f"{function} of a name that is not written out"
     elif function in _OF_TEXTS and not isinstance(
         getattr(call.func, "value", ast.Constant("")), ast.Constant
@@ -247,18 +216,8 @@ def _looked_up(call: ast.Call) -> Iterator[str]:
         yield f"{function} of a text that is not written out"
 
 
-def _called(call: ast.Call) -> str:
-    name: str = getattr(call.func, "id", getattr(call.func, "attr", ""))
-    return name
-
-
-def _leads_outside(key: object) -> bool:
-    """Tell whether an attribute of this name is not for an answer, or this is no name."""
-    return not isinstance(key, str) or key in _ATTRIBUTES or key.startswith("__")
-
-
 def _is_foreign(module: str) -> bool:
     top, *rest = module.split(".")
-    if top not in _MODULES or any(part in _ATTRIBUTES for part in rest):
+    if top not in _MODULES or any(part in ATTRIBUTES for part in rest):
         return True
     return top == "course_lib" and bool(rest) and rest[0] in _NOT_OF_OURS

@@ -14,7 +14,7 @@ from course_lib.grading.answer import Answer
 from course_lib.grading.meanings import Meanings
 from course_lib.grading.means import foreign_in
 from course_lib.grading.names import given, known_as, used
-from course_lib.grading.submission import Cell
+from course_lib.grading.submission import Cell, checked_by
 
 __all__ = ["answer_in", "answer_with_deeds_in", "is_stub"]
 
@@ -25,7 +25,7 @@ _MANY = "*"  # from numpy import *
 Statement = tuple[Cell, ast.stmt]
 
 
-def answer_in(cells: Sequence[Cell], name: str) -> Answer:
+def answer_in(cells: Sequence[Cell], name: str, shown: Collection[str] = ()) -> Answer:
     """Pick out what one function needs.
 
     Parameters
@@ -34,14 +34,18 @@ def answer_in(cells: Sequence[Cell], name: str) -> Answer:
         The notebook's code cells.
     name : str
         The task's function.
+    shown : collection of str, default: nothing
+        Functions that the exercise itself has checked to show something: none of these is an
+        answer.
 
     Returns
     -------
     Answer
         Of several definitions the last before the function is checked for the last time. Where the
-        notebook has no check of it, the last in a cell tagged as exercise, or else the last.
+        notebook has no check of it, the last in a cell tagged as exercise, or else the last. Where
+        it is not written at all, what has been checked in its place: ``checks.f(another)``.
     """
-    statements = _that_count(cells, name)
+    statements = _that_count(cells, name, shown)
     if not statements:
         meant = re.compile(rf"^\s*(?:async\s+)?(?:def\s+{name}\b|{name}\s*=)", re.MULTILINE)
         broken = [cell for cell in cells if cell.tree is None and meant.search(cell.source)]
@@ -50,7 +54,9 @@ def answer_in(cells: Sequence[Cell], name: str) -> Answer:
     return Answer(name, _picked(statements, Meanings(node for _, node in statements), name))
 
 
-def answer_with_deeds_in(cells: Sequence[Cell], name: str, task_module: str = "") -> Answer | None:
+def answer_with_deeds_in(
+    cells: Sequence[Cell], name: str, task_module: str = "", shown: Collection[str] = ()
+) -> Answer | None:
     """Pick out what one function needs, and all that is done in the notebook before its check.
 
     Whether a call changes a table cannot always be read off a text. So all counts here that may do
@@ -65,6 +71,8 @@ def answer_with_deeds_in(cells: Sequence[Cell], name: str, task_module: str = ""
         The task's function.
     task_module : str, default: ""
         The module of the task's check.
+    shown : collection of str, default: nothing
+        As ``answer_in`` takes it.
 
     Returns
     -------
@@ -72,7 +80,7 @@ def answer_with_deeds_in(cells: Sequence[Cell], name: str, task_module: str = ""
         It goes on where a statement fails, as whoever runs a notebook does. None where it would be
         what ``answer_in`` returns.
     """
-    statements = _that_count(cells, name)
+    statements = _that_count(cells, name, shown)
     first = _picked(statements, Meanings(node for _, node in statements), name)
     while any(name in given(node) for _, node in statements):
         meanings = Meanings(node for _, node in statements)
@@ -109,43 +117,42 @@ def is_stub(node: ast.AST) -> bool:
     )  # fmt: skip
 
 
-def _that_count(cells: Sequence[Cell], name: str) -> list[Statement]:
+def _that_count(cells: Sequence[Cell], name: str, shown: Collection[str]) -> list[Statement]:
     """List what stands before the last check of a function, but no other definition of it.
 
     Nothing where the function is not written.
     """
-    checked = [k for k, cell in enumerate(cells, start=1) if _has_check_of(name, cell)]
-    statements = _statements(cells[: checked[-1]] if checked else cells)
-    written = _written(statements, name)
-    if not written:
-        statements, checked = _statements(cells), []
-        written = _written(statements, name)
-    tagged = [] if checked else [pair for pair in written if pair[0].is_task]
-    # Those before it as well: `f = faster(f)`, or `def f(x): return old(x)` behind `old = f`.
-    counted = written[: written.index((tagged or written)[-1]) + 1] if written else []
-    others = [pair for pair in statements if name not in given(pair[1]) or pair in counted]
-    return others if written else []
+    all_of_it = [(cell, node) for cell in cells if cell.tree is not None for node in cell.tree.body]
+    checks = [
+        (place, ast.unparse(one), one)
+        for place, (_, node) in enumerate(all_of_it)
+        for task, one in checked_by(node) if task == name
+    ]  # fmt: skip
+    own = [place for place, text, _ in checks if text == name]
+    others = [(place, one) for place, text, one in checks if text not in {name, *shown}]
+    for end in [*own[-1:], len(all_of_it)]:
+        if written := _written(all_of_it[:end], name):
+            tagged = [] if own else [pair for pair in written if pair[0].is_task]
+            # Those before it as well: `f = faster(f)`, or `def f(x): return old(x)` and `old = f`.
+            counted = written[: written.index((tagged or written)[-1]) + 1]
+            return _without_others(all_of_it[:end], name, counted)
+    if not others:
+        return []
+    place, one = others[-1]
+    cell, node = all_of_it[place]
+    named = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], one), node)
+    meant = (cell, ast.fix_missing_locations(named))
+    return _without_others([*all_of_it[:place], meant], name, [meant])
 
 
-def _has_check_of(name: str, cell: Cell) -> bool:
-    """Tell whether a cell calls ``checks.name``."""
-    return cell.tree is not None and any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == name
-        and getattr(node.func.value, "id", "") == "checks"
-        for node in ast.walk(cell.tree)
-    )
-
-
-def _statements(cells: Iterable[Cell]) -> list[Statement]:
-    """List all that may give a name its meaning."""
+def _without_others(
+    statements: Iterable[Statement], name: str, counted: Collection[Statement]
+) -> list[Statement]:
+    """Leave out all other definitions of a function, and what gives nothing a meaning."""
     return [
-        (cell, node)
-        for cell in cells
-        if cell.tree is not None
-        for node in cell.tree.body
-        if not isinstance(node, _NEVER)
+        pair
+        for pair in statements
+        if not isinstance(pair[1], _NEVER) and (name not in given(pair[1]) or pair in counted)
     ]
 
 

@@ -5,14 +5,22 @@ import json
 import re
 import stat
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from course_lib.checks import SETS
 
-__all__ = ["NOTEBOOK_BYTES", "Cell", "NotANotebookError", "read_cells", "set_of"]
+__all__ = [
+    "NOTEBOOK_BYTES",
+    "Cell",
+    "NotANotebookError",
+    "checked_by",
+    "read_cells",
+    "set_of",
+    "shown_in",
+]
 
 NOTEBOOK_BYTES = 20 * 10**6
 """A larger file is not read: an exercise that is solved has some hundred kilobytes."""
@@ -112,6 +120,53 @@ def set_of(cells: Iterable[Cell], name: str) -> str | None:
         return best.removeprefix("lecture_")
     numbers = [number for number in _NUMBER.findall(name) if f"lecture_{number}" in SETS]
     return numbers[-1] if numbers else None
+
+
+def checked_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """List the checks in a statement.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The statement.
+
+    Yields
+    ------
+    tuple of str and ast.expr
+        The task, and what is checked as an answer to it: of ``checks.task(what)``.
+    """
+    for part in ast.walk(node):
+        if (
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and getattr(part.func.value, "id", "") == "checks"
+            and part.args
+        ):
+            yield part.func.attr, part.args[0]
+
+
+def shown_in(number: str) -> set[str]:
+    """Return the functions that an exercise itself has checked, to show what a check says.
+
+    Parameters
+    ----------
+    number : str
+        Of the exercises, ``"02"``.
+
+    Returns
+    -------
+    set of str
+        Nothing where the exercises do not lie beside the package.
+    """
+    files = (Path(__file__).resolve().parents[2] / "exercises").glob(f"{number}_*.ipynb")
+    checks = [
+        pair
+        for file in files
+        for cell in read_cells(file)
+        if cell.tree is not None
+        for pair in checked_by(cell.tree)
+    ]
+    return {ast.unparse(what) for task, what in checks if ast.unparse(what) != task}
 
 
 def _defined(cell: Cell) -> Iterable[str]:

@@ -2,12 +2,14 @@
 
 import ast
 import inspect
+from types import SimpleNamespace
 
 import pytest
 
 from course_lib.grading.answer import _loaded, uncalled
+from course_lib.grading.house import HouseRuleError
 from course_lib.grading.picking import answer_in
-from course_lib.grading.submission import Cell
+from course_lib.grading.submission import Cell, shown_in
 
 STUB = 'def f(x):\n    """Do."""\n    raise NotImplementedError("write this function")\n'
 
@@ -180,8 +182,8 @@ FORMS = {
     "out=WORDS)",
     "in passing": "WORDS = [0, 5, 2, 1]\n5 in WORDS and WORDS.remove(5)\n"
     "[WORDS.sort() for _ in '1']",
-    "setattr": "class Words:\n    pass\ndef at(self, k):\n    return k\n"
-    "setattr(Words, '__getitem__', at)\nWORDS = Words()",
+    "setattr": "class Words:\n    def __getitem__(self, k):\n        return self.at(k)\n"
+    "def at(self, k):\n    return k\nsetattr(Words, 'at', at)\nWORDS = Words()",
 }  # fmt: skip
 
 
@@ -210,6 +212,39 @@ def test_what_is_defined_last_before_the_check_counts_as_it_does_in_the_notebook
     assert _loaded("f", answer_in(cells(STUB, check, second), "f").cells, False)() == 2, (
         "not yet checked"
     )
+
+
+def test_within_a_cell_what_stands_behind_the_check_does_not_count():
+    first, second = "def f():\n    return 1", "def f():\n    return 2"
+    checks = "checks.f(f)", "report = checks.f(f)", "assert checks.f(f).passed", "if 1: checks.f(f)"
+    for check in checks:
+        for sources in ((first, check, second), (f"{first}\n{check}\n{second}",)):
+            assert _loaded("f", answer_in(cells(*sources), "f").cells, False)() == 1
+
+
+def test_what_is_checked_in_a_functions_place_counts_where_that_is_not_written():
+    other = "def best(x):\n    return STEP * x\nSTEP = 2"
+    for what in ("best", "lambda x: best(x)", "TRIED['best']", "Mine().f"):
+        notebook = cells(
+            STUB, other, "TRIED = {'best': best}",
+            "class Mine:\n    def f(self, x):\n        return best(x)",
+            f"checks.f(given)\nchecks.f({what})\nchecks.f(given)", "def best(x):\n    return 0",
+        )  # fmt: skip
+        answer = answer_in(notebook, "f", {"given"})
+        assert _loaded("f", answer.cells, False)(3) == 6, what
+        assert not answer_in(cells(STUB, "checks.f(given)"), "f", {"given"}).is_written
+        assert answer_in(notebook[:1], "f", {"given"}).is_written is False
+    assert inspect.getsource(uncalled(answer_in(cells(STUB, other, "checks.f(best)"), "f"))) == (
+        "def best(x):\n    return STEP * x\n"
+    )
+    both = cells("def f(x):\n    return x", other, "checks.f(best)")
+    assert _loaded("f", answer_in(both, "f").cells, False)(3) == 3, "it is written"
+
+
+def test_what_an_exercise_has_checked_to_show_something_is_known():
+    assert shown_in("00") == {"monday"}
+    assert shown_in("05") == {"colleagues_ring"}
+    assert shown_in("99") == set()
 
 
 def test_a_helper_of_the_same_name_for_another_task_is_not_taken():
@@ -245,3 +280,18 @@ def test_a_helpers_loop_shares_its_variables_name_with_whoever_tries_out():
             "def f(x):\n    return WORDS[x]"
         )
     )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "getattr(x, 'o' + 's')", "hasattr(x, '__glo' + 'bals__')", "setattr(x, 'mod' + 'ules', 1)",
+        "list(map(getattr, [x], ['_' + 's' + 'ys']))",
+        "getattr(x, type('Key', (str,), {})('os'), 1)",
+    ],
+)  # fmt: skip
+def test_which_attribute_it_is_that_a_name_names_is_seen_when_it_is_looked_up(call: str) -> None:
+    source = f"def f(x):\n    x.own = 3\n    assert getattr(x, 'o' + 'wn') == 3\n    {call}"
+    function = _loaded("f", answer_in(cells(source), "f").cells, False)
+    with pytest.raises(HouseRuleError, match="is not for an answer to an exercise"):
+        function(SimpleNamespace())
