@@ -210,10 +210,18 @@ def _looked_up(call: ast.Call) -> Iterator[str]:
     if function in _BY_NAME:
         if leads_outside(getattr(call.args[0], "value", None) if call.args else None):
             yield f"{function} of a name that is not written out"
-    elif function in _OF_TEXTS and not isinstance(
-        getattr(call.func, "value", ast.Constant("")), ast.Constant
-    ):
-        yield f"{function} of a text that is not written out"
+    elif function in _OF_TEXTS:
+        text = _written_out(getattr(call.func, "value", ast.Constant("")))
+        if text is None or _IN_TEXTS.search(text):
+            yield f"{function} of a text that is not written out"
+
+
+def _written_out(node: ast.expr) -> str | None:
+    """Return the text that an expression is, if it is nothing but written-out texts in a row."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _written_out(node.left), _written_out(node.right)
+        return None if left is None or right is None else left + right
+    return str(node.value) if isinstance(node, ast.Constant) else None
 
 
 def _is_foreign(module: str) -> bool:

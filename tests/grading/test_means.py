@@ -102,6 +102,7 @@ def test_what_it_imports_is_listed_wherever_it_stands():
         'TEXT = "rank {} of {}"\ndef f(x):\n    return TEXT.format(x, x)',
         "KEYS = 'w'\ndef f(x):\n    return [getattr(x, key) for key in ('w', 'b')] + KEYS",
         "def f(x, y):\n    for key in ['w', 'b']:\n        setattr(x, key, getattr(y, key))",
+        "def f(x):\n    return ('rank {} ' + 'of ' + '{}').format(x, x)",
         "def f(x):\n    open = [x]\n    return open.pop()",
         "def f(x):\n    for open, close in x:\n        print(close - open)",
         "def f(x):\n    open: list[int] = []\n    open, vars = x\n    return vars(open)",
