@@ -1,6 +1,6 @@
 """Hosts on a real, slow network, made on one Linux computer: ``make cluster``.
 
-``python -m cluster`` (as root) makes two to four hosts out of network namespaces, each with a NIC
+``python -m cluster`` (as root) makes two or four hosts out of network namespaces, each with a NIC
 of 100 Mbit/s at one switch, and starts torchrun on all of them: the programs talk TCP, and each
 byte between hosts waits for its turn. ``python -m cluster --help`` says what can be changed. Where
 such hosts cannot be made, it prints the commands and a recorded run, which lecture 12 shows, too:

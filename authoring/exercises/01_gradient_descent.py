@@ -7,7 +7,7 @@
 # - estimate from single gradients how large a batch is worth having
 # - predict the batch size with the shortest time to a loss, and measure it; compare sizes fairly
 #
-# Six tasks, about an hour and a quarter in all. Each can be solved in one process; after tasks 2
+# Six tasks, about an hour and a half in all. Each can be solved in one process; after tasks 2
 # and 3 your function also runs on four workers, after the others on one.
 #
 # Before: [lecture 01](../notebooks/01_gradient_descent.ipynb). Then: [lecture

@@ -8,7 +8,7 @@
 # - choose a number of workers and a size of bucket by a formula, and check them by a run
 # - find the order of exchanges after which the next forward pass ends soonest
 #
-# Six tasks, about two hours and a quarter in all.
+# Six tasks, about two hours and a half in all.
 #
 # Before: [lecture 06](../notebooks/06_overlap_and_scaling.ipynb). Then: [lecture
 # 07](../notebooks/07_model_parallelism.ipynb).

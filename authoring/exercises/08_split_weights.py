@@ -7,7 +7,7 @@
 # - write column and row, forward and back, and the halo of an image
 # - tell by bytes and values what is wrong with a split layer, and choose a grid of ranks
 #
-# Five tasks, about two hours in all. Tasks 1 and 5 are arithmetic.
+# Five tasks, about two hours and a quarter in all. Tasks 1 and 5 are arithmetic.
 #
 # Before: [lecture 08](../notebooks/08_split_weights.ipynb). Then: [lecture
 # 09](../notebooks/09_asynchronous_sgd.ipynb).

@@ -70,7 +70,7 @@ guess_rate
 # across and shrinks), 0.2 (jumps for ever), 0.21 (each jump ends higher). The class will say 0.1,
 # where y is 0 after one step: the best rate for y, not the limit. The next section, where the bowl
 # comes from, needs 2 minutes: show the table. If there are 40 minutes for both parts, leave out
-# "What one example knows", "A sharp valley", "Your machine" and "What a step is made of".
+# "What one example knows", "A sharp valley" and "What a step is made of".
 # </details>
 
 # %% name="bowl"

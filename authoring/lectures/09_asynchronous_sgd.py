@@ -8,10 +8,9 @@
 # - choose between waiting for all, for some, for nobody, and for nobody who is too far ahead
 #
 # Part 1 takes 19 minutes, part 2 takes 19; plan twice that if you try everything. Needs: 5
-# processes, no GPU. Momentum is from [lecture 01](01_gradient_descent.ipynb), the *server*, a rank
-# to which gradients go, from [lecture 04](04_parameter_server.ipynb). Before: [lecture
-# 08](08_split_weights.ipynb). Then: the [exercises](../exercises/09_asynchronous_sgd.ipynb),
-# [lecture 10](10_hogwild.ipynb).
+# processes, no GPU. The *server*, a rank to which gradients go, is from [lecture
+# 04](04_parameter_server.ipynb). Before: [lecture 08](08_split_weights.ipynb). Then: the
+# [exercises](../exercises/09_asynchronous_sgd.ipynb), [lecture 10](10_hogwild.ipynb).
 
 # %% tags=["set-up"]
 # Set-up: imports, the digits; every random time below has its seed
@@ -502,11 +501,12 @@ assert np.allclose(slopes, lecture_09.descend(ages(made.trace), 0.3)[1:], atol=1
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Asynchrony begets momentum
 #
-# With random times something else happens. Average many runs: the mean step is $1 - \frac1P$ of the
-# mean step before, plus $\frac1P$ of a gradient step (Mitliagkas and others 2016). So asynchrony
-# acts like momentum that nobody has asked for. Below: the mean of 4,000 runs, and one machine with
-# that momentum. (Its first step is a whole one, of rate 0.4: at first all replicas have read the
-# same.) Move *workers*; then choose equal times. When does it hold?
+# With *momentum* each step takes along a part of the step before: $\mu$ of it, plus the gradient's.
+# With random times something alike happens by itself. Average many runs: the mean step is
+# $1 - \frac1P$ of the mean step before, plus $\frac1P$ of a gradient step (Mitliagkas and others
+# 2016). So asynchrony acts like momentum that nobody has asked for. Below: the mean of 4,000 runs,
+# and one machine with that momentum. (Its first step is a whole one, of rate 0.4: at first all
+# replicas have read the same.) Move *workers*; then choose equal times. When does it hold?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: asynchrony begets momentum, 3 minutes</summary>
@@ -562,7 +562,7 @@ assert lecture_09.edge_of(lecture_09.history(4, "random")[0]) < 14 / 10
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: everything at once, 4 minutes</summary>
 #
-# Five minutes in pairs, then collect: who has found a setting with momentum 0.9 that falls? (With
+# In pairs, then collect: who has found a setting with momentum 0.9 that falls? (With
 # random times the lowest rate, with bound 0 or 1, or with two workers; one worker with any rate.
 # Synchronous training bears 0.95 with that momentum: there it is taken once for the sum of four
 # gradients, with bound 0 after each of them.) Who has a rate above 1 that falls?

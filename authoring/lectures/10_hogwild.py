@@ -616,7 +616,7 @@ assert 0.9 < ends[1, "none"] / ends[4, "one"] < 1.2
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: everything at once, 2 minutes</summary>
 #
-# Three minutes in pairs. (2) is 8 locks. For (3) collect pairs of numbers: virtual time charges
+# In pairs. (2) is 8 locks. For (3) collect pairs of numbers: virtual time charges
 # nothing for a lock that is free, and nothing for cache lines.
 # </details>
 
