@@ -111,8 +111,8 @@ assert (again["updates"], again["seconds"]) == (kept["updates"], kept["seconds"]
 #
 # Four workers, all equally fast; seed 5, whose times are near the medians. In Downpour every
 # gradient of 16 images is an update, in the all-reduce one update takes four of them. Downpour
-# makes 4.1 times as many updates a second. The all-reduce needs 48 ms to the target. What do you
-# expect of Downpour?
+# makes a little over four times as many updates a second. The all-reduce needs 48 ms to the target.
+# What do you expect of Downpour?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: four clocks, 4 minutes</summary>
@@ -155,16 +155,16 @@ race(even, note="loss", target=TARGET, y_log=True, steps_per_epoch=lecture_11.pe
 # ## One is slow
 #
 # Now the last worker needs ten times as long for a gradient: 3.2 ms instead of 0.32. An update of
-# the all-reduce took 0.48 ms: 0.32 for the gradient, 0.14 for the network, 0.01 for the update. How
-# many times as long does the all-reduce take to the target?
+# the all-reduce took 0.48 ms: 0.324 for the gradient, 0.143 for the network, 0.01 for the update.
+# How many times as long does the all-reduce take to the target?
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: one is slow, 4 minutes</summary>
 #
 # Ten is the usual answer. 3.24 for the gradient, 0.1 for the update, 0.1 for the network (a part of
 # the ring is done while the slow one computes): 3.44 by 0.48 is 7.2. The network does not get
-# slower. In the timeline ask whose work is thrown away (rank 4's, in the middle: of 24 batches the
-# server uses 18) and whose is late (rank 4's, below).
+# slower. In the timeline ask whose work is thrown away (rank 4's, in the middle: of its six batches
+# it computes one, too late, and five are never begun) and whose is late (rank 4's, below).
 # </details>
 
 # %%
@@ -257,9 +257,9 @@ explore(lecture_11.trade_chart, workers=[4, 8],
         straggler=SLOWER)  # fmt: skip
 
 # %% [markdown]
-# Four workers, nobody slow: not waiting gains next to nothing, 138,000 images a second against
-# 134,000 (fetch, push and queue take nine tenths of the ring's time), for 6.4 epochs instead of
-# 4.3. A straggler of 10: who waits for all falls to 19,000, at unchanged height; Downpour keeps
+# Four workers, nobody slow: not waiting gains next to nothing, by these dry runs 138,000 images a
+# second against 134,000 (fetch, push and queue take nearly the ring's time), for 6.4 epochs instead
+# of 4.3. A straggler of 10: who waits for all falls to 19,000, at unchanged height; Downpour keeps
 # 109,000. Eight, nobody slow: it gains a third, as the ring is longer; but its gradients are six
 # updates old, for 10.4 epochs instead of 5. The highest throughput there is local SGD's: its
 # averages are rare. (All but one: images of a gradient that is thrown away are counted, too.)
@@ -331,8 +331,8 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 
 # %% [markdown]
 # How sure is that? Above are medians of ten seeds, beside them each seed by itself; twenty other
-# seeds have 2.2 × in the second row. Downpour was tuned and raced beside 1, 1.5, 2, 2.5, 3, 5, 7
-# and 10; between them it is a straight line. The updates are those measured on the second network.
+# seeds have about 2.2 × in the second row. Downpour was tuned and raced beside 1, 1.5, 2, 2.5, 3,
+# 5, 7 and 10; between them it is a straight line. The updates are those measured on the second network.
 # Tuned and trained on the others, it is 1.7 × in the first row and 4.8 × in the third, and in the
 # last the two are level at 10 × (`docs/quarrel.md`). (And where the last two rows have them equal,
 # one worker alone has long been there.)
@@ -527,7 +527,7 @@ for latency, gbit, every in ((1, 1, 64), (0.1, 10, 8), (100, 1, 500)):
 # %% [markdown] slideshow={"slide_type": "notes"}
 # <details><summary>For lecturers: the price sheet, 3 minutes</summary>
 #
-# Point at the spread: lowest to highest of ten seeds is a factor of 1.3 to 1.8. A difference below
+# Point at the spread: lowest to highest of ten seeds is a factor of 1.4 to 1.8. A difference below
 # that needs more seeds, or must be there seed by seed: with every seed the server, whose updates
 # are the all-reduce's, is 2 % ahead of it. Then the second show of hands: synchronous or
 # asynchronous?
