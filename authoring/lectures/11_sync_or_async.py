@@ -332,10 +332,10 @@ lecture_11.ahead_from(((0.005, 100), (0.02, 10), (0.02, 1), (1, 10)))
 # %% [markdown]
 # How sure is that? Above are medians of ten seeds, beside them each seed by itself; twenty other
 # seeds have about 2.2 × in the second row. Downpour was tuned and raced beside 1, 1.5, 2, 2.5, 3,
-# 5, 7 and 10; between them it is a straight line. The updates are those measured on the second network.
-# Tuned and trained on the others, it is 1.7 × in the first row and 4.8 × in the third, and in the
-# last the two are level at 10 × (`docs/quarrel.md`). (And where the last two rows have them equal,
-# one worker alone has long been there.)
+# 5, 7 and 10; between them it is a straight line. The updates are those measured on the second
+# network. Tuned and trained on the others, it is 1.7 × in the first row and 4.8 × in the third, and
+# in the last the two are level at 10 × (`docs/quarrel.md`). (And where the last two rows have them
+# equal, one worker alone has long been there.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## There is no winner without a network
