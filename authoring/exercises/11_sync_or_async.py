@@ -7,7 +7,7 @@
 # - find from latency and bandwidth how rarely two sites may average
 # - see what makes a race unfair, and predict who wins beside a straggler
 #
-# Five tasks, about an hour and a quarter. Tasks 3 and 5 are arithmetic.
+# Five tasks, about an hour and a half. Tasks 3 and 5 are arithmetic.
 #
 # Before: [lecture 11](../notebooks/11_sync_or_async.ipynb). Then: [lecture
 # 12](../notebooks/12_beyond_one_machine.ipynb).
@@ -459,7 +459,7 @@ table({
 # <details><summary>Answer</summary>
 #
 # Two stragglers: then one backup is not enough. (Times that vary, each worker slow at another time,
-# do not suffice: with exponential ones all but one of four is level with it, or ahead.) And
+# do not suffice: with exponential ones all but one of four is level with it.) And
 # fewer updates: where noise keeps the rate low anyway, old gradients cost little, so that n_async
 # falls to P - 1 times n_sync; then what the straggler adds decides.
 # </details>

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["MOMENTA", "RATES", "Grid", "middle", "place", "searched"]
 
 RATES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
-MOMENTA = (0.0, 0.5, 0.9)
+MOMENTA = (-0.5, 0.0, 0.5, 0.9)
 MOST_WIDENINGS = 6
 
 Point = tuple[float, float]

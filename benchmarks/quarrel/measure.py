@@ -24,7 +24,13 @@ class Asked:
     workers: tuple[int, ...] = (4, 8)
     stragglers: tuple[float, ...] = (1.0, 10.0)
     also: tuple[tuple[int, float], ...] = ((4, 3.0),)  # workers and straggler of one more race
-    between: tuple[float, ...] = (1.5, 2.0, 2.5)  # stragglers of races that Downpour runs alone
+    between: tuple[float, ...] = (
+        1.5,
+        2.0,
+        2.5,
+        5.0,
+        7.0,
+    )  # stragglers of races that Downpour runs alone
     sent: tuple[int, ...] = (241, 24)  # a tenth of a gradient, and a hundredth
     far_every: tuple[int, ...] = (1, 8, 64, 500)
     far_workers: tuple[int, ...] = (4, 8)

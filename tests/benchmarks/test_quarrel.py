@@ -184,7 +184,7 @@ def test_gradients_are_as_stale_as_the_docs_say(workers, told):
 
 def test_all_take_part_alike():
     every = cases(Asked())
-    assert len(set(every)) == len(every) == 1 + 2 * (8 + 7) + 7 + 3 + 4 + 3
+    assert len(set(every)) == len(every) == 1 + 2 * (8 + 7) + 7 + 5 + 4 + 3
     for case in every:
         of_one = case.batch // (1 if case.scheme in ("downpour", "bounded_staleness")
                                 else case.workers)  # fmt: skip

@@ -14,7 +14,7 @@ __all__ = ["FACTORS", "ahead_from", "front_chart", "on_the_front", "or_not", "pr
            "when_nobody_waits_wins"]  # fmt: skip
 
 _X, _Y = (0.01, 200.0), (0.1, 100.0)
-FACTORS = (1.0, 1.5, 2.0, 2.5, 3.0, 10.0)
+FACTORS = (1.0, 1.5, 2.0, 2.5, 3.0, 5.0, 7.0, 10.0)
 """Stragglers beside which Downpour of four workers was tuned."""
 _SHOWN = ("data_parallel", "backup_workers", "bounded_staleness", "downpour", "local_sgd",
           "compressed")  # fmt: skip

@@ -79,8 +79,8 @@ def best(scheme: str, workers: int = 4, straggler: float = 1.0, every: int = 8, 
     workers : {4, 8}, default: 4
         How many; ``"serial"`` has one.
     straggler : {1.0, 3.0, 10.0}, default: 1.0
-        How many times longer the last one computes; of ``"downpour"`` with four workers 1.5, 2.0
-        and 2.5, too.
+        How many times longer the last one computes; of ``"downpour"`` with four workers 1.5,
+        2.0, 2.5, 5.0 and 7.0, too.
     every : int, default: 8
         H, if it is ``"local_sgd"``.
     sent : {24, 241}, default: 24

@@ -144,14 +144,15 @@ def per_epoch(workers: int = 4, schemes: Sequence[str] = RACED) -> dict[str, flo
 
 
 def first_gradients(straggler: float, gradients: int = 24, workers: int = 4) -> dict[str, Trace]:
-    """Run three schemes dry, until so many gradients have been computed.
+    """Run three schemes dry, over so many batches of one worker.
 
     Parameters
     ----------
     straggler : {1.0, 3.0, 10.0}
         How many times longer the last worker computes.
     gradients : int, default: 24
-        How many all workers compute together.
+        How many are asked for: P for each update of those who wait. Who waits for all but one goes
+        on without some of them.
     workers : {4, 8}, default: 4
         How many.
 
