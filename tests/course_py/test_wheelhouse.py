@@ -86,7 +86,7 @@ def test_what_is_named_and_is_no_wheelhouse_is_refused_also_where_all_is_ready(h
         words = argparse.Namespace(command="setup", wheelhouse=named)
         with pytest.raises(SetupError, match=rf"--wheelhouse must be .* got '.*', which {why}"):
             perform(str(LOCK.parent), words)
-    with pytest.raises(SetupError, match="--wheelhouse must be a folder .* got ''"):
+    with pytest.raises(SetupError, match=r"--wheelhouse must be a folder .* got ''"):
         wheelhouse.named("")
     assert wheelhouse.named(str(house)) == house
 
