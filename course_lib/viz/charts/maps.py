@@ -62,17 +62,9 @@ def contours(
         If the heights do not fit the grid, none is finite, the grid's coordinates or ``levels`` do
         not rise, or a path has another shape.
     """
-    _check_grid(x, y)
-    if np.shape(heights) != (len(y), len(x)):
-        raise ValueError(
-            f"heights must have shape ({len(y)}, {len(x)}), a row for each y, got "
-            f"{np.shape(heights)}"
-        )
+    _check(heights, x, y, paths or {})
     panels: list[tuple[str, NDArray[np.float64] | None]] = list((paths or {}).items())
     panels = panels or [("", None)]
-    for name, way in (paths or {}).items():
-        if np.ndim(way) != 2 or np.shape(way)[1] != 2:
-            raise ValueError(f"paths[{name!r}] must have shape (steps, 2), got {np.shape(way)}")
     heights = _with_finite(heights)
     drawn = _levels(heights) if levels is None else _rising("levels", levels, 1)
     height = _PANEL_HEIGHT + (1.15 if title else 0.85)
@@ -80,14 +72,7 @@ def contours(
     width = min(5.0, (_WIDTH - 0.75) / len(panels))
     for number, (name, path) in enumerate(panels):
         axes = figure.put(0.7 + number * width, 0.5, width - 0.15, _PANEL_HEIGHT)
-        if np.nanmin(heights) < np.nanmax(heights):
-            lines = axes.contour(x, y, heights, levels=drawn, colors=SOFT, linewidths=0.7)
-            if number == 0:
-                axes.clabel(lines, fontsize=7, fmt="%.3g", colors=SOFT)
-        elif number == 0:
-            axes.text(0.98, 0.03, f"{np.nanmin(heights):.3g} everywhere", fontsize=8, color=INK,
-                      transform=axes.transAxes, ha="right",
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+        _draw_lines(axes, x, y, heights, drawn, named=number == 0)
         if number == 0:
             axes.set_ylabel(y_label, fontsize=9)
         else:
@@ -106,9 +91,20 @@ def contours(
     return figure
 
 
-def _check_grid(x: Numbers, y: Numbers) -> None:
+def _check(
+    heights: NDArray[np.float64], x: Numbers, y: Numbers, paths: Mapping[str, NDArray[np.float64]]
+) -> None:
+    """Refuse what does not fit together."""
     _rising("x", x, 2)
     _rising("y", y, 2)
+    if np.shape(heights) != (len(y), len(x)):
+        raise ValueError(
+            f"heights must have shape ({len(y)}, {len(x)}), a row for each y, got "
+            f"{np.shape(heights)}"
+        )
+    for name, path in paths.items():
+        if np.ndim(path) != 2 or np.shape(path)[1] != 2:
+            raise ValueError(f"paths[{name!r}] must have shape (steps, 2), got {np.shape(path)}")
 
 
 def _rising(argument: str, given: Numbers, least: int) -> NDArray[np.float64]:
@@ -133,6 +129,27 @@ def _with_finite(heights: NDArray[np.float64]) -> NDArray[np.float64]:
 def _levels(heights: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
     return np.unique(low + (high - low) * np.linspace(0.05, 0.95, 10) ** 2)  # of almost one height
+
+
+def _draw_lines(
+    axes: Axes,
+    x: Numbers,
+    y: Numbers,
+    heights: NDArray[np.float64],
+    levels: Numbers,
+    *,
+    named: bool,
+) -> None:
+    """Draw the lines of equal height, or say that it is the same everywhere."""
+    if np.nanmin(heights) < np.nanmax(heights):
+        lines = axes.contour(x, y, heights, levels=levels, colors=SOFT, linewidths=0.7)
+        if named:
+            axes.clabel(lines, fontsize=7, fmt="%.3g", colors=SOFT)
+    elif named:
+        axes.text(
+            0.98, 0.03, f"{np.nanmin(heights):.3g} everywhere", fontsize=8, color=INK, ha="right",
+            transform=axes.transAxes, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
 
 
 def _draw_path(axes: Axes, path: NDArray[np.float64], number: int) -> None:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from course_lib.viz.colours import curve_looks
-from course_lib.viz.stills.parts import INK, LINE, Still, draw_line, name_gaps
+from course_lib.viz.stills.lines import draw_line, name_gaps
+from course_lib.viz.stills.parts import INK, LINE, Still
 
 __all__ = ["race_still"]
 
