@@ -210,6 +210,9 @@ def test_a_knob_starts_and_is_named_as_told():
         ({"a": 1.0}, {"told": "b"}, r"told must name one of the bars \['a'\], got 'b'"),
         ({"a": 1.0}, {"reference": "a"}, "reference must name curves, and data has none"),
         ({"a": [(1, 2)]}, {"told": "a"}, "told must name bars, and data has none, got 'a'"),
+        ({"a": [(1, 2)]}, {"points": {"p": (1, float("inf"))}}, r"points\['p'\] must be 2 finite"),
+        ({"a": [(1, 2)]}, {"band": (0, float("nan"), "x")}, r"band must be 2 finite .*\(0, nan\)"),
+        ({"a": [(1, 2)]}, {"x_ticks": [float("nan")]}, r"x_ticks must be finite .*\[nan\]"),
         ({"a": [(1, 2)]}, {"spread": {"b": []}}, "spread must name one of the curves"),
     ],
 )

@@ -127,6 +127,11 @@ def test_a_race_has_gaps_where_a_loss_is_no_finite_number():
     assert crosses == [[[2, 1]], []]
 
 
+def test_a_target_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="target must be a finite number or None, got nan"):
+        race({"half": simulated(falling, 0.5)}, target=float("nan"))
+
+
 def test_runs_that_have_all_diverged_are_refused():
     def diverged(comm):
         comm.note("loss_partial", float("nan"))

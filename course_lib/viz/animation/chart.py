@@ -130,6 +130,9 @@ def chart(
     points = {str(name): point for name, point in (points or {}).items()}
     spread = {str(name): seeds for name, seeds in (spread or {}).items()}
     told, reference = str(told), str(reference)
+    _check_marks({f"points[{name!r}]": at for name, at in points.items()}, 2)
+    _check_marks({"band": band[:2]} if band else {}, 2)
+    _check_marks({"x_ticks": x_ticks} if x_ticks else {})
     x_range = check_range("x_range", x_range, x_log)
     y_range = check_range("y_range", y_range, y_log)
     drawn: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "x_log": x_log, "said": said}
@@ -192,6 +195,14 @@ def check_range(argument: str, given: Range | None, log: bool = False) -> Range 
             f"{given!r}"
         )
     return low, high
+
+
+def _check_marks(given: Mapping[str, Sequence[float]], how_many: int | None = None) -> None:
+    """Refuse places in a picture that are none."""
+    for argument, numbers in given.items():
+        if how_many not in (None, len(numbers)) or not all(map(is_drawn, numbers)):
+            many = f"{how_many} " if how_many else ""
+            raise ValueError(f"{argument} must be {many}finite numbers, got {numbers!r}")
 
 
 def _check_names(argument: str, given: Iterable[str], known: Iterable[str], what: str) -> None:

@@ -94,7 +94,8 @@ def race(
     Raises
     ------
     ValueError
-        If there is no run, one noted no loss, or ``reference`` names none of them.
+        If there is no run, one noted no loss, ``reference`` names none of them, or ``target`` is no
+        finite number.
 
     Examples
     --------
@@ -109,6 +110,8 @@ def race(
         raise ValueError("runs must hold at least one run by name, got none")
     if reference and reference not in runs:
         raise ValueError(f"reference must name one of {list(runs)}, got {reference!r}")
+    if target is not None and not is_drawn(target):
+        raise ValueError(f"target must be a finite number or None, got {target!r}")
     per_epoch = dict(steps_per_epoch) if isinstance(steps_per_epoch, Mapping) else steps_per_epoch
     runners: list[dict[str, Any]] = []
     seeds: list[dict[str, Any]] = []
